@@ -1,0 +1,46 @@
+import type { LoadKind } from "../lib/load.ts";
+import type { Peer } from "../lib/peer.ts";
+import type { Scenario, Values } from "../lib/scenario.ts";
+import { MIB, Stage } from "../lib/stage.ts";
+import type { Workshop } from "../lib/workshop.ts";
+import { readLoad } from "../peers/reader.ts";
+
+const LOAD_MIB = 64;
+const GIB = 1024 * MIB;
+
+/** How fast the output of one program reaches one viewer, and what that costs the server. */
+export function throughput(kind: LoadKind): Scenario {
+  const what = kind === "plain" ? "plain log lines" : "heavy ANSI and UTF-8";
+  return {
+    name: `throughput-${kind}`,
+    title: `One viewer, ${LOAD_MIB} MiB of ${what}`,
+    isOptional: false,
+    metrics: [
+      { name: "throughput", unit: "MiB/s", digits: 1, versus: { peer: "floor", as: "ratio" } },
+      { name: "CPU", unit: "s/GiB", digits: 2, versus: { peer: "ttyd", as: "ratio" } },
+      { name: "peak memory", unit: "MiB", digits: 0 },
+    ],
+    takes: () => true,
+    run: (peer, workshop) => run(kind, peer, workshop),
+  };
+}
+
+async function run(kind: LoadKind, peer: Peer, workshop: Workshop): Promise<Values> {
+  const work = workshop.load(kind, LOAD_MIB);
+  if (peer.kind === "reader") {
+    const reading = await readLoad(peer, workshop, work);
+    return values(work.bytes, reading.seconds, reading.cpuSeconds, reading.peakBytes);
+  }
+  await using stage = await Stage.open(peer, workshop);
+  const viewers = await stage.audience(work, 1, peer.sharesSessions);
+  const { seconds, cpuSeconds } = await stage.perform(viewers, peer.sharesSessions);
+  return values(work.bytes, seconds, cpuSeconds, stage.group.peakBytes());
+}
+
+function values(bytes: number, seconds: number, cpuSeconds: number, peakBytes: number): Values {
+  return {
+    throughput: bytes / MIB / seconds,
+    CPU: (cpuSeconds * GIB) / bytes,
+    "peak memory": peakBytes / MIB,
+  };
+}

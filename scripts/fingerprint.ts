@@ -1,0 +1,28 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What dist/ is made of, from the root of the project: files, and folders with all that is in them. */
+const FILES = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "vite.config.ts"];
+const FOLDERS = ["src", "scripts"];
+
+/**
+ * A hash of the names and contents of all sources in `root`, as hex. Contents and not times, because git sets
+ * times as it likes and a file that was removed leaves none.
+ */
+export async function sourceFingerprint(root: string): Promise<string> {
+  const hash = createHash("sha256");
+  const inFolders = await Promise.all(FOLDERS.map((folder) => filesIn(root, folder)));
+  for (const file of [...FILES, ...inFolders.flat()].sort((a, b) => (a < b ? -1 : 1))) {
+    const bytes = await readFile(join(root, file));
+    hash.update(`${file}\0${bytes.length}\0`).update(bytes);
+  }
+  return hash.digest("hex");
+}
+
+async function filesIn(root: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root.length));
+}

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Installs what the tests need and the npm packages do not bring, on Debian and its kin. Where everything is there
+# it does nothing, and needs neither root nor a network.
+set -eu
+
+# One a line: a command that must be on the PATH, and the packages that bring it.
+needs='
+npm        nodejs npm
+python3    python3
+make       make
+g++        g++
+ps         procps
+chromium   chromium
+asciinema  asciinema
+tmux       tmux
+'
+
+missing_commands() {
+  echo "$needs" | while read -r command packages; do
+    [ -z "$command" ] || command -v "$command" >/dev/null 2>&1 || echo "$command $packages"
+  done
+}
+
+fail() {
+  echo "setup-debian: $1" >&2
+  exit 1
+}
+
+missing=$(missing_commands)
+[ -n "$missing" ] || exit 0
+
+packages=$(echo "$missing" | cut -d ' ' -f 2- | tr '\n' ' ')
+command -v apt-get >/dev/null 2>&1 ||
+  fail "this machine has no apt-get; install by its own means what Debian calls: $packages"
+
+as_root=''
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null 2>&1 || fail "not root and no sudo; as root run: apt-get install $packages"
+  as_root='sudo'
+  # Nobody is there to type a password.
+  [ -t 0 ] || as_root='sudo -n'
+fi
+
+apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
+}
+
+echo "setup-debian: installing $packages"
+# An old list of packages may do as well, so only the installation decides.
+apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
+# shellcheck disable=SC2086 # a list of words
+apt install --no-install-recommends $packages || fail "apt-get could not install: $packages"
+
+missing=$(missing_commands)
+[ -z "$missing" ] || fail "installed, but still not on the PATH: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"

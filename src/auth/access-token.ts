@@ -1,0 +1,88 @@
+import { createSecretKey, type KeyObject, randomUUID } from "node:crypto";
+import jwt from "jsonwebtoken";
+import { z } from "zod";
+import type { Secret } from "../lib/secret.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { MAX_TOKEN_LENGTH, TOKEN_LIFETIME_S } from "../protocol/limits.ts";
+import type { Principal } from "./principal.ts";
+import type { Revocations } from "./revocations.ts";
+
+/** What a login answers (specification 2.4); `expiresIn` in seconds. */
+export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
+
+const ALGORITHM = "HS256";
+const ISSUER = "ttyhq";
+const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+const Claims = z
+  .object({
+    sub: z.string().min(1).max(256),
+    jti: z.string().min(1).max(128),
+    iat: z.int().nonnegative(),
+    exp: z.int().nonnegative(),
+  })
+  .refine(({ iat, exp }) => exp - iat <= TOKEN_LIFETIME_S, "lives longer than a token may");
+
+/** Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5). */
+export class AccessTokens {
+  readonly #key: KeyObject;
+  readonly #revocations: Pick<Revocations, "has" | "add">;
+  readonly #now: () => number;
+
+  /** `now`: milliseconds since 1970. */
+  constructor(options: {
+    readonly secret: Secret;
+    readonly revocations: Pick<Revocations, "has" | "add">;
+    readonly now: () => number;
+  }) {
+    this.#key = createSecretKey(options.secret.bytes());
+    this.#revocations = options.revocations;
+    this.#now = options.now;
+  }
+
+  issue(user: string): IssuedToken {
+    const iat = Math.floor(this.#now() / 1000);
+    const claims = { sub: user, iat, exp: iat + TOKEN_LIFETIME_S, jti: randomUUID(), iss: ISSUER };
+    const token = jwt.sign(claims, this.#key, { algorithm: ALGORITHM });
+    return { token, expiresIn: TOKEN_LIFETIME_S, user };
+  }
+
+  /** Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`. */
+  verify(token: string): Principal {
+    const { sub, jti, exp } = this.#claims(token);
+    if (this.#revocations.has({ id: jti, expiresAtS: exp })) throw refused("token was revoked: log in again");
+    return { user: sub, method: "token", tokenId: jti, expiresAtMs: exp * 1000 };
+  }
+
+  /** False once the token behind a principal has expired or was revoked; true where there is none. */
+  isCurrent({ tokenId, expiresAtMs }: Pick<Principal, "tokenId" | "expiresAtMs">): boolean {
+    if (tokenId === undefined || expiresAtMs === undefined) return true;
+    return (
+      this.#now() < expiresAtMs && !this.#revocations.has({ id: tokenId, expiresAtS: expiresAtMs / 1000 })
+    );
+  }
+
+  /** Logout: the token behind this principal works no more, nor do tickets that it bought. See Revocations.add. */
+  async revoke({ tokenId, expiresAtMs }: Pick<Principal, "tokenId" | "expiresAtMs">): Promise<void> {
+    if (tokenId === undefined || expiresAtMs === undefined) return;
+    await this.#revocations.add({ id: tokenId, expiresAtS: expiresAtMs / 1000 });
+  }
+
+  #claims(token: string): z.infer<typeof Claims> {
+    if (token.length > MAX_TOKEN_LENGTH || !SHAPE.test(token)) throw refused("invalid token: log in again");
+    try {
+      const clockTimestamp = Math.floor(this.#now() / 1000);
+      return Claims.parse(
+        jwt.verify(token, this.#key, { algorithms: [ALGORITHM], issuer: ISSUER, clockTimestamp }),
+      );
+    } catch (cause) {
+      // Whatever a stranger's bytes make the library throw, it is no more than a token that is not ours.
+      const message = cause instanceof jwt.TokenExpiredError ? "token expired" : "invalid token";
+      throw refused(`${message}: log in again`, cause);
+    }
+  }
+}
+
+function refused(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("unauthorized", message, { cause });
+}

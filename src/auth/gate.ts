@@ -1,0 +1,79 @@
+// Everything about logging in, put together from the configuration.
+import type { Secret } from "../lib/secret.ts";
+import type { Log } from "../log.ts";
+import type { AuthConfig } from "../protocol/auth.ts";
+import { AccessTokens } from "./access-token.ts";
+import { allowedUsers } from "./allowed-users.ts";
+import { LoginAttempts } from "./attempts.ts";
+import { byBearer, byQueryToken, chain, everyoneIs, onlyFor, type RequestFacts } from "./chain.ts";
+import { Login } from "./login.ts";
+import { configuredPassword } from "./password-login.ts";
+import type { Principal } from "./principal.ts";
+import { Revocations } from "./revocations.ts";
+import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
+import { LOGIN_LINKS, Tickets, WS_TICKETS } from "./tickets.ts";
+
+export type GateOptions = {
+  readonly mode:
+    | { readonly mode: "none" }
+    | {
+        readonly mode: "login";
+        readonly password: { readonly username: string; readonly password: Secret } | undefined;
+        readonly allowUsers: readonly string[];
+      };
+  readonly serverUser: string;
+  readonly tokenSecret: Secret | undefined;
+  /** Where the secret and the list of revoked tokens are kept. */
+  readonly files: { readonly secret: string; readonly revokedTokens: string };
+  readonly log: Log;
+};
+
+/** What the server's doors and routes need to know who asks. */
+export type Gate = {
+  readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly login: Login;
+  readonly tokens: AccessTokens;
+  readonly tickets: Tickets<Principal>;
+  readonly links: Tickets<string>;
+  readonly config: AuthConfig;
+};
+
+export async function createGate(options: GateOptions): Promise<Gate> {
+  const { mode, serverUser, log, files } = options;
+  const now = (): number => Date.now();
+  const monotonic = (): number => performance.now();
+  const revocations = await Revocations.open({ path: files.revokedTokens, now, log });
+  // Tokens that anyone may have must not outlive the mode in which anyone may have them.
+  const secret =
+    mode.mode === "none"
+      ? passingTokenSecret()
+      : (options.tokenSecret ?? (await keptTokenSecret(files.secret, log)));
+  const tokens = new AccessTokens({ secret, revocations, now });
+  const tickets = new Tickets<Principal>(WS_TICKETS, monotonic);
+  const links = new Tickets<string>(LOGIN_LINKS, monotonic);
+  const pair = mode.mode === "login" ? mode.password : undefined;
+  const login = new Login({
+    ...{ serverUser, tokens, links },
+    mode: mode.mode === "none" ? mode : { mode: "login", password: pair && configuredPassword(pair) },
+    defaultUser: pair?.username ?? serverUser,
+    attempts: new LoginAttempts(monotonic),
+  });
+  const allowUsers = mode.mode === "login" ? mode.allowUsers : [];
+  const mayLogIn = allowedUsers({ serverUser, configuredUser: pair?.username, allowUsers });
+  const ways =
+    mode.mode === "none"
+      ? [everyoneIs(serverUser, "none")]
+      : [onlyFor(mayLogIn, byBearer(tokens)), onlyFor(mayLogIn, byQueryToken(tokens, tickets))];
+  return {
+    ...{ login, tokens, tickets, links },
+    authenticate: chain(ways),
+    config: {
+      enableSSHKeys: false,
+      disallowUserPassword: mode.mode === "login" && pair === undefined,
+      noAuth: mode.mode === "none",
+      ...(pair === undefined ? {} : { passwordMode: "configured" }),
+      proxyAuth: false,
+      ...(mode.mode === "none" ? { user: serverUser } : {}),
+    },
+  };
+}

@@ -1,0 +1,54 @@
+import { isLoopbackName } from "../lib/address.ts";
+import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/origin.ts";
+import { ServiceError } from "../protocol/errors.ts";
+
+/** Which requests are let in whoever sends them (contract 5.8). */
+export type RequestPolicy = {
+  /** Origins beside the server's own, each as `formatOrigin` spells it. */
+  readonly allowedOrigins: readonly string[];
+  /** True without login on a loopback address: another name for it is DNS rebinding. */
+  readonly isLoopbackHostOnly: boolean;
+};
+
+export type PolicyFacts = {
+  readonly method: string;
+  /** A WebSocket handshake is a GET and changes state. */
+  readonly isUpgrade: boolean;
+  readonly host: string | undefined;
+  readonly origin: string | undefined;
+};
+
+const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Throws ServiceError `host_not_allowed` or `origin_not_allowed` for what a foreign page made a browser send. */
+export function enforcePolicy(policy: RequestPolicy, request: PolicyFacts): void {
+  if (policy.isLoopbackHostOnly) checkHost(request.host);
+  if (request.isUpgrade || !READING_METHODS.has(request.method)) {
+    checkOrigin(policy.allowedOrigins, request);
+  }
+}
+
+/** No Origin is no browser. `null`, which sandboxed pages and local files send, is nobody's and refused. */
+function checkOrigin(
+  allowed: readonly string[],
+  { origin: sent, host }: Pick<PolicyFacts, "origin" | "host">,
+): void {
+  if (sent === undefined) return;
+  const origin = parseOrigin(sent);
+  const server = parseHost(host ?? "");
+  if (origin !== undefined && server !== undefined && isOriginOf(origin, server)) return;
+  if (origin !== undefined && allowed.includes(formatOrigin(origin))) return;
+  throw new ServiceError(
+    "origin_not_allowed",
+    "this origin may not use the server: name it with --allowed-origin",
+  );
+}
+
+function checkHost(sent: string | undefined): void {
+  const host = parseHost(sent ?? "");
+  if (host !== undefined && isLoopbackName(host.name)) return;
+  throw new ServiceError(
+    "host_not_allowed",
+    "without login the server is reached as localhost alone: use that name, or start it with a login",
+  );
+}

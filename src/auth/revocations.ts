@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { Emitter } from "../lib/emitter.ts";
+import { readJsonFile, writeJsonFile } from "../lib/json-file.ts";
+import type { Log } from "../log.ts";
+import { MAX_REVOKED_TOKENS, TOKEN_LIFETIME_S } from "../protocol/limits.ts";
+
+/** A token as far as revoking it goes: its `jti` and its `exp` in seconds since 1970. */
+export type RevocableToken = { readonly id: string; readonly expiresAtS: number };
+
+const Stored = z.object({
+  version: z.literal(1),
+  /** Every token that expires no later than this is refused, in seconds since 1970. */
+  refusedUpToS: z.number(),
+  tokens: z.array(z.tuple([z.string(), z.number()])).max(MAX_REVOKED_TOKENS),
+});
+
+/**
+ * The tokens that were revoked and have not expired, kept in a file so that they stay revoked after a restart
+ * (contract 5.3). At most MAX_REVOKED_TOKENS: over that the one that expires first is forgotten and with it every
+ * token that expires no later is refused. So a revoked token never comes back; at worst people log in again.
+ */
+export class Revocations {
+  readonly #path: string;
+  readonly #now: () => number;
+  readonly #tokens = new Map<string, number>();
+  readonly #added = new Emitter<string>();
+  #refusedUpToS = 0;
+  #written: Promise<void> = Promise.resolve();
+
+  private constructor(path: string, now: () => number) {
+    this.#path = path;
+    this.#now = now;
+  }
+
+  /**
+   * Reads the file, if there is one. A damaged one is logged, and all tokens issued so far are refused.
+   * `now`: milliseconds since 1970.
+   */
+  static async open(options: {
+    readonly path: string;
+    readonly now: () => number;
+    readonly log: Pick<Log, "warn">;
+  }): Promise<Revocations> {
+    const revocations = new Revocations(options.path, options.now);
+    try {
+      revocations.#load(await readJsonFile(options.path, (value) => Stored.parse(value)));
+    } catch (error) {
+      options.log.warn({ error }, "list of revoked tokens is unreadable: everyone has to log in again");
+      revocations.#refusedUpToS = Math.floor(options.now() / 1000) + TOKEN_LIFETIME_S - 1;
+      await revocations.#save();
+    }
+    return revocations;
+  }
+
+  has(token: RevocableToken): boolean {
+    return token.expiresAtS <= this.#refusedUpToS || this.#tokens.has(token.id);
+  }
+
+  /** Revokes at once; resolves when that is on disk, rejects when it could not be kept beyond a restart. */
+  async add(token: RevocableToken): Promise<void> {
+    this.#tokens.set(token.id, token.expiresAtS);
+    this.#forgetExpired();
+    while (this.#tokens.size > MAX_REVOKED_TOKENS) this.#forgetFirst();
+    this.#added.emit(token.id);
+    await this.#save();
+  }
+
+  /** Tells the id of each token at the moment it is revoked. */
+  watch(listener: (tokenId: string) => void): Disposable {
+    return this.#added.on(listener);
+  }
+
+  #load(stored: z.infer<typeof Stored> | undefined): void {
+    this.#refusedUpToS = stored?.refusedUpToS ?? 0;
+    for (const [id, expiresAtS] of stored?.tokens ?? []) this.#tokens.set(id, expiresAtS);
+  }
+
+  #forgetExpired(): void {
+    const nowS = Math.floor(this.#now() / 1000);
+    for (const [id, expiresAtS] of this.#tokens) if (expiresAtS <= nowS) this.#tokens.delete(id);
+  }
+
+  #forgetFirst(): void {
+    let first: RevocableToken | undefined;
+    for (const [id, expiresAtS] of this.#tokens) {
+      if (first === undefined || expiresAtS < first.expiresAtS) first = { id, expiresAtS };
+    }
+    if (first === undefined) return;
+    this.#tokens.delete(first.id);
+    this.#refusedUpToS = Math.max(this.#refusedUpToS, first.expiresAtS);
+  }
+
+  /** One write after the other, so that the last state is what stays. */
+  #save(): Promise<void> {
+    const write = (): Promise<void> =>
+      writeJsonFile(
+        this.#path,
+        { version: 1, refusedUpToS: this.#refusedUpToS, tokens: [...this.#tokens] },
+        0o600,
+      );
+    this.#written = this.#written.then(write, write);
+    return this.#written;
+  }
+}

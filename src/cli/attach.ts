@@ -1,0 +1,57 @@
+import type { Command } from "commander";
+import { ServiceError } from "../protocol/errors.ts";
+import { type CouplingEnd, couple } from "./coupling.ts";
+import { addDetachOption, type DetachKeys } from "./detach-keys.ts";
+import { examples } from "./examples.ts";
+import { farewell } from "./farewell.ts";
+import type { Finish } from "./program.ts";
+import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
+import { findSession } from "./session-reference.ts";
+import type { Cli } from "./surroundings.ts";
+import { Terminal } from "./terminal.ts";
+
+type AttachFlags = ServerFlags & { readonly readOnly?: true; readonly detachKeys: DetachKeys };
+
+export function addAttach(program: Command, cli: Cli, finish: Finish): void {
+  const command = program
+    .command("attach")
+    .summary("show a session on this terminal and type into it")
+    .description(
+      "Show a session on this terminal and type into it, until its program ends or you detach. The session takes this terminal's size; of several, that of the one that was resized last. Ends with the program's exit code, 0 when detached.",
+    )
+    .argument("<session>", "id, beginning of an id, or name")
+    .option("-r, --read-only", "only look: nothing is typed or resized, and ctrl-c detaches")
+    .allowExcessArguments(false)
+    .action(async (reference: string, flags: AttachFlags) => finish(await attach(reference, flags, cli)));
+  addServerOptions(addDetachOption(command, cli.env.TTYHQ_DETACH_KEYS)).addHelpText(
+    "after",
+    examples(
+      ["ttyhq attach build", "by name"],
+      ["ttyhq attach 7f3a --read-only", "looks at the session whose id begins so"],
+      ["ttyhq attach build --detach-keys ctrl-p,ctrl-q", "detaches as Docker does"],
+    ),
+  );
+}
+
+async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<number> {
+  const { client, connect } = serverOf(flags, cli);
+  const session = findSession(reference, await client.list());
+  if (session.id === cli.env.TTYHQ_SESSION_ID) {
+    throw new ServiceError(
+      "invalid_request",
+      "this terminal is that session: it would show itself in itself",
+    );
+  }
+  using socket = connect("attach");
+  const end: CouplingEnd = await couple({
+    socket,
+    client,
+    terminal: new Terminal(cli),
+    sessionId: session.id,
+    from: "screen",
+    isReadOnly: flags.readOnly ?? false,
+    detachKeys: flags.detachKeys,
+    inputEnd: "detach",
+  });
+  return farewell(end, session, cli.stderr);
+}

@@ -1,0 +1,35 @@
+import type { Command } from "commander";
+import { z } from "zod";
+import type { Endpoint } from "../protocol/endpoint.ts";
+import { examples } from "./examples.ts";
+import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
+import type { Cli } from "./surroundings.ts";
+
+const createLoginLink = {
+  method: "post",
+  path: "/api/auth/login-link",
+  summary: "A link that logs in once",
+  tag: "auth",
+  access: "user",
+  limit: "api",
+  host: false,
+  reply: { status: 200, json: z.object({ url: z.string(), expiresIn: z.int() }) },
+  errors: [],
+} as const satisfies Endpoint;
+
+export function addLoginLink(program: Command, cli: Cli): void {
+  const command = program
+    .command("login-link")
+    .summary("print a link that logs a browser in, once")
+    .description("Print an address of the page that logs a browser in, once and within 10 minutes.")
+    .option("--json", 'print {"url", "expiresIn"}, the latter in seconds')
+    .allowExcessArguments(false)
+    .action(async (flags: ServerFlags & { readonly json?: true }) => {
+      const link = await serverOf(flags, cli).client.call(createLoginLink);
+      cli.stdout.write(flags.json ? `${JSON.stringify(link)}\n` : `${link.url}\n`);
+    });
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(['xdg-open "$(ttyhq login-link)"', "opens the page"]),
+  );
+}

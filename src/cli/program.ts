@@ -1,0 +1,96 @@
+// The command line as a whole: which commands there are, and how each of them ends.
+import { Command, CommanderError } from "commander";
+import { ConfigError } from "../config/config-error.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { addAttach } from "./attach.ts";
+import { ExitCode } from "./exit-code.ts";
+import { addHealth } from "./health.ts";
+import { addKill } from "./kill.ts";
+import { addLoginLink } from "./login-link.ts";
+import { addLs } from "./ls.ts";
+import { addPlay } from "./play.ts";
+import { printable } from "./printable.ts";
+import { addRun } from "./run.ts";
+import { addServe } from "./serve.ts";
+import { addSessionHost } from "./session-host.ts";
+import { addStatus } from "./status.ts";
+import type { Cli, OutputStream } from "./surroundings.ts";
+
+/** A command's own exit code, where it is not 0. */
+export type Finish = (exitCode: number) => void;
+
+const COMMANDS = [
+  addServe,
+  addRun,
+  addAttach,
+  addLs,
+  addKill,
+  addPlay,
+  addStatus,
+  addHealth,
+  addLoginLink,
+  addSessionHost,
+];
+
+/** Runs the command that was asked for. Resolves with the exit code; whatever fails was told on standard error. */
+export async function runCli(cli: Cli): Promise<number> {
+  let exitCode: number = ExitCode.Ok;
+  const program = createProgram(cli, (code) => {
+    exitCode = code;
+  });
+  // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough.
+  cli.stdout.on("error", () => undefined);
+  try {
+    refuseUnknown(program, cli.argv[0]);
+    await program.parseAsync(cli.argv, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    return report(error, cli.stderr);
+  }
+}
+
+export function createProgram(cli: Cli, finish: Finish): Command {
+  const program = new Command("ttyhq")
+    .description(
+      "Terminal sessions as a service: programs that any browser or terminal can look at and type into.",
+    )
+    .version(cli.version, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this, or the help of a command")
+    .helpCommand("help [command]", "print the help of a command")
+    .enablePositionalOptions()
+    .showHelpAfterError("(ttyhq --help says what there is)")
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => void cli.stdout.write(text),
+      writeErr: (text) => void cli.stderr.write(text),
+      outputError: (text, write) => write(`ttyhq: ${text.replace(/^error: /, "")}`),
+      getOutHelpWidth: () => cli.stdout.columns ?? 100,
+      getErrHelpWidth: () => cli.stderr.columns ?? 100,
+    });
+  for (const add of COMMANDS) add(program, cli, finish);
+  return program;
+}
+
+/** Commander would take it for an argument of the default command. */
+function refuseUnknown(program: Command, word: string | undefined): void {
+  if (word === undefined || word.startsWith("-") || word === "help") return;
+  const isKnown = program.commands.some((command) => [command.name(), ...command.aliases()].includes(word));
+  if (!isKnown) program.error(`error: unknown command '${word}'`);
+}
+
+function report(error: unknown, stderr: OutputStream): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.Ok : ExitCode.Usage;
+  if (error instanceof ConfigError) {
+    for (const problem of error.problems) say(stderr, problem);
+    return ExitCode.Usage;
+  }
+  if (error instanceof ServiceError) say(stderr, error.message);
+  else
+    say(stderr, `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return ExitCode.Failed;
+}
+
+function say(stderr: OutputStream, message: string): void {
+  const [first = "", ...more] = message.split("\n");
+  stderr.write([`ttyhq: ${printable(first)}`, ...more.map(printable), ""].join("\n"));
+}

@@ -1,0 +1,93 @@
+import type { Command } from "commander";
+import { parseHostConfig } from "../config/config.ts";
+import type { CreateSessionBody, SessionRecord } from "../protocol/session.ts";
+import { configInput } from "./configuration.ts";
+import { couple } from "./coupling.ts";
+import { addDetachOption, type DetachKeys } from "./detach-keys.ts";
+import { examples } from "./examples.ts";
+import { farewell } from "./farewell.ts";
+import type { Finish } from "./program.ts";
+import { addServerOptions, type Server, type ServerFlags, serverOf } from "./server.ts";
+import { sessionEnv } from "./session-env.ts";
+import type { Cli } from "./surroundings.ts";
+import { Terminal } from "./terminal.ts";
+
+type RunFlags = ServerFlags & {
+  readonly name?: string;
+  readonly cwd?: string;
+  readonly detach?: true;
+  readonly detachKeys: DetachKeys;
+  readonly json?: true;
+};
+
+export function addRun(program: Command, cli: Cli, finish: Finish): void {
+  const command = program
+    .command("run")
+    .summary("run a program in a session, shown on this terminal")
+    .description(
+      "Run a program as if without ttyhq: on this terminal, in this directory, with this environment. At the same time it is a session, which can be seen and typed into from elsewhere, and which goes on when this terminal is closed. Ends with the program's exit code, 0 when detached.",
+    )
+    .argument("<command...>", "program and arguments; after -- where they begin with a hyphen")
+    .passThroughOptions()
+    .option("-n, --name <name>", "name of the session")
+    .option("--cwd <path>", "directory to run in (this one; with --url the server's choice)")
+    .option("-d, --detach", "only start it, and print its id")
+    .option("--json", "with --detach: print the session object");
+  addServerOptions(addDetachOption(command, cli.env.TTYHQ_DETACH_KEYS))
+    .action(async (words: readonly string[], flags: RunFlags) => finish(await run(words, flags, cli)))
+    .addHelpText(
+      "after",
+      examples(
+        ["ttyhq run -- make -j8", "a build that you can leave alone and look at from the train"],
+        ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
+        ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
+      ),
+    );
+}
+
+async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
+  const server = serverOf(flags, cli);
+  const terminal = new Terminal(cli);
+  const session = await create(server, requestOf(words, flags, { cli, terminal, server }), cli);
+  if (flags.detach) {
+    cli.stdout.write(flags.json ? `${JSON.stringify(session, undefined, 2)}\n` : `${session.id}\n`);
+    return 0;
+  }
+  using socket = server.connect("run");
+  const end = await couple({
+    socket,
+    client: server.client,
+    terminal,
+    sessionId: session.id,
+    from: "start",
+    isReadOnly: false,
+    detachKeys: flags.detachKeys,
+    inputEnd: "eof",
+  });
+  return farewell(end, session, cli.stderr);
+}
+
+async function create(server: Server, request: CreateSessionBody, cli: Cli): Promise<SessionRecord> {
+  if (server.controlDir !== undefined && !(await server.answers())) {
+    await cli.ensureHost(parseHostConfig(configInput({ controlDir: server.controlDir }, cli)));
+  }
+  return await server.client.create(request);
+}
+
+/** Directory and environment of this machine mean nothing on another. */
+function requestOf(
+  words: readonly string[],
+  flags: RunFlags,
+  from: { readonly cli: Cli; readonly terminal: Terminal; readonly server: Server },
+): CreateSessionBody {
+  const { cli, terminal, server } = from;
+  const isLocal = server.controlDir !== undefined;
+  const cwd = flags.cwd ?? (isLocal ? cli.cwd : undefined);
+  return {
+    command: [...words],
+    ...terminal.size,
+    ...(flags.name === undefined ? {} : { name: flags.name }),
+    ...(cwd === undefined ? {} : { cwd }),
+    ...(isLocal ? { env: sessionEnv(cli.env) } : {}),
+  };
+}

@@ -1,0 +1,53 @@
+import type { Command } from "commander";
+import { parseConfig } from "../config/config.ts";
+import { registerOptions } from "../config/flags.ts";
+import { configInput } from "./configuration.ts";
+import { examples } from "./examples.ts";
+import type { Cli, RunningServer } from "./surroundings.ts";
+import { untilStopped } from "./until-stopped.ts";
+
+export function addServe(program: Command, cli: Cli): void {
+  const command = program
+    .command("serve", { isDefault: true })
+    .summary("start a server (what ttyhq does when no command is given)")
+    .description(
+      "Start a server: the page, the API and /ws. Sessions belong to a session host, which is started where there is none, and outlive the server. Every option can also be given as the variable TTYHQ_OPTION_NAME.",
+    )
+    .allowExcessArguments(false)
+    .action(async () => {
+      const config = parseConfig(configInput(command.opts(), cli));
+      const start = async (): Promise<RunningServer> => {
+        const server = await cli.startServer(config);
+        cli.stdout.write(
+          command.opts().json === true ? announcedAsJson(server) : announced(server, cli.version),
+        );
+        return server;
+      };
+      await untilStopped(start, ["SIGINT", "SIGTERM", "SIGHUP"], never);
+    });
+  registerOptions(command, "server");
+  command.option("--json", 'say where the server is as one line {"event": "listening", "url", "loginLink"}');
+  command.addHelpText(
+    "after",
+    examples(
+      ["ttyhq --bind 127.0.0.1 --login-link", "for yourself on this machine, with a link that logs you in"],
+      ["SERVICE_USERNAME=me SERVICE_PASSWORD=… ttyhq", "on all addresses, with a password"],
+      ["ttyhq serve --port 8080 --allowed-origin https://term.example.com", "behind a proxy of your own"],
+    ),
+  );
+}
+
+function announced({ url, loginLink }: RunningServer, version: string): string {
+  const link =
+    loginLink === undefined ? "" : `log in with this link, once and within 10 minutes: ${loginLink}\n`;
+  return `ttyhq ${version} serves ${url}\n${link}`;
+}
+
+function announcedAsJson({ url, loginLink }: RunningServer): string {
+  return `${JSON.stringify({ event: "listening", url, loginLink })}\n`;
+}
+
+/** A server goes on until it is told to stop. */
+function never(): Promise<void> {
+  return new Promise(() => undefined);
+}

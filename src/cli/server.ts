@@ -1,0 +1,135 @@
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { type Client, createClient } from "../protocol/client.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { OpenLink } from "../protocol/link.ts";
+import type { Send } from "../protocol/send.ts";
+import { SessionSocket } from "../protocol/session-socket.ts";
+import { createSender } from "../remote/send.ts";
+import { openLink, type UplinkTarget } from "../remote/uplink.ts";
+import { isNobodyThere, socketSend } from "./socket-send.ts";
+import type { Cli } from "./surroundings.ts";
+
+/** The flags that say which server is meant, after parsing. */
+export type ServerFlags = { readonly controlDir?: string; readonly url?: string };
+
+/** A server as the commands see it: the local one, found by its control directory, or another by its URL. */
+export type Server = {
+  readonly client: Client;
+  /** For messages: the control directory or the URL. */
+  readonly name: string;
+  /** `undefined` for a server that was named by its URL. */
+  readonly controlDir: string | undefined;
+  connect(clientName: string): SessionSocket;
+  /** Whether anybody listens; other failures than that are for the next request to report. */
+  answers(): Promise<boolean>;
+};
+
+export function addServerOptions(command: Command): Command {
+  return command
+    .option("--control-dir <path>", "directory of the local server (~/.ttyhq)")
+    .option(
+      "--url <url>",
+      "another server, such as https://term.example.com; its token is read from TTYHQ_TOKEN",
+    );
+}
+
+/** Nothing is connected yet: the first request finds out whether anybody answers. */
+export function serverOf(flags: ServerFlags, cli: Cli): Server {
+  const url = flags.url ?? (flags.controlDir === undefined ? nonEmpty(cli.env.TTYHQ_URL) : undefined);
+  return url === undefined ? localServer(controlDirOf(flags, cli), cli) : distantServer(url, cli);
+}
+
+/** Absolute. */
+export function controlDirOf(flags: ServerFlags, cli: Cli): string {
+  const given = flags.controlDir ?? nonEmpty(cli.env.TTYHQ_CONTROL_DIR) ?? "~/.ttyhq";
+  const expanded = given === "~" || given.startsWith("~/") ? join(cli.home, given.slice(1)) : given;
+  return resolve(cli.cwd, expanded);
+}
+
+/** Server and session host speak the same contract, and whoever can open their sockets is their user. */
+export function localSockets(controlDir: string): { readonly server: string; readonly host: string } {
+  return { server: join(controlDir, "server.sock"), host: join(controlDir, "host.sock") };
+}
+
+function localServer(controlDir: string, cli: Cli): Server {
+  const { server, host } = localSockets(controlDir);
+  const send = socketSend([server, host]);
+  return {
+    client: createClient(explained(send, controlDir)),
+    name: controlDir,
+    controlDir,
+    answers: async () => {
+      try {
+        await createClient(send).health();
+        return true;
+      } catch (error) {
+        return !isNobodyThere(error);
+      }
+    },
+    connect: (clientName) =>
+      new SessionSocket({
+        clientName,
+        version: cli.version,
+        open: linkTo([{ socketPath: server }, { socketPath: host }]),
+      }),
+  };
+}
+
+function distantServer(text: string, cli: Cli): Server {
+  const token = nonEmpty(cli.env.TTYHQ_TOKEN);
+  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const target = { url: originOf(text), headers };
+  return {
+    client: createClient(createSender(target).send),
+    name: target.url,
+    controlDir: undefined,
+    answers: async () => true,
+    connect: (clientName) => new SessionSocket({ clientName, version: cli.version, open: linkTo([target]) }),
+  };
+}
+
+/** Whichever answers, at every try anew: a terminal stays attached while the server in front of the host restarts. */
+function linkTo(targets: readonly UplinkTarget[]): OpenLink {
+  return async (handlers, signal) => {
+    let failure = new ServiceError("host_unreachable", "nowhere to connect to");
+    for (const target of targets) {
+      try {
+        return await openLink(target, handlers, signal);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== "host_unreachable") throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  };
+}
+
+function explained(send: Send, controlDir: string): Send {
+  return async (request) => {
+    try {
+      return await send(request);
+    } catch (error) {
+      throw isNobodyThere(error) ? nobodyThere(controlDir, error) : error;
+    }
+  };
+}
+
+function nobodyThere(controlDir: string, cause: unknown): ServiceError {
+  const message = `no server answers in ${controlDir}; start one with \`ttyhq serve\`, or a program with \`ttyhq run\``;
+  return new ServiceError("host_unreachable", message, { cause });
+}
+
+function originOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
+  throw new ServiceError(
+    "invalid_request",
+    `--url must be an http or https address, not ${JSON.stringify(text)}`,
+  );
+}
+
+/** An empty variable is none. */
+function nonEmpty(text: string | undefined): string | undefined {
+  return text === "" ? undefined : text;
+}

@@ -1,0 +1,36 @@
+/** The terminal that somebody sits at: the session has one of its own and outlives this one. */
+const OF_THE_TERMINAL = new Set([
+  "TERM",
+  "TERMCAP",
+  "TERMINFO",
+  "TERM_PROGRAM",
+  "TERM_PROGRAM_VERSION",
+  "TERM_SESSION_ID",
+  "COLORTERM",
+  "COLUMNS",
+  "LINES",
+  "TMUX",
+  "TMUX_PANE",
+  "STY",
+  "WINDOW",
+  "WINDOWID",
+  "VTE_VERSION",
+  "KITTY_WINDOW_ID",
+  "SSH_TTY",
+  "SHLVL",
+  "_",
+]);
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const OURS = /^TTYHQ_|^SERVICE_(?:USERNAME|PASSWORD)$/;
+
+/** What of the caller's environment goes with a program into its session: all but the terminal and our own secrets. */
+export function sessionEnv(
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !NAME.test(name) || OURS.test(name) || OF_THE_TERMINAL.has(name)) continue;
+    kept[name] = value;
+  }
+  return kept;
+}

@@ -1,0 +1,83 @@
+// The input side of the user's terminal while a session is shown on it.
+import type { DetachKeys } from "./detach-keys.ts";
+import { DETACH_WINDOW_MS, DetachScanner } from "./detach-keys.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Input on its way to the program; over that no more is read. */
+const MAX_UNANSWERED_BYTES = 256 * 1024;
+const CTRL_C = 0x03;
+const CTRL_D = 0x04;
+const LINE_FEED = 0x0a;
+
+export type SessionKeysOptions = {
+  readonly terminal: Terminal;
+  readonly detachKeys: DetachKeys;
+  /** What is typed goes nowhere, and ctrl-c detaches as well. */
+  readonly isReadOnly: boolean;
+  /** What the end of a pipe is to the program: ctrl-d, or nothing, and the session is left. */
+  readonly inputEnd: "eof" | "detach";
+  readonly write: (bytes: Uint8Array) => Promise<void>;
+  readonly detach: () => void;
+  /** Some input was not taken. */
+  readonly refused: (error: unknown) => void;
+};
+
+export class SessionKeys implements Disposable {
+  readonly #options: SessionKeysOptions;
+  readonly #scanner: DetachScanner;
+  readonly #input: Disposable;
+  #unanswered = 0;
+  #last = LINE_FEED;
+  #release: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(options: SessionKeysOptions) {
+    this.#options = options;
+    this.#scanner = new DetachScanner(options.detachKeys);
+    this.#input = options.terminal.onInput(
+      (bytes) => this.#typed(bytes),
+      () => this.#ended(),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#release);
+    this.#input[Symbol.dispose]();
+  }
+
+  #typed(bytes: Uint8Array): void {
+    clearTimeout(this.#release);
+    const isInteractive = this.#options.terminal.isInteractive;
+    const { pass, isDetached } = isInteractive
+      ? this.#scanner.scan(bytes)
+      : { pass: bytes, isDetached: false };
+    this.#send(pass);
+    if (isDetached || (this.#options.isReadOnly && pass.includes(CTRL_C))) this.#options.detach();
+    else if (this.#scanner.isHolding) {
+      this.#release = setTimeout(() => this.#send(this.#scanner.release()), DETACH_WINDOW_MS);
+    }
+  }
+
+  #send(bytes: Uint8Array): void {
+    if (bytes.length === 0 || this.#options.isReadOnly) return;
+    this.#last = bytes.at(-1) ?? LINE_FEED;
+    this.#unanswered += bytes.length;
+    if (this.#unanswered > MAX_UNANSWERED_BYTES) this.#options.terminal.pauseInput();
+    this.#options
+      .write(bytes)
+      .catch(this.#options.refused)
+      .finally(() => this.#answered(bytes.length));
+  }
+
+  #answered(count: number): void {
+    const wasPaused = this.#unanswered > MAX_UNANSWERED_BYTES;
+    this.#unanswered -= count;
+    if (wasPaused && this.#unanswered <= MAX_UNANSWERED_BYTES) this.#options.terminal.resumeInput();
+  }
+
+  #ended(): void {
+    const { isReadOnly, inputEnd, terminal, detach } = this.#options;
+    if (isReadOnly || inputEnd === "detach" || terminal.isInteractive) detach();
+    // In the middle of a line the first ctrl-d only hands over the line.
+    else this.#send(Uint8Array.from(this.#last === LINE_FEED ? [CTRL_D] : [CTRL_D, CTRL_D]));
+  }
+}

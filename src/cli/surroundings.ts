@@ -1,0 +1,50 @@
+import type { Readable, Writable } from "node:stream";
+import type { Config, HostConfig } from "../config/config.ts";
+
+/** Standard output and error: a terminal, a pipe, or what a test reads. */
+export type OutputStream = Writable & {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+};
+
+export type InputStream = Readable & {
+  readonly isTTY?: boolean;
+  setRawMode?(isRaw: boolean): unknown;
+};
+
+/** What the process was started with, as values: main.ts alone reads them from the process. */
+export type Surroundings = {
+  /** Without the program and the script. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  readonly home: string;
+  readonly user: string;
+  readonly version: string;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+};
+
+export type RunningServer = AsyncDisposable & {
+  readonly url: string;
+  /** Logs in once; there where one was asked for. */
+  readonly loginLink: string | undefined;
+};
+
+export type RunningHost = AsyncDisposable & {
+  /** Whether nothing runs in it and nobody is connected. */
+  readonly idle: () => Promise<boolean>;
+};
+
+/** What the commands set in motion; put together in main.ts. */
+export type Parts = {
+  /** Resolves when it serves; disposing it stops it in good order. */
+  startServer(config: Config): Promise<RunningServer>;
+  startSessionHost(config: HostConfig): Promise<RunningHost>;
+  /** Starts the session host of a control directory unless one answers there; resolves when it serves. */
+  ensureHost(config: HostConfig): Promise<void>;
+};
+
+export type Cli = Surroundings & Parts;

@@ -1,0 +1,58 @@
+// What is written to the user's own terminal before a session's screen is drawn on it and after it was left.
+
+const SAVE_CURSOR = "\x1b7";
+const RESTORE_CURSOR = "\x1b8";
+
+/**
+ * Undoes what a program may have switched on, without moving the cursor or clearing anything: scroll region and origin
+ * mode, mouse reports, focus reports, bracketed paste, application keys, other key encodings, hidden cursor, colours, character sets.
+ */
+export const PLAIN_MODES = [
+  SAVE_CURSOR,
+  "\x1b[?6l\x1b[r",
+  RESTORE_CURSOR,
+  "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l",
+  "\x1b[?1004l\x1b[?2004l\x1b[?2026l",
+  "\x1b[?1l\x1b>\x1b[4l\x1b[?7h",
+  "\x1b[<u\x1b[>4m",
+  "\x1b[?25h\x1b[0 q",
+  "\x1b(B\x0f\x1b[0m",
+].join("");
+
+export const LEAVE_ALTERNATE_SCREEN = "\x1b[?1049l";
+
+/** An empty screen with the cursor at its start; what scrolled off it stays. */
+export const CLEAR_SCREEN = "\x1b[H\x1b[2J";
+
+/** Text on the last row, in reverse colours; the cursor stays where it is. */
+export function statusRow(text: string, rows: number): string {
+  return `${SAVE_CURSOR}\x1b[${rows};1H\x1b[0;7m\x1b[2K${text}${RESTORE_CURSOR}`;
+}
+
+export function erasedRow(row: number): string {
+  return `${SAVE_CURSOR}\x1b[${row};1H\x1b[0m\x1b[2K${RESTORE_CURSOR}`;
+}
+
+const KEPT_BYTES = 7;
+// 1049 saves the cursor as well; 47 and 1047 are its elders.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what is looked for
+const SWITCH = /\x1b\[\?(?:1049|1047|47)([hl])/g;
+
+/** Follows whether the output that was shown left the terminal on its alternate screen. */
+export class AlternateScreen {
+  #isActive = false;
+  /** The end of what was seen, for a sequence that is split over two chunks. */
+  #tail = "";
+
+  get isActive(): boolean {
+    return this.#isActive;
+  }
+
+  shown(bytes: Uint8Array): void {
+    // One character for each byte: the sequences looked for are ASCII.
+    const text = this.#tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+    this.#tail = text.slice(-KEPT_BYTES);
+    if (!text.includes("\x1b[?")) return;
+    for (const [, switched] of text.matchAll(SWITCH)) this.#isActive = switched === "h";
+  }
+}

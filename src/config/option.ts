@@ -1,0 +1,64 @@
+// What an option is; the options themselves stand in options.ts.
+
+/** The commands that take an option. */
+export type Role = "server" | "session-host";
+
+type Common = {
+  /** In kebab case; the flag and the variable are derived from it. */
+  readonly name: string;
+  /** One or more sentences, shown in the help and in docs/options.md. */
+  readonly prose: string;
+  readonly roles: readonly Role[];
+  /** The environment variable, where it is not the derived one. */
+  readonly env?: string;
+  /** False: there is no flag, only the variable. */
+  readonly hasFlag?: false;
+};
+
+/** On or off; off when nothing is said. */
+export type SwitchOption = Common & { readonly shape: "switch" };
+
+export type ValueOption<T> = Common & {
+  readonly shape: "value";
+  /** How the help calls the value. */
+  readonly placeholder: string;
+  /** Throws RangeError "must be …" for a text that is no such value. */
+  readonly parse: (text: string) => T;
+  readonly fallback: T;
+  /** The default as one would write it; "" for none. */
+  readonly fallbackText: string;
+};
+
+/** May be given several times; in the environment as a list with commas. */
+export type ListOption<T> = Common & {
+  readonly shape: "list";
+  readonly placeholder: string;
+  /** Parses one item, as for a value. */
+  readonly parse: (text: string) => T;
+};
+
+/** Never a flag, which other users of the machine could see: `--NAME-file`, the variable, or the variable `…_FILE`. */
+export type SecretOption = Common & { readonly shape: "secret"; readonly minBytes: number };
+
+export type Option = SwitchOption | ValueOption<unknown> | ListOption<unknown> | SecretOption;
+
+/** The long flag, dashes included; `undefined` for an option of the environment alone. */
+export function flagOf(option: Option): string | undefined {
+  if (option.hasFlag === false) return undefined;
+  return option.shape === "secret" ? `--${option.name}-file` : `--${option.name}`;
+}
+
+/** How the help calls what comes after the flag; `undefined` for a switch. */
+export function placeholderOf(option: Option): string | undefined {
+  if (option.shape === "switch") return undefined;
+  return option.shape === "secret" ? "path" : option.placeholder;
+}
+
+export function envOf(option: Option): string {
+  return option.env ?? `TTYHQ_${option.name.replaceAll("-", "_").toUpperCase()}`;
+}
+
+/** The variable that names a file with the secret. */
+export function fileEnvOf(option: SecretOption): string {
+  return `${envOf(option)}_FILE`;
+}

@@ -1,0 +1,194 @@
+import {
+  API_CALLS_PER_MINUTE,
+  DEFAULT_MAX_RECORDING_BYTES,
+  DEFAULT_PORT,
+  MIN_TOKEN_SECRET_BYTES,
+  SESSIONS_PER_MINUTE,
+} from "../protocol/limits.ts";
+import {
+  envOf,
+  fileEnvOf,
+  type ListOption,
+  type Option,
+  type Role,
+  type SecretOption,
+  type SwitchOption,
+  type ValueOption,
+} from "./option.ts";
+import { bindAddress, byteCount, choice, integer, limit, origin, path, userName } from "./value.ts";
+
+/** `auto`: text on a terminal, else JSON. */
+export type LogFormat = "auto" | "json" | "text";
+
+const SERVER: readonly Role[] = ["server"];
+const BOTH: readonly Role[] = ["server", "session-host"];
+
+/** Every option of `ttyhq serve` and `ttyhq session-host`: flags, variables, help and docs/options.md come from here. */
+export const OPTIONS = {
+  port: value({
+    name: "port",
+    placeholder: "number",
+    parse: integer(0, 65_535),
+    fallback: DEFAULT_PORT,
+    fallbackText: String(DEFAULT_PORT),
+    prose: "TCP port to listen on. 0 takes any free one.",
+    roles: SERVER,
+  }),
+  bind: value({
+    name: "bind",
+    placeholder: "address",
+    parse: bindAddress,
+    fallback: "0.0.0.0",
+    fallbackText: "0.0.0.0",
+    prose: "Address to listen on. 127.0.0.1 keeps other machines out.",
+    roles: SERVER,
+  }),
+  controlDir: value({
+    name: "control-dir",
+    placeholder: "path",
+    parse: path,
+    fallback: "~/.ttyhq",
+    fallbackText: "~/.ttyhq",
+    prose: "Directory of the sessions, their recordings and the sockets; one for each server.",
+    roles: BOTH,
+  }),
+  noAuth: toggle({
+    name: "no-auth",
+    prose: "No login: everyone is the server's user. Overrides every other option about logging in.",
+    roles: SERVER,
+  }),
+  loginLink: toggle({
+    name: "login-link",
+    prose: "Print a link when the server has started that logs in once, within 10 minutes.",
+    roles: SERVER,
+  }),
+  allowUser: list({
+    name: "allow-user",
+    placeholder: "name",
+    parse: userName,
+    prose: "A user who may log in beside the server's own; the sessions run as the server's user.",
+    roles: SERVER,
+  }),
+  serviceUsername: value<string | undefined>({
+    name: "service-username",
+    placeholder: "name",
+    parse: userName,
+    fallback: undefined,
+    fallbackText: "",
+    env: "SERVICE_USERNAME",
+    hasFlag: false,
+    prose: "With SERVICE_PASSWORD: the one user name and password that log in.",
+    roles: SERVER,
+  }),
+  servicePassword: secret({
+    name: "service-password",
+    minBytes: 1,
+    env: "SERVICE_PASSWORD",
+    hasFlag: false,
+    prose: "With SERVICE_USERNAME: the one user name and password that log in.",
+    roles: SERVER,
+  }),
+  jwtSecret: secret({
+    name: "jwt-secret",
+    minBytes: MIN_TOKEN_SECRET_BYTES,
+    prose: `Secret that signs access tokens, at least ${MIN_TOKEN_SECRET_BYTES} bytes. Without it one is made and kept in the control directory.`,
+    roles: SERVER,
+  }),
+  allowedOrigin: list({
+    name: "allowed-origin",
+    placeholder: "origin",
+    parse: origin,
+    prose: "An origin whose pages may use the server beside its own, such as https://term.example.com.",
+    roles: SERVER,
+  }),
+  rateLimitSessions: value({
+    name: "rate-limit-sessions",
+    placeholder: "number",
+    parse: limit,
+    fallback: SESSIONS_PER_MINUTE,
+    fallbackText: String(SESSIONS_PER_MINUTE),
+    prose: "Sessions that a user may create a minute. 0 for no limit.",
+    roles: SERVER,
+  }),
+  rateLimitApi: value({
+    name: "rate-limit-api",
+    placeholder: "number",
+    parse: limit,
+    fallback: API_CALLS_PER_MINUTE,
+    fallbackText: String(API_CALLS_PER_MINUTE),
+    prose: "API calls that a user may make a minute. 0 for no limit.",
+    roles: SERVER,
+  }),
+  maxRecordingSize: value({
+    name: "max-recording-size",
+    placeholder: "size",
+    parse: byteCount,
+    fallback: DEFAULT_MAX_RECORDING_BYTES,
+    fallbackText: `${DEFAULT_MAX_RECORDING_BYTES / 2 ** 20}MiB`,
+    prose:
+      "Output kept of one session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). Recording stops there, the session goes on.",
+    roles: BOTH,
+  }),
+  recordInput: toggle({
+    name: "record-input",
+    prose: "Record what is typed as well, passwords included.",
+    roles: BOTH,
+  }),
+  sessionHost: value<"apart" | "inline">({
+    name: "session-host",
+    placeholder: "where",
+    parse: choice("apart", "inline"),
+    fallback: "apart",
+    fallbackText: "apart",
+    prose:
+      "`apart`: sessions run in a process of their own and outlive the server. `inline`: they end with it.",
+    roles: SERVER,
+  }),
+  exitWhenIdle: toggle({
+    name: "exit-when-idle",
+    prose:
+      "End when no program runs and nobody was connected for a minute. A server starts its session host so.",
+    roles: ["session-host"],
+  }),
+  debug: toggle({ name: "debug", prose: "Log more.", roles: BOTH }),
+  logFormat: value<LogFormat>({
+    name: "log-format",
+    placeholder: "format",
+    parse: choice("auto", "json", "text"),
+    fallback: "auto",
+    fallbackText: "auto",
+    prose:
+      "Format of the log on standard error: `json`, `text`, or `auto`, which is text on a terminal and else JSON.",
+    roles: BOTH,
+  }),
+} as const;
+
+export type OptionKey = keyof typeof OPTIONS;
+
+/** The options that a command takes, in the order of the table. */
+export function optionsFor(role: Role): readonly Option[] {
+  return Object.values<Option>(OPTIONS).filter((option) => option.roles.includes(role));
+}
+
+/** Environment variables that hold or name a secret: what no session's process may inherit (contract 2.1). */
+export function secretVariables(): readonly string[] {
+  return Object.values<Option>(OPTIONS).flatMap((option) =>
+    option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [],
+  );
+}
+
+function toggle(option: Omit<SwitchOption, "shape">): SwitchOption {
+  return { shape: "switch", ...option };
+}
+
+function value<T>(option: Omit<ValueOption<T>, "shape">): ValueOption<T> {
+  return { shape: "value", ...option };
+}
+
+function list<T>(option: Omit<ListOption<T>, "shape">): ListOption<T> {
+  return { shape: "list", ...option };
+}
+
+function secret(option: Omit<SecretOption, "shape">): SecretOption {
+  return { shape: "secret", ...option };
+}

@@ -1,0 +1,87 @@
+// From the text of an option to its value. Each parser throws RangeError "must be …" for anything else.
+import { isIP } from "node:net";
+import { formatOrigin, parseHost, parseOrigin } from "../lib/origin.ts";
+
+const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
+  ["", 1],
+  ["b", 1],
+  ["kb", 1e3],
+  ["mb", 1e6],
+  ["gb", 1e9],
+  ["tb", 1e12],
+  ["kib", 2 ** 10],
+  ["mib", 2 ** 20],
+  ["gib", 2 ** 30],
+  ["tib", 2 ** 40],
+]);
+const BYTES = /^(\d{1,15})\s?([a-z]{0,3})$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const USER_NAME = /^[^\s:,/\x00-\x1f\x7f]{1,255}$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const PATH = /^[^\x00]{1,4096}$/;
+
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new RangeError(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+/** `undefined` for 0: no limit. */
+export function limit(text: string): number | undefined {
+  const value = integer(0, 1_000_000)(text);
+  return value === 0 ? undefined : value;
+}
+
+/** A whole number of bytes, with or without a unit: `1048576`, `256MiB`, `10 GB`. */
+export function byteCount(text: string): number {
+  const [, digits, unit] = BYTES.exec(text.toLowerCase()) ?? [];
+  const bytes = Number(digits) * (BYTE_UNITS.get(unit ?? "") ?? Number.NaN);
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw new RangeError("must be a number of bytes above 0, such as 1048576, 256MiB or 10GB");
+}
+
+export function choice<T extends string>(...choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = choices.find((each) => each === text);
+    if (found === undefined) throw new RangeError(`must be ${choices.join(" or ")}`);
+    return found;
+  };
+}
+
+export function isTrue(text: string): boolean {
+  if (["true", "1", "yes", "on"].includes(text.toLowerCase())) return true;
+  if (["false", "0", "no", "off"].includes(text.toLowerCase())) return false;
+  throw new RangeError("must be true or false");
+}
+
+/** An address or a host name to listen on, an IPv6 address without brackets. */
+export function bindAddress(text: string): string {
+  const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  if (isIP(bare) !== 0) return bare;
+  const host = parseHost(text);
+  if (host === undefined || host.port !== undefined || /^[\d.]+$/.test(text)) {
+    throw new RangeError("must be an address or a host name without a port, such as 127.0.0.1");
+  }
+  return host.name;
+}
+
+/** As a browser would send it. */
+export function origin(text: string): string {
+  const parsed = parseOrigin(text);
+  if (parsed === undefined) {
+    throw new RangeError("must be scheme://host[:port] and nothing more, such as https://term.example.com");
+  }
+  return formatOrigin(parsed);
+}
+
+export function userName(text: string): string {
+  if (!USER_NAME.test(text)) throw new RangeError("must be one user name");
+  return text;
+}
+
+export function path(text: string): string {
+  if (!PATH.test(text)) throw new RangeError("must be a path");
+  return text;
+}

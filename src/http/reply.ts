@@ -1,0 +1,44 @@
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { errorBody, ServiceError } from "../protocol/errors.ts";
+import type { Media } from "./route.ts";
+
+export function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  const body = JSON.stringify(value);
+  response.writeHead(status, {
+    "content-type": "application/json; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+    "cache-control": "no-store",
+  });
+  response.end(body);
+}
+
+/** Sends a body as fast as the client reads it. A body that breaks off breaks the connection: a client sees that it is not whole. */
+export async function sendMedia(response: ServerResponse, status: number, media: Media): Promise<void> {
+  response.writeHead(media.status ?? status, {
+    "cache-control": "no-store",
+    ...media.headers,
+    "content-type": media.type,
+    ...(media.length === undefined ? {} : { "content-length": media.length }),
+  });
+  response.flushHeaders();
+  await pipeline(Readable.from(media.body, { objectMode: false }), response);
+}
+
+/** The one shape of every error (contract 4.1). */
+export function sendError(response: ServerResponse, error: unknown): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const status = error instanceof ServiceError ? error.status : 500;
+  if (status === 401) response.setHeader("www-authenticate", 'Bearer realm="ttyhq"');
+  if (error instanceof ServiceError && typeof error.details.retryAfterSeconds === "number") {
+    response.setHeader("retry-after", error.details.retryAfterSeconds);
+  }
+  if (error instanceof ServiceError && error.code === "range_not_satisfiable") {
+    response.setHeader("content-range", `bytes */${Number(error.details.length ?? 0)}`);
+  }
+  sendJson(response, status, errorBody(error));
+}

@@ -1,0 +1,27 @@
+// What a route is: a function from parsed input to an answer. It knows neither express nor sockets.
+import type { Principal } from "../auth/principal.ts";
+import type { Endpoint, EndpointInput, EndpointOutput } from "../protocol/endpoint.ts";
+import type { EndpointName, Endpoints } from "../protocol/endpoints.ts";
+import type { Content } from "../sessions/backend.ts";
+
+/** Who asks, and what of the request no schema describes. */
+export type Context = {
+  /** Undefined on open endpoints. */
+  readonly principal: Principal | undefined;
+  /** The peer's address, undefined on a unix socket. */
+  readonly address: string | undefined;
+  readonly range: string | undefined;
+  readonly lastEventId: string | undefined;
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal;
+};
+
+/** Bytes instead of JSON; the endpoint's own status unless another is given. */
+export type Media = Content & { readonly status?: number };
+
+type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string } ? Media : EndpointOutput<E>;
+
+export type Route<E extends Endpoint> = (input: EndpointInput<E>, context: Context) => Promise<Answer<E>>;
+
+/** Routes by the name of their endpoint; what has none is not mounted. */
+export type Routes = { readonly [Name in EndpointName]?: Route<Endpoints[Name]> };

@@ -1,0 +1,57 @@
+import type { AccessTokens } from "../../auth/access-token.ts";
+import type { Login } from "../../auth/login.ts";
+import type { Principal } from "../../auth/principal.ts";
+import type { Tickets } from "../../auth/tickets.ts";
+import type { AuthConfig } from "../../protocol/auth.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
+import type { Context, Routes } from "../route.ts";
+
+/** Logging in and out (contract 5), the old names included (facts 4.1). */
+export function authRoutes(parts: {
+  readonly login: Login;
+  readonly tokens: AccessTokens;
+  readonly tickets: Tickets<Principal>;
+  readonly config: AuthConfig;
+  readonly serverUser: string;
+  readonly newLoginLink: () => Promise<string>;
+}): Routes {
+  const { login, tokens, tickets, config, serverUser, newLoginLink } = parts;
+  return {
+    authConfig: async () => config,
+    currentUser: async () => ({ userId: serverUser }),
+    createToken: async ({ body: { ticket, ...pair } }, { address }) =>
+      ticket === undefined ? login.withPassword({ ...pair, address }) : login.withLink({ ticket, address }),
+    passwordLogin: async ({ body }, { address }) => {
+      const { token, user } = await login.withPassword({
+        username: body.userId,
+        password: body.password,
+        address,
+      });
+      return { success: true, token, userId: user, authMethod: "password" };
+    },
+    createLoginLink: async (_, context) => {
+      if (principalOf(context).method !== "socket") {
+        throw new ServiceError(
+          "forbidden",
+          "login links are made on the server's own machine: ttyhq login-link",
+        );
+      }
+      return { url: await newLoginLink(), expiresIn: LOGIN_LINK_LIFETIME_MS / 1000 };
+    },
+    verifyToken: async (_, context) => ({ valid: true, userId: principalOf(context).user }),
+    createWsTicket: async (_, context) => ({
+      ticket: tickets.issue(principalOf(context)),
+      expiresIn: WS_TICKET_LIFETIME_MS / 1000,
+    }),
+    logout: async (_, context) => {
+      await tokens.revoke(principalOf(context));
+      return { success: true, message: "Logged out successfully" };
+    },
+  };
+}
+
+function principalOf({ principal }: Context): Principal {
+  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
+  return principal;
+}

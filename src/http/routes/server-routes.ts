@@ -1,0 +1,43 @@
+import type { Hub } from "../../hub/hub.ts";
+import type { Metrics } from "../../metrics.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Health } from "../../protocol/health.ts";
+import { openApi } from "../../protocol/openapi.ts";
+import type { Media, Routes } from "../route.ts";
+
+/** How the server is, who is connected, and what it can do (contract 2.6, 2.7). */
+export function serverRoutes(parts: {
+  readonly health: () => Promise<Health>;
+  /** Throws when requests cannot be served. */
+  readonly ready: () => Promise<void>;
+  readonly metrics: Metrics;
+  readonly hub: Hub;
+  readonly version: string;
+}): Routes {
+  const { health, ready, metrics, hub, version } = parts;
+  return {
+    health,
+    livez: async () => plain("ok\n"),
+    readyz: async () => {
+      await ready();
+      return plain("ok\n");
+    },
+    metrics: async () => ({ ...plain(await metrics.text()), type: metrics.type }),
+    openapi: async () => openApi(endpoints, version),
+    listClients: async () =>
+      hub.clients.map(({ id, user, address, connectedAt, viewer }) => ({
+        ...{ id, user, connectedAt, subscriptions: viewer.sessionIds },
+        ...(address === undefined ? {} : { address }),
+        ...viewer.hello,
+      })),
+  };
+}
+
+function plain(text: string): Media {
+  const bytes = new TextEncoder().encode(text);
+  return { type: "text/plain; charset=utf-8", length: bytes.length, body: once(bytes) };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

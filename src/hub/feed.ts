@@ -1,0 +1,170 @@
+// One session's fan-out in one process: one upstream subscription, a window of what came recently, and for each viewer
+// a position in it. Nobody waits for anybody: a viewer that falls out of the window reads the journal or gets RESYNC.
+import { ServiceError } from "../protocol/errors.ts";
+import type { SessionEvent } from "../protocol/event.ts";
+import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES } from "../protocol/limits.ts";
+import type { Resync } from "../protocol/payload.ts";
+import type { SessionRecord } from "../protocol/session.ts";
+import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
+import { SharedOutput } from "./shared-output.ts";
+
+/** What a small entry costs beside its bytes; counted, so that many of them stay within the window too. */
+const ENTRY_OVERHEAD_BYTES = 256;
+
+/** One entry of the window; `end` is the offset after it. */
+export type FeedEntry =
+  | { readonly kind: "output"; readonly end: number; readonly output: SharedOutput }
+  | { readonly kind: "event"; readonly end: number; readonly event: SessionEvent }
+  | { readonly kind: "resync"; readonly end: number; readonly resync: Resync };
+
+/** Somebody who follows the feed. */
+export type FeedReader = {
+  /** Number of the entry that it wants next; what is before it may be dropped. */
+  readonly next: number;
+  /** There is a new entry. */
+  onEntry(): void;
+};
+
+export class Feed implements Disposable {
+  readonly sessionId: string;
+  readonly #entries: FeedEntry[] = [];
+  readonly #readers = new Set<FeedReader>();
+  #record: SessionRecord;
+  #first = 0;
+  #bytes = 0;
+  #start: number;
+  #end: number;
+  #upstream: Subscription | undefined;
+
+  private constructor(sessionId: string, subscription: Subscription) {
+    this.sessionId = sessionId;
+    this.#record = subscription.record;
+    this.#start = subscription.offset;
+    this.#end = subscription.offset;
+    this.#upstream = subscription;
+  }
+
+  /** Throws what `subscribe` of the backend throws. */
+  static async open(backend: SessionBackend, sessionId: string): Promise<Feed> {
+    const early: Delivery[] = [];
+    let deliver = (delivery: Delivery): void => void early.push(delivery);
+    const feed = new Feed(sessionId, await backend.subscribe(sessionId, (delivery) => deliver(delivery)));
+    deliver = (delivery) => feed.#receive(delivery);
+    for (const delivery of early) feed.#receive(delivery);
+    return feed;
+  }
+
+  /** Offset of the first byte in the window. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** Offset after the last byte of output. */
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The session as it was when the feed was opened, with the size and state of now. */
+  get record(): SessionRecord {
+    return this.#record;
+  }
+
+  /** Number of the first entry in the window. */
+  get first(): number {
+    return this.#first;
+  }
+
+  /** Number of the entry that will come next. */
+  get after(): number {
+    return this.#first + this.#entries.length;
+  }
+
+  /** The newest entry. */
+  get last(): FeedEntry | undefined {
+    return this.#entries.at(-1);
+  }
+
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  follow(reader: FeedReader): Disposable {
+    this.#readers.add(reader);
+    return { [Symbol.dispose]: () => void this.#readers.delete(reader) };
+  }
+
+  /** The entry of that number; undefined when it is still to come. It must not be before `first`. */
+  entry(number: number): FeedEntry | undefined {
+    if (number < this.#first) throw new ServiceError("internal_error", `entry ${number} of the feed is gone`);
+    return this.#entries[number - this.#first];
+  }
+
+  /** Number of the first entry that has or follows the byte at `offset`, which is not before `start`. */
+  find(offset: number): number {
+    // The newest entries are the likely ones.
+    let number = this.after;
+    while (number > this.#first) {
+      const entry = this.#entries[number - 1 - this.#first];
+      if (entry === undefined || entry.end < offset || (entry.kind === "output" && entry.end === offset))
+        break;
+      number -= 1;
+    }
+    return number;
+  }
+
+  [Symbol.dispose](): void {
+    this.#upstream?.[Symbol.dispose]();
+    this.#upstream = undefined;
+  }
+
+  #receive(delivery: Delivery): void {
+    if (delivery.kind === "resync") this.#reset(delivery);
+    else if (delivery.kind === "output") this.#output(new SharedOutput(this.sessionId, delivery));
+    else this.#event(delivery.event, delivery.offset);
+    this.#trim();
+    // A copy: a reader may leave while it is being told.
+    for (const reader of [...this.#readers]) reader.onEntry();
+  }
+
+  #output(output: SharedOutput): void {
+    this.#end = output.end;
+    this.#bytes += output.bytes.length + ENTRY_OVERHEAD_BYTES;
+    this.#entries.push({ kind: "output", end: output.end, output });
+  }
+
+  #event(event: SessionEvent, offset: number): void {
+    if (event.kind === "resize") this.#record = { ...this.#record, cols: event.cols, rows: event.rows };
+    if (event.kind === "exit") this.#record = { ...this.#record, status: "exited", exitCode: event.exitCode };
+    this.#bytes += ENTRY_OVERHEAD_BYTES;
+    this.#entries.push({ kind: "event", end: offset, event });
+  }
+
+  /** The upstream skipped output: what is in the window leads nowhere any more. */
+  #reset(resync: Resync): void {
+    this.#first = this.after;
+    this.#entries.length = 0;
+    this.#bytes = resync.bytes.length;
+    [this.#start, this.#end] = [resync.offset, resync.offset];
+    this.#record = { ...this.#record, ...resync.size };
+    this.#entries.push({ kind: "resync", end: resync.offset, resync });
+  }
+
+  #trim(): void {
+    const needed = this.#neededFrom();
+    while (this.#bytes > FEED_WINDOW_BYTES || (this.#bytes > FEED_KEEP_BYTES && this.#first < needed)) {
+      const oldest = this.#entries.shift();
+      if (oldest === undefined) return;
+      this.#first += 1;
+      this.#start = Math.max(this.#start, oldest.end);
+      this.#bytes -=
+        oldest.kind === "output" ? oldest.output.bytes.length + ENTRY_OVERHEAD_BYTES : ENTRY_OVERHEAD_BYTES;
+      if (oldest.kind === "resync") this.#bytes -= oldest.resync.bytes.length - ENTRY_OVERHEAD_BYTES;
+    }
+  }
+
+  #neededFrom(): number {
+    let needed = this.after;
+    for (const reader of this.#readers) needed = Math.min(needed, reader.next);
+    return needed;
+  }
+}

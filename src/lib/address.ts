@@ -1,0 +1,42 @@
+import { isIPv4, isIPv6 } from "node:net";
+
+const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i;
+
+/** True for an IP address of this machine alone: 127.0.0.0/8, ::1, and the former written as IPv6. */
+export function isLoopbackAddress(address: string): boolean {
+  const plain = MAPPED_IPV4.exec(address)?.[1] ?? address;
+  return isIPv4(plain) ? plain.startsWith("127.") : plain === "::1";
+}
+
+/** True for a host name that can only mean this machine: a loopback address, `localhost`, `*.localhost`. */
+export function isLoopbackName(name: string): boolean {
+  const plain = name.toLowerCase();
+  return plain === "localhost" || plain.endsWith(".localhost") || isLoopbackAddress(plain);
+}
+
+/**
+ * What a peer is counted under: an IPv4 address, or the first 64 bits of an IPv6 address (one customer has them
+ * all). Anything else, such as a peer on a unix socket without an address, is one and the same.
+ */
+export function addressKey(address: string | undefined): string {
+  const plain = address?.split("%", 1)[0] ?? "";
+  const ipv4 = MAPPED_IPV4.exec(plain)?.[1] ?? plain;
+  if (isIPv4(ipv4)) return ipv4;
+  return isIPv6(plain) ? `${networkGroups(plain).join(":")}::/64` : "local";
+}
+
+function networkGroups(address: string): readonly string[] {
+  const [head = "", tail] = address.split("::");
+  const front = groups(head);
+  const back = groups(tail ?? "");
+  const gap = tail === undefined ? 0 : 8 - front.length - back.length;
+  return [...front, ...Array<string>(gap).fill("0"), ...back].slice(0, 4);
+}
+
+/** A dotted tail stands for two groups; it is never among the first four. */
+function groups(part: string): readonly string[] {
+  if (part === "") return [];
+  return part
+    .split(":")
+    .flatMap((group) => (group.includes(".") ? ["0", "0"] : [Number.parseInt(group, 16).toString(16)]));
+}

@@ -1,0 +1,94 @@
+// What may be logged of a value: no secrets, no terminal bytes, no more than so much.
+
+const REDACTED = "[redacted]";
+/** At most this many members, nested ones included; the rest is left out. */
+const MAX_MEMBERS = 500;
+const MAX_DEPTH = 6;
+/** In UTF-16 units; a longer string is cut. */
+const MAX_TEXT = 4_096;
+
+/** Matched against the end of a member's name without case, `-` and `_`: so `accessToken`, not `tokenId`. */
+const SECRET_NAME =
+  /(?:authorization|cookie|password|passwd|passphrase|secret|token|ticket|jwt|credentials?|apikey|privatekey)$/;
+const SECRET_PARAMETER = /([?&#;](?:[a-z_-]*(?:token|ticket|password|secret)|login)=)[^&#;\s"'<>]+/gi;
+const SCHEME_AND_PROOF = /\b(bearer|basic)\s+[A-Za-z0-9._~+/-]{4,}=*/gi;
+const JWT = /\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g;
+const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/@]+@/gi;
+
+type Budget = { members: number };
+
+/** A copy of fields that a log may hold: members whose name says secret, and secrets inside strings, replaced. */
+export function redact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return redactMembers(Object.entries(fields), MAX_DEPTH, { members: MAX_MEMBERS });
+}
+
+/** A text without the secrets that can be told by their form: query tokens, Bearer and Basic, JWTs, user:pass@. */
+export function scrub(text: string): string {
+  const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  return cut
+    .replace(SECRET_PARAMETER, `$1${REDACTED}`)
+    .replace(SCHEME_AND_PROOF, `$1 ${REDACTED}`)
+    .replace(JWT, REDACTED)
+    .replace(URL_CREDENTIALS, `$1${REDACTED}@`);
+}
+
+function redactMembers(
+  entries: readonly (readonly [string, unknown])[],
+  depth: number,
+  budget: Budget,
+): Record<string, unknown> {
+  const kept: [string, unknown][] = [];
+  for (const [name, value] of entries) {
+    if (budget.members-- <= 0) break;
+    kept.push([
+      name,
+      isSecretName(name) && value !== undefined ? REDACTED : redactValue(value, depth, budget),
+    ]);
+  }
+  // fromEntries defines members, so that one called __proto__ is only a member.
+  return Object.fromEntries(kept);
+}
+
+function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name.toLowerCase().replaceAll(/[-_]/g, ""));
+}
+
+function redactValue(value: unknown, depth: number, budget: Budget): unknown {
+  if (typeof value === "string") return scrub(value);
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return typeof value === "function" ? undefined : value;
+  if (depth === 0) return "[deeper]";
+  try {
+    return redactObject(value, depth, budget);
+  } catch {
+    // A getter or a toJSON that throws must not make a log call throw.
+    return "[unreadable]";
+  }
+}
+
+function redactObject(value: object, depth: number, budget: Budget): unknown {
+  if (value instanceof Uint8Array) return `[${value.length} bytes]`;
+  if (value instanceof Error) return redactMembers(errorEntries(value), depth - 1, budget);
+  if (Array.isArray(value)) return redactItems(value, depth - 1, budget);
+  if ("toJSON" in value && typeof value.toJSON === "function") {
+    return redactValue(value.toJSON(), depth - 1, budget);
+  }
+  return redactMembers(Object.entries(value), depth - 1, budget);
+}
+
+function redactItems(items: readonly unknown[], depth: number, budget: Budget): readonly unknown[] {
+  const kept: unknown[] = [];
+  for (const item of items) {
+    if (budget.members-- <= 0) break;
+    kept.push(redactValue(item, depth, budget));
+  }
+  return kept;
+}
+
+/** `cause` and `stack` are no enumerable members of an error. */
+function errorEntries(error: Error): readonly (readonly [string, unknown])[] {
+  const { name, message, stack, cause } = error;
+  const own = Object.entries(error).filter(([member]) => member !== "name");
+  const causes = cause === undefined ? [] : [["cause", cause] as const];
+  return [["type", name], ["message", message], ["stack", stack], ...own, ...causes];
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+// From the process to values: the one place that reads argv, the environment and the standard streams.
+import { readFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const MIN_NODE_MAJOR = 24;
+
+async function main(): Promise<number> {
+  const major = Number.parseInt(process.versions.node, 10);
+  if (major < MIN_NODE_MAJOR) {
+    process.stderr.write(
+      `ttyhq: Node ${MIN_NODE_MAJOR} or newer is needed, this is ${process.version}: older ones lose the end of a program's output.\n` +
+        "In a checkout `npm start` and every other npm script bring the right one.\n",
+    );
+    return 1;
+  }
+  // Only now: an older Node could not even read these.
+  const [{ ensureSessionHost, startServer, startSessionHost }, { runCli }] = await Promise.all([
+    import("./app.ts"),
+    import("./cli/program.ts"),
+  ]);
+  const user = userInfo();
+  const { env, stdin, stdout, stderr } = process;
+  const version = packageVersion();
+  const surroundings = {
+    ...{ env, stderr, version, node: process.execPath, main: fileURLToPath(import.meta.url) },
+    account: {
+      user: user.username,
+      home: env.HOME ?? user.homedir,
+      shell: env.SHELL ?? user.shell ?? "/bin/sh",
+    },
+    pageDir: fileURLToPath(new URL("../dist/web", import.meta.url)),
+  };
+  return runCli({
+    ...{ env, stdin, stdout, stderr, version, argv: process.argv.slice(2), cwd: process.cwd() },
+    ...{ home: surroundings.account.home, user: user.username },
+    startServer: (config) => startServer(config, surroundings),
+    startSessionHost: (config) => startSessionHost(config, surroundings),
+    ensureHost: (config) => ensureSessionHost(config, surroundings),
+  });
+}
+
+function packageVersion(): string {
+  const text = readFileSync(new URL("../package.json", import.meta.url), "utf8");
+  const { version }: { version?: unknown } = JSON.parse(text);
+  return typeof version === "string" ? version : "0.0.0";
+}
+
+process.exitCode = await main();
+// What is left are connections and timers of others; nothing that was asked for is still to be done.
+if (!process.stdout.writableNeedDrain) process.exit();

@@ -1,0 +1,139 @@
+import type { z } from "zod";
+import { collectBytes } from "../lib/collect.ts";
+import { isTimeout, withDeadline } from "../lib/deadline.ts";
+import { type Endpoint, endpointPath } from "./endpoint.ts";
+import { type ErrorCode, errorFromBody, ServiceError } from "./errors.ts";
+import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "./limits.ts";
+import type { ClientResponse, Send } from "./send.ts";
+
+type Written<T> = T extends z.ZodType ? z.input<T> : undefined;
+
+/** What a call of an endpoint takes: what its schemas take, before defaults are filled in. */
+export type CallInput<E extends Endpoint> = {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Written<E["query"]>;
+  readonly body?: Written<E["body"]>;
+};
+
+type JsonReply<T> = { readonly reply: { readonly json: z.ZodType<T> } };
+
+/**
+ * Calls endpoints. Everything rejects with the server's own ServiceError, and with `host_unreachable` when nobody
+ * answers within REQUEST_TIMEOUT_MS or the answer is not to be understood.
+ */
+export type Caller = {
+  /** An endpoint that answers JSON. */
+  call<T, E extends Endpoint>(endpoint: E & JsonReply<T>, input?: CallInput<E>): Promise<T>;
+  /** The whole body of the answer, at most MAX_REPLY_BYTES. */
+  bytes<E extends Endpoint>(endpoint: E, input?: CallInput<E>): Promise<Uint8Array>;
+  /** The body as it comes, for as long as it comes; `signal` ends it. */
+  stream<E extends Endpoint>(endpoint: E, input: CallInput<E>, signal: AbortSignal): Promise<ClientResponse>;
+};
+
+export function createCaller(send: Send): Caller {
+  const bytes = (endpoint: Endpoint, input: AnyInput): Promise<Uint8Array> =>
+    inTime(endpoint, async (signal) => await readBytes((await request(send, endpoint, input, signal)).body));
+  return {
+    call: async (endpoint, input = {}) => {
+      const result = endpoint.reply.json.safeParse(parseJson(await bytes(endpoint, input)));
+      if (result.success) return result.data;
+      throw notUnderstood(endpoint, result.error);
+    },
+    bytes: (endpoint, input = {}) => bytes(endpoint, input),
+    stream: async (endpoint, input, signal) => {
+      const stop = new AbortController();
+      const giveUp = AbortSignal.any([signal, stop.signal]);
+      try {
+        return await inTime(endpoint, () => request(send, endpoint, input, giveUp));
+      } catch (error) {
+        stop.abort(error);
+        throw error;
+      }
+    },
+  };
+}
+
+type AnyInput = {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: unknown;
+  readonly body?: unknown;
+};
+
+async function request(
+  send: Send,
+  endpoint: Endpoint,
+  input: AnyInput,
+  signal: AbortSignal,
+): Promise<ClientResponse> {
+  const hasBody = input.body !== undefined;
+  const response = await send({
+    method: METHODS[endpoint.method],
+    path: endpointPath(endpoint, input.params) + queryText(input.query),
+    headers: hasBody ? { "content-type": "application/json" } : {},
+    body: hasBody ? JSON.stringify(input.body) : undefined,
+    signal,
+  });
+  if (response.status >= 200 && response.status < 300) return response;
+  throw await refusal(endpoint, response);
+}
+
+const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;
+
+/** `undefined` members are left out. */
+function queryText(query: unknown): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) search.append(name, String(value));
+  }
+  return search.size === 0 ? "" : `?${search}`;
+}
+
+async function inTime<T>(endpoint: Endpoint, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  try {
+    return await withDeadline(work, REQUEST_TIMEOUT_MS, nameOf(endpoint));
+  } catch (cause) {
+    if (cause instanceof ServiceError || !isTimeout(cause)) throw cause;
+    throw unanswered(endpoint, cause);
+  }
+}
+
+async function refusal(endpoint: Endpoint, response: ClientResponse): Promise<ServiceError> {
+  const body = parseJson(await readBytes(response.body));
+  const message = `the server answered ${nameOf(endpoint)} with status ${response.status}`;
+  return errorFromBody(body, codeFor(response.status), message);
+}
+
+/** For an answer that is none of ours, such as a proxy's. */
+function codeFor(status: number): ErrorCode {
+  if (status >= 500) return "host_unreachable";
+  const codes = { 401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "body_too_large" } as const;
+  for (const [known, code] of Object.entries(codes)) if (Number(known) === status) return code;
+  return status === 429 ? "rate_limited" : "internal_error";
+}
+
+async function readBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  return await collectBytes(body, MAX_REPLY_BYTES);
+}
+
+/** `undefined` for what is no JSON; the schema says so then. */
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function unanswered(endpoint: Endpoint, cause: unknown): ServiceError {
+  return new ServiceError("host_unreachable", `no answer to ${nameOf(endpoint)}`, { cause });
+}
+
+function notUnderstood(endpoint: Endpoint, cause: unknown): ServiceError {
+  return new ServiceError("host_unreachable", `the answer to ${nameOf(endpoint)} is not understood`, {
+    cause,
+  });
+}
+
+function nameOf(endpoint: Endpoint): string {
+  return `${METHODS[endpoint.method]} ${endpoint.path}`;
+}

@@ -1,0 +1,98 @@
+// The REST side of the contract, from the caller's end: of the page and of the command line.
+import type { z } from "zod";
+import type { AuthConfig, TokenRequest, TokenResponse, WsTicket } from "./auth.ts";
+import { type Caller, createCaller } from "./caller.ts";
+import { endpoints } from "./endpoints.ts";
+import type { Health } from "./health.ts";
+import { decodeResync, type Resync } from "./payload.ts";
+import type { Send } from "./send.ts";
+import type {
+  CreateSessionBody,
+  Input,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "./session.ts";
+
+/** Whether lines that scrolled off come too, and whether colours stay in as escape sequences. */
+export type ScreenView = { readonly scrollback?: boolean; readonly styles?: boolean };
+
+/** The calls of the service by name, and any other endpoint by the Caller's own three. */
+export type Client = Caller & {
+  list(): Promise<readonly SessionRecord[]>;
+  get(id: string): Promise<SessionRecord>;
+  create(request: CreateSessionBody): Promise<SessionRecord>;
+  rename(id: string, name: string): Promise<void>;
+  /** Ends a running session, removes an ended one with its recording. */
+  remove(id: string): Promise<Removal>;
+  input(id: string, input: Input): Promise<void>;
+  resize(id: string, size: TerminalSize): Promise<void>;
+  kill(id: string, signal: SignalName): Promise<void>;
+  mark(id: string, label: string): Promise<void>;
+  /** The screen, rows joined by line feeds. */
+  screen(id: string, view?: ScreenView): Promise<string>;
+  /** The screen at a byte of the output, as bytes that draw it on a terminal that was just reset. */
+  resync(id: string): Promise<Resync>;
+  /** An asciicast v2; with `follow` it goes on until the session ends. */
+  recording(
+    id: string,
+    view: { readonly follow: boolean },
+    signal: AbortSignal,
+  ): Promise<AsyncIterable<Uint8Array>>;
+  health(): Promise<Health>;
+  authConfig(): Promise<AuthConfig>;
+  token(request: z.input<typeof TokenRequest>): Promise<TokenResponse>;
+  wsTicket(): Promise<WsTicket>;
+  logout(): Promise<void>;
+};
+
+export function createClient(send: Send): Client {
+  const caller = createCaller(send);
+  return { ...caller, ...sessionCalls(caller), ...serverCalls(caller) };
+}
+
+function sessionCalls({ call, bytes, stream }: Caller) {
+  return {
+    list: () => call(endpoints.listSessions),
+    get: (id: string) => call(endpoints.getSession, { params: { id } }),
+    create: (body: CreateSessionBody) => call(endpoints.createSession, { body }),
+    rename: async (id: string, name: string) => {
+      await call(endpoints.renameSession, { params: { id }, body: { name } });
+    },
+    remove: (id: string) => call(endpoints.deleteSession, { params: { id } }),
+    input: async (id: string, body: Input) => {
+      await call(endpoints.inputSession, { params: { id }, body });
+    },
+    resize: async (id: string, body: TerminalSize) => {
+      await call(endpoints.resizeSession, { params: { id }, body });
+    },
+    kill: async (id: string, signal: SignalName) => {
+      await call(endpoints.killSession, { params: { id }, body: { signal } });
+    },
+    mark: async (id: string, label: string) => {
+      await call(endpoints.markSession, { params: { id }, body: { label } });
+    },
+    screen: async (id: string, { scrollback = false, styles = false }: ScreenView = {}) => {
+      const query = { scrollback: scrollback ? "1" : "0", styles: styles ? "1" : "0" };
+      return new TextDecoder().decode(await bytes(endpoints.sessionText, { params: { id }, query }));
+    },
+    resync: async (id: string) => decodeResync(await bytes(endpoints.sessionResync, { params: { id } })),
+    recording: async (id: string, { follow }: { readonly follow: boolean }, signal: AbortSignal) => {
+      const query = { follow: follow ? "1" : "0" } as const;
+      return (await stream(endpoints.sessionRecording, { params: { id }, query }, signal)).body;
+    },
+  };
+}
+
+function serverCalls({ call }: Caller) {
+  return {
+    health: () => call(endpoints.health),
+    authConfig: () => call(endpoints.authConfig),
+    token: (body: z.input<typeof TokenRequest>) => call(endpoints.createToken, { body }),
+    wsTicket: () => call(endpoints.createWsTicket),
+    logout: async () => {
+      await call(endpoints.logout);
+    },
+  };
+}

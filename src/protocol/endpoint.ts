@@ -1,0 +1,51 @@
+import type { z } from "zod";
+import type { ErrorCode } from "./errors.ts";
+
+/** One endpoint as data: what the router mounts, the client calls and the OpenAPI document describes. */
+export type Endpoint = {
+  readonly method: "get" | "post" | "patch" | "delete";
+  /** Path with `:name` for parameters. */
+  readonly path: string;
+  readonly summary: string;
+  readonly tag: "sessions" | "auth" | "server";
+  /** "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. */
+  readonly access: "open" | "user" | "stream";
+  /** What a call counts against (contract 4.2). */
+  readonly limit: "none" | "api" | "sessions";
+  /** Whether the session host answers it too, on its unix socket. */
+  readonly host: boolean;
+  readonly params?: z.ZodObject;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly reply: Reply;
+  readonly errors: readonly ErrorCode[];
+};
+
+export type Reply =
+  | { readonly status: number; readonly json: z.ZodType }
+  /** Bytes of a media type. */
+  | { readonly status: number; readonly media: string; readonly description: string };
+
+type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined;
+
+/** What a handler gets: parsed, never raw. */
+export type EndpointInput<E extends Endpoint> = {
+  readonly params: Parsed<E["params"]>;
+  readonly query: Parsed<E["query"]>;
+  readonly body: Parsed<E["body"]>;
+};
+
+/** What an endpoint with a JSON reply answers. */
+export type EndpointOutput<E extends Endpoint> = E["reply"] extends {
+  readonly json: infer J extends z.ZodType;
+}
+  ? z.input<J>
+  : never;
+
+/** The path with its parameters filled in and escaped. */
+export function endpointPath(
+  endpoint: Pick<Endpoint, "path">,
+  params: Readonly<Record<string, string>> = {},
+): string {
+  return endpoint.path.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+}

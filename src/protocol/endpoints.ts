@@ -1,0 +1,9 @@
+// Every endpoint of the service, as data. The handlers are in http/routes, one for each name.
+import { authEndpoints } from "./auth-endpoints.ts";
+import { serverEndpoints } from "./server-endpoints.ts";
+import { sessionEndpoints } from "./session-endpoints.ts";
+
+export const endpoints = { ...sessionEndpoints, ...serverEndpoints, ...authEndpoints };
+
+export type Endpoints = typeof endpoints;
+export type EndpointName = keyof Endpoints;

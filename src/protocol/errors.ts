@@ -1,0 +1,90 @@
+/** Every failure that a client can see has one of these codes; the status is the code's (contract 4). */
+export const ERROR_STATUS = {
+  invalid_json: 400,
+  invalid_request: 400,
+  invalid_cwd: 400,
+  command_not_found: 400,
+  session_not_running: 400,
+  unauthorized: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  origin_not_allowed: 403,
+  host_not_allowed: 403,
+  password_disabled: 403,
+  not_found: 404,
+  session_not_found: 404,
+  method_not_allowed: 405,
+  session_exists: 409,
+  session_running: 409,
+  host_exists: 409,
+  body_too_large: 413,
+  range_not_satisfiable: 416,
+  input_overflow: 429,
+  rate_limited: 429,
+  internal_error: 500,
+  launch_failed: 500,
+  host_incompatible: 503,
+  host_unreachable: 503,
+  shutting_down: 503,
+  // Of the WebSocket alone (contract 1.5); the status is what REST would say.
+  bad_frame: 400,
+  unknown_type: 400,
+  binary_only: 400,
+  too_many_subscriptions: 429,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** What a failed request is answered with (specification 2.8). */
+export type ErrorBody = {
+  readonly error: string;
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+};
+
+/** The one error class: a code of the closed set, a message for the person, the original as `cause`. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, unknown>>;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { readonly details?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    this.code = code;
+    this.details = more.details ?? {};
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.code];
+  }
+}
+
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === "string" && Object.hasOwn(ERROR_STATUS, value);
+}
+
+/** The body for an error; what is no ServiceError says nothing about itself to a client (contract 4.1). */
+export function errorBody(error: unknown): ErrorBody {
+  if (!(error instanceof ServiceError) || error.code === "internal_error") {
+    return { error: "internal error", code: "internal_error", details: {} };
+  }
+  return { error: error.message, code: error.code, details: error.details };
+}
+
+/** A ServiceError from a received body; anything else becomes `fallback`. */
+export function errorFromBody(body: unknown, fallback: ErrorCode, message: string): ServiceError {
+  if (typeof body === "object" && body !== null && "code" in body && isErrorCode(body.code)) {
+    const text = "error" in body && typeof body.error === "string" ? body.error : message;
+    const details = "details" in body && isRecord(body.details) ? body.details : {};
+    return new ServiceError(body.code, text, { details });
+  }
+  return new ServiceError(fallback, message);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

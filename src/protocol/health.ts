@@ -1,0 +1,15 @@
+import { z } from "zod";
+
+/** Specification 2.6 and contract 2.6. `uptime` is in whole seconds. */
+export const Health = z.object({
+  status: z.literal("healthy"),
+  uptime: z.int(),
+  version: z.string(),
+  sessions: z.int().describe("running ones"),
+  mode: z.enum(["standalone", "hq", "remote", "session-host"]),
+  instanceId: z.string().describe("another one after every start"),
+  pid: z.int(),
+  protocol: z.int().describe("revision of the frame protocol between our own processes"),
+  timestamp: z.string(),
+});
+export type Health = z.infer<typeof Health>;

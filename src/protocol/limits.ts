@@ -1,0 +1,115 @@
+/** A size of the terminal, in character cells. */
+export const MIN_TERMINAL_SIZE = 1;
+export const MAX_TERMINAL_SIZE = 1000;
+export const DEFAULT_COLS = 80;
+export const DEFAULT_ROWS = 24;
+
+/** A session id is 1 to this many of `A-Za-z0-9_-`; longer ones are refused at every entrance. */
+export const MAX_SESSION_ID_LENGTH = 64;
+/** Session id field of a frame, in bytes (contract 1.1). */
+export const MAX_FRAME_SESSION_ID_BYTES = 256;
+/** One WebSocket message; a longer one closes the connection with 1009 (contract 1.5). */
+export const MAX_MESSAGE_BYTES = 1024 * 1024;
+/** One JSON body; a longer one is 413 `body_too_large` (contract 4.1). */
+export const MAX_BODY_BYTES = 1024 * 1024;
+/** Bad frames in a row before the connection is closed with 1002 (contract 1.5). */
+export const MAX_BAD_FRAMES = 16;
+/** Subscriptions of one connection; one more is refused with `too_many_subscriptions`. */
+export const MAX_SUBSCRIPTIONS = 2_000;
+
+/** What a client without offsets gets of the past at most (contract 1.7). */
+export const MAX_REPLAY_BYTES = 1024 * 1024;
+/** The largest output frame: what a flood is batched into. */
+export const MAX_OUTPUT_FRAME_BYTES = 256 * 1024;
+/** A flood is batched for at most this long. */
+export const OUTPUT_BATCH_MS = 4;
+/** Output of a window of OUTPUT_BATCH_MS that leaves at once; what exceeds it is batched. */
+export const PROMPT_OUTPUT_BYTES = 4 * 1024;
+
+/** The default of `--max-recording-size`, in bytes for each session (contract 3). */
+export const DEFAULT_MAX_RECORDING_BYTES = 256 * 1024 * 1024;
+
+export const PING_INTERVAL_MS = 25_000;
+/** The server's default between two snapshots while output goes on (contract 1.3). */
+export const SNAPSHOT_INTERVAL_MS = 50;
+
+export const SESSIONS_PER_MINUTE = 10;
+export const API_CALLS_PER_MINUTE = 100;
+/** For each address and each user, always on (contract 4.2). */
+export const FAILED_LOGINS_PER_MINUTE = 10;
+export const TOKEN_LIFETIME_S = 86_400;
+export const WS_TICKET_LIFETIME_MS = 30_000;
+
+/** Between SIGTERM and SIGKILL when a session is ended (contract 2.3). */
+export const KILL_GRACE_MS = 3_000;
+/** Between SIGHUP and SIGTERM when a session is ended: time to save what is to be saved at a hangup. */
+export const HANGUP_GRACE_MS = 250;
+/** What SIGKILL is given to end a process before it is given up on. */
+export const SIGKILL_WAIT_MS = 2_000;
+
+export const DEFAULT_PORT = 4020;
+
+/** The client's own keep-alive on /ws: a PING this often; silence over so many of them means that the link is dead. */
+export const CLIENT_PING_INTERVAL_MS = 20_000;
+export const CLIENT_MAX_MISSED_PONGS = 2;
+/** After a wake-up (sleep, network change) the link must answer within this. */
+export const CLIENT_PROBE_TIMEOUT_MS = 5_000;
+export const CONNECT_TIMEOUT_MS = 10_000;
+/** Before the first try to get a good link back; later ones wait RETRY_FIRST_MS and more. */
+export const RECONNECT_QUICK_MS = 50;
+/** A link that held this long was a good one: the next reconnect starts over with the quick try. */
+export const STABLE_LINK_MS = 1_000;
+/** A subscription that the server refused for now is tried again after this. */
+export const RESUBSCRIBE_DELAY_MS = 1_000;
+/** Longer input is sent as several frames, so that it does not hold up what comes after it. */
+export const MAX_INPUT_FRAME_BYTES = 64 * 1024;
+/** What a client lets wait in its link; input beyond it is refused. */
+export const MAX_UNSENT_BYTES = 16 * 1024 * 1024;
+/** Commands of one client that wait for their acknowledgement; one more is refused. */
+export const MAX_PENDING_COMMANDS = 10_000;
+
+/** What a token secret must have at least (HS256 signs with 256 bits). */
+export const MIN_TOKEN_SECRET_BYTES = 32;
+/** A longer access token or ticket is refused unread. */
+export const MAX_TOKEN_LENGTH = 4_096;
+/** Tickets waiting to be used; over that the oldest is forgotten. */
+export const MAX_WS_TICKETS = 10_000;
+export const LOGIN_LINK_LIFETIME_MS = 600_000;
+/** Login links waiting to be used; over that the oldest is forgotten. */
+export const MAX_LOGIN_LINKS = 16;
+/** Revoked tokens remembered one by one; over that older tokens are refused wholesale. */
+export const MAX_REVOKED_TOKENS = 10_000;
+/** Failed logins are counted over this long. */
+export const LOGIN_WINDOW_MS = 60_000;
+/** Addresses, and users, whose failed logins are counted at a time. */
+export const MAX_COUNTED_LOGINS = 10_000;
+
+/** What a feed holds in memory of one session's output; a viewer further behind reads the journal or gets RESYNC. */
+export const FEED_WINDOW_BYTES = 4 * 1024 * 1024;
+/** What a feed keeps of output that every viewer has had. */
+export const FEED_KEEP_BYTES = 64 * 1024;
+/** Unsent bytes of a viewer over which nothing more is offered to it until some have left. */
+export const OUTBOX_BYTES = 512 * 1024;
+/** Unsent bytes of a viewer over which its requests are not read either. */
+export const OUTBOX_PAUSE_BYTES = 1024 * 1024;
+/** A viewer further behind than a feed's window that took nothing for this long gets RESYNC instead of the past. */
+export const STALLED_AFTER_MS = 500;
+/** A viewer that falls further behind than this gets RESYNC, however steadily it reads; one that named its byte does not. */
+export const MAX_BEHIND_BYTES = 64 * 1024 * 1024;
+
+/** Between two tries to reach something: the first pause, doubled each time up to the longest (contract 6.2). */
+export const RETRY_FIRST_MS = 500;
+export const RETRY_MAX_MS = 15_000;
+
+/** What a client waits for an answer, or for the head of a streamed one. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+/** The longest JSON or text that a client takes for an answer. */
+export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+/** One message of a server that we are a client of: a RESYNC with its scrollback may be larger than what clients may send. */
+export const MAX_UPLINK_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** How long a server waits for the session host that it started. */
+export const HOST_START_TIMEOUT_MS = 10_000;
+
+/** Lines above the screen that a RESYNC, a text and a terminal of the session host have. */
+export const SCREEN_SCROLLBACK_LINES = 1_000;

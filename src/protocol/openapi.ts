@@ -1,0 +1,109 @@
+import { z } from "zod";
+import type { Endpoint } from "./endpoint.ts";
+import { ERROR_STATUS, type ErrorCode } from "./errors.ts";
+
+type Json = Record<string, unknown>;
+
+/** What any endpoint may answer besides its own errors. */
+const COMMON_ERRORS: readonly ErrorCode[] = [
+  "invalid_request",
+  "unauthorized",
+  "rate_limited",
+  "internal_error",
+];
+
+/** The OpenAPI 3.1 document, made from the schemas that validate the requests (contract 2.7). */
+export function openApi(endpoints: Readonly<Record<string, Endpoint>>, version: string): Json {
+  const paths: Record<string, Json> = {};
+  for (const [name, endpoint] of Object.entries(endpoints)) {
+    const path = endpoint.path.replace(/:([A-Za-z]+)/g, "{$1}");
+    paths[path] = { ...paths[path], [endpoint.method]: operation(name, endpoint) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "ttyhq",
+      version,
+      description: "Terminal sessions as a service.",
+      license: { name: "MIT" },
+    },
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      schemas: { Error: errorSchema() },
+    },
+  };
+}
+
+function operation(name: string, endpoint: Endpoint): Json {
+  const parameters = [...parameterList("path", endpoint.params), ...parameterList("query", endpoint.query)];
+  return {
+    operationId: name,
+    summary: endpoint.summary,
+    tags: [endpoint.tag],
+    security: endpoint.access === "open" ? [] : [{ bearer: [] }],
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(endpoint.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: schemaOf(endpoint.body, "input") } },
+          },
+        }),
+    responses: { [endpoint.reply.status]: reply(endpoint), ...errorReplies(endpoint) },
+  };
+}
+
+function reply({ reply }: Endpoint): Json {
+  if ("json" in reply) {
+    return {
+      description: "done",
+      content: { "application/json": { schema: schemaOf(reply.json, "output") } },
+    };
+  }
+  return {
+    description: reply.description,
+    content: { [reply.media]: { schema: { type: "string", format: "binary" } } },
+  };
+}
+
+function errorReplies({ errors, access }: Endpoint): Json {
+  const codes = [...errors, ...COMMON_ERRORS].filter((code) => access !== "open" || code !== "unauthorized");
+  const byStatus = Map.groupBy(codes, (code) => ERROR_STATUS[code]);
+  const replies = [...byStatus].map(([status, all]) => [
+    status,
+    {
+      description: [...new Set(all)].join(", "),
+      content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
+    },
+  ]);
+  return Object.fromEntries(replies);
+}
+
+function parameterList(place: "path" | "query", schema: z.ZodObject | undefined): Json[] {
+  if (schema === undefined) return [];
+  return Object.entries(schema.shape).map(([name, field]) => ({
+    name,
+    in: place,
+    required: place === "path",
+    schema: schemaOf(field, "input"),
+  }));
+}
+
+function schemaOf(schema: z.core.$ZodType, io: "input" | "output"): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  return rest;
+}
+
+function errorSchema(): Json {
+  return {
+    type: "object",
+    required: ["error", "code", "details"],
+    properties: {
+      error: { type: "string", description: "what went wrong, for a person" },
+      code: { type: "string", enum: Object.keys(ERROR_STATUS) },
+      details: { type: "object" },
+    },
+  };
+}

@@ -1,0 +1,117 @@
+// One cell of a SNAPSHOT_VT (facts 2.3 and 2.4).
+import type { ByteReader } from "./byte-reader.ts";
+
+/** Bits of SnapshotCell.attributes. */
+export const CellAttribute = {
+  Bold: 0x01,
+  Italic: 0x02,
+  Underline: 0x04,
+  Dim: 0x08,
+  Inverse: 0x10,
+  Invisible: 0x20,
+  Strikethrough: 0x40,
+} as const;
+
+/** An index of the palette, 0 to 255, or red, green and blue of 0 to 255 each; the default colour is `undefined`. */
+export type CellColour = number | { readonly r: number; readonly g: number; readonly b: number };
+
+export type SnapshotCell = {
+  /** A whole grapheme. The second half of a wide character is no cell. Over 255 bytes of UTF-8 it is cut. */
+  readonly text: string;
+  readonly fg?: CellColour;
+  readonly bg?: CellColour;
+  readonly attributes: number;
+};
+
+const MAX_TEXT_BYTES = 255;
+
+/** Bits of a cell's first byte. */
+const STYLED = 0x80;
+const UTF8 = 0x40;
+const HAS_FG = 0x20;
+const HAS_BG = 0x10;
+const RGB_FG = 0x08;
+const RGB_BG = 0x04;
+const KIND_ASCII = 1;
+const KIND_UTF8 = 2;
+const KIND_MASK = 3;
+
+const encoder = new TextEncoder();
+
+/** More bytes than the cell takes: a UTF-16 unit has at most 3 bytes of UTF-8. */
+export function maxCellBytes(cell: SnapshotCell): number {
+  const styleBytes = 1 + 3 + 3;
+  return 2 + Math.min(3 * cell.text.length, MAX_TEXT_BYTES) + styleBytes;
+}
+
+export function isSpace(cell: SnapshotCell): boolean {
+  return cell.text === " " || cell.text === "";
+}
+
+/** Writes the cell at `start`; returns where it ends. */
+export function writeCell(target: Uint8Array, start: number, cell: SnapshotCell): number {
+  const type = styleBits(cell) | textBits(cell);
+  target[start] = type;
+  const at = writeText(target, start + 1, cell.text, type);
+  if ((type & STYLED) === 0) return at;
+  target[at] = cell.attributes;
+  return writeColour(target, writeColour(target, at + 1, cell.fg), cell.bg);
+}
+
+export function readCell(reader: ByteReader): SnapshotCell {
+  const type = reader.byte();
+  const text = readText(reader, type);
+  if ((type & STYLED) === 0) return { text, attributes: 0 };
+  const attributes = reader.byte();
+  const fg = (type & HAS_FG) === 0 ? {} : { fg: readColour(reader, (type & RGB_FG) !== 0) };
+  const bg = (type & HAS_BG) === 0 ? {} : { bg: readColour(reader, (type & RGB_BG) !== 0) };
+  return { text, attributes, ...fg, ...bg };
+}
+
+/** A letter with a combining mark is UTF-8, not ASCII: the mark stays. */
+function textBits(cell: SnapshotCell): number {
+  if (isSpace(cell)) return 0;
+  return cell.text.length === 1 && cell.text < "\x80" ? KIND_ASCII : UTF8 | KIND_UTF8;
+}
+
+function styleBits({ fg, bg, attributes }: SnapshotCell): number {
+  if (attributes === 0 && fg === undefined && bg === undefined) return 0;
+  const fgBits = fg === undefined ? 0 : typeof fg === "number" ? HAS_FG : HAS_FG | RGB_FG;
+  const bgBits = bg === undefined ? 0 : typeof bg === "number" ? HAS_BG : HAS_BG | RGB_BG;
+  return STYLED | fgBits | bgBits;
+}
+
+function writeText(target: Uint8Array, at: number, text: string, type: number): number {
+  if ((type & KIND_MASK) === 0) return at;
+  if ((type & UTF8) === 0) {
+    target[at] = text.charCodeAt(0);
+    return at + 1;
+  }
+  // encodeInto cuts between code points.
+  const { written } = encoder.encodeInto(text, target.subarray(at + 1, at + 1 + MAX_TEXT_BYTES));
+  target[at] = written;
+  return at + 1 + written;
+}
+
+/** RGB(0,0,n) goes out as RGB(1,0,n): a client that holds a colour as one number reads it as palette index n. */
+function writeColour(target: Uint8Array, at: number, colour: CellColour | undefined): number {
+  if (colour === undefined) return at;
+  if (typeof colour === "number") {
+    target[at] = colour;
+    return at + 1;
+  }
+  const { r, g, b } = colour;
+  target[at] = r === 0 && g === 0 ? 1 : r;
+  target[at + 1] = g;
+  target[at + 2] = b;
+  return at + 3;
+}
+
+function readText(reader: ByteReader, type: number): string {
+  if ((type & KIND_MASK) === 0) return " ";
+  return (type & UTF8) === 0 ? String.fromCharCode(reader.byte()) : reader.text(reader.byte());
+}
+
+function readColour(reader: ByteReader, isRgb: boolean): CellColour {
+  return isRgb ? { r: reader.byte(), g: reader.byte(), b: reader.byte() } : reader.byte();
+}

@@ -1,0 +1,98 @@
+// The session host as a process: found where it runs, started where it does not.
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
+import { withDeadline } from "../lib/deadline.ts";
+import { createCaller } from "../protocol/caller.ts";
+import { endpoints } from "../protocol/endpoints.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { PROTOCOL_REVISION } from "../protocol/frame.ts";
+import type { Health } from "../protocol/health.ts";
+import { HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
+import { createSender } from "./send.ts";
+
+const LOG_TAIL_BYTES = 2_000;
+
+export type HostProgram = {
+  /** Node and main.ts, or main.js. */
+  readonly node: string;
+  readonly main: string;
+  /** Arguments of `session-host`. */
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly controlDir: string;
+  readonly socketPath: string;
+  readonly logPath: string;
+};
+
+/**
+ * Starts the session host unless one answers. Throws `host_incompatible` when one answers that speaks another revision
+ * of the protocol: its sessions go on, and a server that fits can still be started. Throws `host_unreachable`.
+ */
+export async function ensureHost(program: HostProgram): Promise<Health> {
+  const running = await hostHealth(program.socketPath);
+  if (running !== undefined) return checkRevision(running);
+  await startHost(program);
+  const started = await hostHealth(program.socketPath);
+  if (started === undefined)
+    throw new ServiceError("host_unreachable", `the session host does not answer: see ${program.logPath}`);
+  return checkRevision(started);
+}
+
+/** Undefined when nobody answers. */
+export async function hostHealth(socketPath: string): Promise<Health | undefined> {
+  using sender = createSender({ socketPath });
+  try {
+    return await createCaller(sender.send).call(endpoints.health);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "host_unreachable") return undefined;
+    throw error;
+  }
+}
+
+function checkRevision(health: Health): Health {
+  if (health.protocol === PROTOCOL_REVISION) return health;
+  throw new ServiceError(
+    "host_incompatible",
+    `the session host (version ${health.version}, pid ${health.pid}) speaks revision ${health.protocol} of the protocol, ` +
+      `this server revision ${PROTOCOL_REVISION}; its sessions go on: serve them with version ${health.version}, ` +
+      "or end them and stop that process to go on with this one",
+  );
+}
+
+/** A process group of its own, so that what stops the server does not stop it. */
+async function startHost(program: HostProgram): Promise<void> {
+  mkdirSync(program.controlDir, { recursive: true, mode: 0o700 });
+  const log = openSync(program.logPath, "a", 0o600);
+  try {
+    const child = spawn(program.node, [program.main, "session-host", ...program.args], {
+      detached: true,
+      cwd: "/",
+      env: { ...program.env },
+      stdio: ["ignore", "pipe", log],
+    });
+    await withDeadline(
+      listening(child, program.logPath),
+      HOST_START_TIMEOUT_MS,
+      "the start of the session host",
+    );
+    child.unref();
+  } finally {
+    closeSync(log);
+  }
+}
+
+/** It says on its standard output that it listens, then nothing ever again; or it ends, with the reason in its log. */
+async function listening(child: ChildProcess, logPath: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.once("error", reject);
+  child.stdout?.once("data", () => resolve());
+  child.once("exit", () => {
+    reject(new ServiceError("host_unreachable", `the session host did not start: ${logTail(logPath)}`));
+  });
+  await promise;
+  child.stdout?.destroy();
+}
+
+function logTail(path: string): string {
+  return readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n").at(-1) ?? "";
+}

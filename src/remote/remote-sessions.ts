@@ -1,0 +1,144 @@
+// The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
+import { Emitter } from "../lib/emitter.ts";
+import { type Caller, createCaller } from "../protocol/caller.ts";
+import { endpoints } from "../protocol/endpoints.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { ServerEvent } from "../protocol/event.ts";
+import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
+import { SessionSocket } from "../protocol/session-socket.ts";
+import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import { HostKeeper } from "./host-keeper.ts";
+import { createSender, type Sender } from "./send.ts";
+import { openLink, type UplinkTarget } from "./uplink.ts";
+import { viewRequest } from "./view-request.ts";
+
+/** How long a request waits for the uplink while it is being opened, in ms. */
+const LINK_TIMEOUT_MS = 5_000;
+
+export type RemoteSessionsOptions = {
+  readonly target: UplinkTarget;
+  readonly version: string;
+};
+
+export class RemoteSessions implements SessionBackend {
+  readonly #sender: Sender;
+  readonly #caller: Caller;
+  readonly #socket: SessionSocket;
+  readonly #events = new Emitter<ServerEvent>();
+  readonly #watching: Disposable;
+  #keeper: HostKeeper | undefined;
+
+  constructor({ target, version }: RemoteSessionsOptions) {
+    this.#sender = createSender(target);
+    this.#caller = createCaller(this.#sender.send);
+    this.#socket = new SessionSocket({
+      open: (handlers, signal) => openLink(target, handlers, signal),
+      clientName: "uplink",
+      version,
+    });
+    this.#watching = this.#socket.subscribeGlobal((event) => {
+      // It greets us, not our clients.
+      if (event.type !== "connected") this.#events.emit(event);
+    });
+  }
+
+  /** Resolves when the uplink is open; rejects with what stood in the way. */
+  connected(timeoutMs: number): Promise<void> {
+    return this.#socket.opened(timeoutMs);
+  }
+
+  /** Starts the other process again whenever it is gone. */
+  keep(keeper: { ensure: () => Promise<unknown>; onFailure: (error: unknown) => void }): void {
+    this.#keeper = new HostKeeper({ sessions: this.#socket, ...keeper });
+  }
+
+  list(): Promise<readonly SessionRecord[]> {
+    return this.#caller.call(endpoints.listSessions);
+  }
+
+  get(id: string): Promise<SessionRecord> {
+    return this.#caller.call(endpoints.getSession, { params: { id } });
+  }
+
+  create(request: CreateSession): Promise<SessionRecord> {
+    return this.#caller.call(endpoints.createSession, { body: request });
+  }
+
+  async rename(id: string, name: string): Promise<SessionRecord> {
+    await this.#caller.call(endpoints.renameSession, { params: { id }, body: { name } });
+    return this.get(id);
+  }
+
+  remove(id: string): Promise<Removal> {
+    return this.#caller.call(endpoints.deleteSession, { params: { id } });
+  }
+
+  async write(id: string, input: Uint8Array): Promise<void> {
+    await this.#socket.write(id, input);
+  }
+
+  async resize(id: string, size: TerminalSize): Promise<void> {
+    await this.#socket.resize(id, size);
+  }
+
+  async kill(id: string, signal: SignalName): Promise<void> {
+    await this.#socket.kill(id, signal);
+  }
+
+  async mark(id: string, label: string): Promise<void> {
+    await this.#caller.call(endpoints.markSession, { params: { id }, body: { label } });
+  }
+
+  async view(id: string, view: View, signal: AbortSignal): Promise<Content> {
+    const { status, headers, body } = await viewRequest(this.#caller, id, view, signal);
+    const length = headers.get("content-length");
+    const disposition = headers.get("content-disposition");
+    return {
+      type: headers.get("content-type") ?? "application/octet-stream",
+      ...(length === undefined || status === 204 ? {} : { length: Number(length) }),
+      ...(disposition === undefined ? {} : { headers: { "content-disposition": disposition } }),
+      body,
+    };
+  }
+
+  async subscribe(id: string, sink: Sink): Promise<Subscription> {
+    const record = await this.get(id);
+    await this.#socket.opened(LINK_TIMEOUT_MS);
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    const attachment = this.#socket.attach(
+      id,
+      { from: "live" },
+      {
+        onSubscribed: ({ offset }) => resolve(offset),
+        onOutput: (offset, bytes, frame) => sink({ kind: "output", offset, bytes, frame }),
+        onResync: (resync) => sink({ kind: "resync", ...resync }),
+        onEvent: (event) => sink({ kind: "event", offset: offsetOf(attachment.next), event }),
+        onError: reject,
+      },
+    );
+    try {
+      const offset = await promise;
+      return { offset, record, [Symbol.dispose]: () => attachment[Symbol.dispose]() };
+    } catch (error) {
+      attachment[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  watch(listener: (event: ServerEvent) => void): Disposable {
+    return this.#events.on(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#keeper?.[Symbol.dispose]();
+    this.#watching[Symbol.dispose]();
+    this.#socket[Symbol.dispose]();
+    this.#sender[Symbol.dispose]();
+  }
+}
+
+function offsetOf(next: number | "live"): number {
+  if (next === "live")
+    throw new ServiceError("internal_error", "an event came before its subscription was answered");
+  return next;
+}

@@ -1,0 +1,61 @@
+// Requests to another process of ours: over a unix socket, or to an http(s) origin.
+import {
+  Agent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ClientRequest as NodeRequest,
+} from "node:http";
+import { request as httpsRequest, Agent as TlsAgent } from "node:https";
+import { ServiceError } from "../protocol/errors.ts";
+import type { ClientRequest, ClientResponse, Send } from "../protocol/send.ts";
+import type { UplinkTarget } from "./uplink.ts";
+
+/** Connections that are kept for the next request at most. */
+const MAX_FREE_CONNECTIONS = 16;
+
+/** A sender with connections of its own; disposing it closes those that are idle. */
+export type Sender = Disposable & { readonly send: Send };
+
+export function createSender(target: UplinkTarget): Sender {
+  const isTls = "url" in target && new URL(target.url).protocol === "https:";
+  const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
+  const agent = isTls ? new TlsAgent(options) : new Agent(options);
+  return {
+    send: (request) => sendTo(target, agent, request),
+    [Symbol.dispose]: () => agent.destroy(),
+  };
+}
+
+async function sendTo(target: UplinkTarget, agent: Agent, request: ClientRequest): Promise<ClientResponse> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const outgoing = open(target, agent, request);
+  outgoing.once("response", resolve);
+  outgoing.once("error", (error) => {
+    reject(
+      request.signal.aborted
+        ? request.signal.reason
+        : new ServiceError("host_unreachable", `no answer: ${error.message}`, { cause: error }),
+    );
+  });
+  outgoing.end(request.body);
+  const response = await promise;
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
+  return { status: response.statusCode ?? 500, headers: new Map(headers), body: response };
+}
+
+function open(target: UplinkTarget, agent: Agent, request: ClientRequest): NodeRequest {
+  const { method, path, signal, body } = request;
+  const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
+  const common = { method, agent, signal, path };
+  if ("socketPath" in target) {
+    return httpRequest({
+      ...common,
+      socketPath: target.socketPath,
+      headers: { ...request.headers, ...length },
+    });
+  }
+  const headers = { ...target.headers, ...request.headers, ...length };
+  const { protocol, hostname, port } = new URL(target.url);
+  const make = protocol === "https:" ? httpsRequest : httpRequest;
+  return make({ ...common, hostname, port, headers });
+}

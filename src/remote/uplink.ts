@@ -1,0 +1,85 @@
+import { WebSocket } from "ws";
+import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
+import type { Link, LinkHandlers } from "../protocol/link.ts";
+
+/** Where a /ws is: a unix socket, or an http(s) origin with the headers that prove who asks. */
+export type UplinkTarget =
+  | { readonly socketPath: string }
+  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+
+/** Opens a link to another server's /ws. Rejects with the ServiceError that it refused with, or `host_unreachable`. */
+export function openLink(target: UplinkTarget, handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
+  const socket = new WebSocket(addressOf(target), {
+    headers: "headers" in target ? target.headers : {},
+    perMessageDeflate: false,
+    maxPayload: MAX_UPLINK_MESSAGE_BYTES,
+    followRedirects: false,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<Link>();
+  const abort = (): void => socket.terminate();
+  signal.addEventListener("abort", abort, { once: true });
+  let isOpen = false;
+  let failure = "connection lost";
+  socket.once("open", () => {
+    signal.removeEventListener("abort", abort);
+    isOpen = true;
+    resolve(linkOver(socket));
+  });
+  socket.on("message", (data, isBinary) => {
+    if (isBinary && data instanceof Uint8Array) handlers.onMessage(data);
+  });
+  socket.on("unexpected-response", (_, response) => {
+    void readRefusal(response, response.statusCode ?? 500).then((error) => {
+      reject(error);
+      socket.terminate();
+    });
+  });
+  socket.on("error", (error) => {
+    failure = error.message;
+    reject(new ServiceError("host_unreachable", `no connection: ${error.message}`, { cause: error }));
+  });
+  socket.once("close", (code, reason) => {
+    signal.removeEventListener("abort", abort);
+    reject(new ServiceError("host_unreachable", `no connection: ${failure}`));
+    if (isOpen)
+      handlers.onClose({ code, text: reason.length > 0 ? new TextDecoder().decode(reason) : failure });
+  });
+  return promise;
+}
+
+function addressOf(target: UplinkTarget): string {
+  if ("socketPath" in target) return `ws+unix://${target.socketPath}:/ws`;
+  const url = new URL("/ws", target.url);
+  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+  return url.href;
+}
+
+function linkOver(socket: WebSocket): Link {
+  return {
+    send: (message) => {
+      if (socket.readyState === WebSocket.OPEN) socket.send(message, { binary: true, compress: false });
+    },
+    close: () => socket.close(1000),
+    get bufferedBytes() {
+      return socket.bufferedAmount;
+    },
+  };
+}
+
+/** At most this much of a refusal is read: it is one error body. */
+const MAX_REFUSAL_BYTES = 64 * 1024;
+
+async function readRefusal(body: AsyncIterable<Uint8Array>, status: number): Promise<ServiceError> {
+  let text = "";
+  const decoder = new TextDecoder();
+  try {
+    for await (const piece of body) {
+      text += decoder.decode(piece, { stream: true });
+      if (text.length > MAX_REFUSAL_BYTES) break;
+    }
+    return errorFromBody(JSON.parse(text), "host_unreachable", `the server answered with status ${status}`);
+  } catch {
+    return new ServiceError("host_unreachable", `the server answered with status ${status}`);
+  }
+}

@@ -1,0 +1,87 @@
+// The interface that everything turns on: where sessions come from. Three implementations: the terminals of this
+// process, another process reached over HTTP and /ws, and a fleet of those. Routes and hub know only this file.
+
+import type { ServerEvent, SessionEvent } from "../protocol/event.ts";
+import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
+
+/**
+ * One thing that happened in a session, in the order in which it happened. `offset` counts the bytes of output since
+ * the session began: the first byte of `bytes` for output, the number of bytes before it for all others.
+ */
+export type Delivery =
+  /** `frame` is the whole OUTPUT frame (magic VT) that carries `bytes`; it is shared and must not be written to. */
+  | {
+      readonly kind: "output";
+      readonly offset: number;
+      readonly bytes: Uint8Array;
+      readonly frame: Uint8Array;
+    }
+  /** Output before `offset` is not held any more; `bytes` draw the screen on a terminal reset to that size. */
+  | {
+      readonly kind: "resync";
+      readonly offset: number;
+      readonly size: TerminalSize;
+      readonly bytes: Uint8Array;
+    }
+  | { readonly kind: "event"; readonly offset: number; readonly event: SessionEvent };
+
+/** What the other side of a subscription does with deliveries. It must not throw and must not keep the caller waiting. */
+export type Sink = (delivery: Delivery) => void;
+
+export type Subscription = Disposable & {
+  /** Where delivery begins: the end of the output at this moment. */
+  readonly offset: number;
+  readonly record: SessionRecord;
+};
+
+/** One way of looking at a session's output (contract 2.5). */
+export type View =
+  | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
+  /** A SNAPSHOT_VT of the screen. */
+  | { readonly kind: "buffer" }
+  /** A RESYNC payload: offset, size and the bytes that draw the screen with its scrollback. */
+  | { readonly kind: "resync" }
+  /** The asciicast v2; while the session runs it goes on until the exit. */
+  | { readonly kind: "recording"; readonly follow: boolean }
+  /** Server-sent events of the recording, after event number `after` (0 = from the beginning). */
+  | { readonly kind: "stream"; readonly after: number }
+  /** Raw bytes from `from` up to, not including, `to`. */
+  | { readonly kind: "output"; readonly from: number; readonly to: number }
+  /** JSON array of the journal's events at offsets from `from` on, without those of output. */
+  | { readonly kind: "events"; readonly from: number };
+
+/** The answer to a View: bytes of a media type, as they become available. */
+export type Content = {
+  readonly type: string;
+  /** In bytes, where it is known before the end. */
+  readonly length?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+};
+
+/**
+ * Every method but `list` and `watch` throws ServiceError `session_not_found` for an unknown id; `write`, `resize` and
+ * `kill` throw `session_not_running` for an ended one.
+ */
+export type SessionBackend = AsyncDisposable & {
+  list(): Promise<readonly SessionRecord[]>;
+  get(id: string): Promise<SessionRecord>;
+  /** Throws `invalid_cwd`, `command_not_found`, `session_exists`, `launch_failed`. */
+  create(request: CreateSession): Promise<SessionRecord>;
+  rename(id: string, name: string): Promise<SessionRecord>;
+  /** Ends a running session, removes an ended one with its recording (contract 2.3). */
+  remove(id: string): Promise<Removal>;
+  /** Writes reach the program in the order of the calls, whether or not they were awaited. */
+  write(id: string, input: Uint8Array): Promise<void>;
+  resize(id: string, size: TerminalSize): Promise<void>;
+  kill(id: string, signal: SignalName): Promise<void>;
+  mark(id: string, label: string): Promise<void>;
+  view(id: string, view: View, signal: AbortSignal): Promise<Content>;
+  /**
+   * Everything that happens from now on, in order; what came before `offset` is read with `view`. "History, then live"
+   * is arithmetic on offsets. One subscription for each session at a time: fan-out is the feed's work.
+   */
+  subscribe(id: string, sink: Sink): Promise<Subscription>;
+  /** Sessions that start, change, end and go away, and the other events of specification 6. */
+  watch(listener: (event: ServerEvent) => void): Disposable;
+};

@@ -1,0 +1,65 @@
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+
+/** Where a server and its session host keep what outlives them. Mode 0700: whoever can look in can open the sockets. */
+export class ControlDir {
+  readonly path: string;
+
+  /** Makes the directory, and closes it to others when it exists with wider rights. */
+  constructor(path: string) {
+    this.path = path;
+    mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
+    chmodSync(path, 0o700);
+  }
+
+  get sessions(): string {
+    return join(this.path, "sessions");
+  }
+
+  /** The session host's socket; everything that is sent there is trusted. */
+  get hostSocket(): string {
+    return join(this.path, "host.sock");
+  }
+
+  /** The server's socket: whoever can open it is the server's own user. */
+  get serverSocket(): string {
+    return join(this.path, "server.sock");
+  }
+
+  get hostLog(): string {
+    return join(this.path, "host.log");
+  }
+
+  get secret(): string {
+    return join(this.path, "jwt-secret");
+  }
+
+  get revokedTokens(): string {
+    return join(this.path, "revoked-tokens.json");
+  }
+
+  session(id: string): SessionFiles {
+    return sessionFiles(join(this.sessions, id));
+  }
+}
+
+/** The files of one session; `output` and `events` are the journal. */
+export type SessionFiles = {
+  readonly directory: string;
+  readonly record: string;
+  readonly output: string;
+  readonly events: string;
+  readonly recording: string;
+  readonly checkpoint: string;
+};
+
+export function sessionFiles(directory: string): SessionFiles {
+  return {
+    directory,
+    record: join(directory, "session.json"),
+    output: join(directory, "output"),
+    events: join(directory, "events"),
+    recording: join(directory, "recording.cast"),
+    checkpoint: join(directory, "checkpoint"),
+  };
+}

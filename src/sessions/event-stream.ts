@@ -1,0 +1,82 @@
+// Server-sent events of a recording: the header, then one event for each line of the asciicast, then the exit.
+import { growthOf } from "./growth.ts";
+import { castText } from "./recording.ts";
+import type { Session } from "./session.ts";
+
+const HEARTBEAT_MS = 30_000;
+
+/** Events have their number as id, from 1 on; those up to `after` are left out, which is how Last-Event-ID resumes. */
+export async function* eventStream(
+  session: Session,
+  after: number,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  yield encoder.encode(":ok\n\n");
+  const lines = numberedLines(session);
+  const pulse = new Pulse(signal);
+  try {
+    for (let next = lines.next(); !signal.aborted; ) {
+      const step = await Promise.race([next, pulse.next]);
+      if (step === "beat") {
+        pulse.rearm();
+        yield encoder.encode(":heartbeat\n\n");
+        continue;
+      }
+      if (step.done === true) return;
+      const { number, line } = step.value;
+      if (number > after) yield encoder.encode(`id: ${number}\ndata: ${line}\n\n`);
+      next = lines.next();
+    }
+  } finally {
+    pulse[Symbol.dispose]();
+    // Not awaited: it may be waiting for output that comes much later.
+    void lines.return(undefined);
+  }
+}
+
+async function* numberedLines(session: Session): AsyncGenerator<{ number: number; line: string }, undefined> {
+  let number = 0;
+  for await (const piece of castText(session.stored, session.files, growthOf(session))) {
+    for (const line of piece.trimEnd().split("\n")) {
+      number += 1;
+      yield { number, line };
+    }
+  }
+  const exit = session.stored.exit;
+  if (exit !== undefined) yield { number: number + 1, line: JSON.stringify(["exit", exit.code, session.id]) };
+  return undefined;
+}
+
+/** A beat every 30 s, and one when the client has gone. */
+class Pulse implements Disposable {
+  readonly #signal: AbortSignal;
+  readonly #beat = (): void => this.#resolve("beat");
+  #resolve: (beat: "beat") => void = () => {};
+  #timer: NodeJS.Timeout | undefined;
+  next: Promise<"beat">;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    this.next = this.#arm();
+    signal.addEventListener("abort", this.#beat);
+  }
+
+  rearm(): void {
+    this.next = this.#arm();
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#signal.removeEventListener("abort", this.#beat);
+  }
+
+  #arm(): Promise<"beat"> {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#beat, HEARTBEAT_MS);
+    this.#timer.unref();
+    const { promise, resolve } = Promise.withResolvers<"beat">();
+    this.#resolve = resolve;
+    return promise;
+  }
+}

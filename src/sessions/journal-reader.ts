@@ -1,0 +1,87 @@
+import { type FileHandle, open } from "node:fs/promises";
+import type { SessionFiles } from "./control-dir.ts";
+import { type JournalEvent, parseEventLine } from "./journal-event.ts";
+
+/** Output is read in pieces of at most this many bytes, so that no reader holds more than one of them. */
+const READ_BYTES = 256 * 1024;
+const EVENT_READ_BYTES = 64 * 1024;
+
+/** A journal event with the output that belongs to it. */
+export type JournalEntry =
+  | { readonly kind: "o"; readonly time: number; readonly bytes: Uint8Array }
+  | {
+      readonly kind: "r" | "m" | "i" | "x";
+      readonly time: number;
+      readonly offset: number;
+      readonly data: string;
+    };
+
+/** Tells a reader at the end of the file whether to wait: resolves to true when there is more, to false at the end. */
+export type Follow = () => Promise<boolean>;
+
+/** All entries in order. Without `follow` it ends at the end of what is on disk now. */
+export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEntry> {
+  await using output = await openOrUndefined(files.output);
+  let offset = 0;
+  for await (const event of readEvents(files, follow)) {
+    if (event.kind !== "o") {
+      yield { kind: event.kind, time: event.time, offset: event.offset, data: event.data ?? "" };
+      continue;
+    }
+    if (output === undefined) continue;
+    while (offset < event.offset) {
+      const bytes = await readAt(output, offset, Math.min(READ_BYTES, event.offset - offset));
+      if (bytes.length === 0) return;
+      offset += bytes.length;
+      yield { kind: "o", time: event.time, bytes };
+    }
+  }
+}
+
+/** The records of the events file; a torn last line is not one. */
+export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEvent> {
+  await using file = await openOrUndefined(files.events);
+  if (file === undefined) return;
+  const decoder = new TextDecoder();
+  let position = 0;
+  let rest = "";
+  for (;;) {
+    const bytes = await readAt(file, position, EVENT_READ_BYTES);
+    position += bytes.length;
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const event = parseEventLine(line);
+      if (event === undefined) return;
+      yield event;
+    }
+    if (bytes.length === 0 && !(follow !== undefined && (await follow()))) return;
+  }
+}
+
+/** Raw output from `from` up to, not including, `to`, as far as it is on disk. */
+export async function* readOutput(files: SessionFiles, from: number, to: number): AsyncGenerator<Uint8Array> {
+  await using file = await openOrUndefined(files.output);
+  if (file === undefined) return;
+  for (let offset = from; offset < to; ) {
+    const bytes = await readAt(file, offset, Math.min(READ_BYTES, to - offset));
+    if (bytes.length === 0) return;
+    offset += bytes.length;
+    yield bytes;
+  }
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const buffer = new Uint8Array(length);
+  const { bytesRead } = await file.read(buffer, 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function openOrUndefined(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
+}

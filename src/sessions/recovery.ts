@@ -1,0 +1,114 @@
+// What the last session host left behind, made whole: ended sessions are listed, and those that were running when it
+// died are ended as "host_lost". Nothing that is read here is trusted to be complete.
+import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
+import type { ControlDir, SessionFiles } from "./control-dir.ts";
+import { eventLine, type JournalEvent } from "./journal-event.ts";
+import { readEvents } from "./journal-reader.ts";
+import type { SizeChange } from "./session.ts";
+import { StoredSession } from "./stored-session.ts";
+
+/** 128 + SIGHUP: what the kernel sends to a program whose terminal goes away. */
+const HOST_LOST_EXIT_CODE = 129;
+
+export type Recovered = {
+  readonly stored: StoredSession;
+  readonly files: SessionFiles;
+  readonly sizes: readonly SizeChange[];
+  /** Whether it was running when its host died: its record and recording have yet to be written. */
+  readonly wasLost: boolean;
+};
+
+/** All sessions in the control directory that can be read; `onUnreadable` hears of the others, which stay untouched. */
+export async function recoverSessions(
+  controlDir: ControlDir,
+  onUnreadable: (id: string, error: unknown) => void,
+): Promise<Recovered[]> {
+  const recovered: Recovered[] = [];
+  for (const id of await readdir(controlDir.sessions)) {
+    try {
+      const files = controlDir.session(id);
+      const stored = StoredSession.parse(JSON.parse(await readFile(files.record, "utf8")));
+      if (stored.id === id) recovered.push(await recover(stored, files));
+    } catch (error) {
+      onUnreadable(id, error);
+    }
+  }
+  return recovered;
+}
+
+async function recover(stored: StoredSession, files: SessionFiles): Promise<Recovered> {
+  const journal = stored.exit === undefined ? await repairJournal(files) : await scanJournal(files);
+  const size = journal.sizes.at(-1) ?? { cols: stored.cols, rows: stored.rows };
+  const record = { ...stored, cols: size.cols, rows: size.rows };
+  const sizes =
+    journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols: stored.cols, rows: stored.rows }];
+  if (stored.exit !== undefined) return { stored: record, files, sizes, wasLost: false };
+  const code = journal.exit?.code ?? HOST_LOST_EXIT_CODE;
+  const reason =
+    journal.exit === undefined ? "host_lost" : journal.exit.signal === undefined ? "exit" : "signal";
+  const signal = journal.exit?.signal === undefined ? {} : { signal: journal.exit.signal };
+  const exit = { code, reason, at: journal.at, outputBytes: journal.outputBytes, ...signal } as const;
+  return { stored: { ...record, exit }, files, sizes, wasLost: true };
+}
+
+type JournalFacts = {
+  readonly sizes: readonly SizeChange[];
+  readonly outputBytes: number;
+  readonly at: string;
+  readonly exit: { readonly code: number; readonly signal?: string } | undefined;
+};
+
+/** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
+async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
+  const output = await stat(files.output);
+  let keptBytes = 0;
+  let last: JournalEvent = { time: 0, offset: 0, kind: "o" };
+  for await (const event of readEvents(files)) {
+    if (event.offset > output.size) break;
+    keptBytes += new TextEncoder().encode(eventLine(event)).length;
+    last = event;
+  }
+  const events = await stat(files.events);
+  if (keptBytes < events.size) await truncate(files.events, keptBytes);
+  const facts = await scanJournal(files);
+  await using file = await open(files.events, "a");
+  if (facts.exit === undefined && last.offset < output.size) {
+    await file.write(eventLine({ time: last.time, offset: output.size, kind: "o" }));
+  }
+  if (facts.exit === undefined) {
+    await file.write(
+      eventLine({ time: last.time, offset: output.size, kind: "m", data: "the session host was lost" }),
+    );
+    await file.write(
+      eventLine({ time: last.time, offset: output.size, kind: "x", data: `${HOST_LOST_EXIT_CODE}` }),
+    );
+  }
+  return {
+    ...facts,
+    outputBytes: facts.exit === undefined ? output.size : facts.outputBytes,
+    at: output.mtime.toISOString(),
+  };
+}
+
+async function scanJournal(files: SessionFiles): Promise<JournalFacts> {
+  const sizes: SizeChange[] = [];
+  let exit: JournalFacts["exit"];
+  let outputBytes = 0;
+  for await (const event of readEvents(files)) {
+    outputBytes = Math.max(outputBytes, event.offset);
+    if (event.kind === "r") addSize(sizes, event);
+    if (event.kind === "x") exit = parseExit(event.data ?? "");
+  }
+  return { sizes, outputBytes, at: new Date().toISOString(), exit };
+}
+
+function addSize(sizes: SizeChange[], event: JournalEvent): void {
+  const [cols, rows] = (event.data ?? "").split("x").map(Number);
+  if (cols !== undefined && rows !== undefined && cols > 0 && rows > 0)
+    sizes.push({ offset: event.offset, cols, rows });
+}
+
+function parseExit(data: string): { code: number; signal?: string } {
+  const [code, signal] = data.split(" ");
+  return signal === undefined ? { code: Number(code) } : { code: Number(code), signal };
+}

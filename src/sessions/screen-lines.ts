@@ -1,0 +1,184 @@
+// Draws the lines of a buffer, the topmost first, into a terminal that is empty: every cell with its style, what was
+// erased told apart from what was printed, and which lines go on what the one above began.
+import type { CoreBuffer, CoreLine } from "./screen-core.ts";
+import type { ScreenPen } from "./screen-pen.ts";
+import {
+  cellStyle,
+  hasDefaultBackground,
+  isErasable,
+  isSameStyle,
+  PLAIN,
+  type Style,
+} from "./screen-style.ts";
+
+/** Two columns wide by every table of widths. */
+const WIDE = "\u3000";
+
+/** Called when the cursor stands in the first column of that line, before the line is drawn; it has to stay in the row. */
+export type Visit = { readonly line: number; readonly run: () => void };
+
+/** The cursor stands in the upper left corner, modes, style and scroll region are those of a reset terminal. */
+export function drawLines(
+  pen: ScreenPen,
+  buffer: CoreBuffer,
+  cols: number,
+  rows: number,
+  visit?: Visit,
+): void {
+  const { lines } = buffer;
+  let above: CoreLine | undefined;
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines.get(index);
+    if (line === undefined) return;
+    const isVisited = visit?.line === index;
+    const isLastTorn = !(lines.get(index + 1)?.isWrapped ?? false) && isTorn(line, cols - 1);
+    if (above === undefined) enterFirst(pen, line, cols, rows);
+    else enter(pen, above, line, cols, isVisited || isLastTorn);
+    if (isVisited) {
+      visit.run();
+      pen.control("\r");
+    }
+    if (isLastTorn) tearLast(pen, cellStyle(line, cols - 1), cols);
+    drawLine(pen, line, cols);
+    above = line;
+  }
+}
+
+/** The first line may go on a line that is gone: then such a line is made and taken away. */
+function enterFirst(pen: ScreenPen, line: CoreLine, cols: number, rows: number): void {
+  if (!line.isWrapped) return;
+  const takeAway = rows === 1 ? "\x1b[3J\r" : "\x1b[H\x1b[M";
+  pen.control(`${" ".repeat(cols + 1)}${takeAway}\x1b[X`);
+}
+
+/** `isEmptied`: the cursor stands in the line before anything is drawn there. */
+function enter(pen: ScreenPen, above: CoreLine, line: CoreLine, cols: number, isEmptied: boolean): void {
+  if (!line.isWrapped) {
+    pen.plainBackground();
+    pen.control("\r\n");
+    return;
+  }
+  const last = above.length < cols ? undefined : glyphStart(above, cols);
+  if (last === undefined) wrapFromEmpty(pen, above, cols);
+  else if (isEmptied || !wrapsByItself(line)) {
+    pen.style(PLAIN);
+    pen.cell(" ");
+    pen.control("\r\x1b[X");
+  }
+}
+
+/** True when printing the line's first cell is all that it takes: the line that it scrolls in takes the background. */
+function wrapsByItself(line: CoreLine): boolean {
+  return line.hasContent(0) !== 0 && line.getWidth(0) > 0 && hasDefaultBackground(cellStyle(line, 0));
+}
+
+/** A wide character that finds one column only leaves it empty, in its own style, and goes to the next line. */
+function wrapFromEmpty(pen: ScreenPen, above: CoreLine, cols: number): void {
+  pen.column(cols - 1);
+  pen.style(cellStyle(above, cols - 1));
+  pen.cell(WIDE);
+  pen.style(PLAIN);
+  pen.control(`\r\x1b[${cols}X`);
+}
+
+/** The column of the character that ends right before `end`; undefined where nothing was printed there. */
+export function glyphStart(line: CoreLine, end: number): number | undefined {
+  for (let column = end - 1; column >= Math.max(0, end - 2); column--) {
+    if (line.hasContent(column) !== 0)
+      return column + Math.max(1, line.getWidth(column)) === end ? column : undefined;
+    if (line.getWidth(column) !== 0) return undefined;
+  }
+  return undefined;
+}
+
+/** An empty last cell is left to the step to the next line, where that goes on with this one. */
+function drawLine(pen: ScreenPen, line: CoreLine, cols: number): void {
+  const end = Math.min(line.length, cols);
+  let at = 0;
+  let column = 0;
+  while (column < end) {
+    const width = drawnWidth(line, column, cols);
+    if (width > 0) {
+      if (at !== column) pen.column(column);
+      pen.style(cellStyle(line, column));
+      pen.cell(line.getString(column));
+      column += width;
+      at = column;
+    } else {
+      const next = blankEnd(line, column, end, cols);
+      if (drawBlank(pen, cellStyle(line, column), column, next, cols, at)) at = -1;
+      column = next;
+    }
+  }
+}
+
+/** Columns that the character takes which was printed here; 0 where none was, or none that has room. */
+function drawnWidth(line: CoreLine, column: number, cols: number): number {
+  if (line.hasContent(column) === 0) return 0;
+  const width = Math.max(1, line.getWidth(column));
+  return column + width <= cols ? width : 0;
+}
+
+/**
+ * Where the run of blank cells of one style ends. A half of a wide character that was torn apart by inserting or
+ * resizing is drawn as a blank cell.
+ */
+function blankEnd(line: CoreLine, column: number, end: number, cols: number): number {
+  const style = cellStyle(line, column);
+  let next = column + 1;
+  while (next < end && drawnWidth(line, next, cols) === 0 && isSameStyle(cellStyle(line, next), style))
+    next++;
+  return next;
+}
+
+/** An empty cell with more than a background: what a wide character left that was overwritten in part. */
+function isTorn(line: CoreLine, column: number): boolean {
+  return column < line.length && line.hasContent(column) === 0 && !isErasable(cellStyle(line, column));
+}
+
+/** Returns whether the cursor was moved. */
+function drawBlank(
+  pen: ScreenPen,
+  style: Style,
+  from: number,
+  to: number,
+  cols: number,
+  at: number,
+): boolean {
+  if (!isErasable(style)) return tear(pen, style, from, Math.min(to, cols - 1));
+  if (hasDefaultBackground(style)) return false;
+  if (at !== from) pen.column(from);
+  pen.style(style);
+  pen.control(`\x1b[${to - from}X`);
+  return false;
+}
+
+/** Empty cells of any style: wide characters, each overwritten in its second half. The cell at `to` is left empty. */
+function tear(pen: ScreenPen, style: Style, from: number, to: number): boolean {
+  if (from >= to) return false;
+  pen.style(style);
+  for (let column = from; column < to; column++) {
+    pen.column(column);
+    pen.cell(WIDE);
+  }
+  pen.column(to);
+  pen.cell(" ");
+  pen.style(PLAIN);
+  pen.column(to);
+  pen.control("\x1b[X");
+  return true;
+}
+
+/** The same in the last column: a wide character that is pushed half over the edge. */
+function tearLast(pen: ScreenPen, style: Style, cols: number): void {
+  pen.column(cols - 2);
+  pen.cell(WIDE);
+  pen.column(cols - 2);
+  pen.control("\x1b[4h");
+  pen.style(style);
+  pen.cell(" ");
+  pen.style(PLAIN);
+  pen.control("\x1b[4l");
+  pen.column(cols - 2);
+  pen.control("\x1b[X\r");
+}

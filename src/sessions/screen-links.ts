@@ -1,0 +1,32 @@
+/** Links that one terminal tells apart; a longer life of it shows further ones as plain text. */
+const MAX_LINKS = 10_000;
+/** A longer one is no link (what other terminals allow, and some room for its id). */
+const MAX_LINK_LENGTH = 2_400;
+
+/**
+ * The links (OSC 8) of one terminal. In place of those of xterm.js, which keeps a marker for each and moves every
+ * marker with every line: a program that prints links in one place only makes it slower and slower.
+ */
+export class ScreenLinks {
+  readonly #ids = new Map<string, number>();
+  readonly #links: string[] = [];
+
+  /** The id for what stands between `ESC ] 8 ;` and the end of the sequence; 0 ends a link, undefined changes nothing. */
+  idOf(link: string): number | undefined {
+    const separator = link.indexOf(";");
+    if (separator === -1) return undefined;
+    const hasTarget = separator + 1 < link.length;
+    if (!hasTarget) return link.slice(0, separator).trim() === "" ? 0 : undefined;
+    const known = this.#ids.get(link);
+    if (known !== undefined) return known;
+    if (link.length > MAX_LINK_LENGTH || this.#links.length >= MAX_LINKS) return 0;
+    this.#links.push(link);
+    this.#ids.set(link, this.#links.length);
+    return this.#links.length;
+  }
+
+  /** The sequence that begins the link with this id, or ends one for 0. */
+  sequence(id: number): string {
+    return `\x1b]8;${this.#links[id - 1] ?? ";"}\x1b\\`;
+  }
+}

@@ -1,0 +1,86 @@
+// The one door to @xterm/headless.
+import graphemes from "@xterm/addon-unicode-graphemes";
+import headless from "@xterm/headless";
+import { concatBytes } from "../lib/collect.ts";
+import { incompleteUtf8Bytes } from "../lib/utf8.ts";
+import { SCREEN_SCROLLBACK_LINES } from "../protocol/limits.ts";
+import type { TerminalSize } from "../protocol/session.ts";
+import { ScreenCharsets } from "./screen-charset.ts";
+import { ScreenCore } from "./screen-core.ts";
+import { guardParser } from "./screen-guard.ts";
+import { ScreenLinks } from "./screen-links.ts";
+import { drawScreen } from "./screen-resync.ts";
+import { ScreenTail } from "./screen-tail.ts";
+
+/** The escape sequence that begins and ends links. */
+const OSC_LINK = 8;
+
+/**
+ * A terminal without a screen, with 1,000 lines of scrollback; about 12 bytes a cell. Widths and graphemes are those of
+ * the page (Unicode 15 with grapheme clusters).
+ */
+export class ScreenTerminal implements Disposable {
+  readonly core: ScreenCore;
+  readonly #terminal: InstanceType<typeof headless.Terminal>;
+  readonly links = new ScreenLinks();
+  readonly charsets: ScreenCharsets;
+  readonly #tail = new ScreenTail();
+  /** The beginning of a character that is cut: xterm.js loses some of those whose bytes come in two writes. */
+  #cut = new Uint8Array(0);
+
+  constructor({ cols, rows }: TerminalSize) {
+    this.#terminal = new headless.Terminal({
+      // Needed by the table of widths, which registers with an interface that may still change.
+      ...{ allowProposedApi: true, cols, rows },
+      scrollback: SCREEN_SCROLLBACK_LINES,
+      // It would write about bad sequences to the console.
+      logLevel: "off",
+    });
+    this.#terminal.loadAddon(new graphemes.UnicodeGraphemesAddon());
+    this.core = new ScreenCore(this.#terminal);
+    this.charsets = new ScreenCharsets(this.core);
+    guardParser(this.core, () => this.size);
+    this.core.insteadOfOsc(OSC_LINK, (link) => {
+      const id = this.links.idOf(link);
+      if (id !== undefined) this.core.setLink(id);
+    });
+  }
+
+  /** In cells; never under 2 columns. */
+  get size(): TerminalSize {
+    return { cols: this.#terminal.cols, rows: this.#terminal.rows };
+  }
+
+  /** Parses at once. A sequence on which xterm.js fails costs the rest of these bytes. */
+  write(bytes: Uint8Array): void {
+    const all = this.#cut.length === 0 ? bytes : concatBytes([this.#cut, bytes]);
+    const whole = all.subarray(0, all.length - incompleteUtf8Bytes(all));
+    this.#cut = all.slice(whole.length);
+    try {
+      this.core.parse(whole);
+    } catch {
+      this.core.resetParser();
+    }
+    this.#tail.note(whole, this.core.parserState);
+  }
+
+  resize(size: TerminalSize): void {
+    this.#terminal.resize(size.cols, size.rows);
+  }
+
+  /** True when the next byte begins a character or a sequence. */
+  get isBetweenSequences(): boolean {
+    return this.core.parserState === 0 && this.#cut.length === 0;
+  }
+
+  /** Written to a terminal that was just reset to this size they make it the same as this one. */
+  drawing(): Uint8Array<ArrayBuffer> {
+    const { core, links, charsets, size } = this;
+    const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, ...size }));
+    return concatBytes([screen, this.#tail.bytes(core.parserState), this.#cut]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#terminal.dispose();
+  }
+}

@@ -1,0 +1,299 @@
+// One terminal session, running or ended. Forward only: starting, running, exited.
+
+import { ServiceError } from "../protocol/errors.ts";
+import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/event.ts";
+import { KILL_GRACE_MS } from "../protocol/limits.ts";
+import { type SessionRecord, SIGNALS, type SignalName, type TerminalSize } from "../protocol/session.ts";
+import type { Delivery, Sink } from "./backend.ts";
+import type { SessionFiles } from "./control-dir.ts";
+import type { Journal } from "./journal.ts";
+import { OutputBatch, type OutputPiece } from "./output-batch.ts";
+import { endProcesses, sessionProcesses } from "./process-tree.ts";
+import type { Pty } from "./pty.ts";
+import { RecentOutput } from "./recent-output.ts";
+import type { StoredSession } from "./stored-session.ts";
+import { TitleScan } from "./title-scan.ts";
+
+/** Input that a program has not read yet at most; more is refused with `input_overflow`. */
+const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
+
+/** A size that is in force from an offset of the output on. */
+export type SizeChange = TerminalSize & { readonly offset: number };
+
+export type SessionChange = "changed" | "exited" | "bell";
+
+type Live = { readonly pty: Pty; readonly journal: Journal; readonly batch: OutputBatch };
+
+export type SessionOptions = {
+  readonly stored: StoredSession;
+  readonly files: SessionFiles;
+  readonly sizes: readonly SizeChange[];
+  readonly onChange: (session: Session, change: SessionChange) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  readonly recordInput: boolean;
+};
+
+export class Session {
+  readonly files: SessionFiles;
+  readonly #onChange: SessionOptions["onChange"];
+  readonly #now: () => number;
+  readonly #started: number;
+  readonly #recordInput: boolean;
+  readonly #sinks = new Set<Sink>();
+  readonly #titles = new TitleScan();
+  readonly #sizes: SizeChange[];
+  readonly #exited = Promise.withResolvers<void>();
+  #stored: StoredSession;
+  #live: Live | undefined;
+  #recent: RecentOutput | undefined;
+  #lastModified: string;
+  #ending: Promise<void> | undefined;
+
+  constructor(options: SessionOptions) {
+    this.files = options.files;
+    this.#stored = options.stored;
+    this.#sizes = [...options.sizes];
+    this.#onChange = options.onChange;
+    this.#now = options.now;
+    this.#started = options.now();
+    this.#recordInput = options.recordInput;
+    this.#lastModified = options.stored.exit?.at ?? options.stored.created;
+  }
+
+  /** Makes it a running session. Output may arrive from now on. */
+  start(journal: Journal, spawn: (session: Session) => Pty): void {
+    const batch = new OutputBatch({
+      sessionId: this.id,
+      now: this.#now,
+      emit: (piece) => this.#output(piece),
+    });
+    const pty = spawn(this);
+    this.#live = { pty, journal, batch };
+    this.#stored = { ...this.#stored, pid: pty.pid };
+    journal.note({ time: 0, offset: 0, kind: "r", data: `${this.size.cols}x${this.size.rows}` });
+  }
+
+  /** Start time of the program, in clock ticks since boot. */
+  noteStart(startTicks: number | undefined): void {
+    if (startTicks !== undefined) this.#stored = { ...this.#stored, startTicks };
+  }
+
+  get id(): string {
+    return this.#stored.id;
+  }
+
+  get stored(): StoredSession {
+    return this.#stored;
+  }
+
+  get isRunning(): boolean {
+    return this.#stored.exit === undefined;
+  }
+
+  get size(): TerminalSize {
+    const { cols, rows } = this.#stored;
+    return { cols, rows };
+  }
+
+  get sizes(): readonly SizeChange[] {
+    return this.#sizes;
+  }
+
+  /** Bytes of output that were emitted; the next piece starts here. */
+  get outputBytes(): number {
+    return this.#stored.exit?.outputBytes ?? this.#live?.batch.offset ?? 0;
+  }
+
+  get journal(): Journal | undefined {
+    return this.#live?.journal;
+  }
+
+  /** The output after the journal was stopped, as far as it is held in memory. */
+  get recent(): RecentOutput | undefined {
+    return this.#recent;
+  }
+
+  get record(): SessionRecord {
+    const { id, name, command, cwd, created, pid, cols, rows, title, exit } = this.#stored;
+    return {
+      ...{
+        id,
+        sessionId: id,
+        name,
+        created,
+        startedAt: created,
+        pid,
+        command,
+        cwd,
+        workingDir: cwd,
+        cols,
+        rows,
+      },
+      status: exit === undefined ? "running" : "exited",
+      lastModified: this.#lastModified,
+      outputBytes: this.outputBytes,
+      viewers: this.#sinks.size,
+      ...(title === undefined ? {} : { title }),
+      ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
+      ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),
+    };
+  }
+
+  /** Resolves when the exit was reported, which is after the last byte of output. */
+  get exited(): Promise<void> {
+    return this.isRunning ? this.#exited.promise : Promise.resolve();
+  }
+
+  /** Everything that was held back for batching is emitted: `outputBytes` is then where the next piece starts. */
+  flush(): void {
+    this.#live?.batch.flush();
+  }
+
+  /** From the pty; `chunk` is copied before this returns. */
+  receive(chunk: Uint8Array): void {
+    this.#live?.batch.add(chunk);
+  }
+
+  attach(sink: Sink): Disposable {
+    this.flush();
+    this.#sinks.add(sink);
+    const exit = this.#stored.exit;
+    if (exit !== undefined) {
+      sink({ kind: "event", offset: exit.outputBytes, event: exitEvent(this.id, exit.code, exit.signal) });
+    }
+    return { [Symbol.dispose]: () => void this.#sinks.delete(sink) };
+  }
+
+  write(input: Uint8Array): void {
+    const { pty, journal } = this.#running();
+    if (pty.pendingInputBytes + input.length > MAX_PENDING_INPUT_BYTES) {
+      throw new ServiceError(
+        "input_overflow",
+        `the program of session ${this.id} does not read its input; try again later`,
+      );
+    }
+    pty.write(input);
+    if (this.#recordInput) this.#note(journal, "i", new TextDecoder().decode(input));
+  }
+
+  resize(size: TerminalSize): void {
+    const { pty, journal, batch } = this.#running();
+    if (size.cols === this.#stored.cols && size.rows === this.#stored.rows) return;
+    batch.flush();
+    pty.resize(size);
+    this.#stored = { ...this.#stored, ...size };
+    const last = this.#sizes.at(-1);
+    if (last?.offset === batch.offset) this.#sizes.pop();
+    this.#sizes.push({ ...size, offset: batch.offset });
+    this.#note(journal, "r", `${size.cols}x${size.rows}`);
+    this.#event(resizeEvent(size));
+    this.#onChange(this, "changed");
+  }
+
+  mark(label: string): void {
+    const { journal, batch } = this.#running();
+    batch.flush();
+    this.#note(journal, "m", label);
+    this.#event({ kind: "marker", label });
+  }
+
+  rename(name: string): void {
+    this.#stored = { ...this.#stored, name };
+    this.#onChange(this, "changed");
+  }
+
+  /** Signals all processes of the terminal. SIGTERM also ends what ignores it: SIGKILL follows after 3 s (facts 1.11). */
+  async kill(signal: SignalName): Promise<void> {
+    this.#running();
+    if (signal === "SIGTERM") {
+      void this.end();
+      return;
+    }
+    for (const pid of await sessionProcesses(this.#stored.pid)) {
+      try {
+        process.kill(pid, SIGNALS[signal]);
+      } catch {
+        // It ended in between.
+      }
+    }
+  }
+
+  /** Ends all processes of the terminal: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
+  end(): Promise<void> {
+    this.#ending ??= this.#end();
+    return this.#ending;
+  }
+
+  /** From the pty, after the last byte of output. */
+  async finish(exit: { exitCode: number; signal?: string }): Promise<void> {
+    const live = this.#live;
+    if (live === undefined) return;
+    live.batch.release();
+    const { exitCode: code, signal } = exit;
+    this.#note(live.journal, "x", signal === undefined ? `${code}` : `${code} ${signal}`);
+    await live.journal.flushed();
+    const at = new Date().toISOString();
+    const outputBytes = live.batch.offset;
+    const reason = signal === undefined ? "exit" : "signal";
+    this.#stored = {
+      ...this.#stored,
+      exit: { code, at, outputBytes, reason, ...(signal === undefined ? {} : { signal }) },
+    };
+    this.#lastModified = at;
+    this.#live = undefined;
+    this.#event(exitEvent(this.id, code, signal));
+    this.#onChange(this, "exited");
+    this.#exited.resolve();
+    await live.journal.close();
+  }
+
+  async #end(): Promise<void> {
+    const { pid, startTicks } = this.#stored;
+    await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
+    await this.exited;
+  }
+
+  #running(): Live {
+    if (this.#live !== undefined && this.isRunning) return this.#live;
+    throw new ServiceError("session_not_running", `session ${this.id} has ended`);
+  }
+
+  #output(piece: OutputPiece): void {
+    const live = this.#live;
+    if (live === undefined) return;
+    this.#lastModified = new Date().toISOString();
+    live.journal.append(piece.bytes, this.#time());
+    if (live.journal.isStopped) {
+      this.#recent ??= new RecentOutput();
+      this.#recent.add(piece);
+    }
+    this.#deliver({ kind: "output", ...piece });
+    const { title, hasBell } = this.#titles.scan(piece.bytes);
+    if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
+    if (hasBell) this.#onChange(this, "bell");
+  }
+
+  #retitle(title: string): void {
+    this.#stored = { ...this.#stored, title };
+    this.#event({ kind: "title", title });
+    this.#onChange(this, "changed");
+  }
+
+  #event(event: SessionEvent): void {
+    this.#deliver({ kind: "event", offset: this.outputBytes, event });
+  }
+
+  #deliver(delivery: Delivery): void {
+    for (const sink of this.#sinks) sink(delivery);
+  }
+
+  #note(journal: Journal, kind: "r" | "m" | "i" | "x", data: string): void {
+    journal.note({ time: this.#time(), offset: this.outputBytes, kind, data });
+  }
+
+  /** Seconds since the session began. */
+  #time(): number {
+    return (this.#now() - this.#started) / 1000;
+  }
+}

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { ExitReason } from "../protocol/session.ts";
+
+/** What `session.json` holds: the facts of a session that output and events do not tell. */
+export const StoredSession = z.object({
+  id: z.string(),
+  name: z.string(),
+  command: z.array(z.string()),
+  cwd: z.string(),
+  /** ISO 8601. */
+  created: z.string(),
+  pid: z.int(),
+  /** When the program started, in clock ticks since boot: tells it from a later process with the same pid. */
+  startTicks: z.number().optional(),
+  cols: z.int(),
+  rows: z.int(),
+  shell: z.string(),
+  title: z.string().optional(),
+  exit: z
+    .object({
+      code: z.int(),
+      signal: z.string().optional(),
+      reason: ExitReason,
+      at: z.string(),
+      outputBytes: z.int(),
+    })
+    .optional(),
+});
+export type StoredSession = z.infer<typeof StoredSession>;

@@ -1,0 +1,26 @@
+import type { VNode } from "preact";
+import type { Page } from "../page.ts";
+import { LoginView } from "./login-view.tsx";
+import { NoticeList } from "./notice-list.tsx";
+import { Unreachable } from "./unreachable.tsx";
+import { WorkspaceView } from "./workspace-view.tsx";
+
+export function App({ page }: { readonly page: Page }): VNode {
+  return (
+    <>
+      <Stage page={page} />
+      <NoticeList notices={page.notices} />
+    </>
+  );
+}
+
+function Stage({ page }: { readonly page: Page }): VNode {
+  const state = page.login.state.value;
+  const workspace = page.workspace.value;
+  if (state.kind === "in" && workspace !== undefined) {
+    return <WorkspaceView page={page} workspace={workspace} state={state} />;
+  }
+  if (state.kind === "out") return <LoginView login={page.login} reason={state.reason} user={state.user} />;
+  if (state.kind === "unreachable") return <Unreachable error={state.error} />;
+  return <output class="splash" aria-label="Loading" />;
+}

@@ -1,0 +1,58 @@
+import type { TargetedKeyboardEvent, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/session.ts";
+import { Icon } from "./icon.tsx";
+import { useToggle } from "./toggle.ts";
+
+type NameFieldProps = { readonly record: SessionRecord; readonly onRename: (name: string) => void };
+
+/** The session's name; a click makes it a field. */
+export function NameField({ record, onRename }: NameFieldProps): VNode {
+  const editing = useToggle();
+  if (editing.isOn) {
+    return (
+      <NameInput
+        name={record.name}
+        onDone={(name) => {
+          editing.off();
+          if (name !== undefined && name !== record.name) onRename(name);
+        }}
+      />
+    );
+  }
+  return (
+    <h1 class="session-name">
+      <button type="button" title="Rename" onClick={editing.on}>
+        <span>{record.name}</span>
+        <Icon name="pencil" />
+      </button>
+    </h1>
+  );
+}
+
+type NameInputProps = {
+  readonly name: string;
+  /** Once; with nothing when the old name is to stay. */
+  readonly onDone: (name: string | undefined) => void;
+};
+
+function NameInput({ name, onDone }: NameInputProps): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current?.select(), []);
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    if (event.key === "Escape") onDone(undefined);
+    if (event.key === "Enter") event.currentTarget.blur();
+  };
+  return (
+    <input
+      ref={input}
+      class="name-input"
+      aria-label="Name of the session"
+      defaultValue={name}
+      maxLength={256}
+      spellcheck={false}
+      onKeyDown={onKeyDown}
+      onBlur={(event) => onDone(event.currentTarget.value.trim() || undefined)}
+    />
+  );
+}

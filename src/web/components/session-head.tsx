@@ -1,0 +1,78 @@
+import type { VNode } from "preact";
+import type { SessionRecord } from "../../protocol/session.ts";
+import { routeHash } from "../route.ts";
+import { commandWords, folderWords } from "../words.ts";
+import { Confirm } from "./confirm.tsx";
+import { Icon } from "./icon.tsx";
+import { NameField } from "./name-field.tsx";
+import { SessionMenu } from "./session-menu.tsx";
+import type { SessionViewProps } from "./session-view.tsx";
+import { useToggle } from "./toggle.ts";
+
+type SessionHeadProps = SessionViewProps & { readonly onSearch: () => void };
+
+export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
+  // Reading the list keeps the head true to it.
+  const record = workspace.sessions.all.value?.find((known) => known.id === open.id);
+  return (
+    <header class="session-head">
+      <a class="button ghost back" href={routeHash({ view: "list" })} aria-label="All sessions">
+        <Icon name="back" />
+      </a>
+      <div class="session-names">
+        {record !== undefined && (
+          <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />
+        )}
+        {record !== undefined && (
+          <p class="session-detail" title={`${commandWords(record.command)} in ${record.cwd}`}>
+            <span>{open.title.value ?? record.title ?? commandWords(record.command)}</span>
+            <span class="session-folder">{folderWords(record.cwd)}</span>
+          </p>
+        )}
+      </div>
+      <div class="session-tools">
+        <button
+          type="button"
+          class="button ghost"
+          aria-label="Search"
+          title="Search (Ctrl+Shift+F)"
+          onClick={onSearch}
+        >
+          <Icon name="search" />
+        </button>
+        <SessionMenu page={page} workspace={workspace} record={record} />
+        {record !== undefined && <EndButton workspace={workspace} record={record} />}
+      </div>
+    </header>
+  );
+}
+
+type EndButtonProps = Pick<SessionViewProps, "workspace"> & { readonly record: SessionRecord };
+
+/** Ends what runs, removes what ended; both only after a question. */
+function EndButton({ workspace, record }: EndButtonProps): VNode {
+  const question = useToggle();
+  const isEnded = record.status === "exited";
+  const word = isEnded ? "Remove" : "End";
+  return (
+    <>
+      <button type="button" class="button danger-quiet" onClick={question.on}>
+        <Icon name={isEnded ? "trash" : "stop"} />
+        <span class="wide-only">{word}</span>
+      </button>
+      {question.isOn && (
+        <Confirm
+          question={`${word} “${record.name}”?`}
+          detail={
+            isEnded
+              ? "Its recording is deleted for good."
+              : "Its programs are told to hang up and, if they do not, are killed after three seconds. The recording is kept."
+          }
+          yes={word}
+          onYes={() => void (isEnded ? workspace.remove(record) : workspace.end(record))}
+          onClose={question.off}
+        />
+      )}
+    </>
+  );
+}

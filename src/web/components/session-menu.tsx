@@ -1,0 +1,118 @@
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/session.ts";
+import { useDismissal } from "./dismissal.ts";
+import { Icon } from "./icon.tsx";
+import { useToggle } from "./toggle.ts";
+import type { WorkspaceProps } from "./workspace-view.tsx";
+
+type SessionMenuProps = WorkspaceProps & { readonly record: SessionRecord | undefined };
+
+export function SessionMenu({ page, workspace, record }: SessionMenuProps): VNode {
+  const menu = useToggle();
+  const root = useRef<HTMLDivElement>(null);
+  useDismissal(root, menu.isOn, menu.off);
+  return (
+    <div class="menu-root" ref={root}>
+      <button
+        type="button"
+        class="button ghost"
+        aria-label="More"
+        aria-expanded={menu.isOn}
+        onClick={menu.flip}
+      >
+        <Icon name="more" />
+      </button>
+      {menu.isOn && (
+        <div class="menu">
+          <FontSize page={page} />
+          <ScreenReader page={page} />
+          {record !== undefined && <Actions workspace={workspace} record={record} onDone={menu.off} />}
+          <p class="menu-hint">
+            <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
+            searches, <kbd>L</kbd> goes to the list.
+          </p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function FontSize({ page }: Pick<WorkspaceProps, "page">): VNode {
+  const size = page.preferences.current.value.fontSizePx;
+  return (
+    <div class="menu-line">
+      <span>Letters</span>
+      <span class="stepper">
+        <button
+          type="button"
+          class="button small"
+          aria-label="Smaller letters"
+          onClick={() => page.preferences.setFontSize(size - 1)}
+        >
+          A−
+        </button>
+        <output>{size}</output>
+        <button
+          type="button"
+          class="button small"
+          aria-label="Larger letters"
+          onClick={() => page.preferences.setFontSize(size + 1)}
+        >
+          A+
+        </button>
+      </span>
+    </div>
+  );
+}
+
+function ScreenReader({ page }: Pick<WorkspaceProps, "page">): VNode {
+  return (
+    <label class="menu-line">
+      <span>Screen reader</span>
+      <input
+        type="checkbox"
+        checked={page.preferences.current.value.screenReader}
+        onChange={(event) => page.preferences.setScreenReader(event.currentTarget.checked)}
+      />
+    </label>
+  );
+}
+
+type ActionsProps = Pick<WorkspaceProps, "workspace"> & {
+  readonly record: SessionRecord;
+  readonly onDone: () => void;
+};
+
+const SIGNALS = [
+  { name: "SIGINT", words: "Interrupt" },
+  { name: "SIGTERM", words: "Terminate" },
+  { name: "SIGKILL", words: "Kill" },
+] as const;
+
+function Actions({ workspace, record, onDone }: ActionsProps): VNode {
+  const act = (action: () => Promise<void>) => () => {
+    onDone();
+    void action();
+  };
+  return (
+    <>
+      <button type="button" class="menu-item" onClick={act(() => workspace.download(record))}>
+        <Icon name="download" />
+        Download the recording
+      </button>
+      {record.status !== "exited" &&
+        SIGNALS.map(({ name, words }) => (
+          <button
+            key={name}
+            type="button"
+            class="menu-item"
+            onClick={act(() => workspace.signal(record, name))}
+          >
+            <span class="menu-signal">{words}</span>
+            <code>{name}</code>
+          </button>
+        ))}
+    </>
+  );
+}

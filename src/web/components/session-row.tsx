@@ -1,0 +1,54 @@
+import type { VNode } from "preact";
+import type { SessionRecord } from "../../protocol/session.ts";
+import { routeHash } from "../route.ts";
+import { ageWords, commandWords, endedWell, endingBadge, folderWords } from "../words.ts";
+import { Icon } from "./icon.tsx";
+import type { WorkspaceProps } from "./workspace-view.tsx";
+
+export function SessionRow({
+  page,
+  workspace,
+  record,
+}: WorkspaceProps & { readonly record: SessionRecord }): VNode {
+  const route = page.address.route.value;
+  const isOpen = route.view === "session" && route.id === record.id;
+  const since = record.exitedAt ?? record.created;
+  const command = commandWords(record.command);
+  return (
+    <li>
+      <a
+        class="row"
+        href={routeHash({ view: "session", id: record.id })}
+        {...(isOpen && { "aria-current": "page" })}
+      >
+        <div class="row-line">
+          <Status record={record} />
+          <span class="row-name">{record.name}</span>
+          {workspace.sessions.rung.value.has(record.id) && (
+            <span class="row-bell" title="Its bell rang">
+              <Icon name="bell" />
+            </span>
+          )}
+          <time class="row-age" dateTime={since} title={new Date(since).toLocaleString()}>
+            {ageWords(Date.parse(since), page.clock.now.value)}
+          </time>
+        </div>
+        <div class="row-line">
+          <span class="row-detail" title={command}>
+            {record.title ?? command}
+          </span>
+          <span class="row-folder" title={record.cwd}>
+            {folderWords(record.cwd)}
+          </span>
+        </div>
+      </a>
+    </li>
+  );
+}
+
+/** A dot for what runs, a badge for how it ended. */
+function Status({ record }: { readonly record: SessionRecord }): VNode {
+  if (record.status !== "exited") return <span class="dot open" role="img" aria-label="running" />;
+  const isGood = endedWell(record);
+  return <span class={`badge ${isGood ? "quiet" : "bad"}`}>{endingBadge(record)}</span>;
+}

@@ -1,0 +1,81 @@
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import type { OpenSession } from "../terminal/open-session.ts";
+import { isSearchKey } from "../terminal/terminal-keys.ts";
+import { EndedBar } from "./ended-bar.tsx";
+import { KeyBar } from "./key-bar.tsx";
+import { SearchBar } from "./search-bar.tsx";
+import { SessionHead } from "./session-head.tsx";
+import { SizeChip } from "./size-chip.tsx";
+import { TerminalPane } from "./terminal-pane.tsx";
+import { useToggle } from "./toggle.ts";
+import type { WorkspaceProps } from "./workspace-view.tsx";
+
+export type SessionViewProps = WorkspaceProps & { readonly open: OpenSession };
+
+export function SessionView({ page, workspace, open }: SessionViewProps): VNode {
+  const searching = useToggle();
+  const phase = open.phase.value;
+  const link = open.link.value;
+  useSearchKey(searching.on);
+  useBell(workspace, open);
+  const closeSearch = (): void => {
+    searching.off();
+    open.emulator.focus();
+  };
+  return (
+    <section class="session" aria-label="Terminal">
+      <SessionHead page={page} workspace={workspace} open={open} onSearch={searching.on} />
+      <div class="session-body">
+        <TerminalPane open={open} />
+        <div class="overlay top">
+          {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
+          {phase.kind === "running" && <SizeChip sizing={open.sizing} />}
+        </div>
+        {link !== undefined && <div class="link-target">{link}</div>}
+        {phase.kind === "missing" && <Missing />}
+      </div>
+      {phase.kind === "ended" && (
+        <EndedBar page={page} workspace={workspace} open={open} ending={phase.ending} />
+      )}
+      {phase.kind === "running" && <KeyBar open={open} />}
+    </section>
+  );
+}
+
+function Missing(): VNode {
+  return (
+    <div class="missing">
+      <h2>There is no such session</h2>
+      <p class="muted">It was removed, or the address is wrong.</p>
+      <a class="button primary" href="#/new">
+        Start another
+      </a>
+    </div>
+  );
+}
+
+function useSearchKey(search: () => void): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (!isSearchKey(event)) return;
+      event.preventDefault();
+      search();
+    };
+    window.addEventListener("keydown", listen, { capture: true });
+    return () => window.removeEventListener("keydown", listen, { capture: true });
+  }, []);
+}
+
+/** The bell of a session that is looked at needs no mark in the list. */
+function useBell(workspace: SessionViewProps["workspace"], open: OpenSession): void {
+  const hasRung = workspace.sessions.rung.value.has(open.id);
+  useEffect(() => {
+    const see = (): void => {
+      if (document.visibilityState === "visible") workspace.sessions.lookedAt(open.id);
+    };
+    see();
+    document.addEventListener("visibilitychange", see);
+    return () => document.removeEventListener("visibilitychange", see);
+  }, [hasRung, workspace, open.id]);
+}

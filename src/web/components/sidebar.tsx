@@ -1,0 +1,94 @@
+import type { RefObject, VNode } from "preact";
+import type { LoginState } from "../login.ts";
+import { routeHash } from "../route.ts";
+import { Confirm } from "./confirm.tsx";
+import { Icon, Logo } from "./icon.tsx";
+import { SessionRow } from "./session-row.tsx";
+import { useToggle } from "./toggle.ts";
+import type { WorkspaceProps } from "./workspace-view.tsx";
+
+type SidebarProps = WorkspaceProps & {
+  readonly state: Extract<LoginState, { readonly kind: "in" }>;
+  readonly root: RefObject<HTMLElement | null>;
+};
+
+export function Sidebar({ page, workspace, state, root }: SidebarProps): VNode {
+  return (
+    <aside class="sidebar" ref={root}>
+      <header class="sidebar-head">
+        <a href={routeHash({ view: "list" })} class="brand" aria-label="ttyhq, all sessions">
+          <Logo />
+          <span>ttyhq</span>
+        </a>
+        <a class="button primary small" href={routeHash({ view: "new" })}>
+          <Icon name="plus" />
+          New session
+        </a>
+      </header>
+      <SessionLists page={page} workspace={workspace} />
+      <footer class="sidebar-foot">
+        <span class={`dot ${workspace.connection.value.kind}`} />
+        <span class="sidebar-user" title={`Logged in as ${state.login.user}`}>
+          {state.login.user}
+        </span>
+        {!state.isOpenToAll && (
+          <button type="button" class="button ghost small" onClick={() => void workspace.logOut()}>
+            <Icon name="exit" />
+            Log out
+          </button>
+        )}
+      </footer>
+    </aside>
+  );
+}
+
+function SessionLists({ page, workspace }: WorkspaceProps): VNode {
+  const all = workspace.sessions.all.value;
+  if (all === undefined) return <div class="sessions" aria-busy="true" />;
+  const running = all.filter((record) => record.status !== "exited");
+  const ended = all.filter((record) => record.status === "exited");
+  const row = (record: (typeof all)[number]): VNode => (
+    <SessionRow key={record.id} page={page} workspace={workspace} record={record} />
+  );
+  return (
+    <nav class="sessions" aria-label="Sessions">
+      <h2>
+        Running <span class="count">{running.length}</span>
+      </h2>
+      {running.length === 0 && <p class="empty">Nothing runs. Start a session: it goes on when you leave.</p>}
+      <ul>{running.map(row)}</ul>
+      {ended.length > 0 && (
+        <>
+          <h2>
+            Ended <span class="count">{ended.length}</span>
+            <RemoveEnded workspace={workspace} count={ended.length} />
+          </h2>
+          <ul>{ended.map(row)}</ul>
+        </>
+      )}
+    </nav>
+  );
+}
+
+function RemoveEnded({
+  workspace,
+  count,
+}: Pick<WorkspaceProps, "workspace"> & { readonly count: number }): VNode {
+  const question = useToggle();
+  return (
+    <>
+      <button type="button" class="button ghost small" onClick={question.on}>
+        Remove all
+      </button>
+      {question.isOn && (
+        <Confirm
+          question={count === 1 ? "Remove the ended session?" : `Remove all ${count} ended sessions?`}
+          detail="Their recordings are deleted for good."
+          yes="Remove"
+          onYes={() => void workspace.removeEnded()}
+          onClose={question.off}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,54 @@
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { LoginState } from "../login.ts";
+import type { Page } from "../page.ts";
+import type { Workspace } from "../workspace.ts";
+import { ConnectionBanner } from "./connection-banner.tsx";
+import { NewSession } from "./new-session.tsx";
+import { SessionView } from "./session-view.tsx";
+import { Sidebar } from "./sidebar.tsx";
+
+export type WorkspaceProps = { readonly page: Page; readonly workspace: Workspace };
+
+type InState = Extract<LoginState, { readonly kind: "in" }>;
+
+/** The list beside what is open; on a narrow screen the one or the other, as the address says. */
+export function WorkspaceView({
+  page,
+  workspace,
+  state,
+}: WorkspaceProps & { readonly state: InState }): VNode {
+  const route = page.address.route.value;
+  const open = workspace.open.value;
+  const sidebar = useListKey();
+  return (
+    <div class={`workspace view-${route.view}`}>
+      <Sidebar page={page} workspace={workspace} state={state} root={sidebar} />
+      <main class="stage">
+        {open === undefined ? (
+          <NewSession page={page} workspace={workspace} />
+        ) : (
+          <SessionView key={open.id} page={page} workspace={workspace} open={open} />
+        )}
+        <ConnectionBanner workspace={workspace} refusals={open?.refusals.value ?? 0} />
+      </main>
+    </div>
+  );
+}
+
+/** Ctrl+Shift+L leads from the terminal, which takes every other key, to the list. */
+function useListKey() {
+  const sidebar = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (event.code !== "KeyL" || !event.shiftKey || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      sidebar.current?.querySelector<HTMLElement>("a[aria-current], a, button")?.focus();
+    };
+    // Before the terminal sees it.
+    window.addEventListener("keydown", listen, { capture: true });
+    return () => window.removeEventListener("keydown", listen, { capture: true });
+  }, []);
+  return sidebar;
+}

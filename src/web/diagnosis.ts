@@ -1,0 +1,35 @@
+// `ttyhq` in the browser's console, for the curious and for tests: the terminal is drawn on a canvas, where no tool can read it.
+import type { Page } from "./page.ts";
+
+export type Diagnosis = {
+  /** What the open terminal holds, scrollback included; undefined while none is open. */
+  readonly text: string | undefined;
+  /** Cells. */
+  readonly size: { readonly cols: number; readonly rows: number } | undefined;
+  /** Output that is not parsed yet, in bytes. */
+  readonly unparsedBytes: number | undefined;
+  readonly phase: string | undefined;
+  readonly connection: string | undefined;
+};
+
+export function exposeDiagnosis(window: Window, page: Page): void {
+  const open = () => page.workspace.peek()?.open.peek();
+  const diagnosis: Diagnosis = {
+    get text() {
+      return open()?.emulator.text;
+    },
+    get size() {
+      return open()?.emulator.size;
+    },
+    get unparsedBytes() {
+      return open()?.unparsedBytes;
+    },
+    get phase() {
+      return open()?.phase.peek().kind;
+    },
+    get connection() {
+      return page.workspace.peek()?.connection.peek().kind;
+    },
+  };
+  Object.defineProperty(window, "ttyhq", { value: diagnosis });
+}

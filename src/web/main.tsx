@@ -1,0 +1,21 @@
+import { render } from "preact";
+import { z } from "zod";
+import "@xterm/xterm/css/xterm.css";
+import "./styles/base.css";
+import "./styles/controls.css";
+import "./styles/popups.css";
+import "./styles/banner.css";
+import "./styles/login.css";
+import "./styles/workspace.css";
+import "./styles/session.css";
+import { App } from "./components/app.tsx";
+import { exposeDiagnosis } from "./diagnosis.ts";
+import { Page } from "./page.ts";
+
+// The Content-Security-Policy forbids making code from text, which zod would try for speed.
+z.config({ jitless: true });
+
+const page = new Page(window);
+exposeDiagnosis(window, page);
+const root = document.getElementById("page");
+if (root !== null) render(<App page={page} />, root);

@@ -1,0 +1,50 @@
+// What a person chose on this device. Kept in the browser, never sent.
+import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { z } from "zod";
+
+const KEY = "ttyhq.preferences";
+export const MIN_FONT_SIZE_PX = 9;
+export const MAX_FONT_SIZE_PX = 28;
+const DEFAULT_FONT_SIZE_PX = 14;
+
+const Stored = z.object({
+  fontSizePx: z.int().min(MIN_FONT_SIZE_PX).max(MAX_FONT_SIZE_PX).catch(DEFAULT_FONT_SIZE_PX),
+  screenReader: z.boolean().catch(false),
+});
+type Stored = z.infer<typeof Stored>;
+
+export class Preferences {
+  readonly #storage: Storage;
+  readonly #value: Signal<Stored>;
+
+  constructor(storage: Storage) {
+    this.#storage = storage;
+    this.#value = signal(read(storage));
+  }
+
+  get current(): ReadonlySignal<Stored> {
+    return this.#value;
+  }
+
+  /** Pixels; taken to the nearest that is allowed. */
+  setFontSize(px: number): void {
+    this.#change({ fontSizePx: Math.min(MAX_FONT_SIZE_PX, Math.max(MIN_FONT_SIZE_PX, px)) });
+  }
+
+  setScreenReader(isOn: boolean): void {
+    this.#change({ screenReader: isOn });
+  }
+
+  #change(part: Partial<Stored>): void {
+    this.#value.value = { ...this.#value.value, ...part };
+    this.#storage.setItem(KEY, JSON.stringify(this.#value.value));
+  }
+}
+
+function read(storage: Storage): Stored {
+  try {
+    return Stored.catch(Stored.parse({})).parse(JSON.parse(storage.getItem(KEY) ?? "{}"));
+  } catch {
+    return Stored.parse({});
+  }
+}

@@ -1,0 +1,31 @@
+import type { Client } from "../protocol/client.ts";
+import type { SessionRecord } from "../protocol/session.ts";
+
+/** A download that does not end by then is given up. */
+const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Saves what is recorded up to now as a file. The browser collects it on disk as a Blob before: a link could not carry
+ * the token, and a token in a link would be in the history.
+ */
+export async function saveRecording(client: Client, record: SessionRecord): Promise<void> {
+  const signal = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);
+  const parts: BlobPart[] = [];
+  for await (const part of await client.recording(record.id, { follow: false }, signal)) {
+    parts.push(new Uint8Array(part));
+  }
+  const url = URL.createObjectURL(new Blob(parts, { type: "application/x-asciicast" }));
+  try {
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = `${fileName(record)}.cast`;
+    link.click();
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+function fileName({ name, id }: SessionRecord): string {
+  const safe = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "");
+  return `${safe === "" ? "session" : safe.slice(0, 80)}-${id}`;
+}

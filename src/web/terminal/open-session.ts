@@ -1,0 +1,249 @@
+// A session that is open on the page: what the page shows about it as signals, and what a person does to it.
+import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { SessionEvent } from "../../protocol/event.ts";
+import type { Resync, Subscribed } from "../../protocol/payload.ts";
+import type { SessionRecord, TerminalSize } from "../../protocol/session.ts";
+import type { SessionSocket } from "../../protocol/session-socket.ts";
+import type { SchemeWatch } from "../color-scheme.ts";
+import type { Preferences } from "../preferences.ts";
+import type { Ending } from "../words.ts";
+import { Emulator } from "./emulator.ts";
+import { SessionStream } from "./session-stream.ts";
+import { Sizing } from "./sizing.ts";
+
+/** `failed`: it could not be opened and is tried again when the connection is back. */
+export type Phase =
+  | { readonly kind: "opening" | "running" | "missing" | "failed" }
+  | { readonly kind: "ended"; readonly ending: Ending };
+
+export type OpenSessionOptions = {
+  readonly id: string;
+  readonly socket: SessionSocket;
+  readonly requests: {
+    session(id: string, signal: AbortSignal): Promise<SessionRecord>;
+    screen(id: string, signal: AbortSignal): Promise<Resync>;
+  };
+  readonly preferences: Preferences;
+  readonly schemes: SchemeWatch;
+  /** How many watch the session as far as is known now. */
+  readonly viewers: () => number;
+  readonly onFailed: (what: string, error: unknown) => void;
+};
+
+export class OpenSession implements Disposable {
+  readonly id: string;
+  readonly emulator: Emulator;
+  readonly sizing: Sizing;
+  readonly #options: OpenSessionOptions;
+  readonly #stream: SessionStream;
+  readonly #abort = new AbortController();
+  readonly #scope = new DisposableStack();
+  readonly #phase = signal<Phase>({ kind: "opening" });
+  readonly #title = signal<string | undefined>(undefined);
+  readonly #link = signal<string | undefined>(undefined);
+  readonly #bells = signal(0);
+  readonly #refusals = signal(0);
+  readonly #isControlNext = signal(false);
+
+  constructor(options: OpenSessionOptions) {
+    this.id = options.id;
+    this.#options = options;
+    this.emulator = this.#scope.use(this.#newEmulator());
+    this.sizing = new Sizing({
+      drawing: this.emulator,
+      fontSizePx: options.preferences.current.peek().fontSizePx,
+      ask: (size) => this.#resize(size),
+    });
+    this.#stream = this.#scope.use(this.#newStream());
+    this.#scope.defer(() => this.#abort.abort());
+    this.#scope.use(options.socket.onState((state) => this.#linkChanged(state.kind === "open")));
+    this.#scope.defer(effect(() => this.#look()));
+    void this.#begin();
+  }
+
+  get phase(): ReadonlySignal<Phase> {
+    return this.#phase;
+  }
+
+  /** The last title that was set while this was open. */
+  get title(): ReadonlySignal<string | undefined> {
+    return this.#title;
+  }
+
+  /** The target of the link under the pointer. */
+  get link(): ReadonlySignal<string | undefined> {
+    return this.#link;
+  }
+
+  /** Counts. */
+  get bells(): ReadonlySignal<number> {
+    return this.#bells;
+  }
+
+  /** Counts what was typed and not sent, because there is no connection. */
+  get refusals(): ReadonlySignal<number> {
+    return this.#refusals;
+  }
+
+  /** Whether the next letter is typed as with the Control key, which a phone lacks. */
+  get isControlNext(): ReadonlySignal<boolean> {
+    return this.#isControlNext;
+  }
+
+  toggleControl(): void {
+    this.#isControlNext.value = !this.#isControlNext.peek();
+  }
+
+  /** Bytes that wait to be parsed. */
+  get unparsedBytes(): number {
+    return this.#stream.unparsedBytes;
+  }
+
+  /** Draws into the element and keeps to its size until disposed. */
+  mount(element: HTMLElement): Disposable {
+    this.emulator.open(element);
+    let isFirst = true;
+    const observer = new ResizeObserver(() => {
+      if (!isFirst && document.hasFocus() && this.#isRunning) this.sizing.fit();
+      else this.sizing.layout();
+      isFirst = false;
+    });
+    observer.observe(element);
+    return { [Symbol.dispose]: () => observer.disconnect() };
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  get #isRunning(): boolean {
+    return this.#phase.peek().kind === "running";
+  }
+
+  #newEmulator(): Emulator {
+    const { preferences, schemes, viewers } = this.#options;
+    const look = { ...preferences.current.peek(), scheme: schemes.scheme.peek() };
+    return new Emulator(look, {
+      onInput: (bytes) => this.#input(bytes),
+      onTitle: (title) => {
+        this.#title.value = title;
+      },
+      onBell: () => {
+        // The past has rung its bells already.
+        if (this.#stream.isParsingLive) this.#bells.value += 1;
+      },
+      onLink: (uri) => {
+        this.#link.value = uri;
+      },
+      mayAnswer: () => this.#stream.isParsingLive && (viewers() <= 1 || document.hasFocus()),
+    });
+  }
+
+  #newStream(): SessionStream {
+    const { id, socket, requests } = this.#options;
+    return new SessionStream({
+      id,
+      socket,
+      emulator: this.emulator,
+      screen: () => requests.screen(id, this.#abort.signal),
+      isShown: () => document.visibilityState === "visible",
+      onSize: (size) => this.#sized(size),
+      onSubscribed: (subscribed) => this.#subscribed(subscribed),
+      onEvent: (event) => this.#happened(event),
+      onError: (error) => this.#failed(error),
+    });
+  }
+
+  async #begin(): Promise<void> {
+    this.#phase.value = { kind: "opening" };
+    try {
+      const record = await this.#options.requests.session(this.id, this.#abort.signal);
+      await this.#stream.begin();
+      if (this.#abort.signal.aborted) return;
+      if (record.status === "exited") return this.#ended(record);
+      this.#phase.value = { kind: "running" };
+      // Nobody else watches: the session takes this window's size.
+      if (record.viewers === 0) this.sizing.fit();
+    } catch (error) {
+      if (!this.#abort.signal.aborted) this.#failed(error);
+    }
+  }
+
+  #sized(size: TerminalSize): void {
+    this.emulator.resize(size);
+    this.sizing.told(size);
+    this.sizing.layout();
+  }
+
+  #subscribed({ cols, rows }: Subscribed): void {
+    this.#sized({ cols, rows });
+  }
+
+  #happened(event: SessionEvent): void {
+    if (event.kind === "resize") this.#sized({ cols: event.cols, rows: event.rows });
+    if (event.kind === "title") this.#title.value = event.title;
+    if (event.kind === "exit") this.#ended({ exitCode: event.exitCode, exitSignal: event.signal });
+  }
+
+  #ended({ exitCode, exitSignal, exitReason }: Ending): void {
+    if (this.#phase.peek().kind === "ended") return;
+    this.#phase.value = { kind: "ended", ending: { exitCode, exitSignal, exitReason } };
+    this.emulator.setTypable(false);
+    this.sizing.layout();
+  }
+
+  #failed(error: unknown): void {
+    const code = error instanceof ServiceError ? error.code : undefined;
+    if (code === "session_not_running") return;
+    if (code === "session_not_found") this.#phase.value = { kind: "missing" };
+    else if (this.#phase.peek().kind === "opening") this.#phase.value = { kind: "failed" };
+    if (code !== "session_not_found") this.#options.onFailed("The session does not answer", error);
+  }
+
+  #input(bytes: Uint8Array): void {
+    if (!this.#isRunning) return;
+    const { socket } = this.#options;
+    const meant = this.#isControlNext.peek() ? asControl(bytes) : bytes;
+    this.#isControlNext.value = false;
+    if (socket.state.kind === "open") socket.write(this.id, meant).catch((error) => this.#failed(error));
+    else this.#refusals.value += 1;
+  }
+
+  #resize(size: TerminalSize): void {
+    // Without a link it is asked again as soon as there is one.
+    if (this.#isRunning) this.#options.socket.resize(this.id, size).catch(() => this.sizing.forget());
+  }
+
+  #linkChanged(isOpen: boolean): void {
+    this.sizing.forget();
+    if (!isOpen) this.#stream.cut();
+    else if (this.#phase.peek().kind === "failed") void this.#begin();
+    else if (this.#isRunning) void this.#findPresent();
+  }
+
+  /** After a cut: what was written meanwhile is the past; the end of it is where the server says it is now. */
+  async #findPresent(): Promise<void> {
+    try {
+      const record = await this.#options.requests.session(this.id, this.#abort.signal);
+      this.#stream.liveFrom(record.outputBytes);
+    } catch {
+      // Nothing is answered until the next screen is drawn; the output itself goes on.
+    }
+  }
+
+  #look(): void {
+    const { fontSizePx, screenReader } = this.#options.preferences.current.value;
+    this.emulator.setScheme(this.#options.schemes.scheme.value);
+    this.emulator.setScreenReader(screenReader);
+    this.sizing.setFontSize(fontSizePx);
+  }
+}
+
+/** A letter, or one of `@[\\]^_`, as the control character that it makes; anything else as it is. */
+function asControl(bytes: Uint8Array): Uint8Array {
+  const [byte] = bytes;
+  return bytes.length === 1 && byte !== undefined && byte >= 0x40 && byte < 0x7f
+    ? Uint8Array.of(byte & 0x1f)
+    : bytes;
+}

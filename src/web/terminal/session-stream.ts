@@ -1,0 +1,126 @@
+// A session's output on its way from the socket into the emulator: first the screen as it is, then every byte after it.
+import type { ServiceError } from "../../protocol/errors.ts";
+import type { SessionEvent } from "../../protocol/event.ts";
+import type { Resync, Subscribed } from "../../protocol/payload.ts";
+import type { TerminalSize } from "../../protocol/session.ts";
+import type { Attachment, SessionSocket } from "../../protocol/session-socket.ts";
+import type { Emulator } from "./emulator.ts";
+import { OutputFlow } from "./output-flow.ts";
+import { OutputQueue } from "./output-queue.ts";
+
+export type SessionStreamOptions = {
+  readonly id: string;
+  readonly socket: Pick<SessionSocket, "attach">;
+  readonly emulator: Pick<Emulator, "write" | "resize" | "resetBytes">;
+  /** The screen, its scrollback and modes at an offset. */
+  readonly screen: () => Promise<Resync>;
+  readonly isShown: () => boolean;
+} & SessionStreamHandlers;
+
+/** All but `onError` are called in their place in the output: when what came before is parsed. */
+export type SessionStreamHandlers = {
+  readonly onSize: (size: TerminalSize) => void;
+  readonly onSubscribed: (subscribed: Subscribed) => void;
+  readonly onEvent: (event: SessionEvent) => void;
+  readonly onError: (error: ServiceError) => void;
+};
+
+/** Of the past, whatever the session's offsets are. */
+const PAST = Number.NEGATIVE_INFINITY;
+
+export class SessionStream implements Disposable {
+  readonly #options: SessionStreamOptions;
+  readonly #queue: OutputQueue;
+  readonly #flow: OutputFlow;
+  #attachment: Attachment | undefined;
+  #isDisposed = false;
+  /** Output from this byte on is seen when it is written: it is not the past. */
+  #liveFrom = Number.POSITIVE_INFINITY;
+
+  constructor(options: SessionStreamOptions) {
+    this.#options = options;
+    this.#queue = new OutputQueue({
+      parse: (bytes, parsed) => options.emulator.write(bytes, parsed),
+      onFull: () => this.#flow.full(),
+      onRoom: () => this.#flow.room(),
+    });
+    this.#flow = new OutputFlow({
+      pause: () => this.#attachment?.pause(),
+      resume: () => this.#attachment?.resume(),
+      skip: () => void this.#skip(),
+      isShown: options.isShown,
+      now: () => performance.now(),
+    });
+  }
+
+  /** Bytes that wait to be parsed. */
+  get unparsedBytes(): number {
+    return this.#queue.unparsedBytes;
+  }
+
+  /** Whether what is being parsed right now was written just now. */
+  get isParsingLive(): boolean {
+    const offset = this.#queue.parsingOffset;
+    return offset !== undefined && offset >= this.#liveFrom;
+  }
+
+  /** What comes is the past, until `liveFrom` says where that ends. */
+  cut(): void {
+    this.#liveFrom = Number.POSITIVE_INFINITY;
+  }
+
+  liveFrom(offset: number): void {
+    this.#liveFrom = offset;
+  }
+
+  /** Draws the screen of now and follows the output from there on. Throws what the request for the screen throws. */
+  async begin(): Promise<void> {
+    const resync = await this.#options.screen();
+    if (this.#isDisposed) return;
+    this.#attachment?.[Symbol.dispose]();
+    this.#redraw(resync);
+    this.#attachment = this.#options.socket.attach(
+      this.#options.id,
+      { from: resync.offset },
+      {
+        onSubscribed: (subscribed) => this.#queue.afterwards(() => this.#options.onSubscribed(subscribed)),
+        onOutput: (offset, bytes) => this.#output(offset, bytes),
+        onResync: (missing) => this.#redraw(missing),
+        onEvent: (event) => this.#queue.afterwards(() => this.#options.onEvent(event)),
+        onError: (error) => this.#options.onError(error),
+      },
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    this.#attachment?.[Symbol.dispose]();
+    this.#queue.clear();
+  }
+
+  #output(offset: number, bytes: Uint8Array): void {
+    if (this.#queue.unparsedBytes === 0) this.#flow.caughtUp();
+    this.#queue.push(offset, bytes);
+  }
+
+  #redraw({ offset, size, bytes }: Resync): void {
+    const { emulator, onSize } = this.#options;
+    this.#queue.clear();
+    this.#queue.push(PAST, emulator.resetBytes);
+    this.#queue.afterwards(() => {
+      emulator.resize(size);
+      onSize(size);
+    });
+    this.#queue.push(PAST, bytes);
+    this.#liveFrom = offset;
+  }
+
+  async #skip(): Promise<void> {
+    try {
+      await this.begin();
+    } catch {
+      // No screen to be had: what was paused goes on from where it stood.
+      this.#attachment?.resume();
+    }
+  }
+}

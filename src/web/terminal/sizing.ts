@@ -1,0 +1,100 @@
+// Which size the terminal has. A session has one size however many watch it, and the last who asked for another gets
+// it. This window asks when it opens a session that nobody else watches, when it is resized by the person in front of
+// it, and when that person says "fit". When somebody else took the size it follows, with smaller letters if need be.
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { TerminalSize } from "../../protocol/session.ts";
+
+/** Below this letters are not shrunk: the pane scrolls instead. */
+const MIN_SHRUNK_FONT_PX = 6;
+/** Sizes that were asked for and not confirmed; older ones are forgotten. */
+const MAX_ASKED = 8;
+
+export type Drawing = {
+  /** The size that fills the pane at the current font; undefined while it is not laid out. */
+  readonly fittingSize: TerminalSize | undefined;
+  setFontSize(px: number): void;
+};
+
+export class Sizing {
+  readonly #drawing: Drawing;
+  readonly #ask: (size: TerminalSize) => void;
+  readonly #session = signal<TerminalSize | undefined>(undefined);
+  readonly #fitting = signal<TerminalSize | undefined>(undefined);
+  readonly #asked: TerminalSize[] = [];
+  /** Whether the session's size follows this window. */
+  readonly #isOurs = signal(false);
+  #fontSizePx: number;
+
+  /** `ask` sends RESIZE. */
+  constructor(options: { drawing: Drawing; fontSizePx: number; ask: (size: TerminalSize) => void }) {
+    this.#drawing = options.drawing;
+    this.#ask = options.ask;
+    this.#fontSizePx = options.fontSizePx;
+  }
+
+  /** The session's own size. */
+  get size(): ReadonlySignal<TerminalSize | undefined> {
+    return this.#session;
+  }
+
+  /** The session's size where somebody else made it and it does not fit this window. */
+  readonly foreign: ReadonlySignal<TerminalSize | undefined> = computed(() => {
+    const [session, fitting] = [this.#session.value, this.#fitting.value];
+    if (this.#isOurs.value) return undefined;
+    return session === undefined || fitting === undefined || isSame(session, fitting) ? undefined : session;
+  });
+
+  /** The session has that size, says the server. */
+  told(size: TerminalSize): void {
+    const before = this.#session.peek();
+    const answered = this.#asked.findIndex((asked) => isSame(asked, size));
+    this.#asked.splice(0, answered + 1);
+    if (answered === -1 && before !== undefined && !isSame(before, size)) this.#isOurs.value = false;
+    this.#session.value = size;
+  }
+
+  /** The pane, the font or the session's size changed. */
+  layout(): void {
+    this.#drawing.setFontSize(this.#fontSizePx);
+    const fitting = this.#drawing.fittingSize;
+    const session = this.#session.peek();
+    this.#fitting.value = fitting;
+    if (fitting === undefined || session === undefined) return;
+    if (this.#isOurs.peek()) this.#askFor(fitting, session);
+    else this.#shrink(fitting, session);
+  }
+
+  /** From now on the size is this window's. */
+  fit(): void {
+    this.#isOurs.value = true;
+    this.layout();
+  }
+
+  /** Pixels. */
+  setFontSize(px: number): void {
+    this.#fontSizePx = px;
+    this.layout();
+  }
+
+  /** The link was lost: what was asked for on it is not answered any more. */
+  forget(): void {
+    this.#asked.length = 0;
+  }
+
+  #askFor(fitting: TerminalSize, session: TerminalSize): void {
+    if (isSame(this.#asked.at(-1) ?? session, fitting)) return;
+    this.#asked.push(fitting);
+    if (this.#asked.length > MAX_ASKED) this.#asked.shift();
+    this.#ask(fitting);
+  }
+
+  #shrink(fitting: TerminalSize, session: TerminalSize): void {
+    const scale = Math.min(1, fitting.cols / session.cols, fitting.rows / session.rows);
+    if (scale < 1)
+      this.#drawing.setFontSize(Math.max(MIN_SHRUNK_FONT_PX, Math.floor(this.#fontSizePx * scale * 2) / 2));
+  }
+}
+
+function isSame(one: TerminalSize, other: TerminalSize): boolean {
+  return one.cols === other.cols && one.rows === other.rows;
+}

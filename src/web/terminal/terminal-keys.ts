@@ -1,0 +1,34 @@
+// Keys that mean something to the page and not to the program. Ctrl+V stays the program's; Ctrl+Shift+V, Shift+Insert
+// and Cmd+V are the browser's own paste, which the emulator takes.
+import type { Terminal } from "@xterm/xterm";
+
+export class TerminalKeys {
+  readonly #terminal: Pick<Terminal, "hasSelection" | "clearSelection">;
+
+  constructor(terminal: Pick<Terminal, "hasSelection" | "clearSelection">) {
+    this.#terminal = terminal;
+  }
+
+  /** False where the emulator must leave the key alone. */
+  handle(event: KeyboardEvent): boolean {
+    if (isSearchKey(event)) return false;
+    if (!isCopyKey(event)) return true;
+    event.preventDefault();
+    if (event.type === "keydown" && this.#terminal.hasSelection()) {
+      // The emulator answers the copy event with its selection; this works without HTTPS, unlike navigator.clipboard.
+      document.execCommand("copy");
+      this.#terminal.clearSelection();
+    }
+    return false;
+  }
+}
+
+/** Ctrl+Shift+F, Cmd+F, Cmd+Shift+F: plain Ctrl+F goes to the program, which has a use for it. */
+export function isSearchKey(event: KeyboardEvent): boolean {
+  return event.code === "KeyF" && !event.altKey && ((event.ctrlKey && event.shiftKey) || event.metaKey);
+}
+
+function isCopyKey(event: KeyboardEvent): boolean {
+  const isLetter = event.code === "KeyC" && event.ctrlKey && event.shiftKey && !event.altKey;
+  return isLetter || (event.code === "Insert" && event.ctrlKey && !event.shiftKey);
+}

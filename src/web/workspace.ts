@@ -1,0 +1,207 @@
+// Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
+import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { type Client, createClient } from "../protocol/client.ts";
+import type { ConnectionState } from "../protocol/connection.ts";
+import { endpoints } from "../protocol/endpoints.ts";
+import { fetchSend } from "../protocol/fetch-send.ts";
+import type { OpenLink } from "../protocol/link.ts";
+import { decodeResync, type Resync } from "../protocol/payload.ts";
+import type { CreateSessionBody, SessionRecord, SignalName } from "../protocol/session.ts";
+import { SessionSocket } from "../protocol/session-socket.ts";
+import { openBrowserLink } from "./browser-link.ts";
+import type { SchemeWatch } from "./color-scheme.ts";
+import type { Login } from "./login.ts";
+import type { Notices } from "./notices.ts";
+import type { Preferences } from "./preferences.ts";
+import type { AddressBar } from "./route.ts";
+import { saveRecording } from "./save-recording.ts";
+import { SessionList } from "./session-list.ts";
+import { OpenSession } from "./terminal/open-session.ts";
+import { watchedSend } from "./watched-send.ts";
+
+export type WorkspaceOptions = {
+  readonly window: Window;
+  readonly login: Login;
+  readonly address: AddressBar;
+  readonly notices: Notices;
+  readonly preferences: Preferences;
+  readonly schemes: SchemeWatch;
+};
+
+export class Workspace implements Disposable {
+  readonly sessions: SessionList;
+  readonly client: Client;
+  readonly #options: WorkspaceOptions;
+  readonly #socket: SessionSocket;
+  readonly #scope = new DisposableStack();
+  readonly #connection: Signal<ConnectionState>;
+  readonly #open = signal<OpenSession | undefined>(undefined);
+
+  constructor(options: WorkspaceOptions) {
+    this.#options = options;
+    const { login, window } = options;
+    const token = (): string | undefined => login.token;
+    const send = fetchSend({ origin: "", token });
+    this.client = createClient(watchedSend(send, token, (refused) => login.refused(refused)));
+    this.#socket = this.#scope.use(
+      new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1" }),
+    );
+    this.#connection = signal(this.#socket.state);
+    this.#scope.use(
+      this.#socket.onState((state) => {
+        this.#connection.value = state;
+      }),
+    );
+    this.sessions = this.#scope.use(
+      new SessionList({
+        fetch: () => this.client.list(),
+        subscribe: (listener) => this.#socket.subscribeGlobal(listener),
+        document: window.document,
+      }),
+    );
+    this.#scope.defer(() => this.#close());
+    this.#scope.defer(effect(() => this.#followRoute()));
+    this.#scope.use(this.#wakes());
+  }
+
+  get connection(): ReadonlySignal<ConnectionState> {
+    return this.#connection;
+  }
+
+  get open(): ReadonlySignal<OpenSession | undefined> {
+    return this.#open;
+  }
+
+  /** Tries to connect now instead of later. */
+  reconnect(): void {
+    this.#socket.wake();
+  }
+
+  async start(request: CreateSessionBody): Promise<void> {
+    const record = await this.client.create(request);
+    this.sessions.put(record);
+    this.#options.address.go({ view: "session", id: record.id });
+  }
+
+  async rename(record: SessionRecord, name: string): Promise<void> {
+    await this.#tell("The session keeps its name", async () => {
+      await this.client.rename(record.id, name);
+      this.sessions.put({ ...record, name });
+    });
+  }
+
+  async signal(record: SessionRecord, name: SignalName): Promise<void> {
+    await this.#tell(`${name} was not sent`, () => this.client.kill(record.id, name));
+  }
+
+  /** Ends a running session; it stays in the list. */
+  async end(record: SessionRecord): Promise<void> {
+    await this.#tell("The session was not ended", async () => void (await this.client.remove(record.id)));
+  }
+
+  /** Removes an ended session with its recording. */
+  async remove(record: SessionRecord): Promise<void> {
+    await this.#tell("The session was not removed", async () => {
+      await this.client.call(endpoints.cleanupSession, { params: { id: record.id } });
+      this.sessions.forget(record.id);
+      const route = this.#options.address.route.peek();
+      if (route.view === "session" && route.id === record.id) this.#options.address.go({ view: "list" });
+    });
+  }
+
+  async removeEnded(): Promise<void> {
+    await this.#tell("The ended sessions were not removed", async () => {
+      const { cleanedSessions } = await this.client.call(endpoints.cleanupExited);
+      for (const id of cleanedSessions) this.sessions.forget(id);
+    });
+  }
+
+  async download(record: SessionRecord): Promise<void> {
+    await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
+  }
+
+  async logOut(): Promise<void> {
+    await this.#options.login.logOut(this.client);
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  #openLink(): OpenLink {
+    return async (handlers, signal) => {
+      const { ticket } = await this.client.wsTicket();
+      const { protocol, host } = this.#options.window.location;
+      const scheme = protocol === "https:" ? "wss:" : "ws:";
+      return await openBrowserLink(
+        `${scheme}//${host}/ws?token=${encodeURIComponent(ticket)}`,
+        handlers,
+        signal,
+      );
+    };
+  }
+
+  #followRoute(): void {
+    const route = this.#options.address.route.value;
+    const id = route.view === "session" ? route.id : undefined;
+    if (this.#open.peek()?.id === id) return;
+    untracked(() => {
+      this.#close();
+      if (id !== undefined) this.#open.value = this.#openSession(id);
+    });
+  }
+
+  #openSession(id: string): OpenSession {
+    const { preferences, schemes, notices } = this.#options;
+    return new OpenSession({
+      id,
+      socket: this.#socket,
+      requests: { session: (of) => this.client.get(of), screen: (of, signal) => this.#screen(of, signal) },
+      preferences,
+      schemes,
+      viewers: () => this.sessions.record(id)?.viewers ?? 1,
+      onFailed: (what, error) => notices.failed(what, error),
+    });
+  }
+
+  #close(): void {
+    this.#open.peek()?.[Symbol.dispose]();
+    this.#open.value = undefined;
+  }
+
+  async #screen(id: string, signal: AbortSignal): Promise<Resync> {
+    const { body } = await this.client.stream(endpoints.sessionResync, { params: { id } }, signal);
+    return decodeResync(await wholeBody(body));
+  }
+
+  /** After sleep, or when the network is back, the page does not wait for a timer. */
+  #wakes(): Disposable {
+    const { window } = this.#options;
+    const wake = (): void => {
+      if (window.document.visibilityState === "visible") this.#socket.wake();
+    };
+    window.addEventListener("online", wake);
+    window.document.addEventListener("visibilitychange", wake);
+    return {
+      [Symbol.dispose]: () => {
+        window.removeEventListener("online", wake);
+        window.document.removeEventListener("visibilitychange", wake);
+      },
+    };
+  }
+
+  async #tell(failure: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#options.notices.failed(failure, error);
+    }
+  }
+}
+
+/** A screen with its scrollback: megabytes at most, bounded by the server's scrollback. */
+async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const parts: BlobPart[] = [];
+  for await (const part of body) parts.push(new Uint8Array(part));
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}

@@ -1,0 +1,169 @@
+// A real server, with its session host, on a free port of loopback and a control directory of its own.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { type Client, createClient } from "../../../src/protocol/client.ts";
+import { SessionSocket } from "../../../src/protocol/session-socket.ts";
+import { hostHealth } from "../../../src/remote/host-process.ts";
+import { createSender } from "../../../src/remote/send.ts";
+import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
+
+/** What is tested is what is shipped: the built program. */
+export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
+const START_TIMEOUT_MS = 20_000;
+const STOP_TIMEOUT_MS = 20_000;
+
+export type TestServerOptions = {
+  /** Beside --port, --bind, --control-dir and --json. Default: no login, no limits. */
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+type Listening = { readonly url: string; readonly loginLink?: string };
+
+export class TestServer implements AsyncDisposable {
+  readonly controlDir: string;
+  readonly #options: TestServerOptions;
+  #process: ChildProcess | undefined;
+  #listening: Listening;
+  #log = "";
+
+  private constructor(controlDir: string, options: TestServerOptions) {
+    this.controlDir = controlDir;
+    this.#options = options;
+    this.#listening = { url: "http://127.0.0.1:0" };
+  }
+
+  static async start(options: TestServerOptions = {}): Promise<TestServer> {
+    const server = new TestServer(await mkdtemp(join(tmpdir(), "ttyhq-")), options);
+    try {
+      await server.#spawn(0);
+      return server;
+    } catch (error) {
+      await server[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get url(): string {
+    return this.#listening.url;
+  }
+
+  get loginLink(): string {
+    return this.#listening.loginLink ?? "";
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** Everything that the server processes wrote to standard error so far. */
+  get log(): string {
+    return this.#log;
+  }
+
+  get hostSocket(): string {
+    return join(this.controlDir, "host.sock");
+  }
+
+  /** Over TCP, without a token unless one is given. */
+  client(token?: string): Client {
+    return createClient(createSender(this.#target(token)).send);
+  }
+
+  /** A resuming connection to /ws. The caller disposes of it. */
+  connect(token?: string): SessionSocket {
+    const target = this.#target(token);
+    return new SessionSocket({
+      open: (handlers, signal) => openLink(target, handlers, signal),
+      clientName: "test",
+      version: "0",
+    });
+  }
+
+  /** The pid of the session host. */
+  async hostPid(): Promise<number> {
+    return (await hostHealth(this.hostSocket))?.pid ?? 0;
+  }
+
+  async hostLog(): Promise<string> {
+    return readFile(join(this.controlDir, "host.log"), "utf8");
+  }
+
+  /** Ends the server's process; the session host goes on. */
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await withDeadline(ended, STOP_TIMEOUT_MS, "the end of the server");
+  }
+
+  /** The server again, on the same port and control directory. */
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.#spawn(Number(new URL(this.url).port));
+  }
+
+  async killHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+    const pid = await this.hostPid();
+    if (pid !== 0) process.kill(pid, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill("SIGTERM");
+    const pid = await this.hostPid();
+    if (pid !== 0) {
+      process.kill(pid, "SIGTERM");
+      await withDeadline(gone(pid), STOP_TIMEOUT_MS, "the end of the session host");
+    }
+    await rm(this.controlDir, { recursive: true, force: true });
+  }
+
+  async #spawn(port: number): Promise<void> {
+    const { args = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"], env } =
+      this.#options;
+    const places = ["--bind", "127.0.0.1", "--port", `${port}`, "--control-dir", this.controlDir];
+    const child = spawn(process.execPath, [MAIN, "serve", ...places, "--json", ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, ...env },
+    });
+    this.#process = child;
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.#log += text;
+    });
+    const lines = createInterface({ input: child.stdout });
+    const failed = once(child, "exit").then(([code]) => {
+      throw new Error(`the server ended with ${code}: ${this.#log}`);
+    });
+    failed.catch(() => undefined);
+    const [line] = await withDeadline(
+      Promise.race([once(lines, "line"), failed]),
+      START_TIMEOUT_MS,
+      "the server's start",
+    );
+    this.#listening = JSON.parse(line);
+  }
+
+  #target(token: string | undefined): UplinkTarget {
+    return { url: this.url, headers: token === undefined ? {} : { authorization: `Bearer ${token}` } };
+  }
+}
+
+/** Resolves when no process has that pid any more; it is no child of ours, so nobody tells us. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { sessionProcesses } from "../../src/sessions/process-tree.ts";
+import { Program, shell, zombies } from "./harness/program.ts";
+
+test("ending a session ends the shell, its children and its jobs, whatever they do about signals", async () => {
+  await using program = new Program("bash", ["--norc", "-im"]);
+  const script = [
+    "sleep 61 &",
+    "sh -c 'trap \"\" HUP TERM; sleep 62; sleep 63' &",
+    "(sleep 64 & sleep 65) &",
+    "sleep 66 & kill -STOP $!",
+    "nohup sleep 67 >/dev/null 2>&1 &",
+    "sh -c 'sleep 68 & echo jobs are up; wait'\r",
+  ];
+  program.pty.write(Buffer.from(script.join("\r")));
+  await program.shows(/\rjobs are up/);
+  // The shell and its jobs; what these start may be up or not.
+  expect((await sessionProcesses(program.pty.pid)).length).toBeGreaterThanOrEqual(7);
+  expect(await program.end(500)).toEqual([]);
+  expect(await sessionProcesses(program.pty.pid)).toEqual([]);
+  expect(await program.ended).toMatchObject({ signal: "SIGHUP" });
+  expect(zombies()).toEqual([]);
+});
+
+test("ending a session takes no longer than the program", async () => {
+  await using program = new Program("bash", ["--norc", "-i"]);
+  await program.shows(/\$ /);
+  const before = performance.now();
+  await program.end();
+  await program.ended;
+  expect(performance.now() - before).toBeLessThan(1500);
+});
+
+test("ending a session kills after the grace what ignores everything else", async () => {
+  await using program = shell("trap '' HUP TERM INT; echo ready; while :; do sleep 60; done");
+  await program.shows(/ready/);
+  const before = performance.now();
+  expect(await program.end(600)).toEqual([]);
+  expect(performance.now() - before).toBeGreaterThan(590);
+  expect(await program.ended).toEqual({ exitCode: 137, signal: "SIGKILL" });
+});

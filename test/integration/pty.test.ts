@@ -1,0 +1,259 @@
+// Real programs in real terminals.
+import { createHash, randomBytes, randomInt } from "node:crypto";
+import { once } from "node:events";
+import { createReadStream, readdirSync, readlinkSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sessionProcesses } from "../../src/sessions/process-tree.ts";
+import type { PtyExit } from "../../src/sessions/pty.ts";
+import { Program, shell, zombies } from "./harness/program.ts";
+
+/** Any bytes but the newline, which a terminal writes as two. */
+const LONGEST = 300_000;
+const source = randomBytes(LONGEST).map((byte) => (byte === 10 ? 11 : byte));
+
+let directory = "";
+let sourceFile = "";
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "pty-"));
+  sourceFile = join(directory, "source");
+  await writeFile(sourceFile, source);
+});
+
+afterAll(() => rm(directory, { recursive: true }));
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Descriptors of this process that are pty masters. */
+function openTerminals(): number {
+  return readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`).endsWith("/ptmx");
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
+describe("the exit", () => {
+  test.each<[string, PtyExit]>([
+    ["exit 0", { exitCode: 0 }],
+    ["exit 1", { exitCode: 1 }],
+    ["exit 127", { exitCode: 127 }],
+    ["exit 255", { exitCode: 255 }],
+    ["kill -KILL $$", { exitCode: 137, signal: "SIGKILL" }],
+    ["kill -SEGV $$", { exitCode: 139, signal: "SIGSEGV" }],
+    ["kill -ABRT $$", { exitCode: 134, signal: "SIGABRT" }],
+    ["kill -HUP $$", { exitCode: 129, signal: "SIGHUP" }],
+    ["kill -40 $$", { exitCode: 168, signal: "SIG40" }],
+  ])("of %j is told", async (script, exit) => {
+    await using program = shell(script);
+    expect(await program.ended).toEqual(exit);
+  });
+
+  test("comes after every byte of output, for 1,000 programs that print and exit at once", async () => {
+    const lengths = Array.from({ length: 1000 }, () => randomInt(20_000, LONGEST));
+    const left = lengths[Symbol.iterator]();
+    const lane = async (): Promise<number> => {
+      let whole = 0;
+      for (const length of left) {
+        await using program = new Program("head", ["-c", `${length}`, sourceFile]);
+        expect(await program.ended).toEqual({ exitCode: 0 });
+        expect(program.bytes.length).toBe(length);
+        expect(sha256(program.bytes)).toBe(sha256(source.subarray(0, length)));
+        whole += 1;
+      }
+      return whole;
+    };
+    const done = await Promise.all(Array.from({ length: 6 }, lane));
+    expect(done.reduce((sum, whole) => sum + whole)).toBe(1000);
+  });
+
+  test("comes after every byte of output where the reader is slow", async () => {
+    const lane = async (): Promise<void> => {
+      for (let round = 0; round < 10; round++) {
+        const isBusy = (until = performance.now() + 0.5): void => {
+          while (performance.now() < until);
+        };
+        await using program = new Program("head", ["-c", `${LONGEST}`, sourceFile], () => isBusy());
+        await program.ended;
+        expect(sha256(program.bytes)).toBe(sha256(source));
+      }
+    };
+    await Promise.all([lane(), lane(), lane(), lane()]);
+  });
+
+  test("of a paused terminal comes with what the program had written", async () => {
+    await using program = shell("stty -echo; echo first; read line; echo last; exit 3");
+    await program.shows(/first/);
+    program.pty.pause();
+    program.pty.write(Buffer.from("\n"));
+    expect(await program.ended).toEqual({ exitCode: 3 });
+    expect(program.text).toBe("first\r\nlast\r\n");
+  });
+
+  test("comes after every byte of output where a background job keeps the terminal open", async () => {
+    for (let round = 0; round < 100; round++) {
+      const length = randomInt(20_000, LONGEST);
+      await using program = shell(`trap '' HUP; sleep 60 & exec head -c ${length} ${sourceFile}`);
+      expect(await program.ended).toEqual({ exitCode: 0 });
+      expect(sha256(program.bytes)).toBe(sha256(source.subarray(0, length)));
+      for (const job of await sessionProcesses(program.pty.pid)) process.kill(job, "SIGKILL");
+    }
+  });
+
+  test("does not wait for a background job that has the terminal open", async () => {
+    await using program = shell("trap '' HUP; sleep 60 & echo $! done; exit 7");
+    expect(await program.ended).toEqual({ exitCode: 7 });
+    const [, job] = await program.shows(/(\d+) done\r\n$/);
+    process.kill(Number(job), "SIGKILL");
+  });
+
+  test("does not wait for a background job that goes on printing", async () => {
+    await using program = shell("trap '' HUP; yes >/dev/tty 2>/dev/null & sleep 0.1; exit 7");
+    expect(await program.ended).toEqual({ exitCode: 7 });
+  });
+
+  test("of a program that redirects its streams away is its own, and it may come back to its terminal", async () => {
+    await using program = shell(
+      "exec </dev/null >/dev/null 2>&1; sleep 0.3; echo back >/dev/tty; sleep 0.1; exit 3",
+    );
+    expect(await program.ended).toEqual({ exitCode: 3 });
+    expect(program.text).toBe("back\r\n");
+  });
+
+  test("of a program that cannot be run is told", async () => {
+    await using program = new Program("/no/such/program", []);
+    expect(await program.ended).toEqual({ exitCode: 1 });
+  });
+});
+
+describe("bytes", () => {
+  test("of all values come as the program wrote them", async () => {
+    const file = join(directory, "all-bytes");
+    const bytes = randomBytes(200_000);
+    await writeFile(file, bytes);
+    await using program = shell(`stty raw; exec cat ${file}`);
+    await program.ended;
+    expect(sha256(program.bytes)).toBe(sha256(bytes));
+  });
+
+  test("of all values go as they were written, 1 MiB in pieces of every size", async () => {
+    const file = join(directory, "pasted");
+    const bytes = randomBytes(1024 * 1024);
+    await using program = shell(`stty raw -echo; echo ready; head -c ${bytes.length} >${file}`);
+    await program.shows(/ready/);
+    for (let from = 0, to = 0; from < bytes.length; from = to) {
+      to = Math.min(from + randomInt(1, 20_000), bytes.length);
+      const piece = Uint8Array.from(bytes.subarray(from, to));
+      program.pty.write(piece);
+      // What was written belongs to the terminal: the caller may use its buffer again.
+      piece.fill(0);
+    }
+    expect(program.pty.pendingInputBytes).toBeGreaterThan(0);
+    expect(await program.ended).toEqual({ exitCode: 0 });
+    expect(sha256(await readFile(file))).toBe(sha256(bytes));
+    expect(program.pty.pendingInputBytes).toBe(0);
+  });
+
+  test("that the program does not read wait, are counted, and are dropped with the program", async () => {
+    await using program = shell("stty raw -echo; echo ready; read line <&2; exec sleep 60");
+    await program.shows(/ready/);
+    const written = 1024 * 1024;
+    program.pty.write(new Uint8Array(written / 2));
+    program.pty.write(new Uint8Array(written / 2));
+    expect(program.pty.pendingInputBytes).toBeGreaterThan(written - 64 * 1024);
+    expect(program.pty.pendingInputBytes).toBeLessThanOrEqual(written);
+    await program.end();
+    await program.ended;
+    expect(program.pty.pendingInputBytes).toBe(0);
+    program.pty.write(new Uint8Array(10));
+    expect(program.pty.pendingInputBytes).toBe(0);
+  });
+
+  test("come and go at once in a flood both ways", async () => {
+    await using program = shell(`stty raw -echo; echo ready; exec head -c ${LONGEST}`);
+    await program.shows(/ready\n/);
+    program.pty.write(source);
+    await program.ended;
+    expect(sha256(program.bytes.subarray("ready\n".length))).toBe(sha256(source));
+  });
+});
+
+describe("the terminal", () => {
+  test("has the size that was asked for, and tells of a new one", async () => {
+    await using program = shell("trap 'stty size; exit' WINCH; stty size; sleep 60 & wait");
+    await program.shows(/24 80\r\n/);
+    program.pty.resize({ cols: 132, rows: 43 });
+    await program.ended;
+    expect(program.text).toBe("24 80\r\n43 132\r\n");
+    program.pty.resize({ cols: 80, rows: 24 });
+  });
+
+  test("stops the program while it is paused and lets it go on", async () => {
+    await using program = new Program("yes", []);
+    await program.more();
+    program.pty.pause();
+    const paused = program.bytes.length;
+    await using other = shell("echo a; sleep 0.1; echo b");
+    await other.ended;
+    expect(program.bytes.length).toBe(paused);
+    program.pty.resume();
+    await program.more();
+    expect(program.bytes.length).toBeGreaterThan(paused);
+  });
+
+  test("hangs up when it is disposed of, and is silent from then on", async () => {
+    const fifo = join(directory, "fifo");
+    await using maker = new Program("mkfifo", [fifo]);
+    await maker.ended;
+    await using program = shell(`trap 'echo hung up >${fifo}; exit' HUP; echo ready; sleep 60 & wait`);
+    await program.shows(/ready/);
+    program.pty[Symbol.dispose]();
+    program.pty[Symbol.dispose]();
+    const [line] = await once(createReadStream(fifo), "data");
+    expect(`${line}`).toBe("hung up\n");
+    program.pty.write(Buffer.from("x"));
+    program.pty.resize({ cols: 10, rows: 10 });
+    program.pty.resume();
+    expect(program.text).toBe("ready\r\n");
+  });
+
+  test("may be disposed of while it hands on output", async () => {
+    const before = openTerminals();
+    await using program = new Program("yes", [], (pty) => pty[Symbol.dispose]());
+    await program.more();
+    const seen = program.bytes.length;
+    await using other = shell("echo a");
+    await other.ended;
+    expect(program.bytes.length).toBe(seen);
+    expect(openTerminals()).toBe(before);
+  });
+
+  test("is not inherited by the programs of other terminals", async () => {
+    await using first = shell("echo ready; read line");
+    await first.shows(/ready/);
+    await using second = new Program("ls", ["-l", "/proc/self/fd"]);
+    await second.ended;
+    expect(second.text).toMatch(/ 0 -> \/dev\/pts\/\d+/);
+    expect(second.text).not.toMatch(/ptmx/);
+  });
+
+  test("leaves no descriptor and no process behind, 200 times", async () => {
+    const before = { terminals: openTerminals(), descriptors: readdirSync("/proc/self/fd").length };
+    for (let round = 0; round < 20; round++) {
+      const programs = Array.from({ length: 10 }, (_, index) =>
+        index % 3 === 0 ? shell("exec >&- 2>&- <&-; exit 1") : shell(`echo ${index}`),
+      );
+      await Promise.all(programs.map((program) => program.ended));
+    }
+    expect(openTerminals()).toBe(before.terminals);
+    expect(readdirSync("/proc/self/fd").length).toBe(before.descriptors);
+    expect(zombies()).toEqual([]);
+  });
+});

@@ -1,0 +1,94 @@
+// The table of the design, sections 3 and 4, as data. A change here is a decision: write its reason into docs/decisions.md.
+
+/** A place in the house, and what may be imported there. Files of one place may import each other. */
+export type Layer = {
+  readonly name: string;
+  /** Folders (with their slash) and files. The longest that fits a file is its layer. */
+  readonly at: readonly string[];
+  /** Layers whose files it may import. */
+  readonly imports: readonly string[];
+  /** Layers of which it may import types alone. */
+  readonly types?: readonly string[];
+};
+
+/** What an outermost layer is handed by `app.ts`, and so knows by its type alone. */
+const HANDED = ["log", "metrics"];
+/** Where everyone may look. */
+const BASE = ["ground", "lib", "protocol"];
+const SERVER = [...BASE, "backend", "sessions", "hub", "remote", "hq", "auth", "git", "http", "config"];
+
+export const LAYERS: readonly Layer[] = [
+  // Numbers and errors: `lib` cannot wait or fail without them.
+  { name: "ground", at: ["src/protocol/errors.ts", "src/protocol/limits.ts"], imports: [] },
+  { name: "lib", at: ["src/lib/"], imports: ["ground"] },
+  { name: "protocol", at: ["src/protocol/"], imports: ["ground", "lib"] },
+  { name: "backend", at: ["src/sessions/backend.ts"], imports: BASE },
+  { name: "sessions", at: ["src/sessions/"], imports: [...BASE, "backend"], types: HANDED },
+  { name: "hub", at: ["src/hub/"], imports: [...BASE, "backend"], types: HANDED },
+  { name: "remote", at: ["src/remote/"], imports: [...BASE, "backend"], types: HANDED },
+  { name: "hq", at: ["src/hq/"], imports: [...BASE, "backend", "remote"], types: HANDED },
+  { name: "auth", at: ["src/auth/"], imports: BASE, types: HANDED },
+  { name: "git", at: ["src/git/"], imports: BASE, types: HANDED },
+  {
+    name: "http",
+    at: ["src/http/"],
+    imports: [...BASE, "backend", "hub", "remote", "hq", "auth", "git"],
+    types: HANDED,
+  },
+  { name: "config", at: ["src/config/"], imports: BASE },
+  { name: "log", at: ["src/log.ts"], imports: BASE },
+  { name: "metrics", at: ["src/metrics.ts"], imports: BASE },
+  { name: "app", at: ["src/app.ts"], imports: [...SERVER, ...HANDED] },
+  { name: "cli", at: ["src/cli/"], imports: [...SERVER, ...HANDED, "app"] },
+  { name: "main", at: ["src/main.ts"], imports: [...BASE, "config", "log", "app", "cli"] },
+  { name: "web", at: ["src/web/"], imports: ["ground", "protocol"] },
+];
+
+/** Layers that run in a browser, and with them every file they reach. */
+export const BROWSER_LAYERS: readonly string[] = ["ground", "protocol", "web"];
+
+/** The only files and folders that may import a package, be it for a type. A package without a door may not be used. */
+export const DOORS: Readonly<Record<string, readonly string[]>> = {
+  "@preact/signals": ["src/web/"],
+  "@xterm/addon-fit": ["src/web/"],
+  "@xterm/addon-search": ["src/web/"],
+  "@xterm/addon-serialize": ["src/sessions/screen.ts", "src/sessions/screen-worker.ts"],
+  "@xterm/addon-unicode-graphemes": ["src/web/"],
+  "@xterm/addon-web-links": ["src/web/"],
+  "@xterm/addon-webgl": ["src/web/"],
+  "@xterm/headless": ["src/sessions/screen.ts", "src/sessions/screen-worker.ts"],
+  "@xterm/xterm": ["src/web/"],
+  commander: ["src/cli/"],
+  express: ["src/http/router.ts"],
+  "express-rate-limit": ["src/http/rate-limit.ts"],
+  "http-proxy": ["src/auth/proxy-serve.ts", "src/remote/send.ts"],
+  jsonwebtoken: ["src/auth/access-token.ts"],
+  "node-linux-pam": ["src/auth/pam.ts"],
+  "node-pty": ["src/sessions/pty.ts"],
+  pino: ["src/log.ts"],
+  preact: ["src/web/"],
+  "prom-client": ["src/metrics.ts"],
+  "simple-git": ["src/git/git.ts"],
+  // The native module of this project, native/.
+  "ttyhq.node": ["src/sessions/pty.ts"],
+  ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
+  // Schemas are the words of the house, not a collaborator.
+  zod: ["src/"],
+};
+
+/** The only file that reads the environment and the arguments. */
+export const ENVIRONMENT_DOOR = "src/main.ts";
+
+/** Words that name no thing. */
+export const EMPTY_WORDS: readonly string[] = [
+  "common",
+  "handler",
+  "handlers",
+  "helper",
+  "helpers",
+  "manager",
+  "service",
+  "types",
+  "util",
+  "utils",
+];

@@ -1,0 +1,168 @@
+import { createHmac } from "node:crypto";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { AccessTokens } from "../../../src/auth/access-token.ts";
+import { Revocations } from "../../../src/auth/revocations.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+
+const SECRET = "a secret of more than thirty-two bytes";
+const START_MS = Date.UTC(2026, 0, 1);
+const START_S = START_MS / 1000;
+const CLAIMS = { sub: "ada", iat: START_S, exp: START_S + 86_400, jti: "id-1", iss: "ttyhq" };
+
+function part(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+/** A token made by hand, so that what verifies is not tested with what signs. */
+function forge(
+  claims: unknown,
+  header: unknown = { alg: "HS256", typ: "JWT" },
+  secret = SECRET,
+  hash = "sha256",
+) {
+  const signed = `${part(header)}.${part(claims)}`;
+  return `${signed}.${createHmac(hash, secret).update(signed).digest("base64url")}`;
+}
+
+async function scratch() {
+  const directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-token-"));
+  const clock = { ms: START_MS };
+  const open = async (secret = SECRET) => {
+    const now = () => clock.ms;
+    const revocations = await Revocations.open({
+      path: join(directory.path, "revoked.json"),
+      now,
+      log: { warn: () => {} },
+    });
+    return new AccessTokens({ secret: Secret.fromText(secret), revocations, now });
+  };
+  return { clock, open, [Symbol.asyncDispose]: () => directory.remove() };
+}
+
+test("a token says who it was issued to, for 24 hours and not a second longer", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const { token, expiresIn, user } = tokens.issue("ada");
+  expect({ expiresIn, user }).toEqual({ expiresIn: 86_400, user: "ada" });
+  place.clock.ms += 86_399_000;
+  expect(tokens.verify(token)).toMatchObject({
+    user: "ada",
+    method: "token",
+    expiresAtMs: START_MS + 86_400_000,
+  });
+  place.clock.ms += 1000;
+  expect(() => tokens.verify(token)).toThrow("token expired: log in again");
+});
+
+test("the claims are those of the contract", async () => {
+  await using place = await scratch();
+  const [header = "", claims = ""] = (await place.open()).issue("ada").token.split(".");
+  const decode = (text: string): unknown => JSON.parse(Buffer.from(text, "base64url").toString());
+  expect(decode(header)).toEqual({ alg: "HS256", typ: "JWT" });
+  expect(decode(claims)).toEqual({ ...CLAIMS, jti: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+});
+
+test("a token signed elsewhere with the same secret is as good, one with another secret is not", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  expect(tokens.verify(forge(CLAIMS)).user).toBe("ada");
+  expect(() => tokens.verify(forge(CLAIMS, undefined, "another secret of thirty-two bytes.."))).toThrow(
+    "invalid token",
+  );
+});
+
+test.each([
+  ["no algorithm", () => `${part({ alg: "none", typ: "JWT" })}.${part(CLAIMS)}.`],
+  ["no algorithm and some signature", () => `${part({ alg: "none" })}.${part(CLAIMS)}.AAAA`],
+  ["another algorithm", () => forge(CLAIMS, { alg: "HS512", typ: "JWT" }, SECRET, "sha512")],
+  ["another issuer", () => forge({ ...CLAIMS, iss: "other" })],
+  ["no issuer", () => forge({ ...CLAIMS, iss: undefined })],
+  ["no end", () => forge({ ...CLAIMS, exp: undefined })],
+  ["an end that is text", () => forge({ ...CLAIMS, exp: "tomorrow" })],
+  ["an end too far off", () => forge({ ...CLAIMS, exp: START_S + 86_401 })],
+  ["no start", () => forge({ ...CLAIMS, iat: undefined })],
+  ["no user", () => forge({ ...CLAIMS, sub: "" })],
+  ["a user that is no text", () => forge({ ...CLAIMS, sub: { a: 1 } })],
+  ["no id", () => forge({ ...CLAIMS, jti: undefined })],
+  ["claims that are a text", () => forge("ada")],
+  ["claims that are null", () => forge(null)],
+  ["a start in the future that it insists on", () => forge({ ...CLAIMS, nbf: START_S + 60 })],
+  ["nothing", () => ""],
+  ["no signature", () => forge(CLAIMS).replace(/[^.]*$/, "")],
+  ["a newline at the end", () => `${forge(CLAIMS)}\n`],
+  ["100,000 letters", () => `${"a".repeat(100_000)}.b.c`],
+])("a token with %s is unauthorized", async (_, make) => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const error = await Promise.resolve(make())
+    .then((token) => tokens.verify(token))
+    .catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(ServiceError);
+  expect(error).toMatchObject({ code: "unauthorized" });
+});
+
+test("a revoked token is refused, at once and after a restart, and no other is", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const [mine, other] = [tokens.issue("ada").token, tokens.issue("ada").token];
+  const principal = tokens.verify(mine);
+  const revoking = tokens.revoke(principal);
+  expect(() => tokens.verify(mine)).toThrow("token was revoked: log in again");
+  expect(tokens.isCurrent(principal)).toBe(false);
+  await revoking;
+  const restarted = await place.open();
+  expect(() => restarted.verify(mine)).toThrow("revoked");
+  expect(restarted.verify(other).user).toBe("ada");
+});
+
+test("someone without a token is current for ever and has nothing to revoke", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  await tokens.revoke({});
+  place.clock.ms += 1e12;
+  expect(tokens.isCurrent({})).toBe(true);
+});
+
+test("a token changed at any one byte is refused with a ServiceError", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const { token } = tokens.issue("ada");
+  for (let at = 0; at < token.length; at++) {
+    for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
+      const changed = String.fromCharCode(token.charCodeAt(at) ^ bit);
+      expect(outcome(tokens, token.slice(0, at) + changed + token.slice(at + 1))).toBe("unauthorized");
+    }
+    expect(outcome(tokens, token.slice(0, at))).toBe("unauthorized");
+    expect(outcome(tokens, token.slice(0, at) + token.slice(at + 1))).toBe("unauthorized");
+  }
+});
+
+test("no text but a token of ours is accepted or makes anything but a ServiceError", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const json = fc.jsonValue().map(part);
+  const shaped = fc
+    .tuple(fc.oneof(json, fc.constant(part({ alg: "HS256" }))), json, fc.base64String())
+    .map((all) => all.join("."));
+  const signed = fc.jsonValue().map((claims) => forge(claims));
+  const header = fc.jsonValue().map((value) => forge(CLAIMS, { alg: "HS512", typ: value }, SECRET, "sha512"));
+  return fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.string({ unit: "binary" }), shaped, signed, header), (text) => {
+      expect(outcome(tokens, text)).toBe("unauthorized");
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+function outcome(tokens: AccessTokens, token: string): string {
+  try {
+    return `accepted ${tokens.verify(token).user}`;
+  } catch (error) {
+    return error instanceof ServiceError ? error.code : String(error);
+  }
+}

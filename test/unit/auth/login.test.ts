@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { LoginAttempts } from "../../../src/auth/attempts.ts";
+import { Login, type LoginMode } from "../../../src/auth/login.ts";
+import { configuredPassword } from "../../../src/auth/password-login.ts";
+import { LOGIN_LINKS, Tickets } from "../../../src/auth/tickets.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+
+const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });
+const address = "10.0.0.1";
+
+function loginWith(mode: LoginMode) {
+  const now = () => 0;
+  const links = new Tickets<string>(LOGIN_LINKS, now);
+  const tokens = { issue: (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }) };
+  const parts = {
+    mode,
+    serverUser: "me",
+    defaultUser: "admin",
+    tokens,
+    links,
+    attempts: new LoginAttempts(now),
+  };
+  return { login: new Login(parts), links };
+}
+
+test("the right password gives a token, with or without the user's name", async () => {
+  const { login } = loginWith({ mode: "login", password });
+  const token = { token: "token of admin", expiresIn: 86_400, user: "admin" };
+  expect(await login.withPassword({ username: "admin", password: "right", address })).toEqual(token);
+  expect(await login.withPassword({ password: "right", address })).toEqual(token);
+});
+
+test("no password is a wrong one", async () => {
+  const { login } = loginWith({ mode: "login", password });
+  await expect(login.withPassword({ address })).rejects.toMatchObject({ code: "invalid_credentials" });
+});
+
+test("too many wrong passwords are refused, then also the right one", async () => {
+  const { login } = loginWith({ mode: "login", password });
+  for (let count = 0; count < 10; count++) {
+    await expect(login.withPassword({ password: "wrong", address })).rejects.toMatchObject({
+      code: "invalid_credentials",
+    });
+  }
+  await expect(login.withPassword({ password: "right", address })).rejects.toMatchObject({
+    code: "rate_limited",
+  });
+});
+
+test("where no login is asked for anyone gets a token of the server's user", async () => {
+  const { login } = loginWith({ mode: "none" });
+  expect((await login.withPassword({ username: "root", password: "any", address })).user).toBe("me");
+});
+
+test("where no password is configured, a login by password is told that it is disabled", async () => {
+  const { login } = loginWith({ mode: "login", password: undefined });
+  await expect(login.withPassword({ password: "any", address })).rejects.toMatchObject({
+    code: "password_disabled",
+  });
+});
+
+test("a login link gives a token once", async () => {
+  const { login, links } = loginWith({ mode: "login", password: undefined });
+  const ticket = links.issue("me");
+  expect((await login.withLink({ ticket, address })).user).toBe("me");
+  await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+test("guessing login links is limited like guessing passwords", async () => {
+  const { login, links } = loginWith({ mode: "login", password });
+  for (let count = 0; count < 10; count++) await login.withLink({ ticket: "guess", address }).catch(() => {});
+  const ticket = links.issue("me");
+  await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "rate_limited" });
+  expect((await login.withLink({ ticket, address: "10.0.0.2" })).user).toBe("me");
+});

@@ -1,0 +1,53 @@
+// What the tests of the configuration share: from a command line and an environment to a configuration.
+import { Command } from "commander";
+import { type Config, parseConfig } from "../../../src/config/config.ts";
+import { ConfigError } from "../../../src/config/config-error.ts";
+import { registerOptions } from "../../../src/config/flags.ts";
+import type { Role } from "../../../src/config/option.ts";
+import type { Secret } from "../../../src/lib/secret.ts";
+
+export type Env = Readonly<Record<string, string | undefined>>;
+
+const FILES: Readonly<Record<string, string>> = {
+  "/run/secrets/password": "s3cret\n",
+  "/run/secrets/windows": "s3cret\r\n",
+  "/run/secrets/empty": "\n",
+  "/work/jwt": `${"j".repeat(32)}\n`,
+  "/home/me/jwt": "k".repeat(40),
+};
+
+/** What `ttyhq serve ARGUMENTS` gives main.ts. */
+export function input(commandLine: string, env: Env = {}, role: Role = "server") {
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => {} });
+  registerOptions(command, role);
+  command.parse(
+    commandLine.split(" ").filter((word) => word !== ""),
+    { from: "user" },
+  );
+  const readFile = (path: string): Uint8Array => {
+    const text = FILES[path];
+    if (text === undefined) throw new Error(`ENOENT: no such file, open '${path}'`);
+    return new TextEncoder().encode(text);
+  };
+  return { flags: command.opts(), env, readFile, home: "/home/me", user: "me", cwd: "/work" };
+}
+
+export const serve = (commandLine: string, env: Env = {}): Config => parseConfig(input(commandLine, env));
+
+export function problems(commandLine: string, env: Env = {}): readonly string[] {
+  try {
+    serve(commandLine, env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+export function reveal(secret: Secret | undefined): string | undefined {
+  return secret && new TextDecoder().decode(secret.bytes());
+}
+
+export function passwordOf({ auth }: Config): string | undefined {
+  return auth.mode === "login" ? reveal(auth.password?.password) : undefined;
+}

@@ -1,0 +1,220 @@
+import { expect, test } from "vitest";
+import { type Env, passwordOf, problems, reveal, serve } from "./command-line.ts";
+
+test("the defaults are those of the specification", () => {
+  expect(serve("--login-link")).toEqual({
+    listen: { host: "0.0.0.0", port: 4020 },
+    controlDir: "/home/me/.ttyhq",
+    serverUser: "me",
+    auth: { mode: "login", password: undefined, loginLink: true, allowUsers: [] },
+    tokenSecret: undefined,
+    policy: { allowedOrigins: [], isLoopbackHostOnly: false },
+    rateLimits: { sessions: 10, apiCalls: 100 },
+    recording: { maxBytes: 268_435_456, withInput: false },
+    sessionHost: "apart",
+    log: { level: "info", format: "auto" },
+    warnings: [],
+  });
+});
+
+test("every option can be given as a flag", () => {
+  const config = serve(
+    "--port 0 --bind [::1] --control-dir /var/lib/t --no-auth --allowed-origin https://A.example:443 --allowed-origin http://b:81 " +
+      "--rate-limit-sessions 0 --rate-limit-api 7 --max-recording-size 1GiB --record-input --session-host inline --debug " +
+      "--log-format json --jwt-secret-file jwt --login-link --allow-user ada",
+  );
+  expect(config).toMatchObject({
+    listen: { host: "::1", port: 0 },
+    controlDir: "/var/lib/t",
+    auth: { mode: "none" },
+    policy: { allowedOrigins: ["https://a.example", "http://b:81"], isLoopbackHostOnly: true },
+    rateLimits: { sessions: undefined, apiCalls: 7 },
+    recording: { maxBytes: 2 ** 30, withInput: true },
+    sessionHost: "inline",
+    log: { level: "debug", format: "json" },
+  });
+  expect(reveal(config.tokenSecret)).toBe("j".repeat(32));
+});
+
+test("every option can be given as a variable", () => {
+  const env = {
+    TTYHQ_PORT: "81",
+    TTYHQ_BIND: "localhost",
+    TTYHQ_CONTROL_DIR: "~/t",
+    TTYHQ_NO_AUTH: "true",
+    TTYHQ_ALLOWED_ORIGIN: "https://a.example, http://b:81",
+    TTYHQ_RATE_LIMIT_SESSIONS: "0",
+    TTYHQ_MAX_RECORDING_SIZE: "10 MB",
+    TTYHQ_RECORD_INPUT: "yes",
+    TTYHQ_SESSION_HOST: "inline",
+    TTYHQ_DEBUG: "1",
+    TTYHQ_JWT_SECRET: "j".repeat(32),
+  };
+  const config = serve("", env);
+  expect(config).toMatchObject({
+    listen: { host: "localhost", port: 81 },
+    controlDir: "/home/me/t",
+    auth: { mode: "none" },
+    policy: { allowedOrigins: ["https://a.example", "http://b:81"], isLoopbackHostOnly: true },
+    rateLimits: { sessions: undefined, apiCalls: 100 },
+    recording: { maxBytes: 10_000_000, withInput: true },
+    sessionHost: "inline",
+    log: { level: "debug" },
+  });
+  expect(reveal(config.tokenSecret)).toBe("j".repeat(32));
+});
+
+test("a flag wins over a variable, an empty variable is none", () => {
+  expect(serve("--port 1 --login-link", { TTYHQ_PORT: "2" }).listen.port).toBe(1);
+  expect(serve("--login-link", { TTYHQ_PORT: "", TTYHQ_NO_AUTH: "", SERVICE_PASSWORD: "" }).listen.port).toBe(
+    4020,
+  );
+});
+
+test("the variable that Kubernetes makes of a service called ttyhq is not taken for the port", () => {
+  expect(serve("--login-link", { TTYHQ_PORT: "tcp://10.96.0.12:4020" }).listen.port).toBe(4020);
+});
+
+test("nobody could log in: the server refuses to start and says what to do", () => {
+  expect(problems("")).toEqual([
+    "nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all",
+  ]);
+  expect(problems("", { TTYHQ_NO_AUTH: "false" })).toHaveLength(1);
+  expect(problems("--allow-user ada")).toHaveLength(1);
+});
+
+test("a user name and a password make a login", () => {
+  const config = serve("--allow-user ada", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "s3cret" });
+  expect(config.auth).toMatchObject({
+    mode: "login",
+    password: { kind: "configured", username: "admin" },
+    loginLink: false,
+    allowUsers: ["ada"],
+  });
+  expect(passwordOf(config)).toBe("s3cret");
+});
+
+test.each(["/run/secrets/password", "/run/secrets/windows"])("a password may stand in a file, %s", (path) => {
+  expect(passwordOf(serve("", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD_FILE: path }))).toBe("s3cret");
+});
+
+test("a password is taken as it is, whatever it looks like", () => {
+  const env = { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: " tcp://x,y\n" };
+  expect(passwordOf(serve("", env))).toBe(" tcp://x,y\n");
+});
+
+test.each<[string, Env, string]>([
+  ["", { SERVICE_USERNAME: "a" }, "SERVICE_USERNAME is set without SERVICE_PASSWORD: set both or none"],
+  [
+    "--login-link",
+    { SERVICE_PASSWORD: "x" },
+    "SERVICE_PASSWORD is set without SERVICE_USERNAME: set both or none",
+  ],
+  ["--login-link --port 65536", {}, '--port: must be a whole number from 0 to 65535, not "65536"'],
+  [
+    "--login-link",
+    { TTYHQ_PORT: "4020x" },
+    'TTYHQ_PORT: must be a whole number from 0 to 65535, not "4020x"',
+  ],
+  [
+    "--login-link --bind 1.2.3",
+    {},
+    '--bind: must be an address or a host name without a port, such as 127.0.0.1, not "1.2.3"',
+  ],
+  [
+    "--login-link --bind a:80",
+    {},
+    '--bind: must be an address or a host name without a port, such as 127.0.0.1, not "a:80"',
+  ],
+  [
+    "--login-link --allowed-origin *",
+    {},
+    '--allowed-origin: must be scheme://host[:port] and nothing more, such as https://term.example.com, not "*"',
+  ],
+  [
+    "--login-link --rate-limit-api -1",
+    {},
+    '--rate-limit-api: must be a whole number from 0 to 1000000, not "-1"',
+  ],
+  [
+    "--login-link --max-recording-size 5x",
+    {},
+    '--max-recording-size: must be a number of bytes above 0, such as 1048576, 256MiB or 10GB, not "5x"',
+  ],
+  ["--login-link --session-host near", {}, '--session-host: must be apart or inline, not "near"'],
+  [
+    "",
+    { TTYHQ_NO_AUTH: "maybe", TTYHQ_LOGIN_LINK: "on" },
+    'TTYHQ_NO_AUTH: must be true or false, not "maybe"',
+  ],
+  ["--login-link", { TTYHQ_JWT_SECRET: "short" }, "TTYHQ_JWT_SECRET: has 5 bytes, must have at least 32"],
+  [
+    "--login-link",
+    { TTYHQ_JWT_SECRET: "x".repeat(32), TTYHQ_JWT_SECRET_FILE: "jwt" },
+    "TTYHQ_JWT_SECRET and TTYHQ_JWT_SECRET_FILE are both set: set one of them",
+  ],
+  [
+    "--login-link --jwt-secret-file none",
+    {},
+    "--jwt-secret-file: cannot read the file: ENOENT: no such file, open '/work/none'",
+  ],
+  [
+    "",
+    { SERVICE_USERNAME: "a", SERVICE_PASSWORD_FILE: "/run/secrets/empty" },
+    "SERVICE_PASSWORD_FILE: has 0 bytes, must have at least 1",
+  ],
+])("%s with %j is refused", (commandLine, env, sentence) => {
+  expect(problems(commandLine, env)).toEqual([sentence]);
+});
+
+test("everything that is wrong is told at once", () => {
+  expect(problems("--port x --bind y:1", { TTYHQ_RATE_LIMIT_API: "z" })).toHaveLength(4);
+});
+
+test("a problem with a secret does not show it", () => {
+  expect(problems("--login-link", { TTYHQ_JWT_SECRET: "hunter2" }).join()).not.toContain("hunter2");
+});
+
+test("--no-auth overrides every other option about logging in, and says what it left out", () => {
+  const config = serve("--no-auth --login-link --bind 127.0.0.1", {
+    SERVICE_USERNAME: "a",
+    SERVICE_PASSWORD: "b",
+  });
+  expect(config.auth).toEqual({ mode: "none" });
+  expect(config.warnings).toEqual(["--no-auth: SERVICE_USERNAME and SERVICE_PASSWORD are not used"]);
+  expect(problems("--no-auth", { SERVICE_USERNAME: "a" })).toEqual([]);
+});
+
+test.each([
+  ["127.0.0.1", 0, true],
+  ["::1", 0, true],
+  ["localhost", 0, true],
+  ["0.0.0.0", 1, false],
+  ["10.0.0.1", 1, false],
+  ["::", 1, false],
+])("--no-auth on %s gives %i warnings; loopback hosts alone: %s", (bind, warnings, isLoopbackHostOnly) => {
+  const config = serve(`--no-auth --bind ${bind}`);
+  expect(config.warnings).toHaveLength(warnings);
+  expect(config.policy.isLoopbackHostOnly).toBe(isLoopbackHostOnly);
+});
+
+test("with a login on loopback any host name will do, such as a proxy's", () => {
+  expect(serve("--login-link --bind 127.0.0.1").policy.isLoopbackHostOnly).toBe(false);
+});
+
+test.each([
+  ["t", "/work/t"],
+  ["~", "/home/me"],
+  ["~/t", "/home/me/t"],
+  ["~other/t", "/work/~other/t"],
+  ["../t/", "/t"],
+])("the control directory %s is %s", (given, absolute) => {
+  expect(serve("--login-link", { TTYHQ_CONTROL_DIR: given }).controlDir).toBe(absolute);
+});
+
+test("a configuration cannot be changed, and shows no secret", () => {
+  const config = serve("", { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "hunter2" });
+  expect(() => Object.assign(config.listen, { port: 1 })).toThrow(TypeError);
+  expect(() => Object.assign(config.policy.allowedOrigins, { 0: "x" })).toThrow(TypeError);
+  expect(JSON.stringify(config)).not.toContain("hunter2");
+});

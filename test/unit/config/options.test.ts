@@ -1,0 +1,74 @@
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseConfig, parseHostConfig } from "../../../src/config/config.ts";
+import { ConfigError } from "../../../src/config/config-error.ts";
+import { hostArguments } from "../../../src/config/host-arguments.ts";
+import { envOf, flagOf, type Option } from "../../../src/config/option.ts";
+import { OPTIONS, optionsFor, secretVariables } from "../../../src/config/options.ts";
+import { optionsPage } from "../../../src/config/options-page.ts";
+import { input, serve } from "./command-line.ts";
+
+test("a session host started with the flags that a server makes for it has the same configuration", () => {
+  for (const commandLine of [
+    "--login-link",
+    "--login-link --record-input --debug --max-recording-size 5kB --log-format text --control-dir x",
+  ]) {
+    const { controlDir, recording, log } = serve(commandLine);
+    const flags = hostArguments({ controlDir, recording, log });
+    expect(parseHostConfig(input(flags.join(" "), {}, "session-host"))).toEqual({
+      controlDir,
+      recording,
+      log,
+      exitWhenIdle: false,
+    });
+  }
+});
+
+test("a session host asks for no login and refuses what is wrong", () => {
+  expect(parseHostConfig(input("", {}, "session-host")).controlDir).toBe("/home/me/.ttyhq");
+  expect(() => parseHostConfig(input("", { TTYHQ_MAX_RECORDING_SIZE: "x" }, "session-host"))).toThrow(
+    ConfigError,
+  );
+});
+
+test("every option has a flag or a variable of its own, and prose that is a sentence", () => {
+  const options = Object.values<Option>(OPTIONS);
+  expect(new Set(options.map(envOf)).size).toBe(options.length);
+  const flags = options.map(flagOf).filter((flag) => flag !== undefined);
+  expect(new Set(flags).size).toBe(flags.length);
+  for (const { prose } of options) expect(prose).toMatch(/^[`A-Z].*[.]$/);
+});
+
+test("the variables that no session may inherit are the secrets and their files", () => {
+  expect(secretVariables()).toEqual([
+    "SERVICE_PASSWORD",
+    "SERVICE_PASSWORD_FILE",
+    "TTYHQ_JWT_SECRET",
+    "TTYHQ_JWT_SECRET_FILE",
+  ]);
+});
+
+test("docs/options.md is what the table says", () => {
+  expect(readFileSync(new URL("../../../docs/options.md", import.meta.url), "utf8")).toBe(optionsPage());
+});
+
+test("no environment makes it fail otherwise than with sentences", () => {
+  const bare = input("");
+  const names = [...optionsFor("server").map(envOf), ...secretVariables()];
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("0", "1", "true", "a,b", "https://a", "9e9", "1GiB", "/x"),
+  );
+  return fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), text), (env) => {
+      try {
+        parseConfig({ ...bare, env });
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        for (const sentence of error.problems) expect(sentence.length).toBeGreaterThan(10);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,117 @@
+import { inspect } from "node:util";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { redact, scrub } from "../../../src/lib/redact.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+
+const HIDDEN = "hunter2-S3cret";
+const JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl";
+
+test.each([
+  "password",
+  "Password",
+  "SERVICE_PASSWORD",
+  "authorization",
+  "Proxy-Authorization",
+  "cookie",
+  "Set-Cookie",
+  "token",
+  "access_token",
+  "accessToken",
+  "queryToken",
+  "ticket",
+  "jwtSecret",
+  "jwt",
+  "clientSecret",
+  "credentials",
+  "api-key",
+])("a member called %s is redacted, however deep", (name) => {
+  const logged = JSON.stringify(redact({ [name]: HIDDEN, a: { b: [{ [name]: { c: HIDDEN } }] } }));
+  expect(logged).not.toContain(HIDDEN);
+});
+
+test.each(["tokenId", "tokens", "user", "url", "secretary"])("a member called %s is kept", (name) => {
+  expect(redact({ [name]: "value" })).toEqual({ [name]: "value" });
+});
+
+test.each([
+  `/ws?token=${HIDDEN}&x=1`,
+  `http://host/#login=${HIDDEN}`,
+  `GET /api/stream?a=1&ticket=${HIDDEN}`,
+  `Authorization: Bearer ${HIDDEN}`,
+  `basic ${HIDDEN}==`,
+  `https://admin:${HIDDEN}@hq.example/x`,
+])("a secret inside a string is redacted: %s", (text) => {
+  expect(scrub(text)).not.toContain(HIDDEN);
+});
+
+test("a JWT is redacted wherever it stands", () => {
+  expect(scrub(`got ${JWT} from a client`)).toBe("got [redacted] from a client");
+});
+
+test("an error keeps its message, code and causes, without the secrets in them", () => {
+  const cause = new Error(`refused Bearer ${HIDDEN}`);
+  const error = Object.assign(new Error("upstream failed", { cause }), {
+    code: "ECONNREFUSED",
+    token: HIDDEN,
+  });
+  const logged = redact({ error });
+  expect(logged).toMatchObject({
+    error: { message: "upstream failed", code: "ECONNREFUSED", cause: { type: "Error" } },
+  });
+  expect(JSON.stringify(logged)).not.toContain(HIDDEN);
+});
+
+test("bytes are counted, not shown", () => {
+  expect(redact({ chunk: new TextEncoder().encode("ls -l") })).toEqual({ chunk: "[5 bytes]" });
+});
+
+test("a circular value, a huge one and one that throws when looked at are logged in part", () => {
+  const circle: Record<string, unknown> = {};
+  circle.self = circle;
+  const hostile = {
+    get trap(): never {
+      throw new Error("no");
+    },
+  };
+  const logged = redact({
+    circle,
+    huge: Array.from({ length: 100_000 }, () => "x"),
+    text: "y".repeat(1e6),
+    hostile,
+  });
+  expect(JSON.stringify(logged).length).toBeLessThan(20_000);
+});
+
+test("no value makes it throw, and its result can always be written as JSON", () => {
+  return fc.assert(
+    fc.property(
+      fc.dictionary(
+        fc.string(),
+        fc.anything({ withBigInt: true, withDate: true, withMap: true, withTypedArray: true }),
+      ),
+      (fields) => {
+        JSON.stringify(redact(fields));
+      },
+    ),
+  );
+});
+
+test("texts made to be slow to search are not", () => {
+  const startedAt = performance.now();
+  for (const text of ["?a", "a.", "eyJ-", "a://", "bearer ", "?token"]) scrub(text.repeat(200_000));
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+});
+
+test("a secret shows itself neither printed nor inspected nor as JSON", () => {
+  const secret = Secret.fromText(HIDDEN);
+  for (const shown of [
+    `${secret}`,
+    inspect({ secret }),
+    JSON.stringify({ secret }),
+    JSON.stringify(redact({ a: secret })),
+  ]) {
+    expect(shown).not.toContain(HIDDEN);
+  }
+  expect(new TextDecoder().decode(secret.bytes())).toBe(HIDDEN);
+});

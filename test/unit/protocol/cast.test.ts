@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type CastEvent, CastWriter, castHeader } from "../../../src/protocol/cast.ts";
+import { utf8 } from "./hex.ts";
+
+function output(time: number, bytes: Uint8Array): CastEvent {
+  return { kind: "output", time, bytes };
+}
+
+/** The text of all output lines, as a player puts it together; each line is checked to be one JSON array. */
+function played(lines: string): string {
+  return lines
+    .split("\n")
+    .slice(0, -1)
+    .map((line): unknown => JSON.parse(line))
+    .map((event) => (Array.isArray(event) && event[1] === "o" ? String(event[2]) : ""))
+    .join("");
+}
+
+function record(chunks: readonly Uint8Array[]): string {
+  const writer = new CastWriter();
+  return chunks.map((bytes, i) => writer.line(output(i, bytes))).join("") + writer.end();
+}
+
+/** What a decoder makes of all bytes at once. */
+function decoded(bytes: Uint8Array): string {
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+describe("the header", () => {
+  test("is one line of JSON, without what is not known", () => {
+    expect(castHeader({ width: 80, height: 24, timestamp: 1_700_000_000 })).toBe(
+      '{"version":2,"width":80,"height":24,"timestamp":1700000000}\n',
+    );
+  });
+
+  test("carries command, title and env", () => {
+    const header = castHeader({
+      width: 132,
+      height: 43,
+      timestamp: 1_700_000_000,
+      command: 'sh -c "echo é"',
+      title: "two\nlines",
+      env: { SHELL: "/bin/bash", TERM: "xterm-256color" },
+    });
+    expect(header.indexOf("\n")).toBe(header.length - 1);
+    expect(JSON.parse(header)).toEqual({
+      version: 2,
+      width: 132,
+      height: 43,
+      timestamp: 1_700_000_000,
+      command: 'sh -c "echo é"',
+      title: "two\nlines",
+      env: { SHELL: "/bin/bash", TERM: "xterm-256color" },
+    });
+  });
+});
+
+describe("lines", () => {
+  test("each kind has its letter", () => {
+    const writer = new CastWriter();
+    expect(writer.line(output(0, utf8("hi\r\n")))).toBe('[0.000000, "o", "hi\\r\\n"]\n');
+    expect(writer.line({ kind: "input", time: 0.5, bytes: utf8("ls\r") })).toBe('[0.500000, "i", "ls\\r"]\n');
+    expect(writer.line({ kind: "resize", time: 1.25, size: { cols: 132, rows: 43 } })).toBe(
+      '[1.250000, "r", "132x43"]\n',
+    );
+    expect(writer.line({ kind: "marker", time: 2, label: 'say "now"' })).toBe(
+      '[2.000000, "m", "say \\"now\\""]\n',
+    );
+  });
+
+  test("control characters, quotes and separators are escaped so that a line is a line", () => {
+    const text = '\x1b[31m"\\\x00\x07\t\x7f\u2028\u2029\r\n';
+    const line = new CastWriter().line(output(0, utf8(text)));
+    expect(line.indexOf("\n")).toBe(line.length - 1);
+    expect(line).toContain("\\u001b[31m");
+    expect(played(line)).toBe(text);
+  });
+
+  test.each([
+    [0, "0.000000"],
+    [0.0000004, "0.000000"],
+    [0.0000006, "0.000001"],
+    [1.1, "1.100000"],
+    [59.9999999, "60.000000"],
+    [86_400.000001, "86400.000001"],
+    [31_536_000.123456, "31536000.123456"],
+  ])("%d seconds are written as %s", (time, text) => {
+    expect(new CastWriter().line({ kind: "marker", time, label: "" })).toBe(`[${text}, "m", ""]\n`);
+  });
+
+  test("time never goes back", () => {
+    const writer = new CastWriter();
+    const times = [1, 0.5, -3, Number.NaN, Number.POSITIVE_INFINITY, 1.000001].map((time) =>
+      writer.line({ kind: "marker", time, label: "" }).slice(1, 9),
+    );
+    expect(times).toEqual(["1.000000", "1.000000", "1.000000", "1.000000", "1.000000", "1.000001"]);
+  });
+});
+
+describe("characters", () => {
+  test("a byte order mark is output as any other character", () => {
+    expect(played(record([utf8("\ufeffa"), utf8("\ufeffb")]))).toBe("\ufeffa\ufeffb");
+  });
+
+  test("a character that is not whole yet makes no line, and then one with the time of its last byte", () => {
+    const writer = new CastWriter();
+    const [first, ...rest] = utf8("é");
+    expect(writer.line(output(1, Uint8Array.of(first ?? 0)))).toBe("");
+    expect(writer.line({ kind: "marker", time: 2, label: "x" })).toBe('[2.000000, "m", "x"]\n');
+    expect(writer.line(output(3, Uint8Array.from(rest)))).toBe('[3.000000, "o", "é"]\n');
+    expect(writer.end()).toBe("");
+  });
+
+  test("input and output do not mix", () => {
+    const writer = new CastWriter();
+    const [a, b] = utf8("é");
+    writer.line(output(0, Uint8Array.of(a ?? 0)));
+    expect(writer.line({ kind: "input", time: 0, bytes: Uint8Array.of(b ?? 0) })).toBe(
+      '[0.000000, "i", "\ufffd"]\n',
+    );
+    expect(writer.line(output(0, Uint8Array.of(b ?? 0)))).toBe('[0.000000, "o", "é"]\n');
+  });
+
+  test("what never becomes whole is written at the end, with the last time", () => {
+    const writer = new CastWriter();
+    writer.line(output(2, Uint8Array.of(0x61, 0xf0, 0x9f)));
+    writer.line({ kind: "input", time: 3, bytes: Uint8Array.of(0xc3) });
+    expect(writer.end()).toBe('[3.000000, "o", "\ufffd"]\n[3.000000, "i", "\ufffd"]\n');
+    expect(writer.end()).toBe("");
+  });
+
+  test("bytes that are no UTF-8 become U+FFFD and spoil nothing after them", () => {
+    expect(played(record([Uint8Array.of(0x61, 0xff, 0x62), Uint8Array.of(0xc3, 0x28), utf8("é")]))).toBe(
+      "a\ufffdb\ufffd(é",
+    );
+  });
+
+  test("text of 1 to 4 byte characters is whole however its bytes are split in three", () => {
+    const text = "aé語😀e\u0301\u0000z";
+    const bytes = utf8(text);
+    for (let first = 0; first <= bytes.length; first++) {
+      for (let second = first; second <= bytes.length; second++) {
+        const chunks = [bytes.slice(0, first), bytes.slice(first, second), bytes.slice(second)];
+        const lines = record(chunks);
+        expect(played(lines), `split at ${first} and ${second}`).toBe(text);
+        expect(lines).not.toContain("\ufffd");
+      }
+    }
+  });
+
+  test("text is whole when its bytes come one by one", () => {
+    const text = "aé語😀\u{10ffff}";
+    expect(played(record(Array.from(utf8(text), (byte) => Uint8Array.of(byte))))).toBe(text);
+  });
+});
+
+const nastyByte = fc.oneof(
+  fc.constantFrom(
+    0xc3,
+    0xa9,
+    0xe8,
+    0xaa,
+    0x9e,
+    0xf0,
+    0x9f,
+    0x98,
+    0x80,
+    0xed,
+    0xa0,
+    0xf4,
+    0x90,
+    0xc0,
+    0x22,
+    0x5c,
+  ),
+  fc.integer({ min: 0, max: 255 }),
+);
+
+test("random bytes in random chunks are the same as all of them decoded at once", () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(nastyByte, { maxLength: 7 }), { maxLength: 12 }), (chunks) => {
+      const whole = Uint8Array.from(chunks.flat());
+      expect(played(record(chunks.map((chunk) => Uint8Array.from(chunk))))).toBe(decoded(whole));
+    }),
+    { numRuns: 10_000 },
+  );
+});

@@ -1,0 +1,58 @@
+// What the tests of the /ws client share: a client of the server in memory, and what it gets.
+import { expect } from "vitest";
+import type { ServiceError } from "../../../src/protocol/errors.ts";
+import type { SessionEvent } from "../../../src/protocol/event.ts";
+import { decodeFrame, FrameType } from "../../../src/protocol/frame.ts";
+import { decodeOutput, type Subscribed } from "../../../src/protocol/payload.ts";
+import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/session-socket.ts";
+import type { MemoryServer } from "./memory-server.ts";
+
+const fast = { quickMs: 0, firstMs: 0, maxMs: 1 };
+export const times = { connectMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 };
+
+export function connect(server: MemoryServer, more: Partial<SessionSocketOptions> = {}): SessionSocket {
+  const own = { open: server.open, clientName: "test", version: "1", backoff: fast, times, resubscribeMs: 1 };
+  return new SessionSocket({ ...own, ...more });
+}
+
+/** Puts together what arrives, and checks that offsets and frames tell the truth. */
+export function collect() {
+  const parts: Uint8Array[] = [];
+  const seen = {
+    resyncs: [] as number[],
+    events: [] as SessionEvent[],
+    errors: [] as ServiceError[],
+    subscribed: [] as Subscribed[],
+    get bytes(): Uint8Array {
+      return Uint8Array.from(parts.flatMap((part) => [...part]));
+    },
+  };
+  const handlers = {
+    onOutput: (offset: number, bytes: Uint8Array, frame: Uint8Array) => {
+      const decoded = decodeFrame(frame);
+      expect(decoded).toMatchObject({ type: FrameType.OUTPUT, magic: "VT" });
+      expect(decodeOutput(decoded.payload)).toEqual({ offset, bytes });
+      expect(frame.length).toBe(20 + decoded.sessionId.length + bytes.length);
+      parts.push(bytes);
+    },
+    onResync: ({ offset }: { offset: number }) => void seen.resyncs.push(offset),
+    onEvent: (event: SessionEvent) => void seen.events.push(event),
+    onError: (error: ServiceError) => void seen.errors.push(error),
+    onSubscribed: (subscribed: Subscribed) => void seen.subscribed.push(subscribed),
+  };
+  return { seen, handlers };
+}
+
+export async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`not within 5 s: ${condition}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+export function randomBytes(count: number): Uint8Array {
+  return Uint8Array.from({ length: count }, () => Math.floor(Math.random() * 256));
+}

@@ -1,0 +1,112 @@
+// All that can be seen of a terminal, now or through what it does next, as plain data.
+import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen-core.ts";
+import { planCursor } from "../../../src/sessions/screen-cursor.ts";
+import { colorWord, PLAIN, type Style, styleOf } from "../../../src/sessions/screen-style.ts";
+import type { ScreenTerminal } from "../../../src/sessions/screen-terminal.ts";
+
+export function stateOf(terminal: ScreenTerminal): object {
+  const { core } = terminal;
+  const { synchronizedOutput: _, ...modes } = { synchronizedOutput: false, ...core.modes };
+  const charset = (set: CoreCharset): string => terminal.charsets.designate(0, set);
+  const isAlternate = core.active === core.alt;
+  return {
+    isAlternate,
+    normal: bufferState(terminal, core.normal, !isAlternate),
+    alternate: isAlternate ? bufferState(terminal, core.alt, true) : savedState(terminal, core.alt),
+    modes,
+    mouse: core.mouse,
+    isInserting: core.isInserting,
+    isCursorHidden: core.isCursorHidden,
+    isNewLineMode: core.isNewLineMode,
+    isCursorBlinking: core.isCursorBlinking,
+    pen: styleState(terminal, styleOf(core.pen, core.pen.extended)),
+    penUnderlineColor: colorWord(core.pen.extended.underlineColor),
+    charset: charset(core.charset),
+    charsets: [0, 1, 2, 3].map((level) => charset(core.charsetOf(level))),
+    charsetLevel: core.charsetLevel,
+    parserState: core.parserState,
+    joining: joiningState(core.joinState),
+  };
+}
+
+/**
+ * False in the corners that no sequence leads to: half of a wide character that was torn apart by inserting columns, a
+ * cursor in the alternate screen that is about to wrap behind an empty cell, a character that found no room and is seen
+ * nowhere but may be joined.
+ */
+export function isReproducible(terminal: ScreenTerminal): boolean {
+  const { core, size } = terminal;
+  const plan = planCursor(core, size.cols);
+  if (core.joinState !== 0 && !plan.isJoining) return false;
+  const isAlternate = core.active === core.alt;
+  if (isAlternate && plan.isPending && plan.glyph === undefined) return false;
+  return !hasTornHalf(core.normal, size.cols) && !(isAlternate && hasTornHalf(core.alt, size.cols));
+}
+
+function hasTornHalf({ lines }: CoreBuffer, cols: number): boolean {
+  for (let index = 0; index < lines.length; index++) {
+    const line = lines.get(index);
+    for (let column = 0; line !== undefined && column < cols; column++) {
+      const isHalf = line.getWidth(column) === 0 && line.hasContent(column) === 0;
+      if (isHalf && (column === 0 || line.getWidth(column - 1) !== 2)) return true;
+      if (line.getWidth(column) === 2 && column + 1 === cols) return true;
+    }
+  }
+  return false;
+}
+
+/** What of it decides whether the next character joins: class of the last one, width of both; not how it came about. */
+function joiningState(state: number): object {
+  return { isJoining: state !== 0, kind: (state >> 3) & 0xf, width: (state >> 1) & 3 };
+}
+
+function bufferState(terminal: ScreenTerminal, buffer: CoreBuffer, isActive: boolean): object {
+  const { cols } = terminal.size;
+  const lines = Array.from({ length: buffer.lines.length }, (_, index) => {
+    const line = buffer.lines.get(index);
+    return line === undefined ? "none" : lineState(terminal, line, cols);
+  });
+  return {
+    lines,
+    scrollback: buffer.ybase,
+    ...(isActive ? { x: buffer.x, y: buffer.y } : {}),
+    region: [buffer.scrollTop, buffer.scrollBottom],
+    tabs: Object.keys(buffer.tabs)
+      .map(Number)
+      .filter((column) => column < cols && buffer.tabs[column]),
+    ...savedState(terminal, buffer),
+  };
+}
+
+function savedState(terminal: ScreenTerminal, buffer: CoreBuffer): object {
+  const { savedX, savedY, savedCurAttrData, savedCharset } = buffer;
+  return {
+    saved: {
+      x: Math.min(savedX, terminal.size.cols - 1),
+      y: Math.min(savedY, Math.max(buffer.lines.length, terminal.size.rows) - 1),
+      style: styleState(terminal, styleOf(savedCurAttrData, undefined)),
+      charset: terminal.charsets.designate(0, savedCharset),
+    },
+  };
+}
+
+function lineState(terminal: ScreenTerminal, line: CoreLine, cols: number): string {
+  const cells = Array.from({ length: cols }, (_, column) => cellState(terminal, line, column));
+  return `${line.isWrapped ? ">" : "|"}${cells.join("")}`;
+}
+
+function cellState(terminal: ScreenTerminal, line: CoreLine, column: number): string {
+  const isHalf = line.getWidth(column) === 0 && line.hasContent(column) === 0;
+  if (isHalf && column > 0 && line.getWidth(column - 1) === 2) return "<";
+  const style = styleOf({ fg: line.getFg(column), bg: line.getBg(column) }, line._extendedAttrs[column]);
+  const width = isHalf ? 1 : line.getWidth(column);
+  const text = line.hasContent(column) === 0 ? "·" : JSON.stringify(line.getString(column));
+  return `${text}${width === 1 ? "" : width}${styleState(terminal, style)}`;
+}
+
+function styleState(terminal: ScreenTerminal, style: Style): string {
+  if (JSON.stringify(style) === JSON.stringify(PLAIN)) return "";
+  const { fg, bg, underline, underlineColor, link } = style;
+  const target = link === 0 ? "" : JSON.stringify(terminal.links.sequence(link));
+  return `{${(fg >>> 0).toString(16)},${(bg >>> 0).toString(16)},${underline},${underlineColor.toString(16)}${target}}`;
+}
