@@ -149,7 +149,12 @@ async function main(words: readonly string[]): Promise<void> {
   }
   if (asked.json === undefined) return;
   const result = { machine, date: new Date().toISOString(), runs: asked.runs, scenarios: tallies };
-  writeFileSync(asked.json, `${JSON.stringify(result, undefined, 2)}\n`);
+  writeFileSync(asked.json, `${JSON.stringify(result, rounded, 2)}\n`);
+}
+
+/** Nothing here is measured to more than six digits. */
+function rounded(_: string, value: unknown): unknown {
+  return typeof value === "number" ? Number(value.toPrecision(6)) : value;
 }
 
 await main(process.argv.slice(2)).catch((error: unknown) => {

@@ -2,12 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { RequestListener } from "node:http";
-import { chain, everyoneIs } from "./auth/chain.ts";
-import { createGate, type Gate } from "./auth/gate.ts";
+import { chain, everyoneIs, neverOver } from "./auth/chain.ts";
+import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
-import { secretVariables } from "./config/options.ts";
+import { hostArguments } from "./config/host-arguments.ts";
 import { Listener } from "./http/listener.ts";
-import { createRateLimit } from "./http/rate-limit.ts";
+import type { RateLimit } from "./http/rate-limit.ts";
 import type { Routes } from "./http/route.ts";
 import { createRouter } from "./http/router.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
@@ -15,7 +15,8 @@ import { serverRoutes } from "./http/routes/server-routes.ts";
 import { sessionRoutes } from "./http/routes/session-routes.ts";
 import { createUpgrade, type Upgrade } from "./http/upgrade.ts";
 import { Hub } from "./hub/hub.ts";
-import { claimSocket } from "./lib/unix-socket.ts";
+import { isOwnVariable } from "./lib/own-variables.ts";
+import { claimSocket, temporarySocketPath } from "./lib/unix-socket.ts";
 import { createLogger, type Log, type LogDestination } from "./log.ts";
 import { createMetrics, type Metrics } from "./metrics.ts";
 import { ServiceError } from "./protocol/errors.ts";
@@ -53,7 +54,8 @@ export type RunningServer = AsyncDisposable & {
 type Doors = { readonly request: RequestListener; readonly upgrade: Upgrade };
 
 const now = (): number => performance.now();
-const unlimited = { api: createRateLimit(undefined), sessions: createRateLimit(undefined) };
+const noLimit: RateLimit = async () => {};
+const unlimited = { api: noLimit, sessions: noLimit };
 
 /** The process that owns the terminals. Rejects with `host_exists` when another one owns the control directory. */
 export async function startSessionHost(
@@ -66,16 +68,17 @@ export async function startSessionHost(
   const sessions = stack.use(localSessions(config, surroundings, controlDir, log));
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
-  const routes = {
+  const routes: Routes = {
     ...sessionRoutes({ backend: sessions, viewersOf: (id) => hub.viewersOf(id) }),
     ...serverRoutes({
       ...{ hub, version: surroundings.version, metrics: metricsOf(sessions, hub) },
       health: healthOf(sessions, surroundings.version, "session-host"),
       ready: async () => {},
+      mounted: () => Object.keys(routes),
     }),
   };
   const doors = privateDoors({ routes, hub, log, user: surroundings.account.user, ready: recovered.promise });
-  const temporary = `${controlDir.hostSocket}.${process.pid}`;
+  const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
   stack.use(await Listener.open({ path: temporary }, doors));
   if (!(await claimSocket(temporary, controlDir.hostSocket))) {
     throw new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
@@ -106,9 +109,12 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     `${urlOf(config.listen.host, await port.promise)}/#login=${gate.links.issue(account.user)}`;
   const health = healthOf(backend, version, "standalone");
   const ready = async (): Promise<void> => void (await health());
-  const routes = {
+  const routes: Routes = {
     ...sessionRoutes({ backend, viewersOf: (id) => hub.viewersOf(id) }),
-    ...serverRoutes({ hub, version, health, ready, metrics: metricsOf(backend, hub) }),
+    ...serverRoutes({
+      ...{ hub, version, health, ready, metrics: metricsOf(backend, hub) },
+      mounted: () => Object.keys(routes),
+    }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
   };
   const listener = stack.use(await openPublicDoor({ config, surroundings, routes, hub, gate, log }));
@@ -171,8 +177,6 @@ function localSessions(
 
 function hostProgram(config: HostConfig, surroundings: Surroundings, controlDir: ControlDir): HostProgram {
   const { node, main, env } = surroundings;
-  const { maxBytes, withInput } = config.recording;
-  const secrets = new Set(secretVariables());
   return {
     ...{
       node,
@@ -181,16 +185,14 @@ function hostProgram(config: HostConfig, surroundings: Surroundings, controlDir:
       socketPath: controlDir.hostSocket,
       logPath: controlDir.hostLog,
     },
-    env: Object.fromEntries(Object.entries(env).filter(([name]) => !secrets.has(name))),
-    args: [
-      ...["--control-dir", controlDir.path, "--max-recording-size", `${maxBytes}`, "--exit-when-idle"],
-      ...(withInput ? ["--record-input"] : []),
-      ...(config.log.level === "debug" ? ["--debug"] : []),
-    ],
+    env: Object.fromEntries(Object.entries(env).filter(([name]) => !isOwnVariable(name))),
+    args: [...hostArguments(config), "--exit-when-idle"],
   };
 }
 
 async function gateOf(config: Config, controlDir: ControlDir, log: Log): Promise<Gate> {
+  // What only a server needs is not loaded into a session host: 15 MB of memory.
+  const { createGate } = await import("./auth/gate.ts");
   return createGate({
     mode: config.auth,
     serverUser: config.serverUser,
@@ -201,7 +203,7 @@ async function gateOf(config: Config, controlDir: ControlDir, log: Log): Promise
 }
 
 /** The address that everybody can reach: with login, limits and the page. */
-function openPublicDoor(parts: {
+async function openPublicDoor(parts: {
   readonly config: Config;
   readonly surroundings: Surroundings;
   readonly routes: Routes;
@@ -212,7 +214,9 @@ function openPublicDoor(parts: {
   const { config, surroundings, routes, hub, gate, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
   const pageDir = existsSync(surroundings.pageDir) ? surroundings.pageDir : undefined;
-  const common = { hub, log, policy: config.policy, authenticate: gate.authenticate };
+  const { authenticate, whenOver } = gate;
+  const common = { hub, log, policy: config.policy, authenticate, whenOver };
+  const { createRateLimit } = await import("./http/rate-limit.ts");
   const rateLimits = { api: createRateLimit(apiCalls), sessions: createRateLimit(sessions) };
   const request = createRouter({ ...common, routes, pageDir, rateLimits });
   return Listener.open(config.listen, { request, upgrade: createUpgrade(common) });
@@ -227,18 +231,22 @@ function privateDoors(parts: {
   readonly ready: Promise<void>;
 }): Doors {
   const { routes, hub, log, ready } = parts;
-  const common = { hub, log, policy: undefined, authenticate: chain([everyoneIs(parts.user, "socket")]) };
+  const authenticate = chain([everyoneIs(parts.user, "socket")]);
+  const common = { hub, log, policy: undefined, authenticate, whenOver: neverOver };
   const router = createRouter({ ...common, routes, pageDir: undefined, rateLimits: unlimited });
   const upgrade = createUpgrade(common);
   return {
     request: (request, response) => void ready.then(() => router(request, response)),
-    upgrade: (request, socket, head) => void ready.then(() => upgrade(request, socket, head)),
+    upgrade: {
+      handle: (request, socket, head) => void ready.then(() => upgrade.handle(request, socket, head)),
+      close: () => upgrade.close(),
+    },
   };
 }
 
 /** The server's own unix socket. A second server on the same control directory leaves it to the first. */
 async function openServerSocket(controlDir: ControlDir, doors: Doors, log: Log): Promise<Listener> {
-  const temporary = `${controlDir.serverSocket}.${process.pid}`;
+  const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
   const listener = await Listener.open({ path: temporary }, doors);
   if (!(await claimSocket(temporary, controlDir.serverSocket))) {
     log.warn({ controlDir: controlDir.path }, "another server serves this control directory, too");

@@ -7,6 +7,8 @@ import type { Workshop } from "../lib/workshop.ts";
 import { readEcho } from "../peers/reader.ts";
 
 const KEYS = 500;
+/** Typed before: nobody's first keys are fast, because their code is yet to be compiled. */
+const WARM_UP_KEYS = 300;
 /** As much as a program pours out while the keys are typed; more than any server moves in that time. */
 const FLOOD_MIB = 16 * 1024;
 /** Between an echo and the next key: long enough that everybody is asleep again. */
@@ -29,12 +31,13 @@ function metric(name: string, isCompared = false): Metric {
 
 async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   if (peer.kind === "reader") {
-    const times = await readEcho(peer, workshop, KEYS, GAP_MS);
+    const times = (await readEcho(peer, workshop, WARM_UP_KEYS + KEYS, GAP_MS)).slice(WARM_UP_KEYS);
     return { "idle p50": percentile(times, 50), "idle p99": percentile(times, 99) };
   }
   await using stage = await Stage.open(peer, workshop);
   const [typist] = await stage.audience(workshop.echo(), 1, peer.sharesSessions);
   if (typist === undefined) throw new Error("no viewer");
+  await typist.echo(WARM_UP_KEYS, GAP_MS);
   const idle = await typist.echo(KEYS, GAP_MS);
   using others = new ViewerProcess();
   const flood = workshop.load("plain", FLOOD_MIB);

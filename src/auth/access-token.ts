@@ -10,6 +10,9 @@ import type { Revocations } from "./revocations.ts";
 /** What a login answers (specification 2.4); `expiresIn` in seconds. */
 export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
 
+/** What of a principal names the token behind it. */
+type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
+
 const ALGORITHM = "HS256";
 const ISSUER = "ttyhq";
 const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
@@ -26,13 +29,13 @@ const Claims = z
 /** Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5). */
 export class AccessTokens {
   readonly #key: KeyObject;
-  readonly #revocations: Pick<Revocations, "has" | "add">;
+  readonly #revocations: Pick<Revocations, "has" | "add" | "watch">;
   readonly #now: () => number;
 
   /** `now`: milliseconds since 1970. */
   constructor(options: {
     readonly secret: Secret;
-    readonly revocations: Pick<Revocations, "has" | "add">;
+    readonly revocations: Pick<Revocations, "has" | "add" | "watch">;
     readonly now: () => number;
   }) {
     this.#key = createSecretKey(options.secret.bytes());
@@ -55,15 +58,35 @@ export class AccessTokens {
   }
 
   /** False once the token behind a principal has expired or was revoked; true where there is none. */
-  isCurrent({ tokenId, expiresAtMs }: Pick<Principal, "tokenId" | "expiresAtMs">): boolean {
+  isCurrent({ tokenId, expiresAtMs }: ProvenToken): boolean {
     if (tokenId === undefined || expiresAtMs === undefined) return true;
     return (
       this.#now() < expiresAtMs && !this.#revocations.has({ id: tokenId, expiresAtS: expiresAtMs / 1000 })
     );
   }
 
+  /**
+   * Calls `over` once, with the reason, when the token behind a principal is revoked or expires; never where there is
+   * none. Not called before this returns, nor after the answer was disposed of.
+   */
+  whenOver({ tokenId, expiresAtMs }: ProvenToken, over: (reason: string) => void): Disposable {
+    const watch = new DisposableStack();
+    if (tokenId === undefined || expiresAtMs === undefined) return watch;
+    const token = { id: tokenId, expiresAtS: expiresAtMs / 1000 };
+    const isRevoked = (): boolean => this.#revocations.has(token);
+    const end = (): void => {
+      if (watch.disposed) return;
+      watch.dispose();
+      over(isRevoked() ? "logged out" : "login expired");
+    };
+    watch.use(this.#revocations.watch(() => isRevoked() && end()));
+    const timer = setTimeout(end, isRevoked() ? 0 : expiresAtMs - this.#now());
+    watch.defer(() => clearTimeout(timer));
+    return watch;
+  }
+
   /** Logout: the token behind this principal works no more, nor do tickets that it bought. See Revocations.add. */
-  async revoke({ tokenId, expiresAtMs }: Pick<Principal, "tokenId" | "expiresAtMs">): Promise<void> {
+  async revoke({ tokenId, expiresAtMs }: ProvenToken): Promise<void> {
     if (tokenId === undefined || expiresAtMs === undefined) return;
     await this.#revocations.add({ id: tokenId, expiresAtS: expiresAtMs / 1000 });
   }

@@ -19,6 +19,12 @@ export type RequestFacts = {
  */
 export type Authenticator = (request: RequestFacts) => Promise<Principal | undefined>;
 
+/** Calls `over` once, with the reason, when that login is over; disposing stops that. */
+export type LoginWatch = (principal: Principal, over: (reason: string) => void) => Disposable;
+
+/** For logins that are never over. */
+export const neverOver: LoginWatch = () => new DisposableStack();
+
 /** Asks one way after the other; the first that knows decides. Nobody knows: ServiceError `unauthorized`. */
 export function chain(ways: readonly Authenticator[]): (request: RequestFacts) => Promise<Principal> {
   return async (request) => {

@@ -5,7 +5,15 @@ import type { AuthConfig } from "../protocol/auth.ts";
 import { AccessTokens } from "./access-token.ts";
 import { allowedUsers } from "./allowed-users.ts";
 import { LoginAttempts } from "./attempts.ts";
-import { byBearer, byQueryToken, chain, everyoneIs, onlyFor, type RequestFacts } from "./chain.ts";
+import {
+  byBearer,
+  byQueryToken,
+  chain,
+  everyoneIs,
+  type LoginWatch,
+  onlyFor,
+  type RequestFacts,
+} from "./chain.ts";
 import { Login } from "./login.ts";
 import { configuredPassword } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
@@ -31,6 +39,8 @@ export type GateOptions = {
 /** What the server's doors and routes need to know who asks. */
 export type Gate = {
   readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  /** For what goes on for as long as a login does: a socket, a stream. */
+  readonly whenOver: LoginWatch;
   readonly login: Login;
   readonly tokens: AccessTokens;
   readonly tickets: Tickets<Principal>;
@@ -53,7 +63,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const links = new Tickets<string>(LOGIN_LINKS, monotonic);
   const pair = mode.mode === "login" ? mode.password : undefined;
   const login = new Login({
-    ...{ serverUser, tokens, links },
+    ...{ serverUser, tokens, links, log },
     mode: mode.mode === "none" ? mode : { mode: "login", password: pair && configuredPassword(pair) },
     defaultUser: pair?.username ?? serverUser,
     attempts: new LoginAttempts(monotonic),
@@ -67,6 +77,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   return {
     ...{ login, tokens, tickets, links },
     authenticate: chain(ways),
+    whenOver: (principal, over) => tokens.whenOver(principal, over),
     config: {
       enableSSHKeys: false,
       disallowUserPassword: mode.mode === "login" && pair === undefined,

@@ -3,8 +3,9 @@ import { ServiceError } from "../protocol/errors.ts";
 import { type CouplingEnd, couple } from "./coupling.ts";
 import { addDetachOption, type DetachKeys } from "./detach-keys.ts";
 import { examples } from "./examples.ts";
+import type { Finish } from "./exit-code.ts";
 import { farewell } from "./farewell.ts";
-import type { Finish } from "./program.ts";
+import { printable } from "./printable.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
 import { findSession } from "./session-reference.ts";
 import type { Cli } from "./surroundings.ts";
@@ -53,5 +54,6 @@ async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<
     detachKeys: flags.detachKeys,
     inputEnd: "detach",
   });
+  if (end.kind === "exited") cli.stderr.write(`[${printable(session.name)} ended with ${end.exitCode}]\n`);
   return farewell(end, session, cli.stderr);
 }

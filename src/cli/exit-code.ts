@@ -5,3 +5,6 @@ export const ExitCode = { Ok: 0, Failed: 1, Usage: 2 } as const;
 export function signalExitCode(signal: number): number {
   return 128 + signal;
 }
+
+/** How a command says its exit code, where it is not 0. */
+export type Finish = (exitCode: number) => void;

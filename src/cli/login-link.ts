@@ -1,21 +1,8 @@
 import type { Command } from "commander";
-import { z } from "zod";
-import type { Endpoint } from "../protocol/endpoint.ts";
+import { endpoints } from "../protocol/endpoints.ts";
 import { examples } from "./examples.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
 import type { Cli } from "./surroundings.ts";
-
-const createLoginLink = {
-  method: "post",
-  path: "/api/auth/login-link",
-  summary: "A link that logs in once",
-  tag: "auth",
-  access: "user",
-  limit: "api",
-  host: false,
-  reply: { status: 200, json: z.object({ url: z.string(), expiresIn: z.int() }) },
-  errors: [],
-} as const satisfies Endpoint;
 
 export function addLoginLink(program: Command, cli: Cli): void {
   const command = program
@@ -25,7 +12,7 @@ export function addLoginLink(program: Command, cli: Cli): void {
     .option("--json", 'print {"url", "expiresIn"}, the latter in seconds')
     .allowExcessArguments(false)
     .action(async (flags: ServerFlags & { readonly json?: true }) => {
-      const link = await serverOf(flags, cli).client.call(createLoginLink);
+      const link = await serverOf(flags, cli, "server").client.call(endpoints.createLoginLink);
       cli.stdout.write(flags.json ? `${JSON.stringify(link)}\n` : `${link.url}\n`);
     });
   addServerOptions(command).addHelpText(

@@ -3,7 +3,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { addAttach } from "./attach.ts";
-import { ExitCode } from "./exit-code.ts";
+import { ExitCode, type Finish } from "./exit-code.ts";
 import { addHealth } from "./health.ts";
 import { addKill } from "./kill.ts";
 import { addLoginLink } from "./login-link.ts";
@@ -15,9 +15,6 @@ import { addServe } from "./serve.ts";
 import { addSessionHost } from "./session-host.ts";
 import { addStatus } from "./status.ts";
 import type { Cli, OutputStream } from "./surroundings.ts";
-
-/** A command's own exit code, where it is not 0. */
-export type Finish = (exitCode: number) => void;
 
 const COMMANDS = [
   addServe,
@@ -38,8 +35,8 @@ export async function runCli(cli: Cli): Promise<number> {
   const program = createProgram(cli, (code) => {
     exitCode = code;
   });
-  // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough.
-  cli.stdout.on("error", () => undefined);
+  // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough. A terminal may be gone as well.
+  for (const stream of [cli.stdout, cli.stderr]) stream.on("error", () => undefined);
   try {
     refuseUnknown(program, cli.argv[0]);
     await program.parseAsync(cli.argv, { from: "user" });

@@ -1,5 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
+import { controlDirProblems } from "../config/config.ts";
+import { ConfigError } from "../config/config-error.ts";
 import { type Client, createClient } from "../protocol/client.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { OpenLink } from "../protocol/link.ts";
@@ -34,17 +36,23 @@ export function addServerOptions(command: Command): Command {
     );
 }
 
-/** Nothing is connected yet: the first request finds out whether anybody answers. */
-export function serverOf(flags: ServerFlags, cli: Cli): Server {
+/**
+ * Nothing is connected yet: the first request finds out whether anybody answers. "any": the session host will do, in
+ * place of a local server that is not there.
+ */
+export function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "any"): Server {
   const url = flags.url ?? (flags.controlDir === undefined ? nonEmpty(cli.env.TTYHQ_URL) : undefined);
-  return url === undefined ? localServer(controlDirOf(flags, cli), cli) : distantServer(url, cli);
+  return url === undefined ? localServer(controlDirOf(flags, cli), cli, who) : distantServer(url, cli);
 }
 
-/** Absolute. */
+/** Absolute. Throws ConfigError for a path that no server could have. */
 export function controlDirOf(flags: ServerFlags, cli: Cli): string {
   const given = flags.controlDir ?? nonEmpty(cli.env.TTYHQ_CONTROL_DIR) ?? "~/.ttyhq";
   const expanded = given === "~" || given.startsWith("~/") ? join(cli.home, given.slice(1)) : given;
-  return resolve(cli.cwd, expanded);
+  const path = resolve(cli.cwd, expanded);
+  const problems = controlDirProblems(path);
+  if (problems.length > 0) throw new ConfigError(problems);
+  return path;
 }
 
 /** Server and session host speak the same contract, and whoever can open their sockets is their user. */
@@ -52,9 +60,10 @@ export function localSockets(controlDir: string): { readonly server: string; rea
   return { server: join(controlDir, "server.sock"), host: join(controlDir, "host.sock") };
 }
 
-function localServer(controlDir: string, cli: Cli): Server {
+function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Server {
   const { server, host } = localSockets(controlDir);
-  const send = socketSend([server, host]);
+  const sockets = who === "any" ? [server, host] : [server];
+  const send = socketSend(sockets);
   return {
     client: createClient(explained(send, controlDir)),
     name: controlDir,
@@ -71,7 +80,7 @@ function localServer(controlDir: string, cli: Cli): Server {
       new SessionSocket({
         clientName,
         version: cli.version,
-        open: linkTo([{ socketPath: server }, { socketPath: host }]),
+        open: linkTo(sockets.map((socketPath) => ({ socketPath }))),
       }),
   };
 }

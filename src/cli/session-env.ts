@@ -1,3 +1,5 @@
+import { isOwnVariable } from "../lib/own-variables.ts";
+
 /** The terminal that somebody sits at: the session has one of its own and outlives this one. */
 const OF_THE_TERMINAL = new Set([
   "TERM",
@@ -20,8 +22,9 @@ const OF_THE_TERMINAL = new Set([
   "SHLVL",
   "_",
 ]);
+/** A command of ours that is typed in the session is to find the same server. */
+const TO_FIND_US = new Set(["TTYHQ_CONTROL_DIR", "TTYHQ_URL", "TTYHQ_DETACH_KEYS"]);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const OURS = /^TTYHQ_|^SERVICE_(?:USERNAME|PASSWORD)$/;
 
 /** What of the caller's environment goes with a program into its session: all but the terminal and our own secrets. */
 export function sessionEnv(
@@ -29,8 +32,8 @@ export function sessionEnv(
 ): Readonly<Record<string, string>> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
-    if (value === undefined || !NAME.test(name) || OURS.test(name) || OF_THE_TERMINAL.has(name)) continue;
-    kept[name] = value;
+    if (value === undefined || !NAME.test(name) || OF_THE_TERMINAL.has(name)) continue;
+    if (!isOwnVariable(name) || TO_FIND_US.has(name)) kept[name] = value;
   }
   return kept;
 }

@@ -37,6 +37,7 @@ export class SessionScreen implements Disposable {
   readonly #draining: Disposable;
   #attachment: Attachment | undefined;
   #hasStatus = false;
+  #isLeft = false;
 
   constructor(options: SessionScreenOptions) {
     this.#options = options;
@@ -66,6 +67,7 @@ export class SessionScreen implements Disposable {
   /** Draws the session's screen as it is now and follows from there. Rejects with the server's error. */
   async draw(): Promise<void> {
     const resync = await this.#options.client.resync(this.#options.sessionId);
+    if (this.#isLeft) return;
     this.#paint(resync);
     this.follow(resync.offset);
   }
@@ -73,7 +75,7 @@ export class SessionScreen implements Disposable {
   /** A row of text over whatever stands on the last row, until `redraw`. */
   showStatus(text: string): void {
     const size = this.#terminal.size;
-    if (size === undefined) return;
+    if (size === undefined || this.#isLeft) return;
     this.#hasStatus = true;
     this.#terminal.write(statusRow(text, size.rows));
   }
@@ -85,12 +87,13 @@ export class SessionScreen implements Disposable {
     try {
       await this.draw();
     } catch {
-      this.#eraseStatus();
+      if (!this.#isLeft) this.#eraseStatus();
     }
   }
 
   /** Leaves the terminal as a shell expects it. */
   [Symbol.dispose](): void {
+    this.#isLeft = true;
     this.#draining[Symbol.dispose]();
     this.#attachment?.[Symbol.dispose]();
     if (!this.#terminal.isScreen) return;

@@ -1,3 +1,4 @@
+import { ServiceError } from "../protocol/errors.ts";
 import type { SessionSocket } from "../protocol/session-socket.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -27,14 +28,18 @@ export class SessionSize implements Disposable {
     this.#listening[Symbol.dispose]();
   }
 
-  /** Rejects where the server refuses. */
+  /** Rejects where the server refuses; an ended session keeps the size that it had. */
   async send(): Promise<void> {
     const { terminal, socket, sessionId, isReadOnly } = this.#options;
     const size = terminal.size;
     if (size === undefined || isReadOnly) return;
     const current = this.#current;
-    await socket.resize(sessionId, size);
-    this.#sent = current;
+    try {
+      await socket.resize(sessionId, size);
+      this.#sent = current;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "session_not_running") throw error;
+    }
   }
 
   /** Sends a size that the session does not have yet; without a link it is sent with the next one. */

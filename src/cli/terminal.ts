@@ -40,6 +40,9 @@ export class Terminal {
   onInput(typed: (bytes: Uint8Array) => void, ended: () => void): Disposable {
     this.#input.on("data", typed);
     this.#input.once("end", ended);
+    // A terminal that is closed fails to be read; that may be told more than once.
+    const failed = (): void => ended();
+    this.#input.on("error", failed);
     return {
       [Symbol.dispose]: () => {
         this.#input.off("data", typed);

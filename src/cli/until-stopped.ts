@@ -10,12 +10,10 @@ export async function untilStopped<Service extends AsyncDisposable>(
   ended: (service: Service) => Promise<void>,
 ): Promise<void> {
   const stopped = Promise.withResolvers<void>();
-  const listening = onSignals(signals, () => stopped.resolve());
-  try {
-    await using service = await start();
-    await Promise.race([stopped.promise, ended(service)]);
+  using listening = onSignals(signals, () => {
     listening[Symbol.dispose]();
-  } finally {
-    listening[Symbol.dispose]();
-  }
+    stopped.resolve();
+  });
+  await using service = await start();
+  await Promise.race([stopped.promise, ended(service)]);
 }

@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
+import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/unix-socket.ts";
 import { ConfigError } from "./config-error.ts";
 import { type LogFormat, OPTIONS } from "./options.ts";
 import { OptionReader, type Sources } from "./reader.ts";
@@ -65,8 +66,9 @@ export function parseConfig(input: ConfigInput): Config {
   const reader = readerOf(input);
   const listen = { host: reader.value(OPTIONS.bind), port: reader.value(OPTIONS.port) };
   const { auth, problems, warnings } = readAuth(reader, listen.host);
+  const host = readHost(reader, input);
   const config: Config = {
-    ...readHost(reader, input),
+    ...host,
     listen,
     serverUser: input.user,
     auth,
@@ -82,14 +84,14 @@ export function parseConfig(input: ConfigInput): Config {
     sessionHost: reader.value(OPTIONS.sessionHost),
     warnings,
   };
-  return finish(config, [...reader.problems, ...problems]);
+  return finish(config, [...reader.problems, ...controlDirProblems(host.controlDir), ...problems]);
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */
 export function parseHostConfig(input: ConfigInput): SessionHostConfig {
   const reader = readerOf(input);
   const config = { ...readHost(reader, input), exitWhenIdle: reader.isOn(OPTIONS.exitWhenIdle) };
-  return finish(config, reader.problems);
+  return finish(config, [...reader.problems, ...controlDirProblems(config.controlDir)]);
 }
 
 function readerOf(input: ConfigInput): OptionReader {
@@ -108,6 +110,15 @@ function readHost(reader: OptionReader, input: ConfigInput): HostConfig {
       format: reader.value(OPTIONS.logFormat),
     },
   };
+}
+
+/** A sentence if the sockets in an absolute control directory would have paths that no system takes. */
+export function controlDirProblems(path: string): readonly string[] {
+  const length = Buffer.byteLength(path);
+  if (length <= MAX_SOCKET_DIRECTORY_BYTES) return [];
+  return [
+    `--control-dir: ${path} has ${length} bytes, must have at most ${MAX_SOCKET_DIRECTORY_BYTES}, because the paths of unix sockets in it are short by nature: give a shorter one, or a link to this one`,
+  ];
 }
 
 type AuthReading = {

@@ -4,7 +4,7 @@ import { OPTIONS } from "./options.ts";
 
 /**
  * The flags with which `ttyhq session-host` gets the same configuration: the opposite of `parseHostConfig`. The host
- * inherits the server's variables too, so a switch needs no way to be turned off.
+ * gets none of the server's variables, so what is not said here is as it is by default.
  */
 export function hostArguments(config: HostConfig): readonly string[] {
   const { controlDir, recording, log } = config;

@@ -5,16 +5,7 @@ import {
   MIN_TOKEN_SECRET_BYTES,
   SESSIONS_PER_MINUTE,
 } from "../protocol/limits.ts";
-import {
-  envOf,
-  fileEnvOf,
-  type ListOption,
-  type Option,
-  type Role,
-  type SecretOption,
-  type SwitchOption,
-  type ValueOption,
-} from "./option.ts";
+import type { ListOption, Option, Role, SecretOption, SwitchOption, ValueOption } from "./option.ts";
 import { bindAddress, byteCount, choice, integer, limit, origin, path, userName } from "./value.ts";
 
 /** `auto`: text on a terminal, else JSON. */
@@ -168,13 +159,6 @@ export type OptionKey = keyof typeof OPTIONS;
 /** The options that a command takes, in the order of the table. */
 export function optionsFor(role: Role): readonly Option[] {
   return Object.values<Option>(OPTIONS).filter((option) => option.roles.includes(role));
-}
-
-/** Environment variables that hold or name a secret: what no session's process may inherit (contract 2.1). */
-export function secretVariables(): readonly string[] {
-  return Object.values<Option>(OPTIONS).flatMap((option) =>
-    option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [],
-  );
 }
 
 function toggle(option: Omit<SwitchOption, "shape">): SwitchOption {

@@ -1,39 +1,53 @@
-import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { ServiceError } from "../protocol/errors.ts";
 import type { Upgrade } from "./upgrade.ts";
 
 /** A client that has not sent its whole request by then is slow on purpose or gone. */
 const REQUEST_TIMEOUT_MS = 30_000;
 
+/** What requests that are being answered, and clients that are told to go, are given when the listener stops. */
+const STOP_TIMEOUT_MS = 1_000;
+
 /** Where one listens: an address, or the path of a unix socket. */
 export type Place = { readonly host: string; readonly port: number } | { readonly path: string };
 
-/** A listening HTTP server. Disposing it closes every connection. */
+/**
+ * A listening HTTP server. Disposing it takes no new connections, tells WebSockets to go, breaks streams off, waits a
+ * moment for the answers that are under way, and then closes every connection.
+ */
 export class Listener implements AsyncDisposable {
   readonly #server: Server;
+  readonly #upgrade: Upgrade;
   readonly #sockets = new Set<Socket>();
+  readonly #responses = new Set<ServerResponse>();
 
-  private constructor(server: Server) {
+  private constructor(server: Server, upgrade: Upgrade) {
     this.#server = server;
+    this.#upgrade = upgrade;
     server.on("connection", (socket) => {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
     });
+    server.on("request", (_, response) => {
+      this.#responses.add(response);
+      response.once("close", () => this.#responses.delete(response));
+    });
+    server.on("upgrade", (request, socket, head) => upgrade.handle(request, socket, head));
   }
 
-  /** Rejects with the system's error, such as EADDRINUSE. */
+  /** Rejects with `start_failed` when that place is not to be had. */
   static async open(
     place: Place,
     handlers: { request: RequestListener; upgrade: Upgrade },
   ): Promise<Listener> {
     const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, noDelay: true }, handlers.request);
-    server.on("upgrade", handlers.upgrade);
-    const listener = new Listener(server);
+    const listener = new Listener(server, handlers.upgrade);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    server.once("error", reject);
+    server.once("error", (error) => reject(refused(place, error)));
     server.listen(place, resolve);
     await promise;
-    server.off("error", reject);
+    server.removeAllListeners("error");
     return listener;
   }
 
@@ -46,7 +60,38 @@ export class Listener implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
-    for (const socket of this.#sockets) socket.destroy();
+    this.#upgrade.close();
+    for (const response of this.#responses) {
+      // A body that goes on has no end that could be waited for; one that was handed over leaves by itself.
+      if (response.headersSent && !response.writableEnded) response.destroy();
+      response.once("close", () => this.#server.closeIdleConnections());
+    }
+    const late = setTimeout(() => this.#closeAll(), STOP_TIMEOUT_MS);
     await promise;
+    clearTimeout(late);
+  }
+
+  #closeAll(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+function refused(place: Place, cause: NodeJS.ErrnoException): ServiceError {
+  return new ServiceError("start_failed", refusal(place, cause), { cause });
+}
+
+function refusal(place: Place, { code, message }: NodeJS.ErrnoException): string {
+  if ("path" in place) return `cannot listen on ${place.path}: ${message}`;
+  const { host, port } = place;
+  switch (code) {
+    case "EADDRINUSE":
+      return `port ${port} of ${host} is taken: stop what listens there, or give another one with --port`;
+    case "EACCES":
+      return `this user may not listen on port ${port}: give one from 1024 on with --port`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `${host} is no address of this machine: give one of its own with --bind`;
+    default:
+      return `cannot listen on port ${port} of ${host}: ${message}`;
   }
 }

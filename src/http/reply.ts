@@ -4,6 +4,9 @@ import { pipeline } from "node:stream/promises";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
 import type { Media } from "./route.ts";
 
+/** What WWW-Authenticate says with every 401 (RFC 9110, 11.6.1). */
+export const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
+
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   const body = JSON.stringify(value);
   response.writeHead(status, {
@@ -22,6 +25,11 @@ export async function sendMedia(response: ServerResponse, status: number, media:
     "content-type": media.type,
     ...(media.length === undefined ? {} : { "content-length": media.length }),
   });
+  // Who asked for the head alone does not wait for a body that may go on for days.
+  if (response.req.method === "HEAD") {
+    response.end();
+    return;
+  }
   response.flushHeaders();
   await pipeline(Readable.from(media.body, { objectMode: false }), response);
 }
@@ -33,7 +41,7 @@ export function sendError(response: ServerResponse, error: unknown): void {
     return;
   }
   const status = error instanceof ServiceError ? error.status : 500;
-  if (status === 401) response.setHeader("www-authenticate", 'Bearer realm="ttyhq"');
+  if (status === 401) response.setHeader("www-authenticate", LOGIN_SCHEME);
   if (error instanceof ServiceError && typeof error.details.retryAfterSeconds === "number") {
     response.setHeader("retry-after", error.details.retryAfterSeconds);
   }

@@ -2,7 +2,7 @@
 import type { RequestListener } from "node:http";
 import express from "express";
 import type { z } from "zod";
-import type { RequestFacts } from "../auth/chain.ts";
+import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Log } from "../log.ts";
@@ -18,6 +18,7 @@ import type { Context, Media, Routes } from "./route.ts";
 export type RouterOptions = {
   readonly routes: Routes;
   readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly whenOver: LoginWatch;
   /** Undefined on the private unix socket, which no browser reaches. */
   readonly policy: RequestPolicy | undefined;
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
@@ -38,6 +39,7 @@ export function createRouter(options: RouterOptions): RequestListener {
   app.disable("etag");
   app.set("query parser", "simple");
   app.use(setSecurityHeaders);
+  app.use(logRequests(options.log));
   app.use((request, _response, next) => {
     const { policy } = options;
     const { host, origin } = request.headers;
@@ -45,8 +47,10 @@ export function createRouter(options: RouterOptions): RequestListener {
       enforcePolicy(policy, { method: request.method, isUpgrade: false, host, origin });
     next();
   });
-  app.use("/api", express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false }));
+  // Whatever its content type says: a body that is not read would be taken for none.
+  app.use("/api", express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false, type: () => true }));
   for (const [name, route] of Object.entries(options.routes)) mount(app, name, route, options);
+  refuseOtherMethods(app, options.routes);
   app.use("/api", (request) => {
     throw new ServiceError(
       "not_found",
@@ -68,6 +72,18 @@ export function createRouter(options: RouterOptions): RequestListener {
   return app;
 }
 
+/** Without the query, which may hold a ticket. */
+function logRequests(log: Log): express.RequestHandler {
+  return ({ method, path, socket: { remoteAddress: address } }, response, next) => {
+    const started = performance.now();
+    response.once("close", () => {
+      const ms = Math.round(performance.now() - started);
+      log.debug({ method, path, status: response.statusCode, ms, address }, "request");
+    });
+    next();
+  };
+}
+
 function mount(app: express.Express, name: string, route: unknown, options: RouterOptions): void {
   if (!isEndpointName(name) || !isRoute(route)) return;
   const endpoint: Endpoint = endpoints[name];
@@ -80,7 +96,7 @@ function mount(app: express.Express, name: string, route: unknown, options: Rout
     const input = {
       params: parse(endpoint.params, params),
       query: parse(endpoint.query, query),
-      body: parse(endpoint.body, request.body ?? {}),
+      body: parse(endpoint.body, request.body === undefined ? {} : request.body),
     };
     const { range, "last-event-id": lastEventId } = request.headers;
     const answer = await route(input, {
@@ -89,8 +105,31 @@ function mount(app: express.Express, name: string, route: unknown, options: Rout
     });
     const { status } = endpoint.reply;
     if ("json" in endpoint.reply) sendJson(response, status, answer);
-    else if (isMedia(answer)) await sendBody(response, status, answer);
+    else if (isMedia(answer)) {
+      // A stream may go on for days; it ends with the login that opened it.
+      using _login = principal && options.whenOver(principal, () => response.destroy());
+      await sendBody(response, status, answer);
+    }
   });
+}
+
+/** Any other method on a path that is there (RFC 9110, 15.5.6). */
+function refuseOtherMethods(app: express.Express, routes: Routes): void {
+  const mounted = Object.keys(routes)
+    .filter(isEndpointName)
+    .map((name): Endpoint => endpoints[name]);
+  for (const [path, all] of Map.groupBy(mounted, (endpoint) => endpoint.path)) {
+    const allowed = all
+      .map(({ method }) => (method === "get" ? "GET, HEAD" : method.toUpperCase()))
+      .join(", ");
+    app.all(path, (request, response) => {
+      response.setHeader("allow", allowed);
+      throw new ServiceError(
+        "method_not_allowed",
+        `${request.method} is not for ${path}, which takes ${allowed}`,
+      );
+    });
+  }
 }
 
 /** A client that leaves in the middle of a body is no failure of anybody. */

@@ -1,8 +1,8 @@
 // GET /ws: from an upgrade request to a client of the hub.
-import type { IncomingMessage } from "node:http";
+import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import type { RequestFacts } from "../auth/chain.ts";
+import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -11,17 +11,29 @@ import { withDeadline } from "../lib/deadline.ts";
 import type { Log } from "../log.ts";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { LOGIN_SCHEME } from "./reply.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
+/** What a client is given to answer the close when its login is over. */
+const CLOSE_TIMEOUT_MS = 500;
+/** Close codes: of RFC 6455, and our own for a login that is over, named after the status 401. */
+const GOING_AWAY = 1001;
+const LOGIN_OVER = 4401;
 
 export type UpgradeOptions = {
   readonly hub: Hub;
   readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly whenOver: LoginWatch;
   readonly policy: RequestPolicy | undefined;
   readonly log: Log;
 };
 
-export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+export type Upgrade = {
+  /** Answers a request to upgrade. Never throws. */
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Closes every WebSocket with 1001 and refuses new ones with `shutting_down`. */
+  close(): void;
+};
 
 export function createUpgrade(options: UpgradeOptions): Upgrade {
   const server = new WebSocketServer({
@@ -29,18 +41,26 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
   });
-  return (request, socket, head) => {
-    // Until it is a WebSocket nobody else listens for its errors.
-    const ignore = (): void => {};
-    socket.on("error", ignore);
-    void admit(request, options)
-      .then((principal) => {
-        socket.off("error", ignore);
-        server.handleUpgrade(request, socket, head, (webSocket) => {
-          connect(webSocket, principal, request, options);
-        });
-      })
-      .catch((error: unknown) => refuse(socket, error));
+  let isClosed = false;
+  return {
+    handle: (request, socket, head) => {
+      // Until it is a WebSocket nobody else listens for its errors.
+      const ignore = (): void => {};
+      socket.on("error", ignore);
+      void admit(request, options)
+        .then((principal) => {
+          if (isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
+          socket.off("error", ignore);
+          server.handleUpgrade(request, socket, head, (webSocket) => {
+            connect(webSocket, principal, request, options);
+          });
+        })
+        .catch((error: unknown) => refuse(socket, error));
+    },
+    close: () => {
+      isClosed = true;
+      for (const client of server.clients) client.close(GOING_AWAY, "the server is shutting down");
+    },
   };
 }
 
@@ -67,24 +87,34 @@ function connect(
 ): void {
   const address = request.socket.remoteAddress;
   const client = options.hub.connect(peerOf(webSocket), { user: principal.user, address });
-  const { viewer } = client;
+  const { viewer, id } = client;
+  options.log.debug({ client: id, user: principal.user, address }, "client connected");
+  const login = options.whenOver(principal, (reason) => {
+    // What comes from now on is not looked at, however long the client takes to close its side.
+    void client[Symbol.asyncDispose]();
+    webSocket.close(LOGIN_OVER, reason);
+    setTimeout(() => webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
+  });
   webSocket.on("message", (data: RawData, isBinary: boolean) => {
     if (!isBinary) viewer.receiveText();
     else if (data instanceof Uint8Array) viewer.receive(data);
   });
-  webSocket.on("pong", () => viewer.heard());
-  webSocket.on("error", (error) =>
-    options.log.debug({ client: client.id, error }, "client broke the protocol"),
-  );
-  webSocket.on("close", () => void client[Symbol.asyncDispose]());
+  for (const sign of ["ping", "pong"] as const) webSocket.on(sign, () => viewer.heard());
+  webSocket.on("error", (error) => options.log.debug({ client: id, error }, "client broke the protocol"));
+  webSocket.on("close", (code) => {
+    options.log.debug({ client: id, code, hello: viewer.hello }, "client left");
+    login[Symbol.dispose]();
+    void client[Symbol.asyncDispose]();
+  });
 }
 
 function peerOf(webSocket: WebSocket): Peer {
   return {
-    send: (message, onSent) => webSocket.send(message, { binary: true, compress: false }, onSent),
-    get bufferedBytes() {
-      return webSocket.bufferedAmount;
-    },
+    // What could not be sent is never reported as sent: nothing more is offered to who is gone.
+    send: (message, onSent) =>
+      webSocket.send(message, { binary: true, compress: false }, (error) => {
+        if (!(error instanceof Error)) onSent();
+      }),
     pause: () => webSocket.pause(),
     resume: () => webSocket.resume(),
     close: (code, reason) => webSocket.close(code, reason),
@@ -95,14 +125,18 @@ function peerOf(webSocket: WebSocket): Peer {
   };
 }
 
+/** As http/reply.ts refuses a request. */
 function refuse(socket: Duplex, error: unknown): void {
   const status = error instanceof ServiceError ? error.status : 500;
   const body = JSON.stringify(errorBody(error));
   const head = [
-    `HTTP/1.1 ${status} ${status === 401 ? "Unauthorized" : "Refused"}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
+    "Cache-Control: no-store",
     "Connection: close",
+    ...(status === 401 ? [`WWW-Authenticate: ${LOGIN_SCHEME}`] : []),
   ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  // A client that does not close its side would keep the socket for ever.
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }

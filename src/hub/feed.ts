@@ -1,7 +1,8 @@
 // One session's fan-out in one process: one upstream subscription, a window of what came recently, and for each viewer
 // a position in it. Nobody waits for anybody: a viewer that falls out of the window reads the journal or gets RESYNC.
+import { Ring } from "../lib/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { SessionEvent } from "../protocol/event.ts";
+import { resizeEvent, type SessionEvent } from "../protocol/event.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES } from "../protocol/limits.ts";
 import type { Resync } from "../protocol/payload.ts";
 import type { SessionRecord } from "../protocol/session.ts";
@@ -14,8 +15,7 @@ const ENTRY_OVERHEAD_BYTES = 256;
 /** One entry of the window; `end` is the offset after it. */
 export type FeedEntry =
   | { readonly kind: "output"; readonly end: number; readonly output: SharedOutput }
-  | { readonly kind: "event"; readonly end: number; readonly event: SessionEvent }
-  | { readonly kind: "resync"; readonly end: number; readonly resync: Resync };
+  | { readonly kind: "event"; readonly end: number; readonly event: SessionEvent };
 
 /** Somebody who follows the feed. */
 export type FeedReader = {
@@ -23,11 +23,13 @@ export type FeedReader = {
   readonly next: number;
   /** There is a new entry. */
   onEntry(): void;
+  /** The session is gone: nothing comes any more. */
+  onLost(error: ServiceError): void;
 };
 
 export class Feed implements Disposable {
   readonly sessionId: string;
-  readonly #entries: FeedEntry[] = [];
+  readonly #entries = new Ring<FeedEntry>();
   readonly #readers = new Set<FeedReader>();
   #record: SessionRecord;
   #first = 0;
@@ -35,6 +37,7 @@ export class Feed implements Disposable {
   #start: number;
   #end: number;
   #upstream: Subscription | undefined;
+  #loss: ServiceError | undefined;
 
   private constructor(sessionId: string, subscription: Subscription) {
     this.sessionId = sessionId;
@@ -84,8 +87,9 @@ export class Feed implements Disposable {
     return this.#entries.at(-1);
   }
 
-  get readers(): number {
-    return this.#readers.size;
+  /** Why nothing comes any more. */
+  get loss(): ServiceError | undefined {
+    return this.#loss;
   }
 
   follow(reader: FeedReader): Disposable {
@@ -96,7 +100,7 @@ export class Feed implements Disposable {
   /** The entry of that number; undefined when it is still to come. It must not be before `first`. */
   entry(number: number): FeedEntry | undefined {
     if (number < this.#first) throw new ServiceError("internal_error", `entry ${number} of the feed is gone`);
-    return this.#entries[number - this.#first];
+    return this.#entries.at(number - this.#first);
   }
 
   /** Number of the first entry that has or follows the byte at `offset`, which is not before `start`. */
@@ -104,12 +108,20 @@ export class Feed implements Disposable {
     // The newest entries are the likely ones.
     let number = this.after;
     while (number > this.#first) {
-      const entry = this.#entries[number - 1 - this.#first];
+      const entry = this.#entries.at(number - 1 - this.#first);
       if (entry === undefined || entry.end < offset || (entry.kind === "output" && entry.end === offset))
         break;
       number -= 1;
     }
     return number;
+  }
+
+  /** Nothing comes any more, and its readers are told why. */
+  lose(error: ServiceError): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = error;
+    this[Symbol.dispose]();
+    for (const reader of [...this.#readers]) if (this.#readers.has(reader)) reader.onLost(error);
   }
 
   [Symbol.dispose](): void {
@@ -118,12 +130,16 @@ export class Feed implements Disposable {
   }
 
   #receive(delivery: Delivery): void {
-    if (delivery.kind === "resync") this.#reset(delivery);
+    if (delivery.kind === "lost") {
+      this.lose(delivery.error);
+      return;
+    }
+    if (delivery.kind === "resync") this.#skip(delivery);
     else if (delivery.kind === "output") this.#output(new SharedOutput(this.sessionId, delivery));
     else this.#event(delivery.event, delivery.offset);
     this.#trim();
-    // A copy: a reader may leave while it is being told.
-    for (const reader of [...this.#readers]) reader.onEntry();
+    // A copy: a reader may leave, or another one, while it is being told.
+    for (const reader of [...this.#readers]) if (this.#readers.has(reader)) reader.onEntry();
   }
 
   #output(output: SharedOutput): void {
@@ -139,14 +155,18 @@ export class Feed implements Disposable {
     this.#entries.push({ kind: "event", end: offset, event });
   }
 
-  /** The upstream skipped output: what is in the window leads nowhere any more. */
-  #reset(resync: Resync): void {
-    this.#first = this.after;
-    this.#entries.length = 0;
-    this.#bytes = resync.bytes.length;
-    [this.#start, this.#end] = [resync.offset, resync.offset];
-    this.#record = { ...this.#record, ...resync.size };
-    this.#entries.push({ kind: "resync", end: resync.offset, resync });
+  /**
+   * The upstream skipped output: what is in the window leads nowhere any more. Each reader finds out for itself whether
+   * what it needs is still held, or has the screen drawn.
+   */
+  #skip({ offset, size }: Resync): void {
+    // One number is left out: whoever had everything is behind now, too.
+    this.#first = this.after + 1;
+    this.#entries.clear();
+    this.#bytes = 0;
+    [this.#start, this.#end] = [offset, offset];
+    const { cols, rows } = this.#record;
+    if (cols !== size.cols || rows !== size.rows) this.#event(resizeEvent(size), offset);
   }
 
   #trim(): void {
@@ -156,9 +176,8 @@ export class Feed implements Disposable {
       if (oldest === undefined) return;
       this.#first += 1;
       this.#start = Math.max(this.#start, oldest.end);
-      this.#bytes -=
-        oldest.kind === "output" ? oldest.output.bytes.length + ENTRY_OVERHEAD_BYTES : ENTRY_OVERHEAD_BYTES;
-      if (oldest.kind === "resync") this.#bytes -= oldest.resync.bytes.length - ENTRY_OVERHEAD_BYTES;
+      this.#bytes -= oldest.kind === "output" ? oldest.output.bytes.length : 0;
+      this.#bytes -= ENTRY_OVERHEAD_BYTES;
     }
   }
 

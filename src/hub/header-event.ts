@@ -1,15 +1,13 @@
-import type { SessionRecord } from "../protocol/session.ts";
+import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
 
-/** What opens the history of a client with Stdout and Events (facts 1.8): the recording's header. */
-export function headerEvent(record: SessionRecord): object {
-  const timestamp = Math.floor(Date.parse(record.created) / 1000);
-  const command = record.command.join(" ");
+/** What opens the history of a client with Stdout and Events (facts 1.8): the recording's header. `size`: at its begin. */
+export function headerEvent(record: SessionRecord, size: TerminalSize): object {
   const header = {
     version: 2,
-    width: record.cols,
-    height: record.rows,
-    timestamp,
-    command,
+    width: size.cols,
+    height: size.rows,
+    timestamp: Math.floor(Date.parse(record.created) / 1000),
+    command: record.command.join(" "),
     title: record.name,
   };
   return { kind: "header", header };

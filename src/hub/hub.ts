@@ -1,13 +1,24 @@
 // One socket, many sessions, over any backend.
 import { ServiceError } from "../protocol/errors.ts";
+import type { ServerEvent } from "../protocol/event.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
 import { Viewer } from "./viewer.ts";
 
-/** A feed and how many subscriptions hold it. */
-type Shared = { readonly opening: Promise<Feed>; users: number };
+/** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
+type Shared = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
+
+export type HubOptions = {
+  readonly backend: SessionBackend;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** Something failed of which the client is told only that it did. */
+  readonly onFailure?: (error: unknown) => void;
+  /** Between two pings of a client (contract 1.9). */
+  readonly pingIntervalMs?: number;
+};
 
 /** Who is connected, for GET /api/clients. */
 export type HubClient = {
@@ -21,6 +32,7 @@ export type HubClient = {
 export class Hub implements AsyncDisposable {
   readonly #backend: SessionBackend;
   readonly #now: () => number;
+  readonly #onFailure: (error: unknown) => void;
   readonly #feeds = new Map<string, Shared>();
   readonly #clients = new Set<HubClient>();
   readonly #watching: Disposable;
@@ -28,16 +40,14 @@ export class Hub implements AsyncDisposable {
   #lastId = 0;
   #isClosed = false;
 
-  /** `now` in milliseconds, monotonic. */
-  constructor(options: { backend: SessionBackend; now: () => number }) {
-    this.#backend = options.backend;
-    this.#now = options.now;
-    this.#watching = options.backend.watch((event) => {
-      for (const client of [...this.#clients]) client.viewer.notify(event);
-    });
+  constructor({ backend, now, onFailure = () => {}, pingIntervalMs = PING_INTERVAL_MS }: HubOptions) {
+    this.#backend = backend;
+    this.#now = now;
+    this.#onFailure = onFailure;
+    this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
-      for (const client of [...this.#clients]) client.viewer.keepAlive();
-    }, PING_INTERVAL_MS);
+      for (const client of [...this.#clients]) client.viewer.keepAlive(pingIntervalMs);
+    }, pingIntervalMs);
     this.#keepAlive.unref();
   }
 
@@ -57,6 +67,7 @@ export class Hub implements AsyncDisposable {
       peer,
       backend: this.#backend,
       now: this.#now,
+      onFailure: this.#onFailure,
       openFeed: (sessionId) => this.#openFeed(sessionId),
       closeFeed: (feed) => this.#closeFeed(feed),
     });
@@ -80,21 +91,45 @@ export class Hub implements AsyncDisposable {
     this.#clients.clear();
   }
 
+  #happened(event: ServerEvent): void {
+    if (event.type === "session-removed" && event.sessionId !== undefined) this.#removed(event.sessionId);
+    for (const client of [...this.#clients]) client.viewer.notify(event);
+  }
+
+  /** Another session may get the same id: nobody must be given the feed of the old one. */
+  #removed(sessionId: string): void {
+    const shared = this.#feeds.get(sessionId);
+    if (shared === undefined) return;
+    this.#feeds.delete(sessionId);
+    const loss = new ServiceError("session_not_found", `session ${sessionId} was removed`);
+    shared.opening.then(
+      (feed) => feed.lose(loss),
+      () => {},
+    );
+  }
+
   async #openFeed(sessionId: string): Promise<Feed> {
-    const shared = this.#feeds.get(sessionId) ?? { opening: Feed.open(this.#backend, sessionId), users: 0 };
-    this.#feeds.set(sessionId, shared);
+    const shared = this.#feeds.get(sessionId) ?? this.#share(sessionId);
     shared.users += 1;
     try {
-      return await shared.opening;
+      shared.feed = await shared.opening;
+      return shared.feed;
     } catch (error) {
       if (this.#feeds.get(sessionId) === shared) this.#feeds.delete(sessionId);
       throw error;
     }
   }
 
+  #share(sessionId: string): Shared {
+    const shared = { opening: Feed.open(this.#backend, sessionId), feed: undefined, users: 0 };
+    this.#feeds.set(sessionId, shared);
+    return shared;
+  }
+
+  /** The feed of a removed session may have a successor by now. */
   #closeFeed(feed: Feed): void {
     const shared = this.#feeds.get(feed.sessionId);
-    if (shared === undefined) return;
+    if (shared?.feed !== feed) return;
     shared.users -= 1;
     if (shared.users > 0) return;
     this.#feeds.delete(feed.sessionId);

@@ -1,11 +1,9 @@
-import { OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
+import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
 
 /** The socket of one client, as far as the hub needs it. */
 export type Peer = {
   /** One message, in order; `onSent` when it has left this process. The bytes must not change afterwards. */
   send(message: Uint8Array, onSent: () => void): void;
-  /** Bytes that were given to `send` and have not left. */
-  readonly bufferedBytes: number;
   /** Stops and goes on handing over what the client sends. */
   pause(): void;
   resume(): void;
@@ -15,24 +13,37 @@ export type Peer = {
   terminate(): void;
 };
 
-/** What waits for one client to read it: at most 4 MiB, because nothing is offered to it beyond `hasRoom`. */
+/**
+ * What waits for one client to read it. Output is offered while `hasRoom`, so it is bounded by OUTBOX_BYTES and one
+ * frame; answers and events go in whatever it holds, and a client that leaves too many of them unread is dropped.
+ */
 export class Outbox {
-  readonly #peer: Peer;
+  readonly #peer: Pick<Peer, "send" | "terminate">;
   readonly #now: () => number;
-  readonly #onRoom: () => void;
+  readonly #onSent: () => void;
   #fullSince: number | undefined;
   #lastPauseMs = 0;
-  #isPaused = false;
   #bytes = 0;
+  #answerBytes = 0;
 
-  constructor(options: { peer: Peer; now: () => number; onRoom: () => void }) {
+  /** `onSent`: the client has taken something. `now` in milliseconds, monotonic. */
+  constructor(options: {
+    peer: Pick<Peer, "send" | "terminate">;
+    now: () => number;
+    onSent: () => void;
+  }) {
     this.#peer = options.peer;
     this.#now = options.now;
-    this.#onRoom = options.onRoom;
+    this.#onSent = options.onSent;
   }
 
   get hasRoom(): boolean {
     return this.#bytes < OUTBOX_BYTES;
+  }
+
+  /** The client leaves so many answers unread that its requests should not be read either. */
+  get isCrowded(): boolean {
+    return this.#answerBytes > OUTBOX_PAUSE_BYTES;
   }
 
   /** How long the client takes or took nothing, in ms, at the last time that the outbox was full. */
@@ -40,27 +51,31 @@ export class Outbox {
     return this.#fullSince === undefined ? this.#lastPauseMs : this.#now() - this.#fullSince;
   }
 
-  send(message: Uint8Array): void {
-    this.#bytes += message.length;
-    if (!this.hasRoom) this.#fullSince ??= this.#now();
-    if (this.#bytes > OUTBOX_PAUSE_BYTES && !this.#isPaused) {
-      this.#isPaused = true;
-      this.#peer.pause();
-    }
-    this.#peer.send(message, () => this.#sent(message.length));
+  /** Output. */
+  offer(message: Uint8Array): void {
+    this.#send(message, 0);
   }
 
-  #sent(bytes: number): void {
+  /** An answer, or an event that nobody waited for. */
+  answer(message: Uint8Array): void {
+    if (this.#answerBytes > MAX_UNREAD_ANSWER_BYTES) this.#peer.terminate();
+    else this.#send(message, message.length);
+  }
+
+  #send(message: Uint8Array, answerBytes: number): void {
+    this.#bytes += message.length;
+    this.#answerBytes += answerBytes;
+    if (!this.hasRoom) this.#fullSince ??= this.#now();
+    this.#peer.send(message, () => this.#sent(message.length, answerBytes));
+  }
+
+  #sent(bytes: number, answerBytes: number): void {
     this.#bytes -= bytes;
-    if (this.#isPaused && this.hasRoom) {
-      this.#isPaused = false;
-      this.#peer.resume();
-    }
-    if (!this.hasRoom) return;
-    if (this.#fullSince !== undefined) {
+    this.#answerBytes -= answerBytes;
+    if (this.hasRoom && this.#fullSince !== undefined) {
       this.#lastPauseMs = this.#now() - this.#fullSince;
       this.#fullSince = undefined;
     }
-    this.#onRoom();
+    this.#onSent();
   }
 }

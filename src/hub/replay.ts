@@ -1,11 +1,20 @@
 import { collectBytes } from "../lib/collect.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { MAX_REPLAY_BYTES } from "../protocol/limits.ts";
+import type { TerminalSize } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { lastClearPoint } from "./clear-point.ts";
+import { pastSizes } from "./past.ts";
 
 /** Where the history of a client without offsets begins. */
 export type Replay =
-  | { readonly kind: "bytes"; readonly offset: number; readonly prefix: Uint8Array }
+  /** `size`: of the terminal there, when it was asked for. */
+  | {
+      readonly kind: "bytes";
+      readonly offset: number;
+      readonly prefix: Uint8Array;
+      readonly size: TerminalSize | undefined;
+    }
   /** There is too much of it, or it is not held any more: the screen is drawn instead. */
   | { readonly kind: "screen" };
 
@@ -13,16 +22,34 @@ export type Replay =
 export async function planReplay(
   backend: SessionBackend,
   sessionId: string,
-  end: number,
+  { end, hasSize }: { readonly end: number; readonly hasSize: boolean },
   signal: AbortSignal,
 ): Promise<Replay> {
   const from = Math.max(0, end - MAX_REPLAY_BYTES);
-  const content = await backend.view(sessionId, { kind: "output", from, to: end }, signal);
-  const bytes = await collectBytes(content.body, MAX_REPLAY_BYTES);
-  if (bytes.length < end - from) return { kind: "screen" };
+  const bytes = await heldOutput(backend, sessionId, from, end, signal);
+  if (bytes === undefined) return { kind: "screen" };
   const clear = lastClearPoint(bytes);
-  if (clear !== undefined) {
-    return { kind: "bytes", offset: from + clear.index, prefix: new TextEncoder().encode(clear.modes) };
+  if (clear === undefined && from > 0) return { kind: "screen" };
+  const offset = from + (clear?.index ?? 0);
+  const sizes = hasSize ? await pastSizes(backend, sessionId, 0, signal) : [];
+  const size = sizes.findLast((past) => past.offset <= offset);
+  return { kind: "bytes", offset, prefix: new TextEncoder().encode(clear?.modes), size };
+}
+
+/** Undefined when not all of it is held any more. */
+async function heldOutput(
+  backend: SessionBackend,
+  sessionId: string,
+  from: number,
+  to: number,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  try {
+    const { body } = await backend.view(sessionId, { kind: "output", from, to }, signal);
+    const bytes = await collectBytes(body, MAX_REPLAY_BYTES);
+    return bytes.length < to - from ? undefined : bytes;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "range_not_satisfiable") return undefined;
+    throw error;
   }
-  return from === 0 ? { kind: "bytes", offset: 0, prefix: new Uint8Array(0) } : { kind: "screen" };
 }

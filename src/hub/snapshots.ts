@@ -1,45 +1,58 @@
 import { collectBytes } from "../lib/collect.ts";
-import { SNAPSHOT_INTERVAL_MS } from "../protocol/limits.ts";
+import { REREAD_DELAY_MS, SNAPSHOT_INTERVAL_MS } from "../protocol/limits.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
+/** The longest that a timer of the platform waits. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Snapshots of one session for one viewer: at once, then at most one in each interval while output goes on (contract 1.3). */
+/**
+ * Snapshots of one session for one viewer: at once, then at most one in each interval while output goes on (contract
+ * 1.3). One at most waits to be taken, and no other is made before it was.
+ */
 export class Snapshots implements Disposable {
   readonly #read: () => Promise<Uint8Array>;
-  readonly #offer: (snapshot: Uint8Array) => void;
+  readonly #onReady: () => void;
   readonly #intervalMs: number;
   readonly #now: () => number;
+  #ready: Uint8Array | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #lastMs = Number.NEGATIVE_INFINITY;
+  #nextMs = Number.NEGATIVE_INFINITY;
   #isReading = false;
   #isWanted = false;
   #isDisposed = false;
 
   constructor(options: {
     read: () => Promise<Uint8Array>;
-    offer: (snapshot: Uint8Array) => void;
+    /** There is one to take. */
+    onReady: () => void;
     /** As SUBSCRIBE says them, 0 = the server's default. */
     minIntervalMs: number;
     maxIntervalMs: number;
     now: () => number;
   }) {
     this.#read = options.read;
-    this.#offer = options.offer;
+    this.#onReady = options.onReady;
     this.#now = options.now;
-    const wanted = options.minIntervalMs === 0 ? SNAPSHOT_INTERVAL_MS : options.minIntervalMs;
-    this.#intervalMs = options.maxIntervalMs === 0 ? wanted : Math.min(wanted, options.maxIntervalMs);
+    this.#intervalMs = intervalOf(options);
     this.changed();
   }
 
   /** The screen has changed, or may have. */
   changed(): void {
-    if (this.#isDisposed) return;
     this.#isWanted = true;
-    if (this.#isReading || this.#timer !== undefined) return;
-    const wait = this.#lastMs + this.#intervalMs - this.#now();
-    if (wait <= 0) void this.#take();
-    else this.#timer = setTimeout(() => void this.#take(), wait);
+    const isWaiting = this.#isReading || this.#ready !== undefined || this.#timer !== undefined;
+    if (this.#isDisposed || isWaiting) return;
+    const wait = this.#nextMs - this.#now();
+    if (wait <= 0) void this.#make();
+    else this.#timer = setTimeout(() => this.#timed(), Math.min(wait, MAX_TIMER_MS));
+  }
+
+  take(): Uint8Array | undefined {
+    const snapshot = this.#ready;
+    this.#ready = undefined;
+    if (snapshot !== undefined && this.#isWanted) this.changed();
+    return snapshot;
   }
 
   [Symbol.dispose](): void {
@@ -47,21 +60,39 @@ export class Snapshots implements Disposable {
     clearTimeout(this.#timer);
   }
 
-  async #take(): Promise<void> {
+  #timed(): void {
     this.#timer = undefined;
+    this.changed();
+  }
+
+  async #make(): Promise<void> {
     this.#isReading = true;
     this.#isWanted = false;
-    this.#lastMs = this.#now();
     try {
-      const snapshot = await this.#read();
-      if (!this.#isDisposed) this.#offer(snapshot);
+      this.#ready = await this.#read();
+      this.#nextMs = this.#now() + this.#intervalMs;
     } catch {
-      // The session is gone or its host is out of reach: the next change asks again.
-    } finally {
-      this.#isReading = false;
-      if (this.#isWanted) this.changed();
+      // The session is gone, or its host is out of reach for a while.
+      this.#nextMs = this.#now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);
+      this.#isWanted = true;
     }
+    this.#isReading = false;
+    if (this.#isDisposed) return;
+    if (this.#ready !== undefined) this.#onReady();
+    else this.changed();
   }
+}
+
+/** What the client asks for at least comes before what it asks for at most. */
+function intervalOf({
+  minIntervalMs,
+  maxIntervalMs,
+}: {
+  minIntervalMs: number;
+  maxIntervalMs: number;
+}): number {
+  if (minIntervalMs > 0) return minIntervalMs;
+  return maxIntervalMs === 0 ? SNAPSHOT_INTERVAL_MS : Math.min(SNAPSHOT_INTERVAL_MS, maxIntervalMs);
 }
 
 /** A SNAPSHOT_VT of the session as it is now. */

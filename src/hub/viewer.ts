@@ -9,39 +9,36 @@ import {
   FrameType,
   type Magic,
 } from "../protocol/frame.ts";
-import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS, PING_INTERVAL_MS } from "../protocol/limits.ts";
-import { encodeJson, type Hello, PayloadError, SubscribeFlag } from "../protocol/payload.ts";
+import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../protocol/limits.ts";
+import { encodeJson, type Hello, PayloadError, type Subscribe, SubscribeFlag } from "../protocol/payload.ts";
 import { SessionId } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
+import { Answers } from "./answers.ts";
 import type { Feed } from "./feed.ts";
+import { Inbox } from "./inbox.ts";
 import { Outbox, type Peer } from "./outbox.ts";
 import { type Request, readRequest } from "./request.ts";
-import { Subscription } from "./subscription.ts";
-
-/** Requests that wait for one before them to be dealt with at most; then the client is not read. */
-const MAX_WAITING_REQUESTS = 256;
-/** Events and errors for a client that does not read at most; then it is dropped. */
-const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
+import { Subscription, type SubscriptionHost } from "./subscription.ts";
 
 export type ViewerOptions = {
   readonly peer: Peer;
   readonly backend: SessionBackend;
   readonly openFeed: (sessionId: string) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
+  /** Something failed of which the client is told only that it did. */
+  readonly onFailure: (error: unknown) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
-export class Viewer implements AsyncDisposable {
+export class Viewer implements SubscriptionHost, AsyncDisposable {
   readonly #options: ViewerOptions;
   readonly #outbox: Outbox;
+  readonly #inbox: Inbox;
+  readonly #answers = new Answers();
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #ready = new Set<Subscription>();
-  readonly #waiting: Frame[] = [];
-  readonly #commands = new Set<Promise<void>>();
-  #pongs: Promise<void> = Promise.resolve();
   #magic: Magic | undefined;
-  #isWorking = false;
   #isClosed = false;
   #badFrames = 0;
   #isGlobal = false;
@@ -49,9 +46,11 @@ export class Viewer implements AsyncDisposable {
   #hello: Hello | undefined;
 
   constructor(options: ViewerOptions) {
+    const { peer, now } = options;
     this.#options = options;
-    this.#outbox = new Outbox({ peer: options.peer, now: options.now, onRoom: () => this.#pump() });
-    this.#lastHeardMs = options.now();
+    this.#outbox = new Outbox({ peer, now, onSent: () => this.#sent() });
+    this.#inbox = new Inbox({ peer, handle: (frame) => this.#handle(frame) });
+    this.#lastHeardMs = now();
     this.#send(FrameType.WELCOME, "", encodeJson({ ok: true, version: 3 }));
   }
 
@@ -82,8 +81,7 @@ export class Viewer implements AsyncDisposable {
     const frame = this.#decode(message);
     if (frame === undefined) return;
     this.#magic ??= frame.magic;
-    if (this.#isWorking) this.#postpone(frame);
-    else this.#handle(frame);
+    this.#inbox.receive(frame);
   }
 
   /** A text message: nothing that this protocol has. */
@@ -97,9 +95,9 @@ export class Viewer implements AsyncDisposable {
     this.#lastHeardMs = this.#options.now();
   }
 
-  /** Each PING_INTERVAL_MS: drops a client that was silent for two of them (contract 1.9). */
-  keepAlive(): void {
-    if (this.#options.now() - this.#lastHeardMs > 2 * PING_INTERVAL_MS) this.#options.peer.terminate();
+  /** Each `intervalMs`: drops a client that was silent for two of them (contract 1.9). */
+  keepAlive(intervalMs: number): void {
+    if (this.#options.now() - this.#lastHeardMs > 2 * intervalMs) this.#options.peer.terminate();
     else this.#options.peer.ping();
   }
 
@@ -108,6 +106,7 @@ export class Viewer implements AsyncDisposable {
   }
 
   wake(subscription: Subscription): void {
+    if (this.#subscriptions.get(subscription.feed.sessionId) !== subscription) return;
     this.#ready.add(subscription);
     this.#pump();
   }
@@ -116,10 +115,20 @@ export class Viewer implements AsyncDisposable {
     this.#error(sessionId, error);
   }
 
+  lost(subscription: Subscription, error: ServiceError): void {
+    const { sessionId } = subscription.feed;
+    void this.#unsubscribe(sessionId);
+    this.#error(sessionId, error);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#waiting.length = 0;
+    this.#close();
     await Promise.all([...this.#subscriptions.keys()].map((id) => this.#unsubscribe(id)));
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    this.#inbox.close();
   }
 
   #decode(message: Uint8Array): Frame | undefined {
@@ -131,43 +140,32 @@ export class Viewer implements AsyncDisposable {
       if (!(error instanceof FrameError)) throw error;
       this.#error("", new ServiceError("bad_frame", error.message));
       this.#badFrames += 1;
-      if (this.#badFrames >= MAX_BAD_FRAMES) this.#options.peer.close(1002, "too many bad frames");
+      if (this.#badFrames >= MAX_BAD_FRAMES) this.#refuse();
       return undefined;
     }
   }
 
-  #postpone(frame: Frame): void {
-    // The frame views a buffer of the socket, which is used again.
-    this.#waiting.push({ ...frame, payload: frame.payload.slice() });
-    if (this.#waiting.length === MAX_WAITING_REQUESTS) this.#options.peer.pause();
-  }
-
-  #handle(frame: Frame): void {
-    try {
-      const request = readRequest(frame);
-      if (request.kind === "subscribe" && frame.sessionId !== "") this.#workOn(frame.sessionId, request);
-      else this.#carryOut(frame.sessionId, request);
-    } catch (error) {
-      this.#error(frame.sessionId, error);
-    }
+  /** What it sends from now on is not looked at, however long it takes to close its side. */
+  #refuse(): void {
+    this.#close();
+    this.#options.peer.close(1002, "too many bad frames");
   }
 
   /** What takes a while holds up what comes after it, so that frames are handled in order (contract 1.10). */
-  #workOn(sessionId: string, request: Extract<Request, { kind: "subscribe" }>): void {
-    this.#isWorking = true;
-    void this.#subscribe(sessionId, request)
-      .catch((error: unknown) => this.#error(sessionId, error))
-      .then(() => this.#goOn());
-  }
-
-  #goOn(): void {
-    this.#isWorking = false;
-    if (this.#waiting.length >= MAX_WAITING_REQUESTS) this.#options.peer.resume();
-    while (!this.#isWorking && !this.#isClosed) {
-      const frame = this.#waiting.shift();
-      if (frame === undefined) return;
-      this.#handle(frame);
+  #handle(frame: Frame): Promise<void> | undefined {
+    const { sessionId } = frame;
+    try {
+      const request = readRequest(frame);
+      if (request.kind === "subscribe" && sessionId !== "") {
+        return this.#subscribe(sessionId, request.subscribe).catch((error: unknown) =>
+          this.#error(sessionId, error),
+        );
+      }
+      this.#carryOut(sessionId, request);
+    } catch (error) {
+      this.#answers.say(() => this.#error(sessionId, error));
     }
+    return this.#answers.isFull ? this.#answers.settled : undefined;
   }
 
   #carryOut(sessionId: string, request: Request): void {
@@ -184,26 +182,26 @@ export class Viewer implements AsyncDisposable {
     }
   }
 
-  #command(sessionId: string, done: Promise<void>): void {
-    const settled = done
-      .catch((error: unknown) => this.#error(sessionId, error))
-      .finally(() => void this.#commands.delete(settled));
-    this.#commands.add(settled);
+  #command(sessionId: string, work: Promise<void>): void {
+    this.#answers.follow(work, (error) => this.#error(sessionId, error));
   }
 
-  /** A PONG says that everything before its PING was dealt with: that is how a gateway learns what became of input. */
   #pong(payload: Uint8Array): void {
-    const answer = payload.slice();
-    const before = [...this.#commands];
-    this.#pongs = this.#pongs
-      .then(() => Promise.all(before))
-      .then(() => this.#send(FrameType.PONG, "", answer));
+    this.#answers.say(() => this.#send(FrameType.PONG, "", payload));
   }
 
-  async #subscribe(sessionId: string, request: Extract<Request, { kind: "subscribe" }>): Promise<void> {
+  async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
     checkSessionId(sessionId);
-    const existing = this.#subscriptions.get(sessionId);
-    if (existing !== undefined) return existing.apply(request.subscribe);
+    const subscription = this.#subscriptions.get(sessionId) ?? (await this.#open(sessionId));
+    const known = await this.#known(subscription.feed, request);
+    // Meanwhile the client may have gone, or the session.
+    if (this.#subscriptions.get(sessionId) !== subscription) return;
+    const answer = subscription.apply(request, known);
+    if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
+    this.wake(subscription);
+  }
+
+  async #open(sessionId: string): Promise<Subscription> {
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
       throw new ServiceError(
         "too_many_subscriptions",
@@ -211,10 +209,17 @@ export class Viewer implements AsyncDisposable {
       );
     }
     const feed = await this.#options.openFeed(sessionId);
-    if (this.#isClosed) return this.#options.closeFeed(feed);
     const subscription = new Subscription({ feed, backend: this.#options.backend, host: this });
     this.#subscriptions.set(sessionId, subscription);
-    subscription.apply(request.subscribe);
+    if (this.#isClosed) void this.#unsubscribe(sessionId);
+    else if (feed.loss !== undefined) this.lost(subscription, feed.loss);
+    return subscription;
+  }
+
+  /** Output that the backend has already and this process may not; 0 where nobody needs to know. */
+  async #known(feed: Feed, { from }: Subscribe): Promise<number> {
+    if (typeof from !== "number" || from <= feed.end) return 0;
+    return (await this.#options.backend.get(feed.sessionId)).outputBytes;
   }
 
   #subscribeGlobal(flags: number): void {
@@ -227,6 +232,7 @@ export class Viewer implements AsyncDisposable {
     else void this.#unsubscribe(sessionId);
   }
 
+  /** Need not be waited for: what is on its way is not sent any more. */
   async #unsubscribe(sessionId: string): Promise<void> {
     const subscription = this.#subscriptions.get(sessionId);
     if (subscription === undefined) return;
@@ -235,6 +241,11 @@ export class Viewer implements AsyncDisposable {
     const done = subscription[Symbol.asyncDispose]();
     this.#options.closeFeed(subscription.feed);
     await done;
+  }
+
+  #sent(): void {
+    this.#inbox.crowded(this.#outbox.isCrowded);
+    this.#pump();
   }
 
   /** Sends what is ready while there is room, one frame of each subscription in turn. */
@@ -246,23 +257,21 @@ export class Viewer implements AsyncDisposable {
       const frame = subscription.take();
       if (frame === undefined) continue;
       this.#ready.add(subscription);
-      this.#outbox.send(frame);
+      this.#outbox.offer(frame);
     }
   }
 
   #error(sessionId: string, error: unknown): void {
     const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
     const { error: message, code } = errorBody(known);
+    if (code === "internal_error") this.#options.onFailure(error);
     this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code }));
   }
 
   #send(type: FrameType, sessionId: string, payload: Uint8Array): void {
     if (this.#isClosed) return;
-    if (this.#options.peer.bufferedBytes > MAX_UNREAD_BYTES) {
-      this.#options.peer.terminate();
-      return;
-    }
-    this.#outbox.send(encodeFrame(type, sessionId, payload, this.magic));
+    this.#outbox.answer(encodeFrame(type, sessionId, payload, this.magic));
+    this.#inbox.crowded(this.#outbox.isCrowded);
   }
 }
 

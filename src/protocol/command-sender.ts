@@ -1,7 +1,7 @@
 import type { Connection } from "./connection.ts";
 import { ServiceError } from "./errors.ts";
 import { encodeFrame, FrameType } from "./frame.ts";
-import { MAX_INPUT_FRAME_BYTES, MAX_UNSENT_BYTES } from "./limits.ts";
+import { COMMAND_PING_DELAY_MS, MAX_INPUT_FRAME_BYTES, MAX_UNSENT_BYTES } from "./limits.ts";
 import type { Link } from "./link.ts";
 import { encodeSize } from "./payload.ts";
 import { PendingCommands } from "./pending-commands.ts";
@@ -10,8 +10,8 @@ import { type SignalName, TerminalSize } from "./session.ts";
 const encoder = new TextEncoder();
 
 /**
- * Sends frames that the server acts upon, and finds out what became of them: one PING follows all that were sent in one
- * turn of the event loop (contract 1.10). Everything is sent at once or refused; nothing is kept for a later link.
+ * Sends frames that the server acts upon, and finds out what became of them: one PING follows all that were sent within
+ * COMMAND_PING_DELAY_MS (contract 1.10). Everything is sent at once or refused; nothing is kept for a later link.
  */
 export class CommandSender {
   readonly #connection: Pick<Connection, "link" | "ping">;
@@ -44,20 +44,20 @@ export class CommandSender {
     await this.#command(FrameType.KILL, sessionId, encoder.encode(signal));
   }
 
-  /** Sends a SUBSCRIBE that will be answered by SUBSCRIBED; `failed` hears of a refusal and of the loss of the link. */
-  subscribe(link: Link, sessionId: string, payload: Uint8Array, failed: (error: ServiceError) => void): void {
-    link.send(encodeFrame(FrameType.SUBSCRIBE, sessionId, payload));
-    this.#pending.add({ sessionId, isSubscribe: true, done: () => undefined, failed });
+  /**
+   * Ends a subscription. `left` is called when the server has dealt with it: nothing that belongs to it comes then any
+   * more. Nobody calls when the link is lost before.
+   */
+  unsubscribe(sessionId: string, left: () => void): void {
+    const { link } = this.#connection;
+    if (link === undefined) return;
+    link.send(encodeFrame(FrameType.UNSUBSCRIBE, sessionId, new Uint8Array()));
+    this.#pending.add({ sessionId: "", done: left, failed: () => undefined });
     this.#pingLater();
   }
 
   answered(ping: number): void {
     this.#pending.answered(ping);
-  }
-
-  /** Returns whether this was the answer to the last SUBSCRIBE that was sent for that session. */
-  subscribed(sessionId: string): boolean {
-    return this.#pending.subscribed(sessionId);
   }
 
   /** Returns whether a command was meant by the ERROR. */
@@ -76,7 +76,7 @@ export class CommandSender {
     link.send(encodeFrame(type, sessionId, payload));
     this.#pingLater();
     await new Promise<void>((done, failed) => {
-      this.#pending.add({ sessionId, isSubscribe: false, done, failed });
+      this.#pending.add({ sessionId, done, failed });
     });
   }
 
@@ -92,11 +92,12 @@ export class CommandSender {
   #pingLater(): void {
     if (this.#isPingDue) return;
     this.#isPingDue = true;
-    queueMicrotask(() => {
+    // Not at once: what a key does shall not wait for the question what became of it.
+    setTimeout(() => {
       this.#isPingDue = false;
       if (this.#pending.hasUnsealed && this.#connection.link !== undefined) {
         this.#pending.seal(this.#connection.ping());
       }
-    });
+    }, COMMAND_PING_DELAY_MS);
   }
 }

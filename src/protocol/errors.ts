@@ -23,6 +23,7 @@ export const ERROR_STATUS = {
   rate_limited: 429,
   internal_error: 500,
   launch_failed: 500,
+  start_failed: 500,
   host_incompatible: 503,
   host_unreachable: 503,
   shutting_down: 503,

@@ -90,8 +90,14 @@ export const FEED_WINDOW_BYTES = 4 * 1024 * 1024;
 export const FEED_KEEP_BYTES = 64 * 1024;
 /** Unsent bytes of a viewer over which nothing more is offered to it until some have left. */
 export const OUTBOX_BYTES = 512 * 1024;
-/** Unsent bytes of a viewer over which its requests are not read either. */
+/** Unsent bytes of answers and events of a viewer over which its requests are not read. */
 export const OUTBOX_PAUSE_BYTES = 1024 * 1024;
+/** Unsent bytes of answers and events of a viewer over which it is dropped: events come whether or not it is read. */
+export const MAX_UNREAD_ANSWER_BYTES = 2 * 1024 * 1024;
+/** Requests of a viewer that wait for one before them, or for the backend, over which it is not read. */
+export const MAX_OPEN_REQUESTS = 256;
+/** What could not be read of a session's past is tried again after this. */
+export const REREAD_DELAY_MS = 500;
 /** A viewer further behind than a feed's window that took nothing for this long gets RESYNC instead of the past. */
 export const STALLED_AFTER_MS = 500;
 /** A viewer that falls further behind than this gets RESYNC, however steadily it reads; one that named its byte does not. */
@@ -113,3 +119,14 @@ export const HOST_START_TIMEOUT_MS = 10_000;
 
 /** Lines above the screen that a RESYNC, a text and a terminal of the session host have. */
 export const SCREEN_SCROLLBACK_LINES = 1_000;
+/** Terminals that are kept for the next question; over that the one not asked for longest is dropped. */
+export const MAX_SCREEN_TERMINALS = 32;
+/** Cells of all of these together, scrollback included: about 200 MB. */
+export const MAX_SCREEN_CELLS = 16 * 1024 * 1024;
+/** A terminal that nobody asked for this long is dropped. */
+export const SCREEN_IDLE_MS = 60_000;
+/** A screen takes no longer; 30 MiB of output a second are parsed where nothing can be left out. */
+export const SCREEN_TIMEOUT_MS = 30_000;
+export const SCREEN_CLOSE_TIMEOUT_MS = 2_000;
+/** How long after a command the PING follows that asks what became of it and of those sent meanwhile. */
+export const COMMAND_PING_DELAY_MS = 1;

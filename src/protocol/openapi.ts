@@ -8,9 +8,12 @@ type Json = Record<string, unknown>;
 const COMMON_ERRORS: readonly ErrorCode[] = [
   "invalid_request",
   "unauthorized",
+  "origin_not_allowed",
+  "host_not_allowed",
   "rate_limited",
   "internal_error",
 ];
+const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "body_too_large"];
 
 /** The OpenAPI 3.1 document, made from the schemas that validate the requests (contract 2.7). */
 export function openApi(endpoints: Readonly<Record<string, Endpoint>>, version: string): Json {
@@ -68,8 +71,13 @@ function reply({ reply }: Endpoint): Json {
   };
 }
 
-function errorReplies({ errors, access }: Endpoint): Json {
-  const codes = [...errors, ...COMMON_ERRORS].filter((code) => access !== "open" || code !== "unauthorized");
+function errorReplies({ errors, access, body, tag }: Endpoint): Json {
+  const codes = [
+    ...[...errors, ...COMMON_ERRORS].filter((code) => access !== "open" || code !== "unauthorized"),
+    ...(body === undefined ? [] : BODY_ERRORS),
+    // Where the sessions are may be out of reach for a moment.
+    ...(tag === "sessions" ? (["host_unreachable"] as const) : []),
+  ];
   const byStatus = Map.groupBy(codes, (code) => ERROR_STATUS[code]);
   const replies = [...byStatus].map(([status, all]) => [
     status,

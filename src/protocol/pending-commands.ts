@@ -3,9 +3,8 @@ import { MAX_PENDING_COMMANDS } from "./limits.ts";
 
 /** A frame that the server answers by an ERROR or, in that it answers a later PING, by nothing. */
 export type PendingCommand = {
+  /** "" for what no ERROR can be about. */
   readonly sessionId: string;
-  /** A SUBSCRIBE: to be answered by SUBSCRIBED, and the first to be meant by an ERROR. */
-  readonly isSubscribe: boolean;
   readonly done: () => void;
   readonly failed: (error: ServiceError) => void;
 };
@@ -14,8 +13,8 @@ type Group = { readonly ping: number; readonly commands: Set<PendingCommand> };
 
 /**
  * Which frames of a connection still wait for their outcome. The server handles frames in order, so a PONG says that
- * everything before its PING was dealt with, and an ERROR belongs to the group of frames whose PONG is the next one.
- * At most MAX_PENDING_COMMANDS wait; one more is refused.
+ * everything before its PING was dealt with, its ERROR sent if there is one. At most MAX_PENDING_COMMANDS wait; one
+ * more is refused.
  */
 export class PendingCommands {
   /** Sent, no PING after them yet. */
@@ -34,55 +33,38 @@ export class PendingCommands {
     this.#size += 1;
   }
 
+  get hasUnsealed(): boolean {
+    return this.#open.size > 0;
+  }
+
   /** A PING was sent: what was added before it is settled by the PONG with the same number. */
   seal(ping: number): void {
-    if (this.#open.size === 0) return;
     this.#groups.push({ ping, commands: this.#open });
     this.#open = new Set();
   }
 
   answered(ping: number): void {
     const last = this.#groups.findIndex((group) => group.ping === ping);
-    for (const group of this.#groups.splice(0, last + 1)) {
-      this.#size -= group.commands.size;
-      for (const command of group.commands) {
-        if (command.isSubscribe) command.failed(unanswered(command.sessionId));
-        else command.done();
-      }
+    for (const { commands } of this.#groups.splice(0, last + 1)) {
+      this.#size -= commands.size;
+      for (const command of commands) command.done();
     }
-  }
-
-  get hasUnsealed(): boolean {
-    return this.#open.size > 0;
-  }
-
-  /** The oldest SUBSCRIBE of that session succeeded: true if no later one is on its way. */
-  subscribed(sessionId: string): boolean {
-    let isTaken = false;
-    for (const commands of this.#all()) {
-      for (const command of commands) {
-        if (!command.isSubscribe || command.sessionId !== sessionId) continue;
-        if (isTaken) return false;
-        this.#take(commands, command);
-        command.done();
-        isTaken = true;
-      }
-    }
-    return isTaken;
   }
 
   /**
-   * An ERROR that names the session: true if a command was meant. Within a group that is its SUBSCRIBE, else the newest
-   * command: a session that ended while they were on their way refuses the last ones.
+   * An ERROR that names the session: true if a command was meant. It is looked for in the oldest group that has any for
+   * the session, and is the newest there: a session that ends while they are on their way refuses the last ones.
    */
   failed(sessionId: string, error: ServiceError): boolean {
-    const commands = this.#groups[0]?.commands ?? this.#open;
-    const own = [...commands].filter((command) => command.sessionId === sessionId);
-    const meant = own.find((command) => command.isSubscribe) ?? own.at(-1);
-    if (meant === undefined) return false;
-    this.#take(commands, meant);
-    meant.failed(error);
-    return true;
+    for (const commands of this.#all()) {
+      const meant = [...commands].findLast((command) => command.sessionId === sessionId);
+      if (meant === undefined) continue;
+      commands.delete(meant);
+      this.#size -= 1;
+      meant.failed(error);
+      return true;
+    }
+    return false;
   }
 
   /** The connection is gone, and with it every answer. */
@@ -94,18 +76,8 @@ export class PendingCommands {
     for (const command of all) command.failed(error);
   }
 
-  #take(commands: Set<PendingCommand>, command: PendingCommand): void {
-    commands.delete(command);
-    this.#size -= 1;
-  }
-
   *#all(): Generator<Set<PendingCommand>> {
     for (const group of this.#groups) yield group.commands;
     yield this.#open;
   }
-}
-
-function unanswered(sessionId: string): ServiceError {
-  const message = `the server did not answer the SUBSCRIBE of session ${sessionId}: it does not know offsets`;
-  return new ServiceError("unknown_type", message);
 }

@@ -38,7 +38,7 @@ export const sessionEndpoints = {
     summary: "Run a program in a new terminal",
     body: CreateSession,
     reply: { status: 201, json: SessionRecord },
-    errors: ["invalid_cwd", "command_not_found", "session_exists", "launch_failed", "host_unreachable"],
+    errors: ["invalid_cwd", "command_not_found", "session_exists", "launch_failed", "shutting_down"],
   },
   getSession: {
     ...onHost,
@@ -116,7 +116,7 @@ export const sessionEndpoints = {
     ...onHost,
     method: "post",
     path: "/api/sessions/:id/kill",
-    summary: "Send a signal to the program in the foreground",
+    summary: "Send a signal to all processes of the terminal",
     params: Id,
     body: z.object({ signal: SignalName.default("SIGTERM") }),
     reply: { status: 200, json: Success },

@@ -53,6 +53,8 @@ export class SessionSocket implements Disposable {
   readonly #resubscribeMs: number;
   readonly #attachments = new Map<string, SubscriptionState>();
   readonly #commands: CommandSender;
+  /** Sessions whose last subscription may still send something. */
+  readonly #leaving = new Map<string, object>();
   readonly #serverEvents = new Emitter<ServerEvent>();
   readonly #reconnects = new Emitter<void>();
   #hadLink = false;
@@ -168,7 +170,7 @@ export class SessionSocket implements Disposable {
         return state.next;
       },
       pause: () => {
-        if (isHeld() && state.pause()) this.#send(FrameType.UNSUBSCRIBE, state.sessionId);
+        if (isHeld() && state.pause()) this.#unsubscribe(state.sessionId);
       },
       resume: () => {
         if (isHeld() && state.resume()) this.#subscribe(state);
@@ -177,7 +179,7 @@ export class SessionSocket implements Disposable {
         if (!isHeld()) return;
         this.#attachments.delete(state.sessionId);
         state.finish();
-        this.#send(FrameType.UNSUBSCRIBE, state.sessionId);
+        this.#unsubscribe(state.sessionId);
       },
     };
   }
@@ -192,18 +194,30 @@ export class SessionSocket implements Disposable {
 
   #lost(error: ServiceError): void {
     for (const state of this.#attachments.values()) state.end();
+    this.#leaving.clear();
     this.#commands.lost(error);
   }
 
   #subscribe(state: SubscriptionState): void {
     const { link } = this.#connection;
-    if (link === undefined || !state.isIdle) return;
-    this.#commands.subscribe(link, state.sessionId, state.begin(), (error) => this.#refused(state, error));
+    // What is still to come of an earlier subscription to this session must not be taken for this one's.
+    if (link === undefined || !state.isIdle || this.#leaving.has(state.sessionId)) return;
+    link.send(encodeFrame(FrameType.SUBSCRIBE, state.sessionId, state.begin()));
+  }
+
+  #unsubscribe(sessionId: string): void {
+    if (this.#connection.link === undefined) return;
+    const token = {};
+    this.#leaving.set(sessionId, token);
+    this.#commands.unsubscribe(sessionId, () => {
+      if (this.#leaving.get(sessionId) !== token) return;
+      this.#leaving.delete(sessionId);
+      const state = this.#attachments.get(sessionId);
+      if (state !== undefined) this.#subscribe(state);
+    });
   }
 
   #refused(state: SubscriptionState, error: ServiceError): void {
-    // The link was lost, the attachment disposed or paused meanwhile: nobody waits for this answer.
-    if (this.#connection.link === undefined || !state.isSubscribing) return;
     if (isFinal(error)) {
       state.finish();
     } else {
@@ -242,9 +256,8 @@ export class SessionSocket implements Disposable {
     else if (type === FrameType.EVENT) this.#event(sessionId, payload);
     else {
       const state = this.#attachments.get(sessionId);
-      const isLatest = type === FrameType.SUBSCRIBED && this.#commands.subscribed(sessionId);
       if (state === undefined) return;
-      if (isLatest) state.subscribed(decodeSubscribed(payload));
+      if (type === FrameType.SUBSCRIBED) state.subscribed(decodeSubscribed(payload));
       else if (type === FrameType.OUTPUT) this.#output(state, frame, message);
       else if (type === FrameType.RESYNC) state.resync(payload);
       else if (type === FrameType.SNAPSHOT_VT) state.snapshot(payload);
@@ -265,8 +278,10 @@ export class SessionSocket implements Disposable {
   }
 
   #failed(sessionId: string, error: ServiceError): void {
-    if (this.#commands.failed(sessionId, error)) return;
-    this.#attachments.get(sessionId)?.handlers.onError?.(error);
+    const state = this.#attachments.get(sessionId);
+    // No SUBSCRIBE is refused because the session has ended: that was input.
+    if (state?.isSubscribing && error.code !== "session_not_running") this.#refused(state, error);
+    else if (!this.#commands.failed(sessionId, error) && state?.isLive) state.handlers.onError?.(error);
   }
 }
 

@@ -88,7 +88,6 @@ export const SessionRecord = z.object({
   outputBytes: z.int().describe("bytes of output since the session began"),
   viewers: z.int().describe("subscriptions to this session right now"),
   title: z.string().optional().describe("the last title that the program set"),
-  source: z.string().optional(),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 

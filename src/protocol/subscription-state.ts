@@ -59,6 +59,10 @@ export class SubscriptionState {
     return this.#phase === "subscribing";
   }
 
+  get isLive(): boolean {
+    return this.#phase === "live";
+  }
+
   /** The payload of the SUBSCRIBE that goes on where this stands; nothing is taken until it is answered. */
   begin(): Uint8Array {
     this.#phase = "subscribing";

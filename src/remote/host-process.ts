@@ -31,11 +31,15 @@ export type HostProgram = {
 export async function ensureHost(program: HostProgram): Promise<Health> {
   const running = await hostHealth(program.socketPath);
   if (running !== undefined) return checkRevision(running);
-  await startHost(program);
+  const failure = await startHost(program).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
+  // Another server may have started one at the same time: then ours has made way for it.
   const started = await hostHealth(program.socketPath);
-  if (started === undefined)
-    throw new ServiceError("host_unreachable", `the session host does not answer: see ${program.logPath}`);
-  return checkRevision(started);
+  if (started !== undefined) return checkRevision(started);
+  if (failure !== undefined) throw failure.error;
+  throw new ServiceError("host_unreachable", `the session host does not answer: see ${program.logPath}`);
 }
 
 /** Undefined when nobody answers. */
@@ -94,5 +98,7 @@ async function listening(child: ChildProcess, logPath: string): Promise<void> {
 }
 
 function logTail(path: string): string {
-  return readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n").at(-1) ?? "";
+  const lines = readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n");
+  // What the command line says of its failure; a stack may follow it.
+  return lines.findLast((line) => line.startsWith("ttyhq: ")) ?? lines.at(-1) ?? "";
 }

@@ -2,11 +2,11 @@
 import { Emitter } from "../lib/emitter.ts";
 import { type Caller, createCaller } from "../protocol/caller.ts";
 import { endpoints } from "../protocol/endpoints.ts";
-import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import { followSession } from "./followed-session.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import { createSender, type Sender } from "./send.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
@@ -36,9 +36,11 @@ export class RemoteSessions implements SessionBackend {
       clientName: "uplink",
       version,
     });
+    let isGreeted = false;
     this.#watching = this.#socket.subscribeGlobal((event) => {
-      // It greets us, not our clients.
-      if (event.type !== "connected") this.#events.emit(event);
+      // The first greeting is ours. A later one comes after a cut: whoever mirrors the sessions has to read them anew.
+      if (event.type !== "connected" || isGreeted) this.#events.emit(event);
+      isGreeted = true;
     });
   }
 
@@ -104,25 +106,7 @@ export class RemoteSessions implements SessionBackend {
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
     const record = await this.get(id);
     await this.#socket.opened(LINK_TIMEOUT_MS);
-    const { promise, resolve, reject } = Promise.withResolvers<number>();
-    const attachment = this.#socket.attach(
-      id,
-      { from: "live" },
-      {
-        onSubscribed: ({ offset }) => resolve(offset),
-        onOutput: (offset, bytes, frame) => sink({ kind: "output", offset, bytes, frame }),
-        onResync: (resync) => sink({ kind: "resync", ...resync }),
-        onEvent: (event) => sink({ kind: "event", offset: offsetOf(attachment.next), event }),
-        onError: reject,
-      },
-    );
-    try {
-      const offset = await promise;
-      return { offset, record, [Symbol.dispose]: () => attachment[Symbol.dispose]() };
-    } catch (error) {
-      attachment[Symbol.dispose]();
-      throw error;
-    }
+    return followSession(this.#socket, record, sink);
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {
@@ -135,10 +119,4 @@ export class RemoteSessions implements SessionBackend {
     this.#socket[Symbol.dispose]();
     this.#sender[Symbol.dispose]();
   }
-}
-
-function offsetOf(next: number | "live"): number {
-  if (next === "live")
-    throw new ServiceError("internal_error", "an event came before its subscription was answered");
-  return next;
 }

@@ -1,6 +1,7 @@
 // The interface that everything turns on: where sessions come from. Three implementations: the terminals of this
 // process, another process reached over HTTP and /ws, and a fleet of those. Routes and hub know only this file.
 
+import type { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent, SessionEvent } from "../protocol/event.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 
@@ -23,7 +24,9 @@ export type Delivery =
       readonly size: TerminalSize;
       readonly bytes: Uint8Array;
     }
-  | { readonly kind: "event"; readonly offset: number; readonly event: SessionEvent };
+  | { readonly kind: "event"; readonly offset: number; readonly event: SessionEvent }
+  /** The session is out of reach for good, `error` says why: nothing follows. */
+  | { readonly kind: "lost"; readonly error: ServiceError };
 
 /** What the other side of a subscription does with deliveries. It must not throw and must not keep the caller waiting. */
 export type Sink = (delivery: Delivery) => void;

@@ -1,15 +1,27 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { ServiceError } from "../protocol/errors.ts";
+
+/** Of a directory that everybody may write into, such as /tmp. */
+const STICKY = 0o1000;
 
 /** Where a server and its session host keep what outlives them. Mode 0700: whoever can look in can open the sockets. */
 export class ControlDir {
   readonly path: string;
 
-  /** Makes the directory, and closes it to others when it exists with wider rights. */
+  /** Makes the directory, and closes it to others when it exists with wider rights. Throws `start_failed`. */
   constructor(path: string) {
     this.path = path;
-    mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
-    chmodSync(path, 0o700);
+    try {
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      if (isShared(path)) throw new Error("others have files in it");
+      chmodSync(path, 0o700);
+      mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const message = `cannot use ${path} as the control directory (${reason}): give one of your own with --control-dir`;
+      throw new ServiceError("start_failed", message, { cause });
+    }
   }
 
   get sessions(): string {
@@ -41,6 +53,13 @@ export class ControlDir {
   session(id: string): SessionFiles {
     return sessionFiles(join(this.sessions, id));
   }
+}
+
+/** A directory for everybody that is in use; a file system that was just made for us is neither. */
+function isShared(path: string): boolean {
+  if ((statSync(path).mode & STICKY) === 0) return false;
+  const names = readdirSync(path);
+  return names.length > 0 && !names.includes("sessions");
 }
 
 /** The files of one session; `output` and `events` are the journal. */

@@ -13,7 +13,7 @@ export async function* eventStream(
 ): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
   yield encoder.encode(":ok\n\n");
-  const lines = numberedLines(session);
+  const lines = numberedLines(session, signal);
   const pulse = new Pulse(signal);
   try {
     for (let next = lines.next(); !signal.aborted; ) {
@@ -35,9 +35,12 @@ export async function* eventStream(
   }
 }
 
-async function* numberedLines(session: Session): AsyncGenerator<{ number: number; line: string }, undefined> {
+async function* numberedLines(
+  session: Session,
+  signal: AbortSignal,
+): AsyncGenerator<{ number: number; line: string }, undefined> {
   let number = 0;
-  for await (const piece of castText(session.stored, session.files, growthOf(session))) {
+  for await (const piece of castText(session.stored, session.files, growthOf(session, signal))) {
     for (const line of piece.trimEnd().split("\n")) {
       number += 1;
       yield { number, line };

@@ -1,15 +1,24 @@
 import type { Follow } from "./journal-reader.ts";
 import type { Session } from "./session.ts";
 
-/** Waits for the session's journal to grow; false when it never will again. */
-export function growthOf(session: Session): Follow {
-  let isOver = false;
+/** Waits for the session's journal to grow; false when it never will again, or when nobody waits any more. */
+export function growthOf(session: Session, signal: AbortSignal): Follow {
+  // Asked for before each look at the file, so that what is written during the look is not waited for in vain.
+  let growth = session.journal?.progressed();
   return async () => {
+    if (growth === undefined || signal.aborted) return false;
+    await untilAborted(growth, signal);
     // One more look after the end: the last records may have been written since the previous one.
-    if (isOver) return false;
-    const { journal } = session;
-    if (journal === undefined) isOver = true;
-    else await Promise.race([journal.progressed(), session.exited]);
-    return true;
+    growth = session.journal?.progressed();
+    return !signal.aborted;
   };
+}
+
+/** Listens no longer than it waits: a race with a promise of the signal would keep every wait until the end. */
+async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  const stopped = Promise.withResolvers<void>();
+  const stop = (): void => stopped.resolve();
+  signal.addEventListener("abort", stop, { once: true });
+  await Promise.race([promise, stopped.promise]);
+  signal.removeEventListener("abort", stop);
 }

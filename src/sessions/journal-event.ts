@@ -1,6 +1,8 @@
 // One record of a journal's `events` file: a line of JSON, so that a person can read it and a torn one is seen.
 
-/** o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, "CODE" or "CODE SIGNAL". */
+import type { ExitReason } from "../protocol/session.ts";
+
+/** o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. */
 export type JournalEventKind = "o" | "r" | "m" | "i" | "x";
 
 export type JournalEvent = {
@@ -30,6 +32,22 @@ export function parseEventLine(line: string): JournalEvent | undefined {
   const [time, offset, kind, data]: unknown[] = value;
   if (typeof time !== "number" || typeof offset !== "number" || !isKind(kind)) return undefined;
   return typeof data === "string" ? { time, offset, kind, data } : { time, offset, kind };
+}
+
+/** How a session ended, and by which signal if by one. */
+export type JournalExit = { readonly code: number; readonly reason: ExitReason; readonly signal?: string };
+
+/** "CODE", "CODE SIGNAL" or "CODE host_lost". */
+export function exitData({ code, reason, signal }: JournalExit): string {
+  if (reason === "host_lost") return `${code} host_lost`;
+  return signal === undefined ? `${code}` : `${code} ${signal}`;
+}
+
+export function parseExitData(data: string): JournalExit {
+  const [number, cause] = data.split(" ");
+  const code = Number.parseInt(number ?? "", 10) || 0;
+  if (cause === undefined) return { code, reason: "exit" };
+  return cause === "host_lost" ? { code, reason: cause } : { code, reason: "signal", signal: cause };
 }
 
 function isKind(value: unknown): value is JournalEventKind {

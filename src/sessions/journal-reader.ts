@@ -1,4 +1,5 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { isErrno } from "../lib/atomic-file.ts";
 import type { SessionFiles } from "./control-dir.ts";
 import { type JournalEvent, parseEventLine } from "./journal-event.ts";
 
@@ -59,15 +60,25 @@ export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGe
   }
 }
 
-/** Raw output from `from` up to, not including, `to`, as far as it is on disk. */
-export async function* readOutput(files: SessionFiles, from: number, to: number): AsyncGenerator<Uint8Array> {
-  await using file = await openOrUndefined(files.output);
+/** The bytes of a file from `from` up to, not including, `to`, as far as there are any; opened when they are asked for. */
+export async function* readBytes(path: string, from: number, to: number): AsyncGenerator<Uint8Array> {
+  await using file = await openOrUndefined(path);
   if (file === undefined) return;
   for (let offset = from; offset < to; ) {
     const bytes = await readAt(file, offset, Math.min(READ_BYTES, to - offset));
     if (bytes.length === 0) return;
     offset += bytes.length;
     yield bytes;
+  }
+}
+
+/** 0 where there is no such file. */
+export async function fileBytes(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return 0;
+    throw error;
   }
 }
 
@@ -81,7 +92,7 @@ async function openOrUndefined(path: string): Promise<FileHandle | undefined> {
   try {
     return await open(path, "r");
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (isErrno(error, "ENOENT")) return undefined;
     throw error;
   }
 }

@@ -9,7 +9,7 @@ const RESUME_BACKLOG_BYTES = 2 * 1024 * 1024;
 
 export type JournalOptions = {
   readonly files: SessionFiles;
-  /** Output bytes that are kept; from there on the journal is stopped (contract 3). */
+  /** Output bytes, and bytes of records, that are kept; from there on the journal is stopped (contract 3). */
   readonly maxBytes: number;
   /** The disk cannot keep up, and later can again: the only reason for which a program is ever paused. */
   readonly onPressure: (isHigh: boolean) => void;
@@ -33,6 +33,7 @@ export class Journal {
   #written = 0;
   #eventsWritten = 0;
   #eventsAccepted = 0;
+  #recordBytes = 0;
   #stoppedAt: number | undefined;
   #writing: Promise<void> | undefined;
   #progress = Promise.withResolvers<void>();
@@ -79,7 +80,7 @@ export class Journal {
       this.#backlogBytes += kept.length;
       this.#record({ time, offset: this.#accepted, kind: "o" });
     }
-    if (kept.length < bytes.length) this.#stop(time, "recording stopped: the size limit is reached");
+    if (kept.length < bytes.length || this.#isFullOfRecords) this.#stop(time);
     if (!this.#isHigh && this.#backlogBytes > MAX_BACKLOG_BYTES) {
       this.#isHigh = true;
       this.#options.onPressure(true);
@@ -89,6 +90,7 @@ export class Journal {
   /** Adds a record of anything but output; once the journal is stopped only that of the exit. */
   note(event: JournalEvent): void {
     if (this.#stoppedAt === undefined || event.kind === "x") this.#record(event);
+    if (this.#stoppedAt === undefined && this.#isFullOfRecords) this.#stop(event.time);
   }
 
   /** Resolves when all that was taken so far is on disk, or is known never to be. */
@@ -108,17 +110,25 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.flushed();
-    await Promise.all([this.#output.close(), this.#events.close()]);
+    await Promise.all([this.#output.close(), this.#events.close()]).catch(this.#options.onFailure);
     this.#progress.resolve();
   }
 
-  #stop(time: number, reason: string): void {
+  /** A program that writes a byte at a time needs more bytes of records than of output. */
+  get #isFullOfRecords(): boolean {
+    return this.#recordBytes >= this.#options.maxBytes;
+  }
+
+  #stop(time: number): void {
     this.#stoppedAt = this.#accepted;
-    this.#record({ time, offset: this.#accepted, kind: "m", data: reason });
+    const data = "recording stopped: the size limit is reached";
+    this.#record({ time, offset: this.#accepted, kind: "m", data });
   }
 
   #record(event: JournalEvent): void {
-    this.#pendingLines += eventLine(event);
+    const line = eventLine(event);
+    this.#recordBytes += line.length;
+    this.#pendingLines += line;
     this.#writing ??= this.#write();
   }
 

@@ -1,5 +1,6 @@
 // The environment of a session's program: the server's own, without what is the server's alone, and what was asked for.
 import { delimiter } from "node:path";
+import { isOwnVariable } from "../lib/own-variables.ts";
 
 /** The user that a session runs as. */
 export type Account = { readonly user: string; readonly home: string; readonly shell: string };
@@ -7,14 +8,12 @@ export type Account = { readonly user: string; readonly home: string; readonly s
 /** What `process.env` looks like. */
 export type BaseEnv = Readonly<Record<string, string | undefined>>;
 
-/** The server's configuration, and with it its secrets (contract 2.1). */
-const OF_THE_SERVER = /^(TTYHQ_.*|SERVICE_(USERNAME|PASSWORD)(_FILE)?)$/;
 /** What init told the server alone. */
 const OF_INIT = /^(NOTIFY_SOCKET|LISTEN_.*|WATCHDOG_.*|CREDENTIALS_DIRECTORY|INVOCATION_ID|JOURNAL_STREAM)$/;
 /** What describes the shell and the terminal that the server was started from, which are not those of a session. */
 const OF_ANOTHER_SHELL = /^(_|OLDPWD|SHLVL|COLUMNS|LINES|SSH_TTY)$/;
 const OF_ANOTHER_TERMINAL = /^(TERM_.*|TERMCAP|WINDOW|WINDOWID|STY|TMUX|TMUX_PANE|VTE_VERSION)$/;
-const LEFT_OUT = [OF_THE_SERVER, OF_INIT, OF_ANOTHER_SHELL, OF_ANOTHER_TERMINAL];
+const LEFT_OUT = [OF_INIT, OF_ANOTHER_SHELL, OF_ANOTHER_TERMINAL];
 /** What npm sets for a script. */
 const OF_NPM = /^(npm_.*|INIT_CWD|NODE|COLOR)$/;
 /** The folders that npm puts in front of the PATH of a script: the project's programs, and a node-gyp. */
@@ -30,8 +29,7 @@ export function launchEnv(
 ): Record<string, string> {
   const { user, home, shell } = account;
   const inherited = Object.entries(withoutNpm(base)).filter(
-    (entry): entry is [string, string] =>
-      entry[1] !== undefined && !LEFT_OUT.some((pattern) => pattern.test(entry[0])),
+    (entry): entry is [string, string] => entry[1] !== undefined && !isLeftOut(entry[0]),
   );
   const env = {
     ...{ HOME: home, SHELL: shell, USER: user, LOGNAME: user, PATH: DEFAULT_PATH },
@@ -41,6 +39,11 @@ export function launchEnv(
     TTYHQ_SESSION_ID: id,
   };
   return hasLocale(env) ? env : { ...env, LANG: "C.UTF-8" };
+}
+
+/** The server's configuration, and with it its secrets, are left out as well (contract 2.1). */
+function isLeftOut(name: string): boolean {
+  return isOwnVariable(name) || LEFT_OUT.some((pattern) => pattern.test(name));
 }
 
 /** A server under init has no locale, and programs would then print UTF-8 as question marks. */

@@ -1,21 +1,22 @@
 // The terminals of this process.
 import { randomUUID } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
+import { isErrno } from "../lib/atomic-file.ts";
 import { Emitter } from "../lib/emitter.ts";
-import { writeJsonFile } from "../lib/json-file.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
+import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 import type { ControlDir } from "./control-dir.ts";
 import { Journal } from "./journal.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./launch.ts";
 import { endProcesses, startTicks } from "./process-tree.ts";
-import { spawnPty } from "./pty.ts";
-import { writeRecording } from "./recording.ts";
+import { type Pty, spawnPty } from "./pty.ts";
 import { recoverSessions } from "./recovery.ts";
 import type { Screens } from "./screen.ts";
 import { Session, type SessionChange } from "./session.ts";
+import { SessionDisk } from "./session-disk.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -43,12 +44,14 @@ export class LocalSessions implements SessionBackend {
   /** Ids of sessions that are being started, so that two with the same id cannot be. */
   readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
-  /** Recordings are written one after the other: many programs may end at once. */
-  #recordings: Promise<void> = Promise.resolve();
+  readonly #disk: SessionDisk;
+  /** What is still to be written of sessions that have ended. */
+  readonly #finishing = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(options: LocalSessionsOptions) {
     this.#options = options;
+    this.#disk = new SessionDisk(options.log);
   }
 
   /** Takes over what an earlier host left in the control directory. Nobody else may be using it. */
@@ -56,20 +59,24 @@ export class LocalSessions implements SessionBackend {
     const { controlDir, log, now } = this.#options;
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
-    for (const { stored, files, sizes, wasLost } of await recoverSessions(controlDir, unreadable)) {
+    for (const { stored, files, sizes, wasLost, isRecorded } of await recoverSessions(
+      controlDir,
+      unreadable,
+    )) {
       const onChange = (): void => {};
       const session = new Session({ stored, files, sizes, onChange, now, recordInput: false });
       this.#sessions.set(session.id, session);
-      if (!wasLost) continue;
-      log.warn({ session: session.id }, "session lost its host");
-      void endProcesses(stored.pid, stored.startTicks, { graceMs: 3_000 });
-      await this.#store(session);
-      this.#writeRecording(session);
+      if (wasLost) {
+        log.warn({ session: session.id }, "session lost its host");
+        void endProcesses(stored.pid, stored.startTicks, { graceMs: KILL_GRACE_MS });
+      }
+      if (!isRecorded) this.#keep(this.#writeEnd(session));
     }
   }
 
   async list(): Promise<readonly SessionRecord[]> {
-    const records = [...this.#sessions.values()].map((session) => session.record);
+    // Those of the same millisecond in this order, too.
+    const records = [...this.#sessions.values()].reverse().map((session) => session.record);
     return records.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0));
   }
 
@@ -78,7 +85,7 @@ export class LocalSessions implements SessionBackend {
   }
 
   async create(request: CreateSession): Promise<SessionRecord> {
-    if (this.#isClosed) throw new ServiceError("shutting_down", "the session host is shutting down");
+    if (this.#isClosed) throw shuttingDown();
     const id = request.id ?? randomUUID();
     if (this.#sessions.has(id) || this.#starting.has(id)) {
       throw new ServiceError("session_exists", `there is a session ${id} already`);
@@ -87,8 +94,7 @@ export class LocalSessions implements SessionBackend {
     try {
       const { account, env } = this.#options;
       const session = await this.#launch(id, await planLaunch(request, { id, account, env }));
-      this.#sessions.set(id, session);
-      this.#emit("session-start", session);
+      await this.#disk.writeRecord(session);
       return session.record;
     } finally {
       this.#starting.delete(id);
@@ -98,7 +104,7 @@ export class LocalSessions implements SessionBackend {
   async rename(id: string, name: string): Promise<SessionRecord> {
     const session = this.#session(id);
     session.rename(name);
-    await this.#store(session);
+    await this.#disk.writeRecord(session);
     this.#emit("session-changed", session);
     return session.record;
   }
@@ -111,8 +117,7 @@ export class LocalSessions implements SessionBackend {
     }
     this.#sessions.delete(id);
     this.#options.screens.forget(id);
-    await this.#recordings;
-    await rm(session.files.directory, { recursive: true, force: true });
+    await this.#disk.remove(session);
     this.#emit("session-removed", session);
     return { success: true, status: "removed" };
   }
@@ -134,7 +139,13 @@ export class LocalSessions implements SessionBackend {
   }
 
   async view(id: string, view: View, signal: AbortSignal): Promise<Content> {
-    return openView(this.#session(id), view, this.#options.screens, signal);
+    try {
+      return await openView(this.#session(id), view, this.#options.screens, signal);
+    } catch (error) {
+      // It may have been removed meanwhile, and its files with it: that is what there is to say then.
+      this.#session(id);
+      throw error;
+    }
   }
 
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
@@ -154,57 +165,56 @@ export class LocalSessions implements SessionBackend {
     this.#isClosed = true;
     const running = [...this.#sessions.values()].filter((session) => session.isRunning);
     await Promise.all(running.map((session) => session.end()));
-    await this.#recordings;
+    await Promise.all(this.#finishing);
   }
 
   async #launch(id: string, plan: LaunchPlan): Promise<Session> {
-    const { controlDir, log, maxRecordingBytes, now, recordInput } = this.#options;
-    const files = controlDir.session(id);
+    const files = this.#options.controlDir.session(id);
     await makeDirectory(id, files.directory);
+    let journal: Journal | undefined;
     try {
-      const session = newSession(id, plan, {
-        files,
-        now,
-        recordInput,
-        onChange: (s, c) => this.#changed(s, c),
-      });
-      const journal = await Journal.create({
-        files,
-        maxBytes: maxRecordingBytes,
-        onPressure: (isHigh) => (isHigh ? pty?.pause() : pty?.resume()),
-        onFailure: (error) => log.error({ session: id, error }, "recording stopped"),
-      });
-      let pty: ReturnType<typeof spawnPty> | undefined;
-      session.start(journal, () => {
-        pty = spawnPty(plan, {
-          onOutput: (chunk) => session.receive(chunk),
-          onEnd: (exit) => void this.#finish(session, exit),
-        });
-        return pty;
-      });
-      session.noteStart(startTicks(session.stored.pid));
-      await this.#store(session);
+      const { now, recordInput } = this.#options;
+      const onChange = (changed: Session, change: SessionChange): void => this.#changed(changed, change);
+      const session = newSession(id, plan, { files, now, recordInput, onChange });
+      let pty: Pty | undefined;
+      journal = await this.#openJournal(session, (isHigh) => (isHigh ? pty?.pause() : pty?.resume()));
+      if (this.#isClosed) throw shuttingDown();
+      pty = this.#start(session, plan, journal);
       return session;
     } catch (error) {
+      await journal?.close();
       await rm(files.directory, { recursive: true, force: true });
-      throw new ServiceError(
-        "launch_failed",
-        `the program could not be started in a terminal: ${reason(error)}`,
-        {
-          cause: error,
-        },
-      );
+      throw error instanceof ServiceError ? error : launchFailed(error);
     }
   }
 
+  async #openJournal(session: Session, onPressure: (isHigh: boolean) => void): Promise<Journal> {
+    const { log, maxRecordingBytes } = this.#options;
+    return await Journal.create({
+      files: session.files,
+      maxBytes: maxRecordingBytes,
+      onPressure,
+      onFailure: (error) => log.error({ session: session.id, error }, "recording stopped"),
+    });
+  }
+
+  /** In one go, so that nothing is told of the session before its start is. */
+  #start(session: Session, plan: LaunchPlan, journal: Journal): Pty {
+    const pty = session.start(journal, () =>
+      spawnPty(plan, {
+        onOutput: (chunk) => session.receive(chunk),
+        onEnd: (exit) => this.#keep(this.#finish(session, exit)),
+      }),
+    );
+    session.noteStart(startTicks(pty.pid));
+    this.#sessions.set(session.id, session);
+    this.#emit("session-start", session);
+    return pty;
+  }
+
   async #finish(session: Session, exit: { exitCode: number; signal?: string }): Promise<void> {
-    try {
-      await session.finish(exit);
-      await this.#store(session);
-      this.#writeRecording(session);
-    } catch (error) {
-      this.#options.log.error({ session: session.id, error }, "session not stored");
-    }
+    await session.finish(exit);
+    await this.#writeEnd(session);
   }
 
   #changed(session: Session, change: SessionChange): void {
@@ -218,18 +228,14 @@ export class LocalSessions implements SessionBackend {
     this.#events.emit(exit === undefined ? event : { ...event, exitCode: exit.code });
   }
 
-  #writeRecording(session: Session): void {
-    const write = async (): Promise<void> => {
-      if (this.#sessions.get(session.id) !== session) return;
-      await writeRecording(session.stored, session.files);
-    };
-    this.#recordings = this.#recordings.then(write).catch((error: unknown) => {
-      this.#options.log.error({ session: session.id, error }, "recording not written");
-    });
+  async #writeEnd(session: Session): Promise<void> {
+    await this.#disk.writeRecord(session);
+    await this.#disk.writeRecording(session);
   }
 
-  async #store(session: Session): Promise<void> {
-    await writeJsonFile(session.files.record, session.stored, 0o600);
+  #keep(finishing: Promise<void>): void {
+    this.#finishing.add(finishing);
+    void finishing.finally(() => this.#finishing.delete(finishing));
   }
 
   #session(id: string): Session {
@@ -262,11 +268,16 @@ async function makeDirectory(id: string, path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (!isErrno(error, "EEXIST")) throw launchFailed(error);
     throw new ServiceError("session_exists", `there are files of a session ${id} already`);
   }
 }
 
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+function launchFailed(cause: unknown): ServiceError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new ServiceError("launch_failed", `the session could not be started: ${reason}`, { cause });
+}
+
+function shuttingDown(): ServiceError {
+  return new ServiceError("shutting_down", "the session host is shutting down");
 }

@@ -1,6 +1,6 @@
 // A program in a pseudo-terminal. The one door to node-pty, of which only fork and resize are used: its Terminal class
 // costs more for each read, writes with a busy loop, and hangs up on a program that only redirected its streams.
-import { closeSync, readSync } from "node:fs";
+import { closeSync, readdirSync, readSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { constants } from "node:os";
@@ -86,17 +86,36 @@ type CloseOnExec = { setCloseOnExec(fd: number): void };
 
 type Native = NodePty & CloseOnExec;
 
-/** Cheap after the first time. No import: a process that hosts no terminals does without the native modules. */
+let loaded: Native | undefined;
+
+/** Once a process, by need and not by import: one that hosts no terminals does without the native modules. */
 function loadNative(): Native {
+  loaded ??= openNative();
+  return loaded;
+}
+
+function openNative(): Native {
   const require = createRequire(import.meta.url);
   try {
     const { fork, resize }: NodePty = require("node-pty").native;
     // src/ and dist/ lie equally deep, so that this path is right from both.
     const { setCloseOnExec }: CloseOnExec = require("../../build/Release/ttyhq.node");
+    closeInherited(setCloseOnExec);
     return { fork, resize, setCloseOnExec };
   } catch (error) {
     const advice = "run `npm rebuild` with this version of Node";
     throw launchFailed(`the native modules for terminals cannot be loaded; ${advice}`, error);
+  }
+}
+
+/** What whoever started this process left open (a lock, a pipe of a job server) is nothing to the programs in it. */
+function closeInherited(setCloseOnExec: CloseOnExec["setCloseOnExec"]): void {
+  for (const fd of readdirSync("/proc/self/fd").map(Number)) {
+    try {
+      if (fd > 2) setCloseOnExec(fd);
+    } catch {
+      // The descriptor of the reading itself, which is closed by now.
+    }
   }
 }
 

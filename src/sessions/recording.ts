@@ -1,6 +1,6 @@
 // The asciicast v2 of a session: a view of its journal, made when somebody asks and written beside it at the end.
 import { createWriteStream } from "node:fs";
-import { rename } from "node:fs/promises";
+import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { CastWriter, castHeader } from "../protocol/cast.ts";
@@ -41,8 +41,13 @@ export async function* castText(
 /** Writes `recording.cast`, whole or not at all. */
 export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
   const temporary = `${files.recording}.tmp`;
-  await pipeline(Readable.from(castText(stored, files)), createWriteStream(temporary, { mode: 0o600 }));
-  await rename(temporary, files.recording);
+  try {
+    await pipeline(Readable.from(castText(stored, files)), createWriteStream(temporary, { mode: 0o600 }));
+    await rename(temporary, files.recording);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** The size is that of the first record: the session's own may have changed since. */

@@ -1,21 +1,24 @@
 // What the last session host left behind, made whole: ended sessions are listed, and those that were running when it
 // died are ended as "host_lost". Nothing that is read here is trusted to be complete.
+import { existsSync } from "node:fs";
 import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
-import { eventLine, type JournalEvent } from "./journal-event.ts";
+import { eventLine, exitData, type JournalEvent, type JournalExit, parseExitData } from "./journal-event.ts";
 import { readEvents } from "./journal-reader.ts";
 import type { SizeChange } from "./session.ts";
 import { StoredSession } from "./stored-session.ts";
 
 /** 128 + SIGHUP: what the kernel sends to a program whose terminal goes away. */
-const HOST_LOST_EXIT_CODE = 129;
+const HOST_LOST = { code: 129, reason: "host_lost" } as const;
 
 export type Recovered = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
   readonly sizes: readonly SizeChange[];
-  /** Whether it was running when its host died: its record and recording have yet to be written. */
+  /** Whether it was running when its host died: its record has yet to be written. */
   readonly wasLost: boolean;
+  /** Whether its recording lies beside the journal. */
+  readonly isRecorded: boolean;
 };
 
 /** All sessions in the control directory that can be read; `onUnreadable` hears of the others, which stay untouched. */
@@ -42,20 +45,17 @@ async function recover(stored: StoredSession, files: SessionFiles): Promise<Reco
   const record = { ...stored, cols: size.cols, rows: size.rows };
   const sizes =
     journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols: stored.cols, rows: stored.rows }];
-  if (stored.exit !== undefined) return { stored: record, files, sizes, wasLost: false };
-  const code = journal.exit?.code ?? HOST_LOST_EXIT_CODE;
-  const reason =
-    journal.exit === undefined ? "host_lost" : journal.exit.signal === undefined ? "exit" : "signal";
-  const signal = journal.exit?.signal === undefined ? {} : { signal: journal.exit.signal };
-  const exit = { code, reason, at: journal.at, outputBytes: journal.outputBytes, ...signal } as const;
-  return { stored: { ...record, exit }, files, sizes, wasLost: true };
+  const isRecorded = existsSync(files.recording);
+  if (stored.exit !== undefined) return { stored: record, files, sizes, wasLost: false, isRecorded };
+  const exit = { ...(journal.exit ?? HOST_LOST), at: journal.at, outputBytes: journal.outputBytes };
+  return { stored: { ...record, exit }, files, sizes, wasLost: true, isRecorded: false };
 }
 
 type JournalFacts = {
   readonly sizes: readonly SizeChange[];
   readonly outputBytes: number;
   readonly at: string;
-  readonly exit: { readonly code: number; readonly signal?: string } | undefined;
+  readonly exit: JournalExit | undefined;
 };
 
 /** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
@@ -64,7 +64,8 @@ async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
   let keptBytes = 0;
   let last: JournalEvent = { time: 0, offset: 0, kind: "o" };
   for await (const event of readEvents(files)) {
-    if (event.offset > output.size) break;
+    // The exit alone may be beyond: it counts what came after the recording was stopped.
+    if (event.offset > output.size && event.kind !== "x") break;
     keptBytes += new TextEncoder().encode(eventLine(event)).length;
     last = event;
   }
@@ -80,7 +81,7 @@ async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
       eventLine({ time: last.time, offset: output.size, kind: "m", data: "the session host was lost" }),
     );
     await file.write(
-      eventLine({ time: last.time, offset: output.size, kind: "x", data: `${HOST_LOST_EXIT_CODE}` }),
+      eventLine({ time: last.time, offset: output.size, kind: "x", data: exitData(HOST_LOST) }),
     );
   }
   return {
@@ -97,18 +98,14 @@ async function scanJournal(files: SessionFiles): Promise<JournalFacts> {
   for await (const event of readEvents(files)) {
     outputBytes = Math.max(outputBytes, event.offset);
     if (event.kind === "r") addSize(sizes, event);
-    if (event.kind === "x") exit = parseExit(event.data ?? "");
+    if (event.kind === "x") exit = parseExitData(event.data ?? "");
   }
   return { sizes, outputBytes, at: new Date().toISOString(), exit };
 }
 
 function addSize(sizes: SizeChange[], event: JournalEvent): void {
   const [cols, rows] = (event.data ?? "").split("x").map(Number);
-  if (cols !== undefined && rows !== undefined && cols > 0 && rows > 0)
-    sizes.push({ offset: event.offset, cols, rows });
-}
-
-function parseExit(data: string): { code: number; signal?: string } {
-  const [code, signal] = data.split(" ");
-  return signal === undefined ? { code: Number(code) } : { code: Number(code), signal };
+  if (cols === undefined || rows === undefined || !(cols > 0 && rows > 0)) return;
+  if (sizes.at(-1)?.offset === event.offset) sizes.pop();
+  sizes.push({ offset: event.offset, cols, rows });
 }

@@ -1,4 +1,5 @@
-import type { CoreCharset, ScreenCore } from "./screen-core.ts";
+import type { ScreenCore } from "./screen-core.ts";
+import type { CoreCharset } from "./screen-internals.ts";
 
 /** The sets that xterm.js knows beside US ASCII, by the letter that designates them. */
 const LETTERS = "0A4CRQKYEZH=";

@@ -1,152 +1,21 @@
-// The one look behind the public interface of @xterm/headless: what a screen is made of and the interface does not
-// show (parser state, scroll region, tab stops, saved cursor, character sets, links). It is checked when a terminal is
-// made: another version of xterm.js that moved any of it fails at once and names what is missing.
+import {
+  type CoreBuffer,
+  type CoreCharset,
+  type CoreModes,
+  type CoreParameters,
+  type CorePen,
+  type CsiId,
+  type Internals,
+  internalsOf,
+} from "./screen-internals.ts";
 
-/** Two words of a cell or of the pen: colours and flags as screen-style.ts reads them. */
-export type CoreAttributes = { readonly fg: number; readonly bg: number };
-
-export type CoreExtended = {
-  /** The underline style in it is the true one: the property of that name says "dashed" for every link. */
-  readonly _ext: number;
-  readonly underlineColor: number;
-  readonly urlId: number;
-};
-
-export type CorePen = CoreAttributes & { readonly extended: CoreExtended };
-
-export type CoreLine = {
-  readonly length: number;
-  /** The line goes on with what the one above began. */
-  readonly isWrapped: boolean;
-  /** 0 for the second half of a wide character. */
-  getWidth(column: number): number;
-  /** 0 for a cell that nothing was printed into. */
-  hasContent(column: number): number;
-  getString(column: number): string;
-  getFg(column: number): number;
-  getBg(column: number): number;
-  readonly _extendedAttrs: Readonly<Record<number, CoreExtended | undefined>>;
-};
-
-/** The same object for the same set; undefined is US ASCII. */
-export type CoreCharset = object | undefined;
-
-export type CoreBuffer = {
-  /** May be the number of columns: the next character wraps. */
-  readonly x: number;
-  readonly y: number;
-  /** Lines of scrollback. */
-  readonly ybase: number;
-  readonly scrollTop: number;
-  readonly scrollBottom: number;
-  readonly tabs: Readonly<Record<number, boolean | undefined>>;
-  readonly savedX: number;
-  /** Counted from the first line of scrollback. */
-  readonly savedY: number;
-  readonly savedCurAttrData: CoreAttributes;
-  readonly savedCharset: CoreCharset;
-  readonly lines: {
-    readonly length: number;
-    readonly maxLength: number;
-    get(index: number): CoreLine | undefined;
-  };
-};
-
-export type CoreModes = {
-  readonly applicationCursorKeys: boolean;
-  readonly applicationKeypad: boolean;
-  readonly bracketedPasteMode: boolean;
-  readonly cursorBlink: boolean | undefined;
-  readonly cursorStyle: "block" | "underline" | "bar" | undefined;
-  readonly origin: boolean;
-  readonly reverseWraparound: boolean;
-  readonly sendFocus: boolean;
-  readonly wraparound: boolean;
-};
-
-/** The numbers of a control sequence; a missing one is 0. They may be written to before xterm.js acts on them. */
-export type CoreParameters = { readonly params: Int32Array; readonly length: number };
-
-/** A control sequence: its last byte and, where it has one, its private prefix. */
-export type CsiId = { readonly prefix?: string; readonly final: string };
-
-type WritableExtended = CoreExtended & { clone(): WritableExtended; urlId: number };
-
-type Internals = {
-  readonly _inputHandler: {
-    parse(bytes: Uint8Array): unknown;
-    readonly _curAttrData: { readonly fg: number; readonly bg: number; extended: WritableExtended } & {
-      updateExtended(): void;
-    };
-    readonly _parser: { readonly currentState: number; readonly precedingJoinState: number; reset(): void };
-    registerCsiHandler(id: CsiId, seen: (parameters: CoreParameters) => boolean): unknown;
-    registerOscHandler(id: number, seen: (data: string) => boolean): unknown;
-  };
-  readonly _charsetService: {
-    readonly charset: CoreCharset;
-    readonly glevel: number;
-    readonly _charsets: readonly CoreCharset[];
-  };
-  readonly coreService: {
-    readonly isCursorHidden: boolean;
-    readonly modes: { readonly insertMode: boolean };
-    readonly decPrivateModes: CoreModes;
-  };
-  readonly coreMouseService: { readonly activeProtocol: string; readonly activeEncoding: string };
-  readonly unicodeService: { charProperties(codePoint: number, before: number): number };
-  readonly options: { readonly convertEol: boolean; readonly cursorBlink: boolean };
-  readonly buffers: { readonly normal: CoreBuffer; readonly alt: CoreBuffer; readonly active: CoreBuffer };
-};
-
-/** What `typeof` says, or the members of an object. */
-type Shape = string | { readonly [member: string]: Shape };
-
-const LINES: Shape = { length: "number", maxLength: "number", get: "function" };
-const BUFFER: Shape = {
-  ...{ x: "number", y: "number", ybase: "number", scrollTop: "number", scrollBottom: "number" },
-  ...{ tabs: "object", savedX: "number", savedY: "number", lines: LINES },
-  savedCurAttrData: { fg: "number", bg: "number" },
-};
-const LINE: Shape = {
-  ...{ length: "number", isWrapped: "boolean", getWidth: "function", hasContent: "function" },
-  ...{ getString: "function", getFg: "function", getBg: "function", _extendedAttrs: "object" },
-};
-const MODES: Shape = {
-  ...{ applicationCursorKeys: "boolean", applicationKeypad: "boolean", bracketedPasteMode: "boolean" },
-  ...{ origin: "boolean", reverseWraparound: "boolean", sendFocus: "boolean", wraparound: "boolean" },
-};
-const PEN: Shape = {
-  ...{ fg: "number", bg: "number", updateExtended: "function" },
-  extended: { _ext: "number", underlineColor: "number", urlId: "number", clone: "function" },
-};
-const INTERNALS: Shape = {
-  _inputHandler: {
-    ...{
-      parse: "function",
-      registerCsiHandler: "function",
-      registerOscHandler: "function",
-      _curAttrData: PEN,
-    },
-    _parser: { currentState: "number", precedingJoinState: "number", reset: "function" },
-  },
-  _charsetService: { glevel: "number", _charsets: "object" },
-  coreService: { isCursorHidden: "boolean", modes: { insertMode: "boolean" }, decPrivateModes: MODES },
-  coreMouseService: { activeProtocol: "string", activeEncoding: "string" },
-  unicodeService: { charProperties: "function" },
-  options: { convertEol: "boolean", cursorBlink: "boolean" },
-  buffers: { normal: BUFFER, alt: BUFFER, active: BUFFER },
-};
-
+/** A terminal's state, and ways to step in where xterm.js parses, without the names that xterm.js has for them. */
 export class ScreenCore {
   readonly #core: Internals;
 
-  /** Throws an Error that names the first member which xterm.js has no more. */
+  /** Throws an Error when xterm.js is not what it was. */
   constructor(terminal: object) {
-    const core: unknown = Reflect.get(terminal, "_core");
-    if (!isInternals(core)) throw new Error(`xterm.js has changed: no ${missing(core, INTERNALS, "_core")}`);
-    const lost = missing(core.buffers.normal.lines.get(0), LINE, "line");
-    if (lost !== undefined) throw new Error(`xterm.js has changed: no ${lost}`);
-    this.#core = core;
+    this.#core = internalsOf(terminal);
   }
 
   /** At once, unlike `write`; throws what xterm.js throws. */
@@ -234,6 +103,12 @@ export class ScreenCore {
     return this.#core.buffers.alt;
   }
 
+  /** A buffer that is not shown keeps the room for lines that it had before it was made smaller: as scrollback. */
+  limitAlternate(rows: number): void {
+    const { alt, active } = this.#core.buffers;
+    if (alt !== active) alt.lines.maxLength = rows;
+  }
+
   get active(): CoreBuffer {
     return this.#core.buffers.active;
   }
@@ -246,6 +121,21 @@ export class ScreenCore {
     });
   }
 
+  /** Called before xterm.js acts on ESC and this character. */
+  beforeEsc(final: string, seen: () => void): void {
+    this.#core._inputHandler.registerEscHandler({ final }, () => {
+      seen();
+      return false;
+    });
+  }
+
+  /** What xterm.js keeps when it is reset, as other terminals do not. */
+  resetKeptModes(): void {
+    this.#core.coreService.isCursorHidden = false;
+    this.#core.options.convertEol = false;
+    this.#core.options.cursorBlink = false;
+  }
+
   /** Called in place of what xterm.js would do. */
   insteadOfOsc(id: number, seen: (data: string) => void): void {
     this.#core._inputHandler.registerOscHandler(id, (data) => {
@@ -253,19 +143,4 @@ export class ScreenCore {
       return true;
     });
   }
-}
-
-function isInternals(value: unknown): value is Internals {
-  return missing(value, INTERNALS, "_core") === undefined;
-}
-
-/** The path of the first member that is not as `shape` says; undefined when all are. */
-function missing(value: unknown, shape: Shape, path: string): string | undefined {
-  if (typeof shape === "string") return typeof value === shape ? undefined : `${path} (${shape})`;
-  if (typeof value !== "object" || value === null) return `${path} (object)`;
-  for (const [member, expected] of Object.entries(shape)) {
-    const lost = missing(Reflect.get(value, member), expected, `${path}.${member}`);
-    if (lost !== undefined) return lost;
-  }
-  return undefined;
 }

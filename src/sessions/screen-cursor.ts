@@ -1,12 +1,13 @@
 // Puts the cursor where it stood: it may be about to wrap, and the next character may join the last one.
-import type { CoreLine, ScreenCore } from "./screen-core.ts";
+import type { ScreenCore } from "./screen-core.ts";
+import type { CoreLine } from "./screen-internals.ts";
 import { glyphStart } from "./screen-lines.ts";
-import type { ScreenPen } from "./screen-pen.ts";
+import { joinedWidth, type ScreenPen } from "./screen-pen.ts";
 import { cellStyle, isErasable, isSameStyle, PLAIN, styleOf } from "./screen-style.ts";
 
-/** Bits of the join state. */
-const WIDTH_SHIFT = 1;
-const WIDTH_MASK = 3;
+/** Bits of a join state: what decides whether the next character joins. */
+const KIND_SHIFT = 3;
+const KIND_MASK = 0xf;
 
 export type CursorPlan = {
   /** The character before the cursor, where one was printed there. */
@@ -30,12 +31,21 @@ export function planCursor(core: ScreenCore, cols: number): CursorPlan {
   const isOutside = core.modes.origin && (y < core.active.scrollTop || y > core.active.scrollBottom);
   const isCarried = core.active === core.normal && (isOutside || (isPending && start === undefined));
   if (line === undefined || start === undefined) return { isPending, isJoining: false, isCarried };
+  const text = line.getString(start);
   const isJoining =
     !isCarried &&
     core.joinState !== 0 &&
-    ((core.joinState >> WIDTH_SHIFT) & WIDTH_MASK) === x - start &&
+    isLast(core, text) &&
     isSameStyle(cellStyle(line, start), styleOf(core.pen, core.pen.extended));
-  return { glyph: { column: start, text: line.getString(start) }, isPending, isJoining, isCarried };
+  return { glyph: { column: start, text }, isPending, isJoining, isCarried };
+}
+
+/** Whether the join state is the one that this character leaves. */
+function isLast(core: ScreenCore, text: string): boolean {
+  let state = 0;
+  for (const character of text) state = core.joinStateAfter(character.codePointAt(0) ?? 0, state);
+  const kind = (joinState: number): number => (joinState >> KIND_SHIFT) & KIND_MASK;
+  return kind(state) === kind(core.joinState) && joinedWidth(state) === joinedWidth(core.joinState);
 }
 
 /** In the other buffer, which was just entered and is left right after: in it origin mode changes nothing. */
@@ -61,7 +71,11 @@ export function placeCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, 
 export function joinCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan): void {
   if (!plan.isJoining || plan.glyph === undefined) return;
   place(pen, core, plan.glyph.column);
-  if (core.isInserting) pen.control(`\x1b[${core.active.x - plan.glyph.column}P`);
+  if (core.isInserting) {
+    // As many columns as its first part pushed aside; what joined that part overwrote its neighbour.
+    const first = core.joinStateAfter(plan.glyph.text.codePointAt(0) ?? 0, 0);
+    pen.control(`\x1b[${joinedWidth(first)}P`);
+  }
   pen.cell(plan.glyph.text);
 }
 

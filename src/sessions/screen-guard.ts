@@ -1,4 +1,5 @@
-import type { CoreParameters, ScreenCore } from "./screen-core.ts";
+import type { ScreenCore } from "./screen-core.ts";
+import type { CoreParameters } from "./screen-internals.ts";
 
 /** Sequences that do the same again and again: no more often than anything changes. */
 const REPEATED_LINES = ["L", "M", "S", "T"];

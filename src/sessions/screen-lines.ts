@@ -1,18 +1,22 @@
 // Draws the lines of a buffer, the topmost first, into a terminal that is empty: every cell with its style, what was
 // erased told apart from what was printed, and which lines go on what the one above began.
-import type { CoreBuffer, CoreLine } from "./screen-core.ts";
+import type { CoreBuffer, CoreLine } from "./screen-internals.ts";
 import type { ScreenPen } from "./screen-pen.ts";
 import {
   cellStyle,
   hasDefaultBackground,
+  isBlank,
   isErasable,
-  isSameStyle,
+  isStyledAlike,
   PLAIN,
   type Style,
 } from "./screen-style.ts";
 
 /** Two columns wide by every table of widths. */
 const WIDE = "\u3000";
+
+/** A column in which the cursor never is. */
+const ELSEWHERE = -1;
 
 /** Called when the cursor stands in the first column of that line, before the line is drawn; it has to stay in the row. */
 export type Visit = { readonly line: number; readonly run: () => void };
@@ -25,20 +29,21 @@ export function drawLines(
   rows: number,
   visit?: Visit,
 ): void {
-  const { lines } = buffer;
   let above: CoreLine | undefined;
-  for (let index = 0; index < lines.length; index++) {
-    const line = lines.get(index);
+  for (let index = 0; index < buffer.lines.length; index++) {
+    const line = buffer.lines.get(index);
     if (line === undefined) return;
+    const isContinued = index + 1 < buffer.lines.length && (buffer.lines.get(index + 1)?.isWrapped ?? false);
+    // An empty last cell is left to the step to the next line, where that goes on with this one.
+    const torn = tornColumns(line, isContinued ? cols - 1 : cols);
     const isVisited = visit?.line === index;
-    const isLastTorn = !(lines.get(index + 1)?.isWrapped ?? false) && isTorn(line, cols - 1);
     if (above === undefined) enterFirst(pen, line, cols, rows);
-    else enter(pen, above, line, cols, isVisited || isLastTorn);
+    else enter(pen, above, line, cols, isVisited || torn.length > 0);
     if (isVisited) {
       visit.run();
       pen.control("\r");
     }
-    if (isLastTorn) tearLast(pen, cellStyle(line, cols - 1), cols);
+    if (torn.length > 0) drawTorn(pen, line, torn);
     drawLine(pen, line, cols);
     above = line;
   }
@@ -91,22 +96,24 @@ export function glyphStart(line: CoreLine, end: number): number | undefined {
   return undefined;
 }
 
-/** An empty last cell is left to the step to the next line, where that goes on with this one. */
 function drawLine(pen: ScreenPen, line: CoreLine, cols: number): void {
   const end = Math.min(line.length, cols);
   let at = 0;
+  let styled = ELSEWHERE;
   let column = 0;
   while (column < end) {
     const width = drawnWidth(line, column, cols);
     if (width > 0) {
       if (at !== column) pen.column(column);
-      pen.style(cellStyle(line, column));
-      pen.cell(line.getString(column));
+      if (styled === ELSEWHERE || !isStyledAlike(line, styled, column)) pen.style(cellStyle(line, column));
+      styled = column;
+      const taken = pen.cell(line.getString(column));
       column += width;
-      at = column;
+      at = taken === width ? column : ELSEWHERE;
     } else {
       const next = blankEnd(line, column, end, cols);
-      if (drawBlank(pen, cellStyle(line, column), column, next, cols, at)) at = -1;
+      drawBlank(pen, cellStyle(line, column), column, next, at);
+      styled = ELSEWHERE;
       column = next;
     }
   }
@@ -124,61 +131,47 @@ function drawnWidth(line: CoreLine, column: number, cols: number): number {
  * resizing is drawn as a blank cell.
  */
 function blankEnd(line: CoreLine, column: number, end: number, cols: number): number {
-  const style = cellStyle(line, column);
   let next = column + 1;
-  while (next < end && drawnWidth(line, next, cols) === 0 && isSameStyle(cellStyle(line, next), style))
-    next++;
+  while (next < end && drawnWidth(line, next, cols) === 0 && isStyledAlike(line, column, next)) next++;
   return next;
 }
 
-/** An empty cell with more than a background: what a wide character left that was overwritten in part. */
-function isTorn(line: CoreLine, column: number): boolean {
-  return column < line.length && line.hasContent(column) === 0 && !isErasable(cellStyle(line, column));
-}
-
-/** Returns whether the cursor was moved. */
-function drawBlank(
-  pen: ScreenPen,
-  style: Style,
-  from: number,
-  to: number,
-  cols: number,
-  at: number,
-): boolean {
-  if (!isErasable(style)) return tear(pen, style, from, Math.min(to, cols - 1));
-  if (hasDefaultBackground(style)) return false;
+function drawBlank(pen: ScreenPen, style: Style, from: number, to: number, at: number): void {
+  if (!isErasable(style) || hasDefaultBackground(style)) return;
   if (at !== from) pen.column(from);
   pen.style(style);
   pen.control(`\x1b[${to - from}X`);
-  return false;
 }
 
-/** Empty cells of any style: wide characters, each overwritten in its second half. The cell at `to` is left empty. */
-function tear(pen: ScreenPen, style: Style, from: number, to: number): boolean {
-  if (from >= to) return false;
-  pen.style(style);
-  for (let column = from; column < to; column++) {
-    pen.column(column);
-    pen.cell(WIDE);
+/** Empty cells with more than a background: what a wide character left that was overwritten in part. */
+export function tornColumns(line: CoreLine, end: number): number[] {
+  const torn: number[] = [];
+  for (let column = 0; column < Math.min(line.length, end); column++) {
+    if (line.hasContent(column) !== 0 || line.getWidth(column) === 0 || isBlank(line, column)) continue;
+    if (!isErasable(cellStyle(line, column))) torn.push(column);
   }
-  pen.column(to);
-  pen.cell(" ");
-  pen.style(PLAIN);
-  pen.column(to);
-  pen.control("\x1b[X");
-  return true;
+  return torn;
 }
 
-/** The same in the last column: a wide character that is pushed half over the edge. */
-function tearLast(pen: ScreenPen, style: Style, cols: number): void {
-  pen.column(cols - 2);
-  pen.cell(WIDE);
-  pen.column(cols - 2);
-  pen.control("\x1b[4h");
-  pen.style(style);
-  pen.cell(" ");
+/**
+ * Each is torn again: a space over one half of a wide character leaves the other half empty, in the style of the
+ * space. From the right to the left, because the first half is the one that is drawn over later. The first column has
+ * to take the second half, if that is free.
+ */
+function drawTorn(pen: ScreenPen, line: CoreLine, torn: readonly number[]): void {
+  const over = (column: number): number => (column === 0 ? 1 : column - 1);
+  const reached = torn.filter((column) => column > 0 || torn[1] !== 1);
+  for (const column of reached.toReversed()) {
+    pen.style(cellStyle(line, column));
+    pen.column(Math.min(column, over(column)));
+    pen.cell(WIDE);
+    pen.column(over(column));
+    pen.cell(" ");
+  }
   pen.style(PLAIN);
-  pen.control("\x1b[4l");
-  pen.column(cols - 2);
-  pen.control("\x1b[X\r");
+  for (const column of reached.map(over).filter((each) => !reached.includes(each))) {
+    pen.column(column);
+    pen.control("\x1b[X");
+  }
+  pen.control("\r");
 }

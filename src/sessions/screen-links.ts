@@ -1,5 +1,5 @@
-/** Links that one terminal tells apart; a longer life of it shows further ones as plain text. */
-const MAX_LINKS = 10_000;
+/** Characters of all links that one terminal tells apart; further ones are plain text until it is made anew. */
+const MAX_TOTAL_LENGTH = 1024 * 1024;
 /** A longer one is no link (what other terminals allow, and some room for its id). */
 const MAX_LINK_LENGTH = 2_400;
 
@@ -10,6 +10,7 @@ const MAX_LINK_LENGTH = 2_400;
 export class ScreenLinks {
   readonly #ids = new Map<string, number>();
   readonly #links: string[] = [];
+  #length = 0;
 
   /** The id for what stands between `ESC ] 8 ;` and the end of the sequence; 0 ends a link, undefined changes nothing. */
   idOf(link: string): number | undefined {
@@ -19,10 +20,16 @@ export class ScreenLinks {
     if (!hasTarget) return link.slice(0, separator).trim() === "" ? 0 : undefined;
     const known = this.#ids.get(link);
     if (known !== undefined) return known;
-    if (link.length > MAX_LINK_LENGTH || this.#links.length >= MAX_LINKS) return 0;
+    if (link.length > MAX_LINK_LENGTH || this.isFull) return 0;
+    this.#length += link.length;
     this.#links.push(link);
     this.#ids.set(link, this.#links.length);
     return this.#links.length;
+  }
+
+  /** Most of what is held is not to be seen any more: a drawing of the terminal has the rest. */
+  get isFull(): boolean {
+    return this.#length >= MAX_TOTAL_LENGTH;
   }
 
   /** The sequence that begins the link with this id, or ends one for 0. */

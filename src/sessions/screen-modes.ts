@@ -15,7 +15,7 @@ export function modeSequences(core: ScreenCore): string {
   const { modes, mouse } = core;
   return [
     core.isInserting ? "\x1b[4h" : "",
-    // Of these xterm.js keeps newline mode and the hidden cursor when it is reset.
+    // A client's xterm.js keeps a hidden cursor when it is reset.
     core.isNewLineMode ? "\x1b[20h" : "",
     core.isCursorHidden ? "\x1b[?25l" : "\x1b[?25h",
     core.isCursorBlinking ? "\x1b[?12h" : "",

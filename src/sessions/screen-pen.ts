@@ -4,13 +4,22 @@ import { hasDefaultBackground, isSameStyle, PLAIN, type Style, sgr } from "./scr
 
 /** A longer cell is cut: a program can pile marks on one character without end. */
 const MAX_CELL_LENGTH = 256;
+
+/** Bits of a join state. */
 const JOINS = 1;
+const WIDTH_SHIFT = 1;
+const WIDTH_MASK = 3;
+
+/** Columns that the last character and those that it joined take together. */
+export function joinedWidth(joinState: number): number {
+  return (joinState >> WIDTH_SHIFT) & WIDTH_MASK;
+}
 
 /** Text and sequences for a terminal whose style and join state are known: what is written there draws a screen. */
 export class ScreenPen {
   readonly #core: Pick<ScreenCore, "joinStateAfter">;
   readonly #links: ScreenLinks;
-  readonly #pieces: string[] = [];
+  #text = "";
   #style: Style = PLAIN;
   #joinState = 0;
 
@@ -20,12 +29,12 @@ export class ScreenPen {
   }
 
   get text(): string {
-    return this.#pieces.join("");
+    return this.#text;
   }
 
   /** A sequence that changes neither style nor link. */
   control(sequence: string): void {
-    this.#pieces.push(sequence);
+    this.#text += sequence;
     this.#joinState = 0;
   }
 
@@ -37,22 +46,42 @@ export class ScreenPen {
     this.#style = style;
   }
 
+  /** What a sequence changed the style to. */
+  assume(style: Style): void {
+    this.#style = style;
+  }
+
   /** Lines that scroll in take the background. */
   plainBackground(): void {
     if (!hasDefaultBackground(this.#style)) this.style(PLAIN);
   }
 
-  /** The text of one cell, which does not join the one before it. */
-  cell(text: string): void {
-    const shown = text.length <= MAX_CELL_LENGTH ? text : text.slice(0, MAX_CELL_LENGTH).toWellFormed();
-    const first = shown.codePointAt(0) ?? 0;
-    // NUL is ignored by every terminal, but what comes after it joins nothing.
-    if (this.#joinState !== 0 && this.#core.joinStateAfter(first, this.#joinState) & JOINS)
-      this.control("\0");
-    for (const character of shown) {
-      this.#joinState = this.#core.joinStateAfter(character.codePointAt(0) ?? 0, this.#joinState);
+  /**
+   * The text of one cell, which does not join the one before it, as far as its characters join one another. Returns how
+   * many columns it takes.
+   */
+  cell(text: string): number {
+    const first = text.codePointAt(0) ?? 0;
+    this.#printFirst(first);
+    let length = first > 0xffff ? 2 : 1;
+    while (length < Math.min(text.length, MAX_CELL_LENGTH)) {
+      const next = text.codePointAt(length) ?? 0;
+      const state = this.#core.joinStateAfter(next, this.#joinState);
+      if ((state & JOINS) === 0) break;
+      this.#joinState = state;
+      length += next > 0xffff ? 2 : 1;
     }
-    this.#pieces.push(shown);
+    this.#text += length === text.length ? text : text.slice(0, length);
+    return joinedWidth(this.#joinState);
+  }
+
+  #printFirst(codePoint: number): void {
+    const isAfter = this.#joinState !== 0;
+    this.#joinState = this.#core.joinStateAfter(codePoint, this.#joinState);
+    if (!isAfter || (this.#joinState & JOINS) === 0) return;
+    // NUL is ignored by every terminal, but what comes after it joins nothing.
+    this.control("\0");
+    this.#joinState = this.#core.joinStateAfter(codePoint, 0);
   }
 
   /** To a column of the row in which the cursor is, counted from 0. */

@@ -3,9 +3,15 @@
 // it loses underline styles, links, character sets, the scroll region, tab stops, the saved cursor, protected cells,
 // mouse encodings, the cursor's style, the state of the other buffer and a cursor that is about to wrap, and it mixes
 // up erased and printed cells where lines wrap.
+//
+// Not drawn, because no sequence leads there: half of a wide character that was torn apart by inserting or resizing (it
+// is a blank cell), a cursor in the alternate buffer that is about to wrap behind an empty cell of a line that is not
+// (it stands in the last column), columns of the alternate buffer beyond its present width. Not kept by xterm.js, and
+// so not drawn: the title and changed colours of the palette.
 import type { ScreenCharsets } from "./screen-charset.ts";
-import type { CoreBuffer, ScreenCore } from "./screen-core.ts";
+import type { ScreenCore } from "./screen-core.ts";
 import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } from "./screen-cursor.ts";
+import type { CoreBuffer, CorePen } from "./screen-internals.ts";
 import { drawLines } from "./screen-lines.ts";
 import type { ScreenLinks } from "./screen-links.ts";
 import { modeSequences } from "./screen-modes.ts";
@@ -23,11 +29,14 @@ export type ScreenParts = {
 const ENTER_ALTERNATE = "\x1b[?47h";
 const LEAVE_ALTERNATE = "\x1b[?47l";
 const DEFAULT_TAB_WIDTH = 8;
+const ANY_LINK = ";about:blank";
+/** No style is the same. */
+const UNKNOWN: Style = { ...PLAIN, fg: -1 };
 
 export function drawScreen(parts: ScreenParts): string {
   const { core, cols } = parts;
   const pen = new ScreenPen(core, parts.links);
-  // Xterm.js keeps this mode when it is reset.
+  // A client's xterm.js keeps newline mode when it is reset.
   pen.control("\x1b[20l");
   drawBuffer(pen, core.normal, parts);
   if (core.active === core.alt) {
@@ -44,10 +53,12 @@ export function drawScreen(parts: ScreenParts): string {
 
 /** Lines, saved cursor, tab stops, scroll region; leaves the cursor anywhere. */
 function drawBuffer(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
-  const { cols, rows } = parts;
-  const line = Math.min(buffer.savedY, buffer.lines.length - 1);
+  const { cols, rows, core } = parts;
+  const isBelow = buffer.savedY >= buffer.lines.length && buffer === core.normal;
+  const line = Math.max(0, Math.min(buffer.savedY, buffer.lines.length - 1));
   const visit = { line, run: () => saveCursor(pen, buffer, parts) };
-  drawLines(pen, buffer, cols, rows, hasSavedCursor(buffer) ? visit : undefined);
+  if (isBelow) saveCursorBelow(pen, buffer, parts);
+  drawLines(pen, buffer, cols, rows, hasSavedCursor(buffer) && !isBelow ? visit : undefined);
   setTabStops(pen, buffer, cols);
   if (buffer.scrollTop !== 0 || buffer.scrollBottom !== rows - 1) {
     pen.control(`\x1b[${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
@@ -70,16 +81,18 @@ function visitAlternate(pen: ScreenPen, plan: CursorPlan, parts: ScreenParts): v
 }
 
 function drawState(pen: ScreenPen, plan: CursorPlan, { core, charsets, cols }: ScreenParts): void {
-  const isRestored = needsRestore(core) && !plan.isCarried && (!plan.isPending || plan.isJoining);
+  const isMovable = !plan.isCarried && (!plan.isPending || plan.isJoining);
+  const isRestored = isMovable && needsRestoring(core);
   if (isRestored) {
     pen.control(charsets.sequences(core));
-    pen.style({ ...penStyle(core), underline: underlineStyle(core.pen.extended) });
+    pen.style(hiddenStyle(core));
     pen.control("\x1b8");
+    pen.assume(isPenSaved(core) ? penStyle(core) : UNKNOWN);
   }
   placeCursor(pen, core, plan, cols);
   if (!isRestored) pen.control(charsets.sequences(core));
   pen.control(modeSequences(core));
-  if (!isRestored) pen.style(penStyle(core));
+  pen.style(penStyle(core));
   joinCursor(pen, core, plan);
 }
 
@@ -88,13 +101,24 @@ function hasSavedCursor({ savedX, savedY, savedCurAttrData: { fg, bg }, savedCha
 }
 
 /** The cursor stands in the row in which it was saved; every set is ASCII before and after. */
-function saveCursor(pen: ScreenPen, buffer: CoreBuffer, { charsets }: ScreenParts): void {
+function saveCursor(pen: ScreenPen, buffer: CoreBuffer, { charsets, links }: ScreenParts): void {
   const { savedX, savedCurAttrData, savedCharset } = buffer;
-  pen.style(styleOf(savedCurAttrData, undefined));
+  const style = styleOf(savedCurAttrData, undefined);
+  // Which link it was is not saved: restoring the cursor takes up the one that is open then.
+  const isInLink = (savedCurAttrData.bg & BgFlag.Extended) !== 0 && style.underline === 0;
+  pen.style(isInLink ? { ...style, link: links.idOf(ANY_LINK) ?? 0 } : style);
   pen.column(savedX);
   if (savedCharset !== undefined) pen.control(charsets.designate(0, savedCharset));
   pen.control("\x1b7");
   if (savedCharset !== undefined) pen.control(charsets.designate(0, undefined));
+}
+
+/** It was saved in a line that the buffer, whose scrollback was cleared since, does not reach for now. */
+function saveCursorBelow(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
+  pen.control("\n".repeat(buffer.savedY));
+  saveCursor(pen, buffer, parts);
+  pen.style(PLAIN);
+  pen.control("\x1b[H\x1b[2J\x1b[3J");
 }
 
 function setTabStops(pen: ScreenPen, buffer: CoreBuffer, cols: number): void {
@@ -112,26 +136,31 @@ function setTabStops(pen: ScreenPen, buffer: CoreBuffer, cols: number): void {
 
 /** With the underline colour, which the pen keeps where there is no underline. */
 function penStyle({ pen }: ScreenCore): Style {
-  const { extended } = pen;
-  return {
-    ...styleOf(pen, extended),
-    underlineColor: colorWord(extended.underlineColor),
-    link: extended.urlId,
-  };
+  return { ...styleOf(pen, pen.extended), underlineColor: colorWord(pen.extended.underlineColor) };
+}
+
+/** With what the pen keeps and does not show. */
+function hiddenStyle(core: ScreenCore): Style {
+  const { extended } = core.pen;
+  return { ...penStyle(core), underline: underlineStyle(extended), link: extended.urlId };
 }
 
 /**
- * Restoring the cursor gives xterm.js a character set that was never shifted to, and an underline without its style.
- * Only restoring it once more brings that about.
+ * When the cursor is restored xterm.js takes up a character set that was not shifted to, and an underline or a link by
+ * half. Restoring it once more is all that brings that about, where what was saved is still what is in force.
  */
-function needsRestore(core: ScreenCore): boolean {
-  const { pen, active } = core;
-  const saved = active.savedCurAttrData;
-  if (saved.fg !== pen.fg || saved.bg !== pen.bg || active.savedCharset !== core.charset) return false;
-  const style = underlineStyle(pen.extended);
-  const isUnderlined = (pen.fg & FgFlag.Underline) !== 0;
-  const isExtended = (pen.bg & BgFlag.Extended) !== 0;
-  const isConsistent =
-    isUnderlined === (style !== 0) && isExtended === (style !== 0 || pen.extended.urlId !== 0);
-  return !isConsistent || core.charset !== core.charsetOf(core.charsetLevel);
+export function needsRestoring(core: ScreenCore): boolean {
+  if (core.active.savedCharset !== core.charset) return false;
+  return core.charset !== core.charsetOf(core.charsetLevel) || (isPenSaved(core) && !isConsistent(core.pen));
+}
+
+export function isPenSaved({ pen, active: { savedCurAttrData: saved } }: ScreenCore): boolean {
+  return saved.fg === pen.fg && saved.bg === pen.bg;
+}
+
+export function isConsistent({ fg, bg, extended }: CorePen): boolean {
+  const style = underlineStyle(extended);
+  const isUnderlined = (fg & FgFlag.Underline) !== 0;
+  const isExtended = (bg & BgFlag.Extended) !== 0;
+  return isUnderlined === (style !== 0) && isExtended === (style !== 0 || extended.urlId !== 0);
 }

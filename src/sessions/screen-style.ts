@@ -1,5 +1,5 @@
 // What a cell looks like, from the bits in which xterm.js keeps it, and the SGR that brings it about.
-import type { CoreAttributes, CoreExtended, CoreLine } from "./screen-core.ts";
+import type { CoreAttributes, CoreExtended, CoreLine } from "./screen-internals.ts";
 
 export type Style = {
   /** Colour and flags, without the bits that mean nothing. */
@@ -50,19 +50,33 @@ export type Color = number | { readonly r: number; readonly g: number; readonly 
 export function styleOf(attributes: CoreAttributes, extended: CoreExtended | undefined): Style {
   const { fg, bg } = attributes;
   const hasExtended = (bg & BgFlag.Extended) !== 0 && extended !== undefined;
-  const underline = hasExtended ? underlineStyle(extended) : 1;
+  const style = hasExtended ? underlineStyle(extended) : 1;
+  const underline = (fg & FgFlag.Underline) === 0 ? 0 : style;
+  const link = hasExtended ? extended.urlId : 0;
   return {
     fg: colorWord(fg) | (fg & FG_FLAGS),
     bg: colorWord(bg) | (bg & BG_FLAGS),
-    underline: (fg & FgFlag.Underline) === 0 ? 0 : underline,
-    underlineColor: hasExtended ? colorWord(extended.underlineColor) : 0,
-    link: hasExtended ? extended.urlId : 0,
+    underline,
+    // Links are underlined too.
+    underlineColor: hasExtended && (underline !== 0 || link !== 0) ? colorWord(extended.underlineColor) : 0,
+    link,
   };
 }
 
 export function cellStyle(line: CoreLine, column: number): Style {
   const attributes = { fg: line.getFg(column), bg: line.getBg(column) };
   return styleOf(attributes, line._extendedAttrs[column]);
+}
+
+/** The same as comparing both cells' styles, but for links and special underlines, which it takes for different. */
+export function isStyledAlike(line: CoreLine, a: number, b: number): boolean {
+  const bg = line.getBg(a);
+  return line.getFg(a) === line.getFg(b) && bg === line.getBg(b) && (bg & BgFlag.Extended) === 0;
+}
+
+/** The usual look of a cell that nothing was printed into. */
+export function isBlank(line: CoreLine, column: number): boolean {
+  return line.getFg(column) === 0 && line.getBg(column) === 0;
 }
 
 export function underlineStyle(extended: CoreExtended): number {

@@ -27,8 +27,8 @@ export class ScreenTail {
       return;
     }
     const start = sequenceStart(bytes);
-    if (start !== undefined) this.#set([bytes.slice(start)]);
-    else if (this.#length <= MAX_TAIL_BYTES) this.#add(bytes.slice());
+    if (start !== undefined) this.#set([new Uint8Array(bytes.subarray(start))]);
+    else if (this.#length <= MAX_TAIL_BYTES) this.#add(new Uint8Array(bytes));
   }
 
   /** The bytes that bring a parser into this state without doing anything. */

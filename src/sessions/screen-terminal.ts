@@ -40,6 +40,8 @@ export class ScreenTerminal implements Disposable {
     this.core = new ScreenCore(this.#terminal);
     this.charsets = new ScreenCharsets(this.core);
     guardParser(this.core, () => this.size);
+    // A screen that begins at a reset is then the same as one that was parsed up to it.
+    this.core.beforeEsc("c", () => this.core.resetKeptModes());
     this.core.insteadOfOsc(OSC_LINK, (link) => {
       const id = this.links.idOf(link);
       if (id !== undefined) this.core.setLink(id);
@@ -51,11 +53,17 @@ export class ScreenTerminal implements Disposable {
     return { cols: this.#terminal.cols, rows: this.#terminal.rows };
   }
 
+  /** What it may hold at most. */
+  get cells(): number {
+    const { cols, rows } = this.size;
+    return cols * (this.core.normal.lines.maxLength + rows);
+  }
+
   /** Parses at once. A sequence on which xterm.js fails costs the rest of these bytes. */
   write(bytes: Uint8Array): void {
     const all = this.#cut.length === 0 ? bytes : concatBytes([this.#cut, bytes]);
     const whole = all.subarray(0, all.length - incompleteUtf8Bytes(all));
-    this.#cut = all.slice(whole.length);
+    this.#cut = new Uint8Array(all.subarray(whole.length));
     try {
       this.core.parse(whole);
     } catch {
@@ -66,6 +74,7 @@ export class ScreenTerminal implements Disposable {
 
   resize(size: TerminalSize): void {
     this.#terminal.resize(size.cols, size.rows);
+    this.core.limitAlternate(this.size.rows);
   }
 
   /** True when the next byte begins a character or a sequence. */

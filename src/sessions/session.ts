@@ -1,5 +1,5 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
-
+import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
@@ -7,11 +7,12 @@ import { type SessionRecord, SIGNALS, type SignalName, type TerminalSize } from 
 import type { Delivery, Sink } from "./backend.ts";
 import type { SessionFiles } from "./control-dir.ts";
 import type { Journal } from "./journal.ts";
+import { exitData } from "./journal-event.ts";
 import { OutputBatch, type OutputPiece } from "./output-batch.ts";
 import { endProcesses, sessionProcesses } from "./process-tree.ts";
 import type { Pty } from "./pty.ts";
 import { RecentOutput } from "./recent-output.ts";
-import type { StoredSession } from "./stored-session.ts";
+import { type StoredSession, sessionRecord } from "./stored-session.ts";
 import { TitleScan } from "./title-scan.ts";
 
 /** Input that a program has not read yet at most; more is refused with `input_overflow`. */
@@ -62,16 +63,17 @@ export class Session {
   }
 
   /** Makes it a running session. Output may arrive from now on. */
-  start(journal: Journal, spawn: (session: Session) => Pty): void {
+  start(journal: Journal, spawn: () => Pty): Pty {
     const batch = new OutputBatch({
       sessionId: this.id,
       now: this.#now,
       emit: (piece) => this.#output(piece),
     });
-    const pty = spawn(this);
+    const pty = spawn();
     this.#live = { pty, journal, batch };
     this.#stored = { ...this.#stored, pid: pty.pid };
     journal.note({ time: 0, offset: 0, kind: "r", data: `${this.size.cols}x${this.size.rows}` });
+    return pty;
   }
 
   /** Start time of the program, in clock ticks since boot. */
@@ -115,29 +117,11 @@ export class Session {
   }
 
   get record(): SessionRecord {
-    const { id, name, command, cwd, created, pid, cols, rows, title, exit } = this.#stored;
-    return {
-      ...{
-        id,
-        sessionId: id,
-        name,
-        created,
-        startedAt: created,
-        pid,
-        command,
-        cwd,
-        workingDir: cwd,
-        cols,
-        rows,
-      },
-      status: exit === undefined ? "running" : "exited",
+    return sessionRecord(this.#stored, {
       lastModified: this.#lastModified,
       outputBytes: this.outputBytes,
       viewers: this.#sinks.size,
-      ...(title === undefined ? {} : { title }),
-      ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
-      ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),
-    };
+    });
   }
 
   /** Resolves when the exit was reported, which is after the last byte of output. */
@@ -200,23 +184,13 @@ export class Session {
 
   rename(name: string): void {
     this.#stored = { ...this.#stored, name };
-    this.#onChange(this, "changed");
   }
 
-  /** Signals all processes of the terminal. SIGTERM also ends what ignores it: SIGKILL follows after 3 s (facts 1.11). */
+  /** Signals all processes of the terminal. What outlives a SIGTERM by KILL_GRACE_MS is killed (facts 1.11). */
   async kill(signal: SignalName): Promise<void> {
     this.#running();
-    if (signal === "SIGTERM") {
-      void this.end();
-      return;
-    }
-    for (const pid of await sessionProcesses(this.#stored.pid)) {
-      try {
-        process.kill(pid, SIGNALS[signal]);
-      } catch {
-        // It ended in between.
-      }
-    }
+    await this.#signal(SIGNALS[signal]);
+    if (signal === "SIGTERM" && this.isRunning) void this.#killLater();
   }
 
   /** Ends all processes of the terminal: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
@@ -231,15 +205,12 @@ export class Session {
     if (live === undefined) return;
     live.batch.release();
     const { exitCode: code, signal } = exit;
-    this.#note(live.journal, "x", signal === undefined ? `${code}` : `${code} ${signal}`);
+    const reason = signal === undefined ? "exit" : "signal";
+    const ended = { code, reason, ...(signal === undefined ? {} : { signal }) } as const;
+    this.#note(live.journal, "x", exitData(ended));
     await live.journal.flushed();
     const at = new Date().toISOString();
-    const outputBytes = live.batch.offset;
-    const reason = signal === undefined ? "exit" : "signal";
-    this.#stored = {
-      ...this.#stored,
-      exit: { code, at, outputBytes, reason, ...(signal === undefined ? {} : { signal }) },
-    };
+    this.#stored = { ...this.#stored, exit: { ...ended, at, outputBytes: live.batch.offset } };
     this.#lastModified = at;
     this.#live = undefined;
     this.#event(exitEvent(this.id, code, signal));
@@ -254,6 +225,17 @@ export class Session {
     await this.exited;
   }
 
+  async #killLater(): Promise<void> {
+    const over = new AbortController();
+    void this.exited.then(() => over.abort());
+    const isOver = await pause(KILL_GRACE_MS, false, { signal: over.signal, ref: false }).catch(() => true);
+    if (!isOver) await this.#signal(SIGNALS.SIGKILL);
+  }
+
+  async #signal(signal: number): Promise<void> {
+    for (const pid of await sessionProcesses(this.#stored.pid)) signalProcess(pid, signal);
+  }
+
   #running(): Live {
     if (this.#live !== undefined && this.isRunning) return this.#live;
     throw new ServiceError("session_not_running", `session ${this.id} has ended`);
@@ -262,13 +244,15 @@ export class Session {
   #output(piece: OutputPiece): void {
     const live = this.#live;
     if (live === undefined) return;
+    const time = this.#time();
     this.#lastModified = new Date().toISOString();
-    live.journal.append(piece.bytes, this.#time());
+    // Viewers first: to start a write on the disk takes longer than to send a key's echo.
+    this.#deliver({ kind: "output", ...piece });
+    live.journal.append(piece.bytes, time);
     if (live.journal.isStopped) {
       this.#recent ??= new RecentOutput();
       this.#recent.add(piece);
     }
-    this.#deliver({ kind: "output", ...piece });
     const { title, hasBell } = this.#titles.scan(piece.bytes);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
     if (hasBell) this.#onChange(this, "bell");
@@ -295,5 +279,13 @@ export class Session {
   /** Seconds since the session began. */
   #time(): number {
     return (this.#now() - this.#started) / 1000;
+  }
+}
+
+function signalProcess(pid: number, signal: number): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in between.
   }
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ExitReason } from "../protocol/session.ts";
+import { ExitReason, type SessionRecord } from "../protocol/session.ts";
 
 /** What `session.json` holds: the facts of a session that output and events do not tell. */
 export const StoredSession = z.object({
@@ -27,3 +27,19 @@ export const StoredSession = z.object({
     .optional(),
 });
 export type StoredSession = z.infer<typeof StoredSession>;
+
+/** The session as clients see it; `now` is what of it changes by the minute. */
+export function sessionRecord(
+  stored: StoredSession,
+  now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers">,
+): SessionRecord {
+  const { id, name, command, cwd, created, pid, cols, rows, title, exit } = stored;
+  return {
+    ...{ id, sessionId: id, name, created, startedAt: created, pid, command },
+    ...{ cwd, workingDir: cwd, cols, rows, ...now },
+    status: exit === undefined ? "running" : "exited",
+    ...(title === undefined ? {} : { title }),
+    ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
+    ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),
+  };
+}

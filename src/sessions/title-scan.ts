@@ -2,6 +2,8 @@ const ESC = 0x1b;
 const BEL = 0x07;
 const BACKSLASH = 0x5c;
 const CLOSING_BRACKET = 0x5d;
+/** What ends such a sequence, or breaks it off, before its end: BEL, CAN and SUB. */
+const ENDS = [BEL, 0x18, 0x1a];
 /** A longer title is not one. */
 const MAX_TITLE_BYTES = 512;
 /** How the sequence begins: ESC ] 0 ; or ESC ] 2 ; */
@@ -39,7 +41,8 @@ function scanFrom(bytes: Uint8Array, start: number): ScanResult {
   for (let end = bytes.indexOf(BEL, start); end !== -1; end = bytes.indexOf(BEL, end + 1)) {
     const begin = sequenceStart(bytes, end);
     if (begin === -1) hasBell = true;
-    else [title, last] = [titleAt(bytes, begin, end) ?? title, end];
+    const found = begin === -1 ? undefined : titleAt(bytes, begin, end);
+    if (found !== undefined) [title, last] = [found, end];
   }
   for (let end = bytes.indexOf(BACKSLASH, start); end !== -1; end = bytes.indexOf(BACKSLASH, end + 1)) {
     if (bytes[end - 1] !== ESC || end < last) continue;
@@ -51,10 +54,11 @@ function scanFrom(bytes: Uint8Array, start: number): ScanResult {
 
 /** Where the ESC ] of the sequence that ends at `end` stands, or -1. */
 function sequenceStart(bytes: Uint8Array, end: number): number {
-  const found = bytes.subarray(Math.max(0, end - MAX_TITLE_BYTES), end).lastIndexOf(ESC);
-  if (found === -1) return -1;
-  const at = Math.max(0, end - MAX_TITLE_BYTES) + found;
-  return bytes[at + 1] === CLOSING_BRACKET ? at : -1;
+  const from = Math.max(0, end - MAX_TITLE_BYTES);
+  const before = bytes.subarray(from, end);
+  const begin = before.lastIndexOf(ESC);
+  if (begin === -1 || before[begin + 1] !== CLOSING_BRACKET) return -1;
+  return ENDS.some((byte) => before.includes(byte, begin)) ? -1 : from + begin;
 }
 
 function titleAt(bytes: Uint8Array, begin: number, end: number): string | undefined {
@@ -62,5 +66,5 @@ function titleAt(bytes: Uint8Array, begin: number, end: number): string | undefi
   if ((kind !== 0x30 && kind !== 0x32) || bytes[begin + 3] !== 0x3b) return undefined;
   const text = new TextDecoder().decode(bytes.subarray(begin + PREFIX_BYTES, end));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a title with control characters is shown without them
-  return text.replace(/[\u0000-\u001f\u007f]/g, "");
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
 }

@@ -1,15 +1,14 @@
 // What can be seen of one session's output, made from its journal and its screen (contract 2.5).
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { encodeResync, type Resync } from "../protocol/payload.ts";
 import type { Content, View } from "./backend.ts";
 import { eventStream } from "./event-stream.ts";
 import { growthOf } from "./growth.ts";
-import { readEvents, readOutput } from "./journal-reader.ts";
+import { type Follow, fileBytes, readBytes, readEvents } from "./journal-reader.ts";
 import { castText } from "./recording.ts";
 import type { Screens } from "./screen.ts";
-import { screenSource } from "./screen-source.ts";
+import { type BasedSource, withScreenSource } from "./screen-source.ts";
 import type { Session } from "./session.ts";
 
 const OCTETS = "application/octet-stream";
@@ -23,16 +22,19 @@ export async function openView(
 ): Promise<Content> {
   switch (view.kind) {
     case "text":
-      return whole(
-        "text/plain; charset=utf-8",
-        encode(await screens.text(await screenSource(session), view)),
+      return withScreenSource(session, screens, async (source) =>
+        whole("text/plain; charset=utf-8", encode(await screens.text(source, view))),
       );
     case "buffer":
-      return whole(OCTETS, (await screens.snapshot(await screenSource(session))).bytes);
+      return withScreenSource(session, screens, async (source) =>
+        whole(OCTETS, (await screens.snapshot(source)).bytes),
+      );
     case "resync":
-      return whole(OCTETS, encodeResync(await resync(session, screens)));
+      return withScreenSource(session, screens, async (source) =>
+        whole(OCTETS, encodeResync(await resync(source, screens))),
+      );
     case "recording":
-      return recording(session, view.follow);
+      return recording(session, view.follow ? growthOf(session, signal) : undefined);
     case "stream":
       return { type: "text/event-stream", body: eventStream(session, view.after, signal) };
     case "output":
@@ -43,21 +45,21 @@ export async function openView(
 }
 
 /** The screen at an offset of the session; beyond the recording that of its source is a position in another file. */
-async function resync(session: Session, screens: Screens): Promise<Resync> {
-  const source = await screenSource(session);
+async function resync(source: BasedSource, screens: Screens): Promise<Resync> {
   const { offset, size, bytes } = await screens.resync(source);
   return { offset: offset + source.base, size, bytes };
 }
 
-async function recording(session: Session, follow: boolean): Promise<Content> {
+async function recording(session: Session, follow: Follow | undefined): Promise<Content> {
   const type = "application/x-asciicast";
   const headers = { "content-disposition": `attachment; filename="${session.id}.cast"` };
   const written = session.isRunning ? undefined : await stat(session.files.recording).catch(() => undefined);
   if (written !== undefined) {
-    return { type, headers, length: written.size, body: createReadStream(session.files.recording) };
+    const body = readBytes(session.files.recording, 0, written.size);
+    return { type, headers, length: written.size, body };
   }
   await session.journal?.flushedTo(session.outputBytes);
-  const body = castText(session.stored, session.files, follow ? growthOf(session) : undefined);
+  const body = castText(session.stored, session.files, follow);
   return { type, headers, body: encodeAll(body) };
 }
 
@@ -66,19 +68,23 @@ async function output(session: Session, from: number, to: number): Promise<Conte
   session.flush();
   const { journal, recent, files } = session;
   const end = Math.min(to, session.outputBytes);
-  const kept = journal?.held ?? (await stat(files.output)).size;
-  if (recent !== undefined && from >= kept && from < recent.start) {
-    throw new ServiceError(
-      "range_not_satisfiable",
-      `output before byte ${recent.start} is not held any more`,
-    );
-  }
+  const kept = journal?.held ?? (await fileBytes(files.output));
+  const isHeld = from < kept || (recent !== undefined && from >= recent.start);
+  if (from < end && !isHeld) throw notHeld(session, recent?.start ?? end);
+  const hasRest = recent !== undefined && recent.start <= Math.max(kept, from);
+  // Now: what is held in memory changes while a slow reader takes its time.
+  const rest = hasRest ? [...recent.read(Math.max(kept, from), end)] : [];
   const fileEnd = Math.min(end, kept);
   await journal?.flushedTo(fileEnd);
-  const hasRest = recent !== undefined && end > kept && recent.start <= Math.max(kept, from);
-  const rest = hasRest ? recent.read(Math.max(kept, from), end) : [];
   const length = Math.max(0, (hasRest ? end : fileEnd) - from);
-  return { type: OCTETS, length, body: inTurn(readOutput(files, from, fileEnd), rest) };
+  return { type: OCTETS, length, body: inTurn(readBytes(files.output, from, fileEnd), rest) };
+}
+
+function notHeld(session: Session, start: number): ServiceError {
+  const { outputBytes: length } = session;
+  return new ServiceError("range_not_satisfiable", `output before byte ${start} is not held any more`, {
+    details: { length },
+  });
 }
 
 async function* inTurn(

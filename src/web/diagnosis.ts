@@ -6,7 +6,9 @@ export type Diagnosis = {
   readonly text: string | undefined;
   /** Cells. */
   readonly size: { readonly cols: number; readonly rows: number } | undefined;
-  /** Output that is not parsed yet, in bytes. */
+  /** The byte of the session's output that comes next. */
+  readonly nextOffset: number | undefined;
+  /** Output that came and is not parsed yet, in bytes. */
   readonly unparsedBytes: number | undefined;
   readonly phase: string | undefined;
   readonly connection: string | undefined;
@@ -22,7 +24,10 @@ export function exposeDiagnosis(window: Window, page: Page): void {
       return open()?.emulator.size;
     },
     get unparsedBytes() {
-      return open()?.unparsedBytes;
+      return open()?.progress.unparsedBytes;
+    },
+    get nextOffset() {
+      return open()?.progress.nextOffset;
     },
     get phase() {
       return open()?.phase.peek().kind;

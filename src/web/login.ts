@@ -58,14 +58,15 @@ export class Login implements Disposable {
     void this.#ask("Your login has ended. Please log in again.");
   }
 
-  async logOut(client: Client): Promise<void> {
-    try {
-      // Whatever the server says: here the person is out.
-      await client.logout().catch(() => undefined);
-    } finally {
-      this.#store.clear();
-      this.#state.value = { kind: "out", reason: "You are logged out." };
-    }
+  async logOut(): Promise<void> {
+    const { token } = this;
+    // At once, so that the connection is closed and other tabs are told from here, and not by refusals.
+    this.#store.clear();
+    this.#state.value = { kind: "checking" };
+    const client = createClient(fetchSend({ origin: "", token: () => token }));
+    // Whatever the server says: here the person is out.
+    await client.logout().catch(() => undefined);
+    this.#state.value = { kind: "out", reason: "You are logged out." };
   }
 
   [Symbol.dispose](): void {

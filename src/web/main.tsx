@@ -1,5 +1,5 @@
+import "./schema-config.ts";
 import { render } from "preact";
-import { z } from "zod";
 import "@xterm/xterm/css/xterm.css";
 import "./styles/base.css";
 import "./styles/controls.css";
@@ -11,9 +11,6 @@ import "./styles/session.css";
 import { App } from "./components/app.tsx";
 import { exposeDiagnosis } from "./diagnosis.ts";
 import { Page } from "./page.ts";
-
-// The Content-Security-Policy forbids making code from text, which zod would try for speed.
-z.config({ jitless: true });
 
 const page = new Page(window);
 exposeDiagnosis(window, page);

@@ -1,11 +1,12 @@
 // The page's composition root: what lives as long as the page, and the workspace that lives as long as a login.
 import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { AddressBar } from "./address-bar.ts";
 import { Clock } from "./clock.ts";
 import { SchemeWatch } from "./color-scheme.ts";
 import { Login } from "./login.ts";
 import { Notices } from "./notices.ts";
 import { Preferences } from "./preferences.ts";
-import { AddressBar } from "./route.ts";
+import { nameWords } from "./words.ts";
 import { Workspace } from "./workspace.ts";
 
 export class Page implements Disposable {
@@ -74,7 +75,7 @@ export class Page implements Disposable {
     const open = workspace?.open.value;
     if (workspace === undefined || open === undefined) return "ttyhq";
     const record = workspace.sessions.record(open.id);
-    const name = open.title.value ?? record?.title ?? record?.name ?? "session";
+    const name = open.title.value ?? record?.title ?? (record ? nameWords(record) : "session");
     const bell = workspace.sessions.rung.value.has(open.id) ? "🔔 " : "";
     return `${bell}${name} – ttyhq`;
   }

@@ -1,5 +1,6 @@
 import type { Client } from "../protocol/client.ts";
 import type { SessionRecord } from "../protocol/session.ts";
+import { nameWords } from "./words.ts";
 
 /** A download that does not end by then is given up. */
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
@@ -25,7 +26,10 @@ export async function saveRecording(client: Client, record: SessionRecord): Prom
   }
 }
 
-function fileName({ name, id }: SessionRecord): string {
-  const safe = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "");
+function fileName(record: SessionRecord): string {
+  const { id } = record;
+  const safe = nameWords(record)
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
   return `${safe === "" ? "session" : safe.slice(0, 80)}-${id}`;
 }

@@ -1,5 +1,5 @@
 // What the page says about a session: pure functions from a record to a sentence.
-import type { ExitReason } from "../protocol/session.ts";
+import type { ExitReason, SessionRecord } from "../protocol/session.ts";
 
 /** How a session ended, as far as it is known. */
 export type Ending = {
@@ -22,8 +22,10 @@ export function ageWords(sinceMs: number, nowMs: number): string {
   return `${Math.floor(seconds / DAY_S)} d`;
 }
 
-/** The command as one would type it; words with spaces or quotes are quoted. */
+/** The command as one would type it: the shell around a line is left out, words with spaces or quotes are quoted. */
 export function commandWords(command: readonly string[]): string {
+  const [, option, line] = command;
+  if (command.length === 3 && option === "-lc" && line !== undefined) return line;
   return command
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(" ");
@@ -32,6 +34,18 @@ export function commandWords(command: readonly string[]): string {
 /** The home folder as `~`, which is how people know it; only the usual places are recognised. */
 export function folderWords(cwd: string): string {
   return cwd.replace(/^(\/home\/[^/]+|\/root|\/Users\/[^/]+)(?=\/|$)/, "~");
+}
+
+/** The name without the folder that the server puts behind it where nobody gave another; that is shown beside it. */
+export function nameWords({ name, cwd }: Pick<SessionRecord, "name" | "cwd">): string {
+  const folder = [cwd, folderWords(cwd)].find((text) => name.endsWith(` (${text})`));
+  return folder === undefined ? name : name.slice(0, -folder.length - 3);
+}
+
+/** What else there is to say about a session in a list: its title, its command where the name is another, or nothing. */
+export function detailWords(record: Pick<SessionRecord, "name" | "cwd" | "title" | "command">): string {
+  const command = commandWords(record.command);
+  return record.title ?? (nameWords(record) === command ? "" : command);
 }
 
 /** A few letters for a badge: "exit 0", "exit 127", "SIGKILL", "lost". */

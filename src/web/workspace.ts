@@ -5,15 +5,14 @@ import type { ConnectionState } from "../protocol/connection.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { fetchSend } from "../protocol/fetch-send.ts";
 import type { OpenLink } from "../protocol/link.ts";
-import { decodeResync, type Resync } from "../protocol/payload.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";
+import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink } from "./browser-link.ts";
 import type { SchemeWatch } from "./color-scheme.ts";
 import type { Login } from "./login.ts";
 import type { Notices } from "./notices.ts";
 import type { Preferences } from "./preferences.ts";
-import type { AddressBar } from "./route.ts";
 import { saveRecording } from "./save-recording.ts";
 import { SessionList } from "./session-list.ts";
 import { OpenSession } from "./terminal/open-session.ts";
@@ -120,10 +119,6 @@ export class Workspace implements Disposable {
     await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
   }
 
-  async logOut(): Promise<void> {
-    await this.#options.login.logOut(this.client);
-  }
-
   [Symbol.dispose](): void {
     this.#scope.dispose();
   }
@@ -156,10 +151,9 @@ export class Workspace implements Disposable {
     return new OpenSession({
       id,
       socket: this.#socket,
-      requests: { session: (of) => this.client.get(of), screen: (of, signal) => this.#screen(of, signal) },
+      client: this.client,
       preferences,
       schemes,
-      viewers: () => this.sessions.record(id)?.viewers ?? 1,
       onFailed: (what, error) => notices.failed(what, error),
     });
   }
@@ -167,11 +161,6 @@ export class Workspace implements Disposable {
   #close(): void {
     this.#open.peek()?.[Symbol.dispose]();
     this.#open.value = undefined;
-  }
-
-  async #screen(id: string, signal: AbortSignal): Promise<Resync> {
-    const { body } = await this.client.stream(endpoints.sessionResync, { params: { id } }, signal);
-    return decodeResync(await wholeBody(body));
   }
 
   /** After sleep, or when the network is back, the page does not wait for a timer. */
@@ -197,11 +186,4 @@ export class Workspace implements Disposable {
       this.#options.notices.failed(failure, error);
     }
   }
-}
-
-/** A screen with its scrollback: megabytes at most, bounded by the server's scrollback. */
-async function wholeBody(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const parts: BlobPart[] = [];
-  for await (const part of body) parts.push(new Uint8Array(part));
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }

@@ -1,10 +1,13 @@
 // Real programs in real terminals.
+import { spawn } from "node:child_process";
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createReadStream, readdirSync, readlinkSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sessionProcesses } from "../../src/sessions/process-tree.ts";
 import type { PtyExit } from "../../src/sessions/pty.ts";
@@ -212,7 +215,7 @@ describe("the terminal", () => {
     const fifo = join(directory, "fifo");
     await using maker = new Program("mkfifo", [fifo]);
     await maker.ended;
-    await using program = shell(`trap 'echo hung up >${fifo}; exit' HUP; echo ready; sleep 60 & wait`);
+    await using program = shell(`trap 'echo hung up >${fifo}; exit' HUP; echo ready; read line`);
     await program.shows(/ready/);
     program.pty[Symbol.dispose]();
     program.pty[Symbol.dispose]();
@@ -242,6 +245,20 @@ describe("the terminal", () => {
     await second.ended;
     expect(second.text).toMatch(/ 0 -> \/dev\/pts\/\d+/);
     expect(second.text).not.toMatch(/ptmx/);
+  });
+
+  test("hands on no descriptor that its own process was started with", async () => {
+    const pty = fileURLToPath(new URL("../../src/sessions/pty.ts", import.meta.url));
+    const script = `
+      const { spawnPty } = await import(${JSON.stringify(pty)});
+      const program = { file: "ls", args: ["/proc/self/fd"], env: { PATH: process.env.PATH }, cwd: "/", size: { cols: 80, rows: 24 } };
+      spawnPty(program, { onOutput: (chunk) => process.stdout.write(chunk.slice()), onEnd: () => {} });`;
+    const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+      stdio: ["ignore", "pipe", "inherit", "ignore", "ignore"],
+    });
+    const listing = child.stdout === null ? "" : await text(child.stdout);
+    // Its own three, and the one that it reads the list through.
+    expect(listing.split(/\s+/).filter(Boolean)).toEqual(["0", "1", "2", "3"]);
   });
 
   test("leaves no descriptor and no process behind, 200 times", async () => {

@@ -96,9 +96,7 @@ new Worker(new URL(built ? "../hub/hub.js" : "./ring.ts", import.meta.url));`,
   {
     about: "a scoped package by require",
     files: { "src/sessions/journal.ts": `createRequire(import.meta.url);\nrequire("@xterm/headless");` },
-    said: [
-      "src/sessions/journal.ts:2 imports @xterm/headless: its door is src/sessions/screen.ts and src/sessions/screen-worker.ts",
-    ],
+    said: ["src/sessions/journal.ts:2 imports @xterm/headless: its door is src/sessions/screen-terminal.ts"],
   },
   {
     about: "the native module away from its door",
@@ -222,7 +220,7 @@ test("a house in order has nothing to report", () => {
     "src/hub/feed.ts": `import type { SessionBackend } from "../sessions/backend.ts";\nexport const bytes = Buffer.alloc(1);`,
     "src/sessions/backend.ts": `import { size } from "../protocol/size.ts";`,
     "src/sessions/screen.ts": `new Worker(new URL("./screen-worker.ts", import.meta.url));`,
-    "src/sessions/screen-worker.ts": `import { Terminal } from "@xterm/headless";\nimport type { Ask } from "./screen.ts";`,
+    "src/sessions/screen-terminal.ts": `import { Terminal } from "@xterm/headless";\nimport type { Ask } from "./screen.ts";`,
     "src/protocol/size.ts": `import { MAX_COLS } from "./limits.ts";`,
     "src/protocol/limits.ts": "export const MAX_COLS = 1000;",
     "src/lib/ring.ts": `import { MAX_COLS } from "../protocol/limits.ts";`,

@@ -1,4 +1,3 @@
-import type { AccessTokens } from "../../auth/access-token.ts";
 import type { Login } from "../../auth/login.ts";
 import type { Principal } from "../../auth/principal.ts";
 import type { Tickets } from "../../auth/tickets.ts";
@@ -10,13 +9,12 @@ import type { Context, Routes } from "../route.ts";
 /** Logging in and out (contract 5), the old names included (facts 4.1). */
 export function authRoutes(parts: {
   readonly login: Login;
-  readonly tokens: AccessTokens;
   readonly tickets: Tickets<Principal>;
   readonly config: AuthConfig;
   readonly serverUser: string;
   readonly newLoginLink: () => Promise<string>;
 }): Routes {
-  const { login, tokens, tickets, config, serverUser, newLoginLink } = parts;
+  const { login, tickets, config, serverUser, newLoginLink } = parts;
   return {
     authConfig: async () => config,
     currentUser: async () => ({ userId: serverUser }),
@@ -45,7 +43,7 @@ export function authRoutes(parts: {
       expiresIn: WS_TICKET_LIFETIME_MS / 1000,
     }),
     logout: async (_, context) => {
-      await tokens.revoke(principalOf(context));
+      await login.logOut(principalOf(context));
       return { success: true, message: "Logged out successfully" };
     },
   };

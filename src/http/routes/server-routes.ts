@@ -13,8 +13,10 @@ export function serverRoutes(parts: {
   readonly metrics: Metrics;
   readonly hub: Hub;
   readonly version: string;
+  /** Names of the endpoints that are served here: no others are described. */
+  readonly mounted: () => readonly string[];
 }): Routes {
-  const { health, ready, metrics, hub, version } = parts;
+  const { health, ready, metrics, hub, version, mounted } = parts;
   return {
     health,
     livez: async () => plain("ok\n"),
@@ -23,7 +25,11 @@ export function serverRoutes(parts: {
       return plain("ok\n");
     },
     metrics: async () => ({ ...plain(await metrics.text()), type: metrics.type }),
-    openapi: async () => openApi(endpoints, version),
+    openapi: async () => {
+      const names = new Set(mounted());
+      const served = Object.entries(endpoints).filter(([name]) => names.has(name));
+      return openApi(Object.fromEntries(served), version);
+    },
     listClients: async () =>
       hub.clients.map(({ id, user, address, connectedAt, viewer }) => ({
         ...{ id, user, connectedAt, subscriptions: viewer.sessionIds },

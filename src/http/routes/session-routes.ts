@@ -70,24 +70,34 @@ function viewRoutes(backend: SessionBackend): Routes {
     },
     sessionOutput: async ({ params, query }, { range, signal }) => {
       const { outputBytes } = await backend.get(params.id);
-      if (query.from > outputBytes) {
-        throw new ServiceError("range_not_satisfiable", `there are ${outputBytes} bytes of output`, {
-          details: { length: outputBytes },
-        });
-      }
-      const end = Math.min(query.to ?? outputBytes, outputBytes);
-      const to = Math.max(query.from, end);
-      const part = readRange(range, to - query.from);
-      const [start, after] = [query.from + (part?.start ?? 0), query.from + (part?.end ?? to - query.from)];
-      const content = await backend.view(params.id, { kind: "output", from: start, to: after }, signal);
+      const stretch = stretchOf(query, outputBytes);
+      const part = readRange(range, stretch.to - stretch.from);
+      const from = stretch.from + (part?.start ?? 0);
+      const to = part === undefined ? stretch.to : stretch.from + part.end;
+      const content = await backend.view(params.id, { kind: "output", from, to }, signal);
       const headers = { ...content.headers, "accept-ranges": "bytes" };
       if (part === undefined) return { ...content, headers };
-      const contentRange = `bytes ${part.start}-${part.end - 1}/${to - query.from}`;
+      // Less may be held than was asked for.
+      const last = part.start + (content.length ?? to - from) - 1;
+      const contentRange = `bytes ${part.start}-${last}/${stretch.to - stretch.from}`;
       return { ...content, status: 206, headers: { ...headers, "content-range": contentRange } };
     },
     sessionEvents: ({ params, query }, { signal }) =>
       backend.view(params.id, { kind: "events", from: query.from }, signal),
   };
+}
+
+/** The part of the output that a query names. Throws `range_not_satisfiable` for one that begins after the end. */
+function stretchOf(
+  query: { readonly from: number; readonly to?: number | undefined },
+  outputBytes: number,
+): { readonly from: number; readonly to: number } {
+  if (query.from <= outputBytes) {
+    return { from: query.from, to: Math.max(query.from, Math.min(query.to ?? outputBytes, outputBytes)) };
+  }
+  throw new ServiceError("range_not_satisfiable", `there are ${outputBytes} bytes of output`, {
+    details: { length: outputBytes },
+  });
 }
 
 function inputBytes({ text, key, data }: Input): Uint8Array {
@@ -111,10 +121,19 @@ async function cleanUp(backend: SessionBackend): Promise<{
 }> {
   const cleanedSessions: string[] = [];
   for (const record of await backend.list()) {
-    if (record.status !== "exited") continue;
-    await backend.remove(record.id);
-    cleanedSessions.push(record.id);
+    if (record.status === "exited" && (await wasRemoved(backend, record.id))) cleanedSessions.push(record.id);
   }
   const message = `${cleanedSessions.length} exited sessions cleaned up across all servers`;
   return { success: true, message, localCleaned: cleanedSessions.length, cleanedSessions };
+}
+
+/** False when somebody else was faster. */
+async function wasRemoved(backend: SessionBackend, id: string): Promise<boolean> {
+  try {
+    await backend.remove(id);
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "session_not_found") return false;
+    throw error;
+  }
 }

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 type ConfirmProps = {
   readonly question: string;
@@ -13,7 +13,7 @@ type ConfirmProps = {
 /** Asks before something that cannot be taken back. Escape and a click beside it mean no. */
 export function Confirm({ question, detail, yes, onYes, onClose }: ConfirmProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = (): void => dialog.current?.close();
   return (
     <dialog ref={dialog} class="confirm" aria-labelledby="confirm-question" closedby="any" onClose={onClose}>

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { ageWords, type Ending, endedWell, endingBadge, endingWords } from "../words.ts";
 import { Icon } from "./icon.tsx";
-import type { SessionViewProps } from "./session-view.tsx";
+import type { SessionProps } from "./view-props.ts";
 
 /** What became of the program, and what can be done now. */
 export function EndedBar({
@@ -10,7 +10,7 @@ export function EndedBar({
   workspace,
   open,
   ending,
-}: SessionViewProps & { readonly ending: Ending }): VNode {
+}: SessionProps & { readonly ending: Ending }): VNode {
   const record = workspace.sessions.record(open.id);
   const isBusy = useSignal(false);
   const { what, why } = endingWords(ending);

@@ -1,6 +1,7 @@
 import type { TargetedKeyboardEvent, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/session.ts";
+import { nameWords } from "../words.ts";
 import { Icon } from "./icon.tsx";
 import { useToggle } from "./toggle.ts";
 
@@ -12,10 +13,10 @@ export function NameField({ record, onRename }: NameFieldProps): VNode {
   if (editing.isOn) {
     return (
       <NameInput
-        name={record.name}
+        name={nameWords(record)}
         onDone={(name) => {
           editing.off();
-          if (name !== undefined && name !== record.name) onRename(name);
+          if (name !== undefined && name !== nameWords(record)) onRename(name);
         }}
       />
     );
@@ -23,7 +24,7 @@ export function NameField({ record, onRename }: NameFieldProps): VNode {
   return (
     <h1 class="session-name">
       <button type="button" title="Rename" onClick={editing.on}>
-        <span>{record.name}</span>
+        <span>{nameWords(record)}</span>
         <Icon name="pencil" />
       </button>
     </h1>
@@ -38,7 +39,7 @@ type NameInputProps = {
 
 function NameInput({ name, onDone }: NameInputProps): VNode {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.select(), []);
+  useLayoutEffect(() => input.current?.select(), []);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     if (event.key === "Escape") onDone(undefined);
     if (event.key === "Enter") event.currentTarget.blur();

@@ -5,7 +5,7 @@ import type { CreateSessionBody } from "../../protocol/session.ts";
 import { routeHash } from "../route.ts";
 import { estimateSize } from "../terminal/cell-size.ts";
 import { Icon } from "./icon.tsx";
-import type { WorkspaceProps } from "./workspace-view.tsx";
+import type { WorkspaceProps } from "./view-props.ts";
 
 export function NewSession({ page, workspace }: WorkspaceProps): VNode {
   const failure = useSignal<string | undefined>(undefined);

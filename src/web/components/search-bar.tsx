@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { TargetedKeyboardEvent, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Found, TextSearch } from "../terminal/text-search.ts";
 import { Icon } from "./icon.tsx";
 
@@ -9,7 +9,7 @@ type SearchBarProps = { readonly search: TextSearch; readonly onClose: () => voi
 export function SearchBar({ search, onClose }: SearchBarProps): VNode {
   const text = useSignal("");
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     input.current?.focus();
     return () => search.clear();
   }, [search]);

@@ -1,19 +1,20 @@
 import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/session.ts";
 import { routeHash } from "../route.ts";
-import { commandWords, folderWords } from "../words.ts";
+import { commandWords, detailWords, folderWords, nameWords } from "../words.ts";
 import { Confirm } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 import { NameField } from "./name-field.tsx";
 import { SessionMenu } from "./session-menu.tsx";
-import type { SessionViewProps } from "./session-view.tsx";
 import { useToggle } from "./toggle.ts";
+import type { SessionProps } from "./view-props.ts";
 
-type SessionHeadProps = SessionViewProps & { readonly onSearch: () => void };
+type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
 
 export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
   // Reading the list keeps the head true to it.
   const record = workspace.sessions.all.value?.find((known) => known.id === open.id);
+  const detail = record && (open.title.value ?? detailWords(record));
   return (
     <header class="session-head">
       <a class="button ghost back" href={routeHash({ view: "list" })} aria-label="All sessions">
@@ -25,7 +26,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         )}
         {record !== undefined && (
           <p class="session-detail" title={`${commandWords(record.command)} in ${record.cwd}`}>
-            <span>{open.title.value ?? record.title ?? commandWords(record.command)}</span>
+            {detail !== "" && <span>{detail}</span>}
             <span class="session-folder">{folderWords(record.cwd)}</span>
           </p>
         )}
@@ -40,14 +41,14 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         >
           <Icon name="search" />
         </button>
-        <SessionMenu page={page} workspace={workspace} record={record} />
+        <SessionMenu page={page} workspace={workspace} open={open} record={record} />
         {record !== undefined && <EndButton workspace={workspace} record={record} />}
       </div>
     </header>
   );
 }
 
-type EndButtonProps = Pick<SessionViewProps, "workspace"> & { readonly record: SessionRecord };
+type EndButtonProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
 
 /** Ends what runs, removes what ended; both only after a question. */
 function EndButton({ workspace, record }: EndButtonProps): VNode {
@@ -62,7 +63,7 @@ function EndButton({ workspace, record }: EndButtonProps): VNode {
       </button>
       {question.isOn && (
         <Confirm
-          question={`${word} “${record.name}”?`}
+          question={`${word} “${nameWords(record)}”?`}
           detail={
             isEnded
               ? "Its recording is deleted for good."

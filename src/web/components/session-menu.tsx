@@ -4,14 +4,18 @@ import type { SessionRecord } from "../../protocol/session.ts";
 import { useDismissal } from "./dismissal.ts";
 import { Icon } from "./icon.tsx";
 import { useToggle } from "./toggle.ts";
-import type { WorkspaceProps } from "./workspace-view.tsx";
+import type { SessionProps } from "./view-props.ts";
 
-type SessionMenuProps = WorkspaceProps & { readonly record: SessionRecord | undefined };
+type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefined };
 
-export function SessionMenu({ page, workspace, record }: SessionMenuProps): VNode {
+export function SessionMenu({ page, workspace, open, record }: SessionMenuProps): VNode {
   const menu = useToggle();
   const root = useRef<HTMLDivElement>(null);
-  useDismissal(root, menu.isOn, menu.off);
+  const close = (): void => {
+    menu.off();
+    open.emulator.focus();
+  };
+  useDismissal(root, menu.isOn, close);
   return (
     <div class="menu-root" ref={root}>
       <button
@@ -27,7 +31,7 @@ export function SessionMenu({ page, workspace, record }: SessionMenuProps): VNod
         <div class="menu">
           <FontSize page={page} />
           <ScreenReader page={page} />
-          {record !== undefined && <Actions workspace={workspace} record={record} onDone={menu.off} />}
+          {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
             searches, <kbd>L</kbd> goes to the list.
@@ -38,7 +42,7 @@ export function SessionMenu({ page, workspace, record }: SessionMenuProps): VNod
   );
 }
 
-function FontSize({ page }: Pick<WorkspaceProps, "page">): VNode {
+function FontSize({ page }: Pick<SessionProps, "page">): VNode {
   const size = page.preferences.current.value.fontSizePx;
   return (
     <div class="menu-line">
@@ -66,7 +70,7 @@ function FontSize({ page }: Pick<WorkspaceProps, "page">): VNode {
   );
 }
 
-function ScreenReader({ page }: Pick<WorkspaceProps, "page">): VNode {
+function ScreenReader({ page }: Pick<SessionProps, "page">): VNode {
   return (
     <label class="menu-line">
       <span>Screen reader</span>
@@ -79,7 +83,7 @@ function ScreenReader({ page }: Pick<WorkspaceProps, "page">): VNode {
   );
 }
 
-type ActionsProps = Pick<WorkspaceProps, "workspace"> & {
+type ActionsProps = Pick<SessionProps, "workspace"> & {
   readonly record: SessionRecord;
   readonly onDone: () => void;
 };

@@ -1,9 +1,17 @@
 import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/session.ts";
 import { routeHash } from "../route.ts";
-import { ageWords, commandWords, endedWell, endingBadge, folderWords } from "../words.ts";
+import {
+  ageWords,
+  commandWords,
+  detailWords,
+  endedWell,
+  endingBadge,
+  folderWords,
+  nameWords,
+} from "../words.ts";
 import { Icon } from "./icon.tsx";
-import type { WorkspaceProps } from "./workspace-view.tsx";
+import type { WorkspaceProps } from "./view-props.ts";
 
 export function SessionRow({
   page,
@@ -13,17 +21,19 @@ export function SessionRow({
   const route = page.address.route.value;
   const isOpen = route.view === "session" && route.id === record.id;
   const since = record.exitedAt ?? record.created;
-  const command = commandWords(record.command);
+  const detail = detailWords(record);
   return (
     <li>
       <a
         class="row"
         href={routeHash({ view: "session", id: record.id })}
+        // The one that is open is not opened again: it gets the keys back.
+        onClick={() => isOpen && workspace.open.peek()?.emulator.focus()}
         {...(isOpen && { "aria-current": "page" })}
       >
         <div class="row-line">
           <Status record={record} />
-          <span class="row-name">{record.name}</span>
+          <span class="row-name">{nameWords(record)}</span>
           {workspace.sessions.rung.value.has(record.id) && (
             <span class="row-bell" title="Its bell rang">
               <Icon name="bell" />
@@ -34,9 +44,11 @@ export function SessionRow({
           </time>
         </div>
         <div class="row-line">
-          <span class="row-detail" title={command}>
-            {record.title ?? command}
-          </span>
+          {detail !== "" && (
+            <span class="row-detail" title={commandWords(record.command)}>
+              {detail}
+            </span>
+          )}
           <span class="row-folder" title={record.cwd}>
             {folderWords(record.cwd)}
           </span>

@@ -9,11 +9,9 @@ import { SessionHead } from "./session-head.tsx";
 import { SizeChip } from "./size-chip.tsx";
 import { TerminalPane } from "./terminal-pane.tsx";
 import { useToggle } from "./toggle.ts";
-import type { WorkspaceProps } from "./workspace-view.tsx";
+import type { SessionProps } from "./view-props.ts";
 
-export type SessionViewProps = WorkspaceProps & { readonly open: OpenSession };
-
-export function SessionView({ page, workspace, open }: SessionViewProps): VNode {
+export function SessionView({ page, workspace, open }: SessionProps): VNode {
   const searching = useToggle();
   const phase = open.phase.value;
   const link = open.link.value;
@@ -30,7 +28,9 @@ export function SessionView({ page, workspace, open }: SessionViewProps): VNode 
         <TerminalPane open={open} />
         <div class="overlay top">
           {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
-          {phase.kind === "running" && <SizeChip sizing={open.sizing} />}
+          {phase.kind === "running" && workspace.connection.value.kind === "open" && (
+            <SizeChip sizing={open.sizing} />
+          )}
         </div>
         {link !== undefined && <div class="link-target">{link}</div>}
         {phase.kind === "missing" && <Missing />}
@@ -68,7 +68,7 @@ function useSearchKey(search: () => void): void {
 }
 
 /** The bell of a session that is looked at needs no mark in the list. */
-function useBell(workspace: SessionViewProps["workspace"], open: OpenSession): void {
+function useBell(workspace: SessionProps["workspace"], open: OpenSession): void {
   const hasRung = workspace.sessions.rung.value.has(open.id);
   useEffect(() => {
     const see = (): void => {

@@ -1,14 +1,13 @@
 import type { RefObject, VNode } from "preact";
-import type { LoginState } from "../login.ts";
 import { routeHash } from "../route.ts";
 import { Confirm } from "./confirm.tsx";
 import { Icon, Logo } from "./icon.tsx";
 import { SessionRow } from "./session-row.tsx";
 import { useToggle } from "./toggle.ts";
-import type { WorkspaceProps } from "./workspace-view.tsx";
+import type { InState, WorkspaceProps } from "./view-props.ts";
 
 type SidebarProps = WorkspaceProps & {
-  readonly state: Extract<LoginState, { readonly kind: "in" }>;
+  readonly state: InState;
   readonly root: RefObject<HTMLElement | null>;
 };
 
@@ -27,12 +26,12 @@ export function Sidebar({ page, workspace, state, root }: SidebarProps): VNode {
       </header>
       <SessionLists page={page} workspace={workspace} />
       <footer class="sidebar-foot">
-        <span class={`dot ${workspace.connection.value.kind}`} />
+        <ConnectionDot workspace={workspace} />
         <span class="sidebar-user" title={`Logged in as ${state.login.user}`}>
           {state.login.user}
         </span>
         {!state.isOpenToAll && (
-          <button type="button" class="button ghost small" onClick={() => void workspace.logOut()}>
+          <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
             <Icon name="exit" />
             Log out
           </button>
@@ -40,6 +39,12 @@ export function Sidebar({ page, workspace, state, root }: SidebarProps): VNode {
       </footer>
     </aside>
   );
+}
+
+function ConnectionDot({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
+  const { kind } = workspace.connection.value;
+  const words = kind === "open" ? "connected" : "not connected";
+  return <span class={`dot ${kind}`} role="img" aria-label={words} title={words} />;
 }
 
 function SessionLists({ page, workspace }: WorkspaceProps): VNode {

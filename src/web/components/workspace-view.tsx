@@ -1,16 +1,10 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { LoginState } from "../login.ts";
-import type { Page } from "../page.ts";
-import type { Workspace } from "../workspace.ts";
 import { ConnectionBanner } from "./connection-banner.tsx";
 import { NewSession } from "./new-session.tsx";
 import { SessionView } from "./session-view.tsx";
 import { Sidebar } from "./sidebar.tsx";
-
-export type WorkspaceProps = { readonly page: Page; readonly workspace: Workspace };
-
-type InState = Extract<LoginState, { readonly kind: "in" }>;
+import type { InState, WorkspaceProps } from "./view-props.ts";
 
 /** The list beside what is open; on a narrow screen the one or the other, as the address says. */
 export function WorkspaceView({
@@ -44,7 +38,8 @@ function useListKey() {
       if (event.code !== "KeyL" || !event.shiftKey || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       event.stopPropagation();
-      sidebar.current?.querySelector<HTMLElement>("a[aria-current], a, button")?.focus();
+      const first = sidebar.current?.querySelector<HTMLElement>("nav a[aria-current]");
+      (first ?? sidebar.current?.querySelector<HTMLElement>("nav a, a"))?.focus();
     };
     // Before the terminal sees it.
     window.addEventListener("keydown", listen, { capture: true });

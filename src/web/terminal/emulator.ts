@@ -116,10 +116,10 @@ export class Emulator implements Disposable {
     this.#terminal.options.screenReaderMode = isOn;
   }
 
-  /** Without it keys are swallowed: the program is gone. */
-  setTypable(isTypable: boolean): void {
-    this.#terminal.options.disableStdin = !isTypable;
-    this.#terminal.options.cursorBlink = isTypable;
+  /** The program is gone: keys are swallowed, and there is no cursor any more. */
+  finish(): void {
+    this.#terminal.options.disableStdin = true;
+    this.#terminal.write("\x1b[?25l");
   }
 
   /** As if it had been typed; arrow keys in the mode that the program asked for. */
@@ -155,9 +155,18 @@ export class Emulator implements Disposable {
   [Symbol.dispose](): void {
     this.search[Symbol.dispose]();
     this.#gate[Symbol.dispose]();
-    // First of all: it keeps one of the few GPU contexts that a page may have.
+    this.#stopBlinking();
+    // Before the terminal: it holds one of the few GPU contexts that a page may have.
     this.#webgl?.dispose();
     this.#terminal.dispose();
+  }
+
+  // NOTE: the WebGL renderer of addon-webgl 0.19 does not stop its timer for a blinking cursor when it is disposed, and
+  // the timer keeps the whole terminal alive. The option stops it, where the program has no word in it and it changes.
+  #stopBlinking(): void {
+    this.#terminal.reset();
+    this.#terminal.options.cursorBlink = true;
+    this.#terminal.options.cursorBlink = false;
   }
 
   /** Where there is no WebGL, or it is taken away, the renderer that draws with elements goes on. */

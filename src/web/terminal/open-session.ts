@@ -1,9 +1,10 @@
 // A session that is open on the page: what the page shows about it as signals, and what a person does to it.
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
+import type { Client } from "../../protocol/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/event.ts";
-import type { Resync, Subscribed } from "../../protocol/payload.ts";
-import type { SessionRecord, TerminalSize } from "../../protocol/session.ts";
+import type { Subscribed } from "../../protocol/payload.ts";
+import type { TerminalSize } from "../../protocol/session.ts";
 import type { SessionSocket } from "../../protocol/session-socket.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Preferences } from "../preferences.ts";
@@ -20,14 +21,9 @@ export type Phase =
 export type OpenSessionOptions = {
   readonly id: string;
   readonly socket: SessionSocket;
-  readonly requests: {
-    session(id: string, signal: AbortSignal): Promise<SessionRecord>;
-    screen(id: string, signal: AbortSignal): Promise<Resync>;
-  };
+  readonly client: Pick<Client, "get" | "resync">;
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
-  /** How many watch the session as far as is known now. */
-  readonly viewers: () => number;
   readonly onFailed: (what: string, error: unknown) => void;
 };
 
@@ -37,7 +33,6 @@ export class OpenSession implements Disposable {
   readonly sizing: Sizing;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
-  readonly #abort = new AbortController();
   readonly #scope = new DisposableStack();
   readonly #phase = signal<Phase>({ kind: "opening" });
   readonly #title = signal<string | undefined>(undefined);
@@ -56,9 +51,8 @@ export class OpenSession implements Disposable {
       ask: (size) => this.#resize(size),
     });
     this.#stream = this.#scope.use(this.#newStream());
-    this.#scope.defer(() => this.#abort.abort());
     this.#scope.use(options.socket.onState((state) => this.#linkChanged(state.kind === "open")));
-    this.#scope.defer(effect(() => this.#look()));
+    this.#scope.defer(effect(() => this.#restyle()));
     void this.#begin();
   }
 
@@ -95,22 +89,31 @@ export class OpenSession implements Disposable {
     this.#isControlNext.value = !this.#isControlNext.peek();
   }
 
-  /** Bytes that wait to be parsed. */
-  get unparsedBytes(): number {
-    return this.#stream.unparsedBytes;
+  /** How far the output has come: the byte that comes next, and those that came and are not parsed yet. */
+  get progress(): { readonly nextOffset: number | undefined; readonly unparsedBytes: number } {
+    const { nextOffset, unparsedBytes } = this.#stream;
+    return { nextOffset, unparsedBytes };
   }
 
   /** Draws into the element and keeps to its size until disposed. */
   mount(element: HTMLElement): Disposable {
     this.emulator.open(element);
-    let isFirst = true;
-    const observer = new ResizeObserver(() => {
-      if (!isFirst && document.hasFocus() && this.#isRunning) this.sizing.fit();
-      else this.sizing.layout();
-      isFirst = false;
-    });
+    const observer = new ResizeObserver(() => this.sizing.layout());
     observer.observe(element);
-    return { [Symbol.dispose]: () => observer.disconnect() };
+    // Who resizes the window wants the session to follow; a bar that comes and goes in the page means nothing.
+    const resized = (): void => {
+      if (document.hasFocus() && this.#isRunning) this.sizing.fit();
+    };
+    const focused = (): void => void this.#takeOver();
+    window.addEventListener("resize", resized);
+    window.addEventListener("focus", focused);
+    return {
+      [Symbol.dispose]: () => {
+        observer.disconnect();
+        window.removeEventListener("resize", resized);
+        window.removeEventListener("focus", focused);
+      },
+    };
   }
 
   [Symbol.dispose](): void {
@@ -122,7 +125,7 @@ export class OpenSession implements Disposable {
   }
 
   #newEmulator(): Emulator {
-    const { preferences, schemes, viewers } = this.#options;
+    const { preferences, schemes } = this.#options;
     const look = { ...preferences.current.peek(), scheme: schemes.scheme.peek() };
     return new Emulator(look, {
       onInput: (bytes) => this.#input(bytes),
@@ -136,17 +139,18 @@ export class OpenSession implements Disposable {
       onLink: (uri) => {
         this.#link.value = uri;
       },
-      mayAnswer: () => this.#stream.isParsingLive && (viewers() <= 1 || document.hasFocus()),
+      mayAnswer: () => this.#stream.isParsingLive && this.sizing.isOurs,
     });
   }
 
   #newStream(): SessionStream {
-    const { id, socket, requests } = this.#options;
+    const { id, socket, client } = this.#options;
     return new SessionStream({
       id,
       socket,
       emulator: this.emulator,
-      screen: () => requests.screen(id, this.#abort.signal),
+      screen: () => client.resync(id),
+      written: async () => (await client.get(id)).outputBytes,
       isShown: () => document.visibilityState === "visible",
       onSize: (size) => this.#sized(size),
       onSubscribed: (subscribed) => this.#subscribed(subscribed),
@@ -158,15 +162,15 @@ export class OpenSession implements Disposable {
   async #begin(): Promise<void> {
     this.#phase.value = { kind: "opening" };
     try {
-      const record = await this.#options.requests.session(this.id, this.#abort.signal);
+      const record = await this.#options.client.get(this.id);
       await this.#stream.begin();
-      if (this.#abort.signal.aborted) return;
+      if (this.#scope.disposed) return;
       if (record.status === "exited") return this.#ended(record);
       this.#phase.value = { kind: "running" };
       // Nobody else watches: the session takes this window's size.
       if (record.viewers === 0) this.sizing.fit();
     } catch (error) {
-      if (!this.#abort.signal.aborted) this.#failed(error);
+      if (!this.#scope.disposed) this.#failed(error);
     }
   }
 
@@ -189,7 +193,7 @@ export class OpenSession implements Disposable {
   #ended({ exitCode, exitSignal, exitReason }: Ending): void {
     if (this.#phase.peek().kind === "ended") return;
     this.#phase.value = { kind: "ended", ending: { exitCode, exitSignal, exitReason } };
-    this.emulator.setTypable(false);
+    this.emulator.finish();
     this.sizing.layout();
   }
 
@@ -206,6 +210,7 @@ export class OpenSession implements Disposable {
     const { socket } = this.#options;
     const meant = this.#isControlNext.peek() ? asControl(bytes) : bytes;
     this.#isControlNext.value = false;
+    this.#stream.typed();
     if (socket.state.kind === "open") socket.write(this.id, meant).catch((error) => this.#failed(error));
     else this.#refusals.value += 1;
   }
@@ -225,14 +230,25 @@ export class OpenSession implements Disposable {
   /** After a cut: what was written meanwhile is the past; the end of it is where the server says it is now. */
   async #findPresent(): Promise<void> {
     try {
-      const record = await this.#options.requests.session(this.id, this.#abort.signal);
+      const record = await this.#options.client.get(this.id);
       this.#stream.liveFrom(record.outputBytes);
     } catch {
       // Nothing is answered until the next screen is drawn; the output itself goes on.
     }
   }
 
-  #look(): void {
+  /** Who comes to the front and is the only one left gets the session in the size of the window. */
+  async #takeOver(): Promise<void> {
+    if (this.sizing.isOurs || !this.#isRunning || this.#options.socket.state.kind !== "open") return;
+    try {
+      const { viewers } = await this.#options.client.get(this.id);
+      if (viewers <= 1 && this.#isRunning && !this.#scope.disposed) this.sizing.fit();
+    } catch {
+      // Then not: the button is there.
+    }
+  }
+
+  #restyle(): void {
     const { fontSizePx, screenReader } = this.#options.preferences.current.value;
     this.emulator.setScheme(this.#options.schemes.scheme.value);
     this.emulator.setScreenReader(screenReader);

@@ -2,7 +2,8 @@
 // it had been typed. An answer is right once and at once; so it is swallowed
 // - for output of the past: the question was answered, or its program is long gone, and the answer would appear as
 //   garbage at a shell's prompt;
-// - in a window that others watch the session with, unless it is the one with the focus: each window would answer.
+// - where several windows watch a session, in all but the one whose size it has: each of them would answer. There is at
+//   most one such window, and the size is a matter of the same kind: what the program may take its terminal to be.
 // Only the questions are swallowed, at the place in the output where they stand: what a person types meanwhile passes.
 import type { IDisposable, IParser } from "@xterm/xterm";
 

@@ -5,8 +5,8 @@ import type { Resync, Subscribed } from "../../protocol/payload.ts";
 import type { TerminalSize } from "../../protocol/session.ts";
 import type { Attachment, SessionSocket } from "../../protocol/session-socket.ts";
 import type { Emulator } from "./emulator.ts";
-import { OutputFlow } from "./output-flow.ts";
 import { OutputQueue } from "./output-queue.ts";
+import { Pursuit } from "./pursuit.ts";
 
 export type SessionStreamOptions = {
   readonly id: string;
@@ -14,6 +14,8 @@ export type SessionStreamOptions = {
   readonly emulator: Pick<Emulator, "write" | "resize" | "resetBytes">;
   /** The screen, its scrollback and modes at an offset. */
   readonly screen: () => Promise<Resync>;
+  /** Bytes that the session has written in all by now. */
+  readonly written: () => Promise<number>;
   readonly isShown: () => boolean;
 } & SessionStreamHandlers;
 
@@ -31,7 +33,7 @@ const PAST = Number.NEGATIVE_INFINITY;
 export class SessionStream implements Disposable {
   readonly #options: SessionStreamOptions;
   readonly #queue: OutputQueue;
-  readonly #flow: OutputFlow;
+  readonly #pursuit: Pursuit;
   #attachment: Attachment | undefined;
   #isDisposed = false;
   /** Output from this byte on is seen when it is written: it is not the past. */
@@ -41,16 +43,21 @@ export class SessionStream implements Disposable {
     this.#options = options;
     this.#queue = new OutputQueue({
       parse: (bytes, parsed) => options.emulator.write(bytes, parsed),
-      onFull: () => this.#flow.full(),
-      onRoom: () => this.#flow.room(),
+      onFull: () => this.#attachment?.pause(),
+      onRoom: () => this.#attachment?.resume(),
     });
-    this.#flow = new OutputFlow({
-      pause: () => this.#attachment?.pause(),
-      resume: () => this.#attachment?.resume(),
-      skip: () => void this.#skip(),
+    this.#pursuit = new Pursuit({
+      behind: async () => (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY),
+      skip: () => this.begin(),
       isShown: options.isShown,
       now: () => performance.now(),
     });
+  }
+
+  /** The offset of the byte that comes next; undefined while it is not known. */
+  get nextOffset(): number | undefined {
+    const next = this.#attachment?.next;
+    return next === "live" ? undefined : next;
   }
 
   /** Bytes that wait to be parsed. */
@@ -71,6 +78,11 @@ export class SessionStream implements Disposable {
 
   liveFrom(offset: number): void {
     this.#liveFrom = offset;
+  }
+
+  /** Somebody typed something, and wants to see what comes of it. */
+  typed(): void {
+    this.#pursuit.typed();
   }
 
   /** Draws the screen of now and follows the output from there on. Throws what the request for the screen throws. */
@@ -99,8 +111,8 @@ export class SessionStream implements Disposable {
   }
 
   #output(offset: number, bytes: Uint8Array): void {
-    if (this.#queue.unparsedBytes === 0) this.#flow.caughtUp();
     this.#queue.push(offset, bytes);
+    this.#pursuit.received(bytes.length);
   }
 
   #redraw({ offset, size, bytes }: Resync): void {
@@ -113,14 +125,5 @@ export class SessionStream implements Disposable {
     });
     this.#queue.push(PAST, bytes);
     this.#liveFrom = offset;
-  }
-
-  async #skip(): Promise<void> {
-    try {
-      await this.begin();
-    } catch {
-      // No screen to be had: what was paused goes on from where it stood.
-      this.#attachment?.resume();
-    }
   }
 }

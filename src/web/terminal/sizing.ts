@@ -1,6 +1,7 @@
 // Which size the terminal has. A session has one size however many watch it, and the last who asked for another gets
-// it. This window asks when it opens a session that nobody else watches, when it is resized by the person in front of
-// it, and when that person says "fit". When somebody else took the size it follows, with smaller letters if need be.
+// it. This window asks when it opens a session that nobody else watches or is the last one left, when it is resized by
+// the person in front of it, and when that person says "fit". When somebody else took the size it follows, with smaller
+// letters if need be.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { TerminalSize } from "../../protocol/session.ts";
 
@@ -21,7 +22,6 @@ export class Sizing {
   readonly #session = signal<TerminalSize | undefined>(undefined);
   readonly #fitting = signal<TerminalSize | undefined>(undefined);
   readonly #asked: TerminalSize[] = [];
-  /** Whether the session's size follows this window. */
   readonly #isOurs = signal(false);
   #fontSizePx: number;
 
@@ -44,6 +44,11 @@ export class Sizing {
     return session === undefined || fitting === undefined || isSame(session, fitting) ? undefined : session;
   });
 
+  /** Whether the session's size follows this window: of several windows only one may think so. */
+  get isOurs(): boolean {
+    return this.#isOurs.peek();
+  }
+
   /** The session has that size, says the server. */
   told(size: TerminalSize): void {
     const before = this.#session.peek();
@@ -60,7 +65,7 @@ export class Sizing {
     const session = this.#session.peek();
     this.#fitting.value = fitting;
     if (fitting === undefined || session === undefined) return;
-    if (this.#isOurs.peek()) this.#askFor(fitting, session);
+    if (this.isOurs) this.#askFor(fitting, session);
     else this.#shrink(fitting, session);
   }
 

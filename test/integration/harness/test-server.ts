@@ -22,8 +22,11 @@ export type TestServerOptions = {
   /** Beside --port, --bind, --control-dir and --json. Default: no login, no limits. */
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Where its control directory is made; the folder of temporary files unless another is given. */
+  readonly directory?: string;
 };
 
+export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
 type Listening = { readonly url: string; readonly loginLink?: string };
 
 export class TestServer implements AsyncDisposable {
@@ -40,7 +43,7 @@ export class TestServer implements AsyncDisposable {
   }
 
   static async start(options: TestServerOptions = {}): Promise<TestServer> {
-    const server = new TestServer(await mkdtemp(join(tmpdir(), "ttyhq-")), options);
+    const server = new TestServer(await mkdtemp(join(options.directory ?? tmpdir(), "ttyhq-")), options);
     try {
       await server.#spawn(0);
       return server;
@@ -95,14 +98,15 @@ export class TestServer implements AsyncDisposable {
     return readFile(join(this.controlDir, "host.log"), "utf8");
   }
 
-  /** Ends the server's process; the session host goes on. */
-  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
+  /** Ends the server's process, and tells how it ended; the session host goes on. */
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit | undefined> {
     const child = this.#process;
     this.#process = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
     const ended = once(child, "exit");
     child.kill(signal);
-    await withDeadline(ended, STOP_TIMEOUT_MS, "the end of the server");
+    const [code, endSignal] = await withDeadline(ended, STOP_TIMEOUT_MS, "the end of the server");
+    return { code, signal: endSignal };
   }
 
   /** The server again, on the same port and control directory. */
@@ -157,7 +161,7 @@ export class TestServer implements AsyncDisposable {
 }
 
 /** Resolves when no process has that pid any more; it is no child of ours, so nobody tells us. */
-async function gone(pid: number): Promise<void> {
+export async function gone(pid: number): Promise<void> {
   for (;;) {
     try {
       process.kill(pid, 0);

@@ -128,6 +128,54 @@ test("someone without a token is current for ever and has nothing to revoke", as
   expect(tokens.isCurrent({})).toBe(true);
 });
 
+test("whoever watches a token hears once that it was revoked", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const principal = tokens.verify(tokens.issue("ada").token);
+  const heard: string[] = [];
+  using _watch = tokens.whenOver(principal, (reason) => heard.push(reason));
+  await tokens.revoke(tokens.verify(tokens.issue("ada").token));
+  expect(heard).toEqual([]);
+  await tokens.revoke(principal);
+  await tokens.revoke(principal);
+  expect(heard).toEqual(["logged out"]);
+});
+
+test("whoever watches a token hears when it expires", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const principal = tokens.verify(tokens.issue("ada").token);
+  place.clock.ms += 86_400_000 - 5;
+  const heard = Promise.withResolvers<string>();
+  using _watch = tokens.whenOver(principal, heard.resolve);
+  expect(await heard.promise).toBe("login expired");
+});
+
+test("a token that was over before anybody watched it is told of as well", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const principal = tokens.verify(tokens.issue("ada").token);
+  await tokens.revoke(principal);
+  const heard = Promise.withResolvers<string>();
+  using _watch = tokens.whenOver(principal, heard.resolve);
+  expect(await heard.promise).toBe("logged out");
+});
+
+test("whoever stopped watching hears nothing, and nobody hears of a login without a token", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const principal = tokens.verify(tokens.issue("ada").token);
+  place.clock.ms += 86_400_000 - 1;
+  const heard: string[] = [];
+  tokens.whenOver(principal, (reason) => heard.push(reason))[Symbol.dispose]();
+  using _none = tokens.whenOver({}, (reason) => heard.push(reason));
+  const witness = Promise.withResolvers<string>();
+  using _witness = tokens.whenOver(principal, witness.resolve);
+  expect(await witness.promise).toBe("login expired");
+  await tokens.revoke(principal);
+  expect(heard).toEqual([]);
+});
+
 test("a token changed at any one byte is refused with a ServiceError", async () => {
   await using place = await scratch();
   const tokens = await place.open();

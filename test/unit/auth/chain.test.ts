@@ -23,6 +23,7 @@ function login() {
   const revocations = {
     has: ({ id }: { id: string }) => revoked.has(id),
     add: async ({ id }: { id: string }) => void revoked.add(id),
+    watch: () => new DisposableStack(),
   };
   const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), revocations, now });
   const tickets = new Tickets<Principal>(WS_TICKETS, now);

@@ -11,16 +11,22 @@ const address = "10.0.0.1";
 function loginWith(mode: LoginMode) {
   const now = () => 0;
   const links = new Tickets<string>(LOGIN_LINKS, now);
-  const tokens = { issue: (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }) };
+  const tokens = {
+    issue: (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
+    revoke: async () => {},
+  };
+  const logged: [object, string][] = [];
+  const write = (fields: object, message: string) => void logged.push([fields, message]);
   const parts = {
     mode,
+    log: { info: write, warn: write },
     serverUser: "me",
     defaultUser: "admin",
     tokens,
     links,
     attempts: new LoginAttempts(now),
   };
-  return { login: new Login(parts), links };
+  return { login: new Login(parts), links, logged };
 }
 
 test("the right password gives a token, with or without the user's name", async () => {
@@ -72,4 +78,26 @@ test("guessing login links is limited like guessing passwords", async () => {
   const ticket = links.issue("me");
   await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "rate_limited" });
   expect((await login.withLink({ ticket, address: "10.0.0.2" })).user).toBe("me");
+});
+
+test("the log tells of logins and of refused ones, but not which name was given", async () => {
+  const { login, links, logged } = loginWith({ mode: "login", password });
+  await login.withPassword({ password: "right", address });
+  await login.withPassword({ username: "my password", password: "", address }).catch(() => {});
+  await login.withLink({ ticket: links.issue("ada"), address });
+  await login.withLink({ ticket: "guessed", address }).catch(() => {});
+  await login.logOut({ user: "ada", method: "token" });
+  expect(logged).toEqual([
+    [{ user: "admin", method: "password", address }, "logged in"],
+    [{ method: "password", address }, "login refused"],
+    [{ user: "ada", method: "link", address }, "logged in"],
+    [{ method: "link", address }, "login refused"],
+    [{ user: "ada" }, "logged out"],
+  ]);
+});
+
+test("logins beyond the limit do not fill the log", async () => {
+  const { login, logged } = loginWith({ mode: "login", password });
+  for (let count = 0; count < 20; count++) await login.withPassword({ address }).catch(() => {});
+  expect(logged).toHaveLength(10);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Env, passwordOf, problems, reveal, serve } from "./command-line.ts";
+import { parseHostConfig } from "../../../src/config/config.ts";
+import { type Env, input, passwordOf, problems, reveal, serve } from "./command-line.ts";
 
 test("the defaults are those of the specification", () => {
   expect(serve("--login-link")).toEqual({
@@ -73,6 +74,18 @@ test("a flag wins over a variable, an empty variable is none", () => {
 
 test("the variable that Kubernetes makes of a service called ttyhq is not taken for the port", () => {
   expect(serve("--login-link", { TTYHQ_PORT: "tcp://10.96.0.12:4020" }).listen.port).toBe(4020);
+});
+
+test("a control directory whose sockets would have too long a path is refused with the way out", () => {
+  const longest = `/${"d".repeat(79)}`;
+  expect(serve(`--login-link --control-dir ${longest}`).controlDir).toBe(longest);
+  expect(problems(`--login-link --control-dir ${longest}x`)).toEqual([
+    `--control-dir: ${longest}x has 81 bytes, must have at most 80, because the paths of unix sockets in it are short by nature: give a shorter one, or a link to this one`,
+  ]);
+  expect(problems(`--login-link --control-dir /${"日".repeat(27)}`)[0]).toContain("has 82 bytes");
+  expect(() => parseHostConfig(input(`--control-dir ${longest}x`, {}, "session-host"))).toThrow(
+    "has 81 bytes",
+  );
 });
 
 test("nobody could log in: the server refuses to start and says what to do", () => {

@@ -4,9 +4,10 @@ import { expect, test } from "vitest";
 import { parseConfig, parseHostConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import { hostArguments } from "../../../src/config/host-arguments.ts";
-import { envOf, flagOf, type Option } from "../../../src/config/option.ts";
-import { OPTIONS, optionsFor, secretVariables } from "../../../src/config/options.ts";
+import { envOf, fileEnvOf, flagOf, type Option } from "../../../src/config/option.ts";
+import { OPTIONS, optionsFor } from "../../../src/config/options.ts";
 import { optionsPage } from "../../../src/config/options-page.ts";
+import { isOwnVariable } from "../../../src/lib/own-variables.ts";
 import { input, serve } from "./command-line.ts";
 
 test("a session host started with the flags that a server makes for it has the same configuration", () => {
@@ -40,13 +41,11 @@ test("every option has a flag or a variable of its own, and prose that is a sent
   for (const { prose } of options) expect(prose).toMatch(/^[`A-Z].*[.]$/);
 });
 
-test("the variables that no session may inherit are the secrets and their files", () => {
-  expect(secretVariables()).toEqual([
-    "SERVICE_PASSWORD",
-    "SERVICE_PASSWORD_FILE",
-    "TTYHQ_JWT_SECRET",
-    "TTYHQ_JWT_SECRET_FILE",
-  ]);
+test("what is started by a server inherits no variable of an option", () => {
+  const names = Object.values<Option>(OPTIONS).flatMap(variablesOf);
+  expect(names).toContain("SERVICE_PASSWORD_FILE");
+  expect(names.filter((name) => !isOwnVariable(name))).toEqual([]);
+  expect(["PATH", "SERVICE_PORT", "MY_TTYHQ_X"].filter(isOwnVariable)).toEqual([]);
 });
 
 test("docs/options.md is what the table says", () => {
@@ -55,7 +54,7 @@ test("docs/options.md is what the table says", () => {
 
 test("no environment makes it fail otherwise than with sentences", () => {
   const bare = input("");
-  const names = [...optionsFor("server").map(envOf), ...secretVariables()];
+  const names = optionsFor("server").flatMap(variablesOf);
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.constantFrom("0", "1", "true", "a,b", "https://a", "9e9", "1GiB", "/x"),
@@ -72,3 +71,7 @@ test("no environment makes it fail otherwise than with sentences", () => {
     { numRuns: 2_000 },
   );
 });
+
+function variablesOf(option: Option): readonly string[] {
+  return option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [envOf(option)];
+}

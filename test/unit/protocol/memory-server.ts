@@ -55,6 +55,8 @@ export class MemoryServer {
   /** Sent in front of the PONG, once. */
   errorsForCommands: ServiceError[] = [];
   isManual = false;
+  /** Whether an UNSUBSCRIBE also takes back what was not delivered yet. */
+  isDropping = false;
   opens = 0;
 
   readonly open: OpenLink = async (handlers) => {
@@ -116,8 +118,15 @@ export class MemoryServer {
   #handle(link: MemoryLink, frame: Frame): void {
     if (frame.type === FrameType.PING) this.#pong(link, frame);
     else if (frame.type === FrameType.SUBSCRIBE) this.#subscribe(link, frame);
-    else if (frame.type === FrameType.UNSUBSCRIBE) link.cursors.delete(frame.sessionId);
+    else if (frame.type === FrameType.UNSUBSCRIBE) this.#unsubscribe(link, frame.sessionId);
     else if (frame.type === FrameType.INPUT_TEXT) this.#input(link, frame);
+  }
+
+  #unsubscribe(link: MemoryLink, sessionId: string): void {
+    link.cursors.delete(sessionId);
+    if (!this.isDropping) return;
+    const kept = link.outgoing.filter((message) => decodeFrame(message).sessionId !== sessionId);
+    link.outgoing.splice(0, link.outgoing.length, ...kept);
   }
 
   #pong(link: MemoryLink, frame: Frame): void {

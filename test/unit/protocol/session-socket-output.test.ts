@@ -16,9 +16,11 @@ describe("output", () => {
       fc.asyncProperty(
         fc.array(step, { maxLength: 40 }),
         fc.integer({ min: 0, max: 500 }),
-        async (steps, from) => {
+        fc.boolean(),
+        async (steps, from, isDropping) => {
           const server = new MemoryServer();
           server.isManual = true;
+          server.isDropping = isDropping;
           const session = server.create("a", randomBytes(500));
           using socket = connect(server);
           await socket.opened(1_000);
@@ -34,6 +36,7 @@ describe("output", () => {
               attachment.pause();
               server.link.deliver(size);
               attachment.resume();
+              if (size > 1) await new Promise((resolve) => setImmediate(resolve));
             } else {
               server.overlap = size;
               server.link.cut();
@@ -110,7 +113,10 @@ describe("output", () => {
     socket.attach("a", { from: 5 }, first.handlers)[Symbol.dispose]();
     const { seen, handlers } = collect();
     socket.attach("a", { from: 0 }, handlers);
-    server.link.deliver(100);
+    await until(() => {
+      server.link.deliver(100);
+      return seen.bytes.length === 10;
+    });
     expect(first.seen.bytes.length).toBe(0);
     expect(new TextDecoder().decode(seen.bytes)).toBe("0123456789");
   });

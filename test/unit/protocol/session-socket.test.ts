@@ -60,20 +60,6 @@ describe("subscriptions", () => {
     expect(server.links).toHaveLength(1);
   });
 
-  test("to a server without offsets fail instead of waiting for ever", async () => {
-    const server = new MemoryServer();
-    server.isManual = true;
-    server.create("a");
-    using socket = connect(server);
-    await socket.opened(1_000);
-    const { seen, handlers } = collect();
-    socket.attach("a", { from: 0 }, handlers);
-    server.link.outgoing.length = 0;
-    await until(() => server.link.outgoing.length === 1);
-    server.link.deliver(1);
-    expect(seen.errors).toMatchObject([{ code: "unknown_type" }]);
-  });
-
   test("end with their attachment, and a second one to the same session is refused", async () => {
     const server = new MemoryServer();
     const session = server.create("a");

@@ -1,6 +1,9 @@
 // All that can be seen of a terminal, now or through what it does next, as plain data.
-import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen-core.ts";
+
 import { planCursor } from "../../../src/sessions/screen-cursor.ts";
+import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen-internals.ts";
+import { tornColumns } from "../../../src/sessions/screen-lines.ts";
+import { isConsistent, isPenSaved, needsRestoring } from "../../../src/sessions/screen-resync.ts";
 import { colorWord, PLAIN, type Style, styleOf } from "../../../src/sessions/screen-style.ts";
 import type { ScreenTerminal } from "../../../src/sessions/screen-terminal.ts";
 
@@ -32,24 +35,47 @@ export function stateOf(terminal: ScreenTerminal): object {
 /**
  * False in the corners that no sequence leads to: half of a wide character that was torn apart by inserting columns, a
  * cursor in the alternate screen that is about to wrap behind an empty cell, a character that found no room and is seen
- * nowhere but may be joined.
+ * nowhere but may be joined, what restoring the cursor left half done.
  */
 export function isReproducible(terminal: ScreenTerminal): boolean {
   const { core, size } = terminal;
   const plan = planCursor(core, size.cols);
   if (core.joinState !== 0 && !plan.isJoining) return false;
+  if (!isConsistent(core.pen) && !(needsRestoring(core) && isPenSaved(core))) return false;
+  if (core.charset !== core.charsetOf(core.charsetLevel) && !needsRestoring(core)) return false;
+  if (needsRestoring(core) && plan.isPending) return false;
   const isAlternate = core.active === core.alt;
   if (isAlternate && plan.isPending && plan.glyph === undefined) return false;
-  return !hasTornHalf(core.normal, size.cols) && !(isAlternate && hasTornHalf(core.alt, size.cols));
+  return !hasOddCells(terminal, core.normal) && !(isAlternate && hasOddCells(terminal, core.alt));
 }
 
-function hasTornHalf({ lines }: CoreBuffer, cols: number): boolean {
+/** Of a cell's text when it is printed; undefined when it does not come to stand in one cell. */
+function widthOf({ core }: ScreenTerminal, text: string): number | undefined {
+  let state = 0;
+  for (const [index, character] of [...text].entries()) {
+    state = core.joinStateAfter(character.codePointAt(0) ?? 0, state);
+    if (index > 0 && (state & 1) === 0) return undefined;
+  }
+  return (state >> 1) & 3;
+}
+
+function hasOddCells(terminal: ScreenTerminal, { lines }: CoreBuffer): boolean {
+  const { cols } = terminal.size;
   for (let index = 0; index < lines.length; index++) {
     const line = lines.get(index);
+    if (line !== undefined && tornColumns(line, cols).slice(0, 2).join() === "0,1") return true;
+    if (line !== undefined && line.length > cols) return true;
     for (let column = 0; line !== undefined && column < cols; column++) {
       const isHalf = line.getWidth(column) === 0 && line.hasContent(column) === 0;
       if (isHalf && (column === 0 || line.getWidth(column - 1) !== 2)) return true;
-      if (line.getWidth(column) === 2 && column + 1 === cols) return true;
+      const isHalved =
+        column + 1 === cols || line.getWidth(column + 1) !== 0 || line.hasContent(column + 1) !== 0;
+      if (line.getWidth(column) === 2 && isHalved) return true;
+      if (
+        line.hasContent(column) !== 0 &&
+        widthOf(terminal, line.getString(column)) !== line.getWidth(column)
+      )
+        return true;
     }
   }
   return false;
@@ -83,7 +109,7 @@ function savedState(terminal: ScreenTerminal, buffer: CoreBuffer): object {
   return {
     saved: {
       x: Math.min(savedX, terminal.size.cols - 1),
-      y: Math.min(savedY, Math.max(buffer.lines.length, terminal.size.rows) - 1),
+      y: buffer === terminal.core.normal ? Math.max(0, savedY) : Math.min(savedY, terminal.size.rows - 1),
       style: styleState(terminal, styleOf(savedCurAttrData, undefined)),
       charset: terminal.charsets.designate(0, savedCharset),
     },

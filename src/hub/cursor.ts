@@ -1,0 +1,260 @@
+// One viewer's way through one session's output: along the feed's window, or through the past that lies before it.
+import { setTimeout as pause } from "node:timers/promises";
+import { collectBytes } from "../lib/collect.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { SessionEvent } from "../protocol/event.ts";
+import {
+  FEED_WINDOW_BYTES,
+  MAX_BEHIND_BYTES,
+  REREAD_DELAY_MS,
+  STALLED_AFTER_MS,
+} from "../protocol/limits.ts";
+import { SubscribeFlag } from "../protocol/payload.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import type { Feed, FeedEntry } from "./feed.ts";
+import type { FrameQueue } from "./frame-queue.ts";
+import { headerEvent } from "./header-event.ts";
+import { Past, type PastPiece } from "./past.ts";
+import { planReplay } from "./replay.ts";
+
+const MAX_RESYNC_BYTES = 64 * 1024 * 1024;
+
+/** What a cursor needs of the subscription that it belongs to. */
+export type CursorHost = {
+  readonly flags: number;
+  /** How long the client took nothing lately, in ms. */
+  readonly pauseMs: number;
+  /** There may be something to take. */
+  wake(): void;
+  failed(error: unknown): void;
+};
+
+/** `live`: follows the window. `behind`: reads the past. `busy`: something is on its way that comes first. */
+type Mode = "live" | "behind" | "busy";
+
+export class Cursor implements AsyncDisposable {
+  readonly #feed: Feed;
+  readonly #backend: SessionBackend;
+  readonly #frames: FrameQueue;
+  readonly #host: CursorHost;
+  readonly #abort = new AbortController();
+  /** Counts the ways that were taken: nothing that was started on an earlier one is sent on a later one. */
+  #way = 0;
+  #mode: Mode = "live";
+  /** The entry of the feed that comes next, or that reading the past will lead to. */
+  #next: number;
+  /** It asked for the past, or was just redrawn: it may be far behind without having fallen there. */
+  #isResuming = false;
+  /** Where its history begins is still to be found out. */
+  #isReplaying = false;
+  /** The client knows that something is in the way. */
+  #hasFailed = false;
+  #past: Past | undefined;
+
+  constructor(options: { feed: Feed; backend: SessionBackend; frames: FrameQueue; host: CursorHost }) {
+    this.#feed = options.feed;
+    this.#backend = options.backend;
+    this.#frames = options.frames;
+    this.#host = options.host;
+    this.#next = this.#feed.after;
+  }
+
+  /** Number of the entry of the feed that is wanted next. */
+  get next(): number {
+    return this.#next;
+  }
+
+  get isResuming(): boolean {
+    return this.#isResuming;
+  }
+
+  /** Output goes on where the queue of frames stands. Who named that byte gets all from there on, as long as it is held. */
+  seek({ isResuming }: { readonly isResuming: boolean }): void {
+    this.#isResuming = isResuming;
+    this.#leave();
+  }
+
+  /** The history of a client without offsets, then the output (contract 1.7). */
+  replay(): void {
+    this.#leave();
+    this.#isReplaying = true;
+  }
+
+  /** No output from here on: events alone, beginning with the exit if there was one. */
+  silence(): void {
+    this.#leave();
+    this.#mode = "live";
+    const { last, after } = this.#feed;
+    this.#next = last?.kind === "event" && last.event.kind === "exit" ? after - 1 : after;
+  }
+
+  /** Queues what comes next; false when there is nothing now: `wake` follows when there is. */
+  step(): boolean {
+    if (this.#mode === "busy") return false;
+    if (this.#mode === "behind") this.#approach();
+    else if (this.#next < this.#feed.first) this.#fallBehind();
+    else return this.#follow();
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort();
+    await this.#past?.[Symbol.asyncDispose]();
+  }
+
+  #has(flag: number): boolean {
+    return (this.#host.flags & flag) !== 0;
+  }
+
+  #leave(): void {
+    this.#mode = "behind";
+    this.#next = Number.POSITIVE_INFINITY;
+    this.#way += 1;
+    this.#isReplaying = false;
+    this.#forgetPast();
+  }
+
+  #forgetPast(): void {
+    // Not waited for: it only gives back what it holds, and cannot fail.
+    void this.#past?.[Symbol.asyncDispose]();
+    this.#past = undefined;
+  }
+
+  /** One step of the way to the window: joins it, or starts to read what lies before it, or to draw the screen. */
+  #approach(): void {
+    const { position } = this.#frames;
+    if (this.#isReplaying) {
+      this.#plan();
+      return;
+    }
+    if (this.#past === undefined && position >= this.#feed.start) {
+      this.#next = this.#feed.find(position);
+      this.#mode = "live";
+      return;
+    }
+    const lag = this.#feed.end - position;
+    const isStalled = lag > FEED_WINDOW_BYTES && this.#host.pauseMs > STALLED_AFTER_MS;
+    if (!this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES)) this.#redraw();
+    else this.#read();
+  }
+
+  #plan(): void {
+    const { sessionId, end } = this.#feed;
+    const hasEvents = this.#has(SubscribeFlag.Events);
+    this.#work(
+      () => planReplay(this.#backend, sessionId, { end, hasSize: hasEvents }, this.#abort.signal),
+      (replay) => {
+        const isWhole = replay.kind === "bytes";
+        this.#frames.seek(isWhole ? replay.offset : end, { hasOffsets: false });
+        const { record } = this.#feed;
+        if (hasEvents) this.#frames.event(headerEvent(record, (isWhole && replay.size) || record));
+        if (!isWhole) return this.#redraw();
+        this.#frames.prefix(replay.prefix);
+        this.seek({ isResuming: true });
+      },
+    );
+  }
+
+  #fallBehind(): void {
+    if (this.#has(SubscribeFlag.Stdout)) this.#leave();
+    else this.#next = this.#feed.first;
+  }
+
+  #follow(): boolean {
+    const entry = this.#feed.entry(this.#next);
+    if (entry === undefined) return false;
+    this.#next += 1;
+    this.#isResuming = false;
+    this.#hasFailed = false;
+    this.#emit(entry);
+    return true;
+  }
+
+  #emit(entry: FeedEntry): void {
+    const hasOutput = this.#has(SubscribeFlag.Stdout);
+    // A screen that was drawn later than where the window stood has it all.
+    if (hasOutput && entry.end < this.#frames.position) return;
+    if (entry.kind === "event") this.#emitEvent(entry.event);
+    else if (hasOutput && entry.end > this.#frames.position) this.#frames.shared(entry.output);
+  }
+
+  #emitEvent(event: SessionEvent): void {
+    if (event.kind === "exit") this.#frames.finish();
+    const isOurs = event.kind === "title" || event.kind === "marker";
+    const isWanted = this.#has(SubscribeFlag.Events) && (!isOurs || this.#has(SubscribeFlag.Offsets));
+    if (event.kind === "exit" || isWanted) this.#frames.event(event);
+  }
+
+  #read(): void {
+    this.#past ??= this.#openPast();
+    const past = this.#past;
+    this.#work(
+      () => past.next(),
+      (piece) => this.#passed(past, piece),
+    );
+  }
+
+  /** The window from its beginning on is kept meanwhile, so that the stretch leads there. */
+  #openPast(): Past {
+    this.#next = this.#feed.first;
+    return new Past(this.#backend, this.#feed.sessionId, {
+      from: this.#frames.position,
+      to: this.#feed.start,
+      hasSizes: this.#has(SubscribeFlag.Events),
+    });
+  }
+
+  #passed(past: Past, piece: PastPiece | undefined): void {
+    this.#mode = "behind";
+    if (piece instanceof Uint8Array) this.#frames.output(piece);
+    else if (piece !== undefined) this.#frames.event(piece);
+    else {
+      this.#forgetPast();
+      if (!past.hasOutput) this.#redraw();
+    }
+  }
+
+  #redraw(): void {
+    const { signal } = this.#abort;
+    this.#work(
+      async () => {
+        const { body } = await this.#backend.view(this.#feed.sessionId, { kind: "resync" }, signal);
+        return collectBytes(body, MAX_RESYNC_BYTES);
+      },
+      (payload) => {
+        this.#frames.resync(payload);
+        this.seek({ isResuming: true });
+      },
+    );
+  }
+
+  /** Does something that takes a while; until then the client gets nothing of this session. */
+  #work<T>(ask: () => Promise<T>, answer: (result: T) => void): void {
+    this.#mode = "busy";
+    const way = this.#way;
+    const settle = (settled: () => void): void => {
+      if (way !== this.#way || this.#abort.signal.aborted) return;
+      settled();
+      this.#host.wake();
+    };
+    ask().then(
+      (result) => settle(() => answer(result)),
+      (error: unknown) => settle(() => this.#giveUp(error)),
+    );
+  }
+
+  /** What stands in the way is told once, and tried again as long as there is a session. */
+  #giveUp(error: unknown): void {
+    if (!this.#hasFailed) this.#host.failed(error);
+    this.#hasFailed = true;
+    this.#forgetPast();
+    if (error instanceof ServiceError && error.code === "session_not_found") return;
+    const { signal } = this.#abort;
+    this.#work(
+      () => pause(REREAD_DELAY_MS, undefined, { signal, ref: false }),
+      () => {
+        this.#mode = "behind";
+      },
+    );
+  }
+}

@@ -1,0 +1,6 @@
+/** Environment variables that configure this program or hold its secrets: nobody that it starts needs any of them. */
+const OWN = /^(?:TTYHQ_.*|SERVICE_(?:USERNAME|PASSWORD)(?:_FILE)?)$/;
+
+export function isOwnVariable(name: string): boolean {
+  return OWN.test(name);
+}

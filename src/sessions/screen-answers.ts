@@ -1,0 +1,44 @@
+import { encodeSnapshot } from "../protocol/snapshot.ts";
+import { screenCells } from "./screen-cells.ts";
+import type { Screen, ScreenView } from "./screen-message.ts";
+import type { ScreenTerminal } from "./screen-terminal.ts";
+import { screenText } from "./screen-text.ts";
+
+type Answer = Pick<Screen, "text" | "bytes">;
+
+const NOTHING: Answer = { text: "", bytes: new Uint8Array(0) };
+
+/** Ways to see a terminal as it is now; each is made once, however many asked. */
+export class ScreenAnswers {
+  readonly #terminal: ScreenTerminal;
+  readonly #texts = new Map<string, Answer>();
+  #drawing: Uint8Array<ArrayBuffer> | undefined;
+  #snapshot: Uint8Array<ArrayBuffer> | undefined;
+
+  constructor(terminal: ScreenTerminal) {
+    this.#terminal = terminal;
+  }
+
+  get drawing(): Uint8Array<ArrayBuffer> {
+    this.#drawing ??= this.#terminal.drawing();
+    return this.#drawing;
+  }
+
+  to(view: ScreenView): Answer {
+    switch (view.kind) {
+      case "resync":
+        return { ...NOTHING, bytes: this.drawing };
+      case "snapshot":
+        this.#snapshot ??= encodeSnapshot(screenCells(this.#terminal));
+        return { ...NOTHING, bytes: this.#snapshot };
+      case "text": {
+        const key = `${view.scrollback} ${view.styles}`;
+        const known = this.#texts.get(key) ?? { ...NOTHING, text: screenText(this.#terminal, view) };
+        this.#texts.set(key, known);
+        return known;
+      }
+      case "prepare":
+        return NOTHING;
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import { rm } from "node:fs/promises";
+import { writeJsonFile } from "../lib/json-file.ts";
+import { Turns } from "../lib/turns.ts";
+import { writeRecording } from "./recording.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * What lies on disk of sessions beside their journals. The files of one session are written and removed in turn, and so
+ * are all recordings: many programs may end at once. What cannot be written is logged: a full disk keeps no session
+ * from being used.
+ */
+export class SessionDisk {
+  readonly #log: { error(fields: object, message: string): void };
+  /** Recordings of all sessions. */
+  readonly #recordings = new Turns();
+  readonly #turns = new WeakMap<Session, Turns>();
+  readonly #removed = new WeakSet<Session>();
+
+  constructor(log: { error(fields: object, message: string): void }) {
+    this.#log = log;
+  }
+
+  /** Writes the record as it is when its turn comes. */
+  async writeRecord(session: Session): Promise<void> {
+    await this.#write(session, "session not stored", () =>
+      writeJsonFile(session.files.record, session.stored, 0o600),
+    );
+  }
+
+  /** Of an ended session, after its record. */
+  async writeRecording(session: Session): Promise<void> {
+    const { stored, files } = session;
+    await this.#recordings.take(() =>
+      this.#write(session, "recording not written", () => writeRecording(stored, files)),
+    );
+  }
+
+  /** Nothing is written of it any more. */
+  async remove(session: Session): Promise<void> {
+    this.#removed.add(session);
+    await this.#turnsOf(session).take(() => rm(session.files.directory, { recursive: true, force: true }));
+  }
+
+  async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {
+    try {
+      await this.#turnsOf(session).take(async () => {
+        if (!this.#removed.has(session)) await write();
+      });
+    } catch (error) {
+      this.#log.error({ session: session.id, error }, failure);
+    }
+  }
+
+  #turnsOf(session: Session): Turns {
+    const turns = this.#turns.get(session) ?? new Turns();
+    this.#turns.set(session, turns);
+    return turns;
+  }
+}

@@ -1,0 +1,12 @@
+import type { LoginState } from "../login.ts";
+import type { Page } from "../page.ts";
+import type { OpenSession } from "../terminal/open-session.ts";
+import type { Workspace } from "../workspace.ts";
+
+/** What the views inside a login are given. */
+export type WorkspaceProps = { readonly page: Page; readonly workspace: Workspace };
+
+/** What the views of the session that is open are given. */
+export type SessionProps = WorkspaceProps & { readonly open: OpenSession };
+
+export type InState = Extract<LoginState, { readonly kind: "in" }>;

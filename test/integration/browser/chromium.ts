@@ -1,0 +1,59 @@
+// A real Chromium, with an empty profile and no business of its own on the network.
+import { access, constants } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium } from "playwright-core";
+import { PageDriver } from "./page-driver.ts";
+
+const NAMES = ["chromium", "chromium-browser", "google-chrome"];
+const ARGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+];
+
+/** Disposing closes it with all its pages. */
+export class Chromium implements AsyncDisposable {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async start(more: readonly string[] = []): Promise<Chromium> {
+    const args = [...ARGS, ...more];
+    return new Chromium(await chromium.launch({ executablePath: await findChromium(), args }));
+  }
+
+  /** A page in a profile of its own. */
+  async open(url: string, options: BrowserContextOptions = {}): Promise<PageDriver> {
+    const context = await this.#browser.newContext({
+      viewport: { width: 1100, height: 700 },
+      colorScheme: "dark",
+      ...options,
+    });
+    const page = await context.newPage();
+    await page.goto(url);
+    return new PageDriver(page);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+async function findChromium(): Promise<string> {
+  for (const folder of (process.env.PATH ?? "").split(delimiter)) {
+    for (const name of NAMES) {
+      const path = join(folder, name);
+      const isThere = await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      );
+      if (isThere) return path;
+    }
+  }
+  throw new Error("the tests of the page need Chromium: on Debian `apt-get install chromium`");
+}

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { useStage } from "./stage.ts";
+
+const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
+const stage = useStage({ flags: ["--login-link"], env: ACCOUNT });
+
+test("the password is asked for, a wrong one is refused, the right one opens the sessions", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.page.getByLabel("User").fill("ada");
+  await page.page.getByLabel("Password").fill("wrong");
+  await page.button("Log in").click();
+  await page.page.getByRole("alert").getByText(/\w/).waitFor();
+  await page.page.getByLabel("Password").fill(ACCOUNT.SERVICE_PASSWORD);
+  await page.button("Log in").click();
+  await page.startShell();
+  await page.enter("echo in-$((1 + 1))");
+  await page.shows("\nin-2\n");
+});
+
+test("a login lasts over a reload and in another tab, until the log out, which is everywhere", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.page.getByLabel("User").fill("ada");
+  await page.page.getByLabel("Password").fill(ACCOUNT.SERVICE_PASSWORD);
+  await page.button("Log in").click();
+  await page.connection("open");
+  await page.page.reload();
+  await page.connection("open");
+  const tab = await page.another(server.url);
+  await tab.connection("open");
+  await page.button("Log out").click();
+  await page.page.getByText("You are logged out.").waitFor();
+  await tab.page.getByText(/You logged out in another window|Your login has ended/).waitFor();
+});
+
+test("a login link logs in once and leaves no trace in the address", async () => {
+  const { server, chromium } = stage();
+  const { loginLink } = server;
+  await using page = await chromium.open(loginLink);
+  await page.connection("open");
+  expect(page.page.url()).toBe(`${server.url}/#/`);
+  await using late = await chromium.open(loginLink);
+  await late.page.getByText("This login link was used already or is too old.").waitFor();
+  expect(late.page.url()).toBe(`${server.url}/#/`);
+});
+
+test("a token that the server does not know any more leads back to the log in", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.page.getByLabel("Password").waitFor();
+  const login = { token: "no.such.token", user: "ada", expiresAt: Date.now() + 3_600_000 };
+  await page.page.evaluate(`localStorage.setItem("ttyhq.login", ${JSON.stringify(JSON.stringify(login))})`);
+  await page.page.reload();
+  await page.page.getByText("Your login has ended. Please log in again.").waitFor();
+});

@@ -1,0 +1,70 @@
+import { access, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { useStage } from "./stage.ts";
+
+const stage = useStage();
+
+test("after the server was killed the terminal goes on at the byte, and nothing typed meanwhile arrives", async () => {
+  const { server, chromium } = stage();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
+  await using page = await chromium.open(server.url);
+  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
+  await page.start(count, { cwd: folder.path });
+  await page.shows("\nline-50\n");
+  await server.kill();
+  await page.connection("waiting");
+  await page.page.getByText("No connection.").waitFor();
+  await page.type("lost");
+  await page.page.getByText("What you type is not sent.").waitFor();
+  // It stays readable as it is.
+  expect(await page.text()).toContain("\nline-50\n");
+  await server.start();
+  await page.connection("open");
+  await page.page.getByText("No connection.").waitFor({ state: "detached" });
+  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
+  await page.shows(`\nline-${seen + 100}\n`);
+  await writeFile(join(folder.path, "stop"), "");
+  await page.enter("the end");
+  await page.shows("\nthe end\nthe end\n");
+  const text = await page.text();
+  const numbers = [...text.matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  expect(text).not.toContain("lost");
+});
+
+test("a session that ended while the server was away shows how it ended", async () => {
+  const { server, chromium } = stage();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
+  await using page = await chromium.open(server.url);
+  await page.start("echo waiting; until test -e go; do sleep 0.05; done; echo over; exit 5", {
+    cwd: folder.path,
+  });
+  await page.shows("waiting");
+  await server.kill();
+  await page.connection("waiting");
+  await writeFile(join(folder.path, "go"), "");
+  await server.start();
+  await page.phase("ended");
+  expect(await page.text()).toMatch(/^waiting\nover\n/);
+  await page.page.getByText("Ended with code 5").waitFor();
+});
+
+test("what a program asked the terminal while there was no connection is not answered afterwards", async () => {
+  const { server, chromium } = stage();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
+  const [go, asked] = [join(folder.path, "go"), join(folder.path, "asked")];
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter(`echo go; until test -e ${go}; do sleep 0.05; done; printf '\\e[c\\e[6n'; touch ${asked}`);
+  await page.shows("\ngo\n");
+  await server.kill();
+  await page.connection("waiting");
+  await writeFile(go, "");
+  await expect.poll(() => access(asked).then(() => true), { timeout: 10_000 }).toBe(true);
+  await server.start();
+  await page.connection("open");
+  await page.enter("echo clean-$((1 + 1))");
+  await page.shows(/\nready> echo clean-\$\(\(1 \+ 1\)\)\nclean-2\n/);
+});

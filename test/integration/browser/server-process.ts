@@ -1,0 +1,138 @@
+// The real server as a process of its own, with a control directory of its own: started, killed, started again.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+
+const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
+const START_TIMEOUT_MS = 20_000;
+/** What is kept of a server's log, to be shown when it does not start. */
+const COMPLAINT_CHARACTERS = 2_000;
+
+const Listening = z.object({
+  event: z.literal("listening"),
+  url: z.string(),
+  loginLink: z.string().optional(),
+});
+const HostStatus = z.object({ sessionHost: z.object({ pid: z.int() }).optional() });
+
+export type ServerProcessOptions = {
+  readonly flags?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** Disposing ends the server, its session host and with that its sessions. */
+export class ServerProcess implements AsyncDisposable {
+  readonly #options: ServerProcessOptions;
+  readonly #controlDir: string;
+  readonly #port: number;
+  #child: ChildProcess | undefined;
+  #listening: z.infer<typeof Listening> | undefined;
+
+  private constructor(options: ServerProcessOptions, controlDir: string, port: number) {
+    this.#options = options;
+    this.#controlDir = controlDir;
+    this.#port = port;
+  }
+
+  /** Without flags everybody is let in, and nothing is counted. */
+  static async start(options: ServerProcessOptions = {}): Promise<ServerProcess> {
+    const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-page-"));
+    const server = new ServerProcess(options, controlDir, await freePort());
+    await server.start();
+    return server;
+  }
+
+  get url(): string {
+    return this.#known.url;
+  }
+
+  get loginLink(): string {
+    const { loginLink } = this.#known;
+    if (loginLink === undefined) throw new Error("the server was started without --login-link");
+    return loginLink;
+  }
+
+  /** On the same port and control directory as before. */
+  async start(): Promise<void> {
+    const { flags = ["--no-auth"], env = {} } = this.#options;
+    const fixed = ["--bind", "127.0.0.1", "--port", String(this.#port), "--rate-limit-api", "0"];
+    this.#child = this.#spawn(["serve", ...fixed, "--rate-limit-sessions", "0", "--json", ...flags], env);
+    const line = await firstLine(this.#child);
+    this.#listening = Listening.parse(JSON.parse(line));
+  }
+
+  /** As a crash: nothing is said to anybody. */
+  async kill(): Promise<void> {
+    await end(this.#child, "SIGKILL");
+    this.#child = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await end(this.#child, "SIGTERM");
+    const status = await this.#run(["status", "--json"]);
+    const host = HostStatus.parse(JSON.parse(status || "{}")).sessionHost;
+    if (host !== undefined) process.kill(host.pid, "SIGTERM");
+    await rm(this.#controlDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  }
+
+  get #known(): z.infer<typeof Listening> {
+    if (this.#listening === undefined) throw new Error("the server was not started");
+    return this.#listening;
+  }
+
+  #spawn(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+    const allArgs = [MAIN, ...args, "--control-dir", this.#controlDir];
+    const basic = { PATH: process.env.PATH ?? "", HOME: homedir(), SHELL: "/bin/bash", LANG: "C.UTF-8" };
+    return spawn(process.execPath, allArgs, {
+      env: { ...basic, ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  }
+
+  async #run(args: readonly string[]): Promise<string> {
+    const child = this.#spawn(args, {});
+    child.stderr?.resume();
+    let text = "";
+    for await (const chunk of child.stdout ?? []) text += String(chunk);
+    return text;
+  }
+}
+
+async function firstLine(child: ChildProcess): Promise<string> {
+  if (child.stdout === null) throw new Error("the server has no standard output");
+  const lines = createInterface({ input: child.stdout });
+  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+  let complaint = "";
+  child.stderr?.on("data", (chunk) => {
+    complaint = `${complaint}${chunk}`.slice(-COMPLAINT_CHARACTERS);
+  });
+  const ended = once(child, "close", { signal }).then(([code]) => {
+    throw new Error(`the server ended with ${code} before it listened: ${complaint}`);
+  });
+  const [line] = await Promise.race([once(lines, "line", { signal }), ended]);
+  return String(line);
+}
+
+async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill(signal);
+  await ended;
+}
+
+/** A port that nobody has: a server that is started again must be found where it was. */
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1");
+  await once(probe, "listening");
+  const address = probe.address();
+  probe.close();
+  await once(probe, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

@@ -1,0 +1,126 @@
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { useStage } from "./stage.ts";
+
+const stage = useStage();
+
+test("the exit code is shown with what it means", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter("exit 7");
+  await page.phase("ended");
+  await page.page.getByText("Ended with code 7").waitFor();
+  await page.page.getByText("The program reports an error.").waitFor();
+  await page.page.getByRole("navigation").getByText("exit 7").waitFor();
+});
+
+test("death by a signal is shown by its name", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter("kill -SEGV $$");
+  await page.phase("ended");
+  await page.page.getByText("Ended by SIGSEGV").waitFor();
+});
+
+test("a session is ended and removed, each after a question", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.start("sleep 1000", { name: "to be ended" });
+  await page.button("End").click();
+  await page.button("Cancel").click();
+  await page.phase("running");
+  await page.button("End").click();
+  await page.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await page.phase("ended");
+  await page.page.getByText("Ended by SIGHUP").waitFor();
+  await page.button("Remove").click();
+  await page.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await page.page.getByText("Start a session").waitFor();
+  expect((await fetch(`${server.url}/api/sessions/${id}`)).status).toBe(404);
+  expect(await page.page.getByText("to be ended").count()).toBe(0);
+});
+
+test("a command that cannot be run is refused in the form", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.page.getByLabel("Command").fill("no-such-program");
+  await page.button("Start").click();
+  await page.page.getByRole("alert").getByText("no-such-program").waitFor();
+});
+
+test("the list of every window follows what happens in another one", async () => {
+  const { server, chromium } = stage();
+  await using watching = await chromium.open(server.url);
+  await watching.connection("open");
+  await using acting = await chromium.open(server.url);
+  const list = watching.page.getByRole("navigation");
+  await acting.start("sleep 1000", { name: "made elsewhere" });
+  await list.getByText("made elsewhere").waitFor();
+  await acting.page.getByRole("button", { name: "made elsewhere" }).click();
+  await acting.page.getByLabel("Name of the session").fill("renamed elsewhere");
+  await acting.page.keyboard.press("Enter");
+  await list.getByText("renamed elsewhere").waitFor();
+  await acting.button("End").click();
+  await acting.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await list.getByText("SIGHUP").first().waitFor();
+  await acting.button("Remove").click();
+  await acting.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await list.getByText("renamed elsewhere").waitFor({ state: "detached" });
+});
+
+test("a bell in a session that is not looked at is marked in the list until it is", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.start("until test -e /dev/null/x; do read -r line; printf '\\a'; done", {
+    name: "bells",
+  });
+  await page.start("sleep 1000", { name: "quiet" });
+  const input = { method: "POST", headers: { "content-type": "application/json" }, body: '{"text":"\\r"}' };
+  expect((await fetch(`${server.url}/api/sessions/${id}/input`, input)).status).toBe(200);
+  const mark = page.page.getByTitle("Its bell rang");
+  await mark.waitFor();
+  await page.page.getByRole("link", { name: "bells" }).click();
+  await mark.waitFor({ state: "detached" });
+});
+
+test("the address of a session opens it again, with what it shows", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter("echo kept-$((1 + 1))");
+  await page.shows("\nkept-2\n");
+  await page.page.reload();
+  await page.shows("\nkept-2\n");
+  await page.enter("echo goes-on-$((2 + 2))");
+  await page.shows("\ngoes-on-4\n");
+});
+
+test("the address of a session that is gone says so", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(`${server.url}/#/s/never-was`);
+  await page.page.getByText("There is no such session").waitFor();
+});
+
+test("the recording is saved as an asciicast", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter("echo recorded-$((1 + 1))");
+  await page.shows("\nrecorded-2\n");
+  await page.button("More").click();
+  const [download] = await Promise.all([
+    page.page.waitForEvent("download"),
+    page.button("Download the recording").click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/^shell-.+\.cast$/);
+  const lines = (await readFile(await download.path(), "utf8")).trimEnd().split("\n");
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ version: 2 });
+  expect(
+    lines
+      .slice(1)
+      .map((line) => JSON.parse(line)[2])
+      .join(""),
+  ).toContain("recorded-2");
+});

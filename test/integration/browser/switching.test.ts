@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { useStage } from "./stage.ts";
+
+const stage = useStage();
+const SESSIONS = 20;
+
+const Clients = z.array(z.object({ subscriptions: z.array(z.string()) }));
+const Metrics = z.object({ metrics: z.array(z.object({ name: z.string(), value: z.number() })) });
+const Created = z.object({ id: z.string() });
+
+test("switching between 20 sessions leaves no terminals, sockets, subscriptions or listeners behind", async () => {
+  const { server, chromium } = stage();
+  const ids = await Promise.all(
+    Array.from({ length: SESSIONS }, async (_, number) => {
+      // With a cursor that the program makes blink.
+      const script = `printf '\\033[1 qsession-${number}\\n'; exec sleep 1000`;
+      const body = JSON.stringify({ command: ["sh", "-c", script] });
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${server.url}/api/sessions`, { method: "POST", headers, body });
+      return Created.parse(await response.json()).id;
+    }),
+  );
+  await using page = await chromium.open(server.url);
+  await page.connection("open");
+  let sockets = 0;
+  page.page.on("websocket", () => {
+    sockets += 1;
+  });
+  const devtools = await page.page.context().newCDPSession(page.page);
+  await devtools.send("Performance.enable");
+  const measure = async () => {
+    await devtools.send("HeapProfiler.collectGarbage");
+    const { metrics } = Metrics.parse(await devtools.send("Performance.getMetrics"));
+    return (name: string): number => metrics.find((metric) => metric.name === name)?.value ?? Number.NaN;
+  };
+  const tour = async (): Promise<void> => {
+    for (const [number, id] of ids.entries()) {
+      await page.page.evaluate(`location.hash = "#/s/${id}"`);
+      await page.shows(`session-${number}\n`);
+      expect(await page.page.locator(".xterm").count()).toBe(1);
+    }
+    await page.page.evaluate(`location.hash = "#/"`);
+    await page.page.getByText("Start a session").waitFor();
+    expect(await page.page.locator(".xterm").count()).toBe(0);
+  };
+  // The first tour makes what is made once.
+  await tour();
+  const before = await measure();
+  await tour();
+  const after = await measure();
+  expect(after("Nodes") - before("Nodes")).toBeLessThan(100);
+  expect(after("JSEventListeners") - before("JSEventListeners")).toBeLessThan(20);
+  expect(after("JSHeapUsedSize") - before("JSHeapUsedSize")).toBeLessThan(4 * 1024 * 1024);
+  // There is the one that was there before.
+  expect(sockets).toBe(0);
+  const clients = Clients.parse(await (await fetch(`${server.url}/api/clients`)).json());
+  expect(clients.map(({ subscriptions }) => subscriptions)).toEqual([[]]);
+});

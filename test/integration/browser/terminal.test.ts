@@ -1,0 +1,157 @@
+import { expect, test } from "vitest";
+import { Chromium } from "./chromium.ts";
+import type { PageDriver } from "./page-driver.ts";
+import { pixelsOf } from "./pixels.ts";
+import { useStage } from "./stage.ts";
+
+const stage = useStage();
+
+async function openShell(): Promise<PageDriver> {
+  const page = await stage().chromium.open(stage().server.url);
+  await page.startShell();
+  return page;
+}
+
+test("what is typed reaches the program and its answer is shown", async () => {
+  await using page = await openShell();
+  await page.enter("echo $((6 * 7))-$TERM");
+  await page.shows("\n42-xterm-256color\n");
+});
+
+test("the page loads, logs in and runs a program without a word of complaint in the console", async () => {
+  await using page = await stage().chromium.open("about:blank");
+  const complaints: string[] = [];
+  page.page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.page.on("pageerror", (error) => complaints.push(error.message));
+  await page.page.goto(stage().server.url);
+  await page.startShell();
+  expect(complaints).toEqual([]);
+});
+
+test("wide, combined and joined characters are shown and take the cells that they should", async () => {
+  await using page = await openShell();
+  const text = "漢字e\u0301👨‍👩‍👧😀";
+  // Asked for the cursor's column, the terminal says how wide it took the text to be: 2 + 2 + 1 + 2 + 2 cells.
+  await page.paste(`printf '${text}\\e[6n'; IFS= read -rsdR at; echo; echo "at \${at#*;}"`);
+  await page.page.keyboard.press("Enter");
+  await page.shows(`\n${text}\nat 10\n`);
+});
+
+test("colours of the palette and of the whole spectrum are drawn", async () => {
+  await using page = await openShell();
+  const cells = String.raw`printf '\e[41m%30s\e[0m\n\e[48;5;46m%30s\e[0m\n\e[48;2;12;34;250m%30s\e[0m\n' a b c`;
+  await page.enter(cells);
+  await page.shows(/\n +a\n +b\n +c\n/);
+  await page.settled();
+  const isDrawn = async (color: string): Promise<boolean> =>
+    ((await pixelsOf(stage().chromium, page)).get(color) ?? 0) > 1000;
+  await expect.poll(() => isDrawn("242,116,125"), { timeout: 5_000 }).toBe(true);
+  expect(await isDrawn("0,255,0")).toBe(true);
+  expect(await isDrawn("12,34,250")).toBe(true);
+});
+
+test("the program's terminal has the size of the window and follows it", async () => {
+  await using page = await openShell();
+  const before = await page.size();
+  await page.enter("stty size");
+  await page.shows(`\n${before.rows} ${before.cols}\n`);
+  await page.page.setViewportSize({ width: 900, height: 500 });
+  await expect.poll(async () => (await page.size()).rows).toBeLessThan(before.rows);
+  const after = await page.size();
+  expect(after.cols).toBeLessThan(before.cols);
+  await page.enter("stty size");
+  await page.shows(`\n${after.rows} ${after.cols}\n`);
+});
+
+test("pasted lines are not run before they are looked at", async () => {
+  await using page = await openShell();
+  await page.paste("echo first-$((1 + 1))\necho second-$((2 + 2))");
+  await page.shows("echo second-$((2 + 2))");
+  expect(await page.text()).not.toContain("first-2");
+  await page.page.keyboard.press("Enter");
+  await page.shows(/\nfirst-2\nsecond-4\n/);
+});
+
+test("a paste of 100 KB arrives whole", async () => {
+  await using page = await openShell();
+  const line = "the quick brown fox jumps over the lazy dog 0123456789 ÄÖÜ ";
+  const lines = Array.from({ length: 1_700 }, (_, number) => `${line}${number}`).join("\n");
+  const bytes = new TextEncoder().encode(`${lines}\n`);
+  const digest = Buffer.from(await crypto.subtle.digest("SHA-256", bytes)).toString("hex");
+  await page.enter("stty -echo; echo go; sha256sum; stty echo");
+  await page.shows("\ngo\n");
+  await page.paste(`${lines}\n`);
+  await page.page.keyboard.press("Control+D");
+  await page.shows(digest);
+});
+
+test("text is found in what scrolled away", async () => {
+  await using page = await openShell();
+  await page.enter("echo nee''dle; seq 1 300; echo nee''dle");
+  await page.shows("\n300\nneedle\n");
+  await page.page.keyboard.press("Control+Shift+F");
+  await page.page.keyboard.type("needle");
+  await expect.poll(() => page.page.locator(".search-count").textContent()).toMatch(/^\d of 2$/);
+  await page.page.keyboard.press("Escape");
+  await page.enter("echo back");
+  await page.shows("\nback\n");
+});
+
+test("the program's title is the tab's, and its bell is seen", async () => {
+  await using page = await openShell();
+  await page.enter(String.raw`printf '\e]0;engine room\a'`);
+  await page.titleBecomes("engine room – ttyhq");
+  expect(await page.page.locator(".bell-flash").count()).toBe(0);
+  await page.enter(String.raw`printf '\a'`);
+  await page.page.locator(".bell-flash").waitFor({ state: "attached" });
+});
+
+test("an address in the output is a link to another window", async () => {
+  await using page = await openShell();
+  const address = `${stage().server.url}/livez`;
+  await page.enter(`clear; echo ${address}`);
+  await page.shows(/^http\S+\n/);
+  await page.settled();
+  const [popup] = await Promise.all([
+    page.page.waitForEvent("popup"),
+    page.page.locator(".xterm-screen").click({ position: { x: 40, y: 9 } }),
+  ]);
+  expect(popup.url()).toBe(address);
+});
+
+test("without WebGL the terminal is drawn with elements", async () => {
+  await using chromium = await Chromium.start(["--disable-3d-apis"]);
+  await using page = await chromium.open(stage().server.url);
+  await page.startShell();
+  await page.enter("echo drawn-$((1 + 1))");
+  await page.page.locator(".xterm-rows").getByText("drawn-2", { exact: true }).waitFor();
+});
+
+test("a phone has the keys that its keyboard lacks", async () => {
+  const phone = { viewport: { width: 390, height: 700 }, isMobile: true, hasTouch: true };
+  await using page = await stage().chromium.open(stage().server.url, phone);
+  await page.startShell();
+  await page.enter("cat");
+  await page.enter("heard");
+  await page.shows("\nheard\nheard\n");
+  await page.button("Ctrl").tap();
+  await page.type("c");
+  await page.shows(/\^C\nready> \n*$/);
+  await page.type("echo up");
+  await page.page.keyboard.press("Enter");
+  await page.shows("\nup\n");
+  await page.button("Up").tap();
+  await page.shows(/\nready> echo up\n*$/);
+});
+
+test("the list is reached from the terminal by the keyboard, and the terminal from the list", async () => {
+  await using page = await openShell();
+  await page.page.keyboard.press("Control+Shift+L");
+  expect(await page.page.evaluate("document.activeElement.getAttribute('aria-current')")).toBe("page");
+  await page.page.keyboard.press("Enter");
+  await page.page.keyboard.type("echo back-$((1 + 1))");
+  await page.page.keyboard.press("Enter");
+  await page.shows("\nback-2\n");
+});

@@ -1,0 +1,75 @@
+// One HTTP request, exactly as it is asked for, and its whole answer.
+import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { collectBytes } from "../../../src/lib/collect.ts";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+
+const ANSWER_TIMEOUT_MS = 30_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+export type Call = {
+  /** GET unless another is given. */
+  readonly method?: string;
+  /** Sent as it is. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Bytes or text as they are; anything else as JSON, with its content type. */
+  readonly body?: unknown;
+  /** The address that the request comes from, such as 127.0.0.2. */
+  readonly from?: string;
+};
+
+export type Answer = {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+  readonly text: string;
+  /** The body, parsed. Throws where it is no JSON. */
+  readonly json: unknown;
+};
+
+/** Keeps connections, so that thousands of calls do not need as many ports. */
+const agent = new Agent({ keepAlive: true });
+
+export async function call(
+  origin: string,
+  { method = "GET", path, headers, body, from }: Call,
+): Promise<Answer> {
+  const outgoing = request(origin, {
+    ...{ agent, method, path, headers: { ...typeOf(body), ...headers } },
+    ...(from === undefined ? {} : { localAddress: from }),
+  });
+  outgoing.end(encoded(body));
+  const answer = async (): Promise<Answer> => {
+    const [response]: IncomingMessage[] = await once(outgoing, "response");
+    if (response === undefined) throw new Error("no response");
+    const bytes = new Uint8Array(await collectBytes(response, MAX_ANSWER_BYTES));
+    const text = new TextDecoder().decode(bytes);
+    return {
+      ...{ status: response.statusCode ?? 0, bytes, text },
+      headers: Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [name, `${value}`]),
+      ),
+      get json() {
+        return JSON.parse(text);
+      },
+    };
+  };
+  try {
+    return await withDeadline(answer(), ANSWER_TIMEOUT_MS, `${method} ${path}`);
+  } finally {
+    outgoing.destroy();
+  }
+}
+
+function typeOf(body: unknown): Record<string, string> {
+  return isRaw(body) ? {} : { "content-type": "application/json" };
+}
+
+function encoded(body: unknown): string | Uint8Array | undefined {
+  return isRaw(body) ? body : JSON.stringify(body);
+}
+
+function isRaw(body: unknown): body is string | Uint8Array | undefined {
+  return body === undefined || typeof body === "string" || body instanceof Uint8Array;
+}

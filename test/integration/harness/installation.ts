@@ -1,0 +1,80 @@
+// One control directory and the command line that works on it.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { hostHealth } from "../../../src/remote/host-process.ts";
+import { gone, MAIN } from "./test-server.ts";
+
+/** A command that takes longer than this hangs. */
+const COMMAND_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 20_000;
+
+export type Ran = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
+
+/** Disposing it ends the session host with its sessions, and removes the directory. */
+export class Installation implements AsyncDisposable {
+  readonly directory: string;
+
+  constructor(directory: string) {
+    this.directory = directory;
+  }
+
+  static async make(): Promise<Installation> {
+    return new Installation(await mkdtemp(join(tmpdir(), "ttyhq-")));
+  }
+
+  /** The variables with which a shell finds `$TTYHQ`, and that its control directory. */
+  get env(): Readonly<Record<string, string>> {
+    return { TTYHQ: `${process.execPath} ${MAIN}`, TTYHQ_CONTROL_DIR: this.directory };
+  }
+
+  /** Runs `ttyhq ARGS` without a terminal; `input` is what it reads. */
+  async ttyhq(args: readonly string[], input = ""): Promise<Ran> {
+    const child = this.#spawn(args);
+    child.stdin?.end(input);
+    const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+    const [exitCode] = await once(child, "close");
+    return { exitCode, stdout: await stdout, stderr: await stderr };
+  }
+
+  /** The bytes that `ttyhq ARGS` writes. */
+  async binary(args: readonly string[]): Promise<Uint8Array> {
+    const child = this.#spawn(args);
+    child.stdin?.end();
+    return await bytesOf(child.stdout);
+  }
+
+  /** The process id of the session host; undefined where none answers. */
+  async hostPid(): Promise<number | undefined> {
+    return (await hostHealth(join(this.directory, "host.sock")))?.pid;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const pid = await this.hostPid();
+    if (pid !== undefined) {
+      process.kill(pid, "SIGTERM");
+      await withDeadline(gone(pid), STOP_TIMEOUT_MS, "the end of the session host");
+    }
+    await rm(this.directory, { recursive: true, force: true });
+  }
+
+  #spawn(args: readonly string[]): ChildProcess {
+    return spawn(process.execPath, [MAIN, ...args], {
+      env: { ...process.env, ...this.env },
+      timeout: COMMAND_TIMEOUT_MS,
+    });
+  }
+}
+
+async function textOf(stream: NodeJS.ReadableStream | null): Promise<string> {
+  return Buffer.from(await bytesOf(stream)).toString("utf8");
+}
+
+async function bytesOf(stream: NodeJS.ReadableStream | null): Promise<Uint8Array> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream ?? []) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}

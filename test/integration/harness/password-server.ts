@@ -1,0 +1,45 @@
+// A server that people log in to with a name and a password.
+import { type Answer, ask, type Question } from "./raw-http.ts";
+import { TestServer } from "./test-server.ts";
+
+export const USERNAME = "ada";
+export const PASSWORD = "correct horse";
+export const TOKEN_SECRET = "a token secret of more than 32 bytes";
+
+/** Without limits but that of failed logins. `where`: whether its sessions have a host of their own. */
+export function passwordServer(
+  where: "inline" | "apart",
+  more: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<TestServer> {
+  const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+  return TestServer.start({
+    args: ["--session-host", where, ...limits, ...(more.args ?? [])],
+    env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, ...more.env },
+  });
+}
+
+/** A token for the right password. */
+export async function logIn(server: TestServer): Promise<string> {
+  const { json } = await ask(server.url, "/api/auth/token", { body: { password: PASSWORD } });
+  return json.token;
+}
+
+export function bearer(token: string): Readonly<Record<string, string>> {
+  return { authorization: `Bearer ${token}` };
+}
+
+/** Asks as whoever holds the token. */
+export function askAs(
+  token: string,
+  server: TestServer,
+  path: string,
+  question: Question = {},
+): Promise<Answer> {
+  return ask(server.url, path, { ...question, headers: { ...bearer(token), ...question.headers } });
+}
+
+/** A single-use ticket for /ws. */
+export async function ticketFor(token: string, server: TestServer): Promise<string> {
+  const { json } = await askAs(token, server, "/api/auth/ws-ticket", { method: "POST" });
+  return json.ticket;
+}

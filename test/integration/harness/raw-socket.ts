@@ -1,0 +1,187 @@
+// A client of /ws that sends what it is told to and keeps what comes, frame by frame.
+import { once } from "node:events";
+import { WebSocket } from "ws";
+import { concatBytes } from "../../../src/lib/collect.ts";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { Emitter } from "../../../src/lib/emitter.ts";
+import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
+import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
+
+const WAIT_MS = 15_000;
+const encoder = new TextEncoder();
+
+export type Close = { readonly code: number; readonly reason: string };
+
+export class RawSocket implements AsyncDisposable {
+  /** Everything that came, in order; frames own their bytes. */
+  readonly frames: Frame[] = [];
+  readonly #socket: WebSocket;
+  readonly #changes = new Emitter<void>();
+  #magic: Magic;
+  #pings = 0;
+  #close: Close | undefined;
+
+  private constructor(socket: WebSocket, magic: Magic) {
+    this.#socket = socket;
+    this.#magic = magic;
+    socket.on("message", (data) => {
+      if (!(data instanceof Uint8Array)) throw new Error("a message that is no bytes");
+      this.frames.push(decodeFrame(data));
+      this.#changes.emit();
+    });
+    socket.on("close", (code, reason) => {
+      this.#close = { code, reason: reason.toString() };
+      this.#changes.emit();
+    });
+    // A close follows.
+    socket.on("error", () => {});
+  }
+
+  /** `url` is the server's, with http. */
+  static async open(
+    url: string,
+    options: { readonly magic?: Magic; readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<RawSocket> {
+    const { magic = "VT", headers = {} } = options;
+    const address = new URL("/ws", url);
+    const socket = new WebSocket(`ws://${address.host}/ws`, { headers, perMessageDeflate: false });
+    const raw = new RawSocket(socket, magic);
+    await withDeadline(once(socket, "open"), WAIT_MS, "the WebSocket's opening");
+    return raw;
+  }
+
+  set magic(magic: Magic) {
+    this.#magic = magic;
+  }
+
+  get isOpen(): boolean {
+    return this.#close === undefined;
+  }
+
+  send(type: number, sessionId = "", payload: Uint8Array | string = new Uint8Array()): void {
+    const bytes = typeof payload === "string" ? encoder.encode(payload) : payload;
+    this.sendBytes(encodeFrame(type, sessionId, bytes, this.#magic));
+  }
+
+  sendBytes(message: Uint8Array): void {
+    this.#socket.send(message);
+  }
+
+  sendText(message: string): void {
+    this.#socket.send(message);
+  }
+
+  subscribe(sessionId: string, request: Parameters<typeof encodeSubscribe>[0]): void {
+    this.send(FrameType.SUBSCRIBE, sessionId, encodeSubscribe(request));
+  }
+
+  type(sessionId: string, text: string): void {
+    this.send(FrameType.INPUT_TEXT, sessionId, text);
+  }
+
+  /** Stops reading from the network; what is under way fills the buffers of the system. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Resolves as soon as `look` finds something in what came. */
+  async until<T>(look: () => T | undefined, what: string, ms = WAIT_MS): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const check = (): void => {
+      const found = look();
+      if (found !== undefined) resolve(found);
+      else if (!this.isOpen) reject(new Error(`closed with ${this.#close?.code} before ${what} came`));
+    };
+    using _listening = this.#changes.on(check);
+    check();
+    return withDeadline(promise, ms, what);
+  }
+
+  /** The first frame of that kind, one of the past or one to come. */
+  async frame(type: number, isIt: (frame: Frame) => boolean = () => true): Promise<Frame> {
+    const look = (): Frame | undefined => this.frames.find((frame) => frame.type === type && isIt(frame));
+    return this.until(look, `a frame of type ${type}`);
+  }
+
+  /** The JSON of the first frame of that type which `isIt`. */
+  async json(type: number, isIt: (value: Record<string, unknown>) => boolean = () => true) {
+    const look = (): Record<string, unknown> | undefined => this.jsons(type).find(isIt);
+    return this.until(look, `JSON in a frame of type ${type}`);
+  }
+
+  async event(kind: string): Promise<Record<string, unknown>> {
+    return this.json(FrameType.EVENT, (event) => event.kind === kind || event.type === kind);
+  }
+
+  /** The code of the next ERROR that was not asked for yet, which has a message, too. */
+  async errorCode(): Promise<unknown> {
+    const count = this.#errors;
+    this.#errors += 1;
+    const error = await this.until(() => this.jsons(FrameType.ERROR)[count], "an ERROR");
+    if (typeof error.message !== "string" || error.message === "")
+      throw new Error("an ERROR without message");
+    return error.code;
+  }
+
+  #errors = 0;
+
+  /** Everything that was sent before is dealt with, and told. */
+  async settled(): Promise<void> {
+    this.#pings += 1;
+    const mark = `settled ${this.#pings}`;
+    this.send(FrameType.PING, "", mark);
+    await this.frame(FrameType.PONG, ({ payload }) => textOf(payload) === mark);
+  }
+
+  async closed(): Promise<Close> {
+    const { promise, resolve } = Promise.withResolvers<Close>();
+    const check = (): void => void (this.#close !== undefined && resolve(this.#close));
+    using _listening = this.#changes.on(check);
+    check();
+    return withDeadline(promise, WAIT_MS, "the close");
+  }
+
+  of(type: number, sessionId?: string): readonly Frame[] {
+    return this.frames.filter(
+      (frame) => frame.type === type && (sessionId === undefined || frame.sessionId === sessionId),
+    );
+  }
+
+  jsons(type: number, sessionId?: string): readonly Record<string, unknown>[] {
+    return this.of(type, sessionId).map(({ payload }) => recordOf(decodeJson(payload)));
+  }
+
+  /** All STDOUT and OUTPUT of a session, as it came. */
+  output(sessionId?: string): Uint8Array {
+    const isOurs = (frame: Frame): boolean => sessionId === undefined || frame.sessionId === sessionId;
+    return concatBytes(
+      this.frames.filter(isOurs).flatMap(({ type, payload }) => {
+        if (type === FrameType.OUTPUT) return [decodeOutput(payload).bytes];
+        return type === FrameType.STDOUT ? [payload] : [];
+      }),
+    );
+  }
+
+  async shows(pattern: RegExp): Promise<RegExpExecArray> {
+    return this.until(() => pattern.exec(textOf(this.output())) ?? undefined, `output of ${pattern}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.isOpen) return;
+    this.#socket.terminate();
+    await this.closed();
+  }
+}
+
+export function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function recordOf(value: unknown): Record<string, unknown> {
+  if (typeof value !== "object" || value === null) throw new Error("JSON that is no object");
+  return { ...value };
+}

@@ -1,0 +1,57 @@
+// What tests of REST do with sessions again and again: real calls, whole answers.
+import { SessionRecord } from "../../../src/protocol/session.ts";
+import { Follower } from "./follower.ts";
+import { type Answer, call } from "./http-call.ts";
+import type { TestServer } from "./test-server.ts";
+
+export class Rest {
+  readonly #server: TestServer;
+
+  constructor(server: TestServer) {
+    this.#server = server;
+  }
+
+  get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
+    return call(this.#server.url, { path, headers });
+  }
+
+  /** Any other method, with a body that is JSON unless it is text. */
+  send(method: string, path: string, body?: unknown): Promise<Answer> {
+    return call(this.#server.url, { method, path, body });
+  }
+
+  post(path: string, body?: unknown): Promise<Answer> {
+    return this.send("POST", path, body);
+  }
+
+  /** A new session; throws with the whole answer where there is none. */
+  async create(body: object): Promise<SessionRecord> {
+    const answer = await this.post("/api/sessions", body);
+    if (answer.status !== 201) throw new Error(`status ${answer.status}: ${answer.text}`);
+    return SessionRecord.parse(answer.json);
+  }
+
+  /** A script of the POSIX shell. */
+  run(script: string): Promise<SessionRecord> {
+    return this.create({ command: "sh", args: ["-c", script] });
+  }
+
+  async record(id: string): Promise<SessionRecord> {
+    return SessionRecord.parse((await this.get(`/api/sessions/${id}`)).json);
+  }
+
+  /** The record of a session that ends by itself, once it has. */
+  async ended(id: string): Promise<SessionRecord> {
+    using socket = this.#server.connect();
+    using follower = Follower.attach(socket, id);
+    await follower.exit();
+    return this.record(id);
+  }
+
+  /** Resolves when the session's output has the pattern somewhere. */
+  async shows(id: string, pattern: RegExp): Promise<void> {
+    using socket = this.#server.connect();
+    using follower = Follower.attach(socket, id);
+    await follower.shows(pattern);
+  }
+}

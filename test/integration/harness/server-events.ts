@@ -1,0 +1,39 @@
+// The events of a backend at large, in order.
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { Emitter } from "../../../src/lib/emitter.ts";
+import type { ServerEvent } from "../../../src/protocol/event.ts";
+import type { SessionBackend } from "../../../src/sessions/backend.ts";
+
+const EVENT_TIMEOUT_MS = 30_000;
+
+export class ServerEvents implements AsyncDisposable {
+  readonly all: ServerEvent[] = [];
+  readonly #came = new Emitter<ServerEvent>();
+  readonly #watching: Disposable;
+
+  private constructor(backend: Pick<SessionBackend, "watch">) {
+    this.#watching = backend.watch((event) => {
+      this.all.push(event);
+      this.#came.emit(event);
+    });
+  }
+
+  static of(backend: Pick<SessionBackend, "watch">): ServerEvents {
+    return new ServerEvents(backend);
+  }
+
+  /** The first that fits, of those that came and those to come. */
+  async first(fits: (event: ServerEvent) => boolean): Promise<ServerEvent> {
+    const { promise, resolve } = Promise.withResolvers<ServerEvent>();
+    using _listening = this.#came.on((event) => {
+      if (fits(event)) resolve(event);
+    });
+    const past = this.all.find(fits);
+    if (past !== undefined) resolve(past);
+    return await withDeadline(promise, EVENT_TIMEOUT_MS, "an event of the server");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watching[Symbol.dispose]();
+  }
+}

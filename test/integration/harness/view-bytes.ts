@@ -1,0 +1,19 @@
+import { collectBytes } from "../../../src/lib/collect.ts";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import type { SessionBackend, View } from "../../../src/sessions/backend.ts";
+
+const VIEW_TIMEOUT_MS = 60_000;
+const MAX_VIEW_BYTES = 512 * 1024 * 1024;
+
+/** A view of a session to its end. */
+export async function viewBytes(backend: SessionBackend, id: string, view: View): Promise<Uint8Array> {
+  return withDeadline(
+    async (signal) => collectBytes((await backend.view(id, view, signal)).body, MAX_VIEW_BYTES),
+    VIEW_TIMEOUT_MS,
+    `the view ${JSON.stringify(view)}`,
+  );
+}
+
+export async function viewText(backend: SessionBackend, id: string, view: View): Promise<string> {
+  return new TextDecoder().decode(await viewBytes(backend, id, view));
+}

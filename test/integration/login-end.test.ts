@@ -1,0 +1,129 @@
+// What goes on for as long as a login does, a socket or a stream, ends with it (contract 5.3).
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { request } from "node:http";
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { encodeFrame, FrameType } from "../../src/protocol/frame.ts";
+import { Follower } from "./harness/follower.ts";
+import {
+  askAs,
+  bearer,
+  logIn,
+  passwordServer,
+  TOKEN_SECRET,
+  ticketFor,
+  USERNAME,
+} from "./harness/password-server.ts";
+import { openSocket } from "./harness/raw-http.ts";
+import type { TestServer } from "./harness/test-server.ts";
+
+const LIMIT_MS = 1_000;
+const WAIT_MS = 10_000;
+
+/** A client of /ws that was welcomed. */
+async function connect(server: TestServer, proof: { token: string } | { ticket: string }) {
+  const query = "ticket" in proof ? `?token=${proof.ticket}` : "";
+  const headers = "token" in proof ? bearer(proof.token) : {};
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws${query}`, { headers });
+  await withDeadline(once(socket, "message"), WAIT_MS, "the welcome");
+  return Object.assign(socket, { [Symbol.dispose]: () => socket.terminate() });
+}
+
+/** How the server closed it, and when, in ms. */
+async function closeOf(socket: WebSocket) {
+  const [code, reason] = await withDeadline(once(socket, "close"), WAIT_MS, "the close");
+  return { code, reason: String(reason), at: Date.now() };
+}
+
+async function logOut(token: string, server: TestServer): Promise<void> {
+  expect((await askAs(token, server, "/api/auth/logout", { method: "POST" })).status).toBe(200);
+}
+
+/** A session that shows what is typed. */
+async function startCat(token: string, server: TestServer): Promise<string> {
+  const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["cat"] } });
+  return json.id;
+}
+
+function forgeToken(expiresAtS: number): string {
+  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+  const claims = { sub: USERNAME, iat: expiresAtS - 60, exp: expiresAtS, jti: "forged", iss: "ttyhq" };
+  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}`;
+  return `${signed}.${createHmac("sha256", TOKEN_SECRET).update(signed).digest("base64url")}`;
+}
+
+/** One short binary message of a client; a mask of zeros masks nothing. */
+function clientMessage(frame: Uint8Array): Uint8Array {
+  return Uint8Array.from([0x82, 0x80 | frame.length, 0, 0, 0, 0, ...frame]);
+}
+
+test("a logout closes the sockets of that token within a second, and no other's", async () => {
+  await using server = await passwordServer("inline");
+  const [mine, other] = [await logIn(server), await logIn(server)];
+  using byHeader = await connect(server, { token: mine });
+  using byTicket = await connect(server, { ticket: await ticketFor(mine, server) });
+  using ofAnother = await connect(server, { token: other });
+  const closes = Promise.all([closeOf(byHeader), closeOf(byTicket)]);
+  const started = Date.now();
+  await logOut(mine, server);
+  for (const { code, reason, at } of await closes) {
+    expect([code, reason]).toEqual([4401, "logged out"]);
+    expect(at - started).toBeLessThan(LIMIT_MS);
+  }
+  ofAnother.send(encodeFrame(FrameType.PING, "", new Uint8Array(4)));
+  await withDeadline(once(ofAnother, "message"), WAIT_MS, "the answer to a PING");
+});
+
+test("a token that expires takes its sockets with it", async () => {
+  await using server = await passwordServer("inline", { env: { TTYHQ_JWT_SECRET: TOKEN_SECRET } });
+  const expiresAtS = Math.floor(Date.now() / 1000) + 2;
+  const token = forgeToken(expiresAtS);
+  using socket = await connect(server, { token });
+  const { code, reason, at } = await closeOf(socket);
+  expect([code, reason]).toEqual([4401, "login expired"]);
+  expect(Math.abs(at - expiresAtS * 1000)).toBeLessThan(LIMIT_MS);
+  expect((await askAs(token, server, "/api/sessions")).json.error).toBe("token expired: log in again");
+});
+
+test("who does not take part in the close is cut off, and is not heard meanwhile", async () => {
+  await using server = await passwordServer("inline");
+  const [mine, other] = [await logIn(server), await logIn(server)];
+  const id = await startCat(other, server);
+  using watching = server.connect(other);
+  using follower = Follower.attach(watching, id);
+  const { socket } = await openSocket(server.url, "/ws", bearer(mine));
+  if (socket === undefined) throw new Error("not let in");
+  const type = (text: string) => {
+    const frame = encodeFrame(FrameType.INPUT_TEXT, id, new TextEncoder().encode(text));
+    socket.write(clientMessage(frame));
+  };
+  type("before\n");
+  await follower.shows(/before/);
+  const cutOff = once(socket.resume(), "close");
+  const started = Date.now();
+  await logOut(mine, server);
+  type("meanwhile\n");
+  await withDeadline(cutOff, WAIT_MS, "the end of the connection");
+  expect(Date.now() - started).toBeLessThan(LIMIT_MS);
+  await watching.write(id, new TextEncoder().encode("after\n"));
+  await follower.shows(/after/);
+  expect(follower.text).not.toContain("meanwhile");
+});
+
+test.each(["stream", "recording"])("a %s ends with the login that opened it", async (view) => {
+  await using server = await passwordServer("inline");
+  const [mine, other] = [await logIn(server), await logIn(server)];
+  const id = await startCat(other, server);
+  const path = `/api/sessions/${id}/${view}`;
+  const outgoing = request(`${server.url}${path}`, { agent: false, headers: bearer(mine) }).end();
+  const [response] = await withDeadline(once(outgoing, "response"), WAIT_MS, "the answer");
+  expect(response.statusCode).toBe(200);
+  const broken = once(response.resume(), "error");
+  await logOut(mine, server);
+  expect(await withDeadline(broken, LIMIT_MS, "the end of the stream")).toMatchObject([
+    { code: "ECONNRESET" },
+  ]);
+  expect((await askAs(other, server, `/api/sessions/${id}`)).json.status).toBe("running");
+});

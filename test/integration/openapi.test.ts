@@ -1,0 +1,198 @@
+// Walks the description that the server gives of itself: every endpoint in it does what it says (contract 2.7).
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Answer, type Call, call } from "./harness/http-call.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const Schema = z.record(z.string(), z.unknown());
+const Media = z.record(z.string(), z.object({ schema: Schema }));
+const Operation = z.object({
+  operationId: z.string(),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  parameters: z
+    .array(z.object({ name: z.string(), in: z.enum(["path", "query"]), schema: Schema }))
+    .default([]),
+  requestBody: z.object({ content: Media }).optional(),
+  responses: z.record(z.string(), z.object({ content: Media })),
+});
+type Operation = z.infer<typeof Operation>;
+const Document = z.object({
+  openapi: z.literal("3.1.0"),
+  paths: z.record(z.string(), z.partialRecord(z.enum(["get", "post", "patch", "delete"]), Operation)),
+  components: z.object({ schemas: z.object({ Error: Schema }) }),
+});
+
+type Described = { readonly method: string; readonly path: string; readonly operation: Operation };
+type Input = { readonly id?: string; readonly query?: string; readonly body?: unknown };
+
+const CREDENTIALS = { username: "alice", password: "correct horse" };
+
+let server: TestServer;
+let authorization: string;
+let document: z.infer<typeof Document>;
+let described: Described[];
+
+beforeAll(async () => {
+  server = await TestServer.start({
+    args: ["--rate-limit-api", "0", "--rate-limit-sessions", "0"],
+    env: { SERVICE_USERNAME: CREDENTIALS.username, SERVICE_PASSWORD: CREDENTIALS.password },
+  });
+  document = Document.parse((await call(server.url, { path: "/api/openapi.json" })).json);
+  described = Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({
+      method,
+      path,
+      operation: Operation.parse(operation),
+    })),
+  );
+  const login = await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
+  authorization = `Bearer ${Object(login.json).token}`;
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const asUser = (request: Call): Promise<Answer> =>
+  call(server.url, { ...request, headers: { authorization, ...request.headers } });
+
+async function session(command: readonly string[]): Promise<string> {
+  const answer = await asUser({ method: "POST", path: "/api/sessions", body: { command } });
+  return z.object({ id: z.string() }).parse(answer.json).id;
+}
+
+const running = (): Promise<string> => session(["cat"]);
+const ended = async (): Promise<string> => {
+  const id = await session(["true"]);
+  // The recording of a session is whole when the session is over.
+  await asUser({ path: `/api/sessions/${id}/recording` });
+  return id;
+};
+
+/** What each endpoint is called with; one that is missing here fails the walk. */
+const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
+  listSessions: async () => ({}),
+  createSession: async () => ({ body: { command: ["true"] } }),
+  getSession: async () => ({ id: await running() }),
+  renameSession: async () => ({ id: await running(), body: { name: "x" } }),
+  deleteSession: async () => ({ id: await running() }),
+  cleanupSession: async () => ({ id: await ended() }),
+  cleanupExited: async () => ({}),
+  inputSession: async () => ({ id: await running(), body: { text: "x" } }),
+  resizeSession: async () => ({ id: await running(), body: { cols: 100, rows: 50 } }),
+  killSession: async () => ({ id: await running(), body: { signal: "SIGHUP" } }),
+  markSession: async () => ({ id: await running(), body: { label: "x" } }),
+  sessionText: async () => ({ id: await running(), query: "?scrollback=1&styles=1" }),
+  sessionBuffer: async () => ({ id: await running() }),
+  sessionResync: async () => ({ id: await running() }),
+  sessionRecording: async () => ({ id: await ended(), query: "?follow=1" }),
+  sessionStream: async () => ({ id: await ended(), query: "?after=1" }),
+  sessionOutput: async () => ({ id: await ended(), query: "?from=0&to=10" }),
+  sessionEvents: async () => ({ id: await ended(), query: "?from=0" }),
+  listClients: async () => ({}),
+  health: async () => ({}),
+  livez: async () => ({}),
+  readyz: async () => ({}),
+  metrics: async () => ({}),
+  openapi: async () => ({}),
+  createToken: async () => ({ body: CREDENTIALS }),
+  authConfig: async () => ({}),
+  createWsTicket: async () => ({}),
+  createLoginLink: async () => ({}),
+  passwordLogin: async () => ({ body: { userId: CREDENTIALS.username, password: CREDENTIALS.password } }),
+  verifyToken: async () => ({}),
+  currentUser: async () => ({}),
+  logout: async () => ({}),
+};
+
+/** What makes a success of an endpoint another answer here, such as that it wants the server's own socket. */
+const REFUSED: Readonly<Record<string, string>> = { createLoginLink: "403" };
+
+function requestOf({ method, path }: Described, { id, query = "", body }: Input): Call {
+  const filled = path.replace("{id}", id ?? "nobody");
+  return { method: method.toUpperCase(), path: filled + query, ...(body === undefined ? {} : { body }) };
+}
+
+/** The answer is one of those that the document has for the endpoint, and its body fits the schema there. */
+function expectDescribed({ operation, method, path }: Described, answer: Answer): void {
+  const about = `${method} ${path} answered ${answer.status} ${answer.text.slice(0, 200)}`;
+  const response = operation.responses[answer.status];
+  expect(response, about).toBeDefined();
+  const content = response?.content ?? {};
+  const type = answer.headers["content-type"] ?? "";
+  const media = content[type] ?? content[type.replace(/; charset=utf-8$/, "")];
+  expect(media, `${about} as ${type}`).toBeDefined();
+  const { schema = {} } = media ?? {};
+  if (schema.format === "binary") return;
+  const fitting = "$ref" in schema ? document.components.schemas.Error : schema;
+  const result = z.fromJSONSchema(fitting).safeParse(answer.json);
+  expect(result.error?.issues, about).toBeUndefined();
+}
+
+test("every endpoint answers valid input as it says", async () => {
+  expect(described.map(({ operation }) => operation.operationId).sort()).toEqual(Object.keys(INPUTS).sort());
+  // The token is revoked at the end: it is needed until then.
+  for (const each of described.sort(
+    (a, b) => Number(a.path.endsWith("logout")) - Number(b.path.endsWith("logout")),
+  )) {
+    const { operationId, responses } = each.operation;
+    const answer = await asUser(requestOf(each, await (INPUTS[operationId] ?? (async () => ({})))()));
+    const expected = REFUSED[operationId] ?? Object.keys(responses).find((status) => status.startsWith("2"));
+    expect(`${operationId} ${answer.status}`).toBe(`${operationId} ${expected}`);
+    expectDescribed(each, answer);
+  }
+  const login = await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
+  authorization = `Bearer ${Object(login.json).token}`;
+});
+
+describe("every endpoint refuses as it says", () => {
+  test("whoever is not logged in", async () => {
+    for (const each of described.filter(({ operation }) => operation.security.length > 0)) {
+      for (const headers of [{}, { authorization: "Bearer nonsense" }, { authorization: "Basic YTpi" }]) {
+        const answer = await call(server.url, { ...requestOf(each, {}), headers });
+        expect(`${each.operation.operationId} ${answer.status}`).toBe(`${each.operation.operationId} 401`);
+        expect(answer.headers["www-authenticate"]).toMatch(/^Bearer /);
+        expectDescribed(each, answer);
+      }
+    }
+  });
+
+  test("a wrong path or query parameter", async () => {
+    for (const each of described) {
+      for (const { name, in: place, schema } of each.operation.parameters) {
+        // Where any text is good there is none that is wrong.
+        if (schema.type === "string" && schema.enum === undefined && schema.pattern === undefined) continue;
+        const input = place === "path" ? { id: "no!id" } : { query: `?${name}=nonsense` };
+        const answer = await asUser(requestOf(each, input));
+        expect(`${each.operation.operationId} ${name} ${answer.status}`).toBe(
+          `${each.operation.operationId} ${name} 400`,
+        );
+        expectDescribed(each, answer);
+      }
+    }
+  });
+
+  test("a body of another shape, no JSON, and too much of it", async () => {
+    for (const each of described.filter(({ operation }) => operation.requestBody !== undefined)) {
+      const headers = { "content-type": "application/json" };
+      const bodies: readonly [unknown, number][] = [
+        [5, 400],
+        ["{", 400],
+        [`"${"x".repeat(1_048_577)}"`, 413],
+      ];
+      for (const [body, status] of bodies) {
+        const answer = await asUser({ ...requestOf(each, {}), headers, body });
+        expect(`${each.operation.operationId} ${answer.status}`).toBe(
+          `${each.operation.operationId} ${status}`,
+        );
+        expectDescribed(each, answer);
+      }
+    }
+  });
+
+  test("an unknown session", async () => {
+    for (const each of described.filter(({ path }) => path.includes("{id}"))) {
+      const { body, query } = (await INPUTS[each.operation.operationId]?.()) ?? {};
+      const answer = await asUser(requestOf(each, { body, ...(query === undefined ? {} : { query }) }));
+      expect(`${each.operation.operationId} ${answer.status}`).toBe(`${each.operation.operationId} 404`);
+      expectDescribed(each, answer);
+    }
+  });
+});

@@ -1,0 +1,138 @@
+// What the README promises a stranger, done as it says.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, relative } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { hostHealth } from "../../src/remote/host-process.ts";
+import { bearer } from "./harness/password-server.ts";
+import { Program } from "./harness/program.ts";
+import { ask } from "./harness/raw-http.ts";
+import { gone, TestServer } from "./harness/test-server.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const INSTALL_TIMEOUT_MS = 240_000;
+const START_TIMEOUT_MS = 60_000;
+/** What a clone does not have. */
+const MADE_HERE = new Set(["node_modules", "dist", "build", "coverage", ".cache", ".git", "bench/.build"]);
+const LINK = /log in with this link, once and within 10 minutes: (\S+)/;
+
+test("the program in it follows a session over a kill -9 of the server", async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
+  await using server = await TestServer.start({ args: ["--login-link"] });
+  const [, program = ""] = /```js\n([\s\S]*?)```/.exec(await readFile(join(ROOT, "README.md"), "utf8")) ?? [];
+  const file = join(directory.path, "follow.mjs");
+  await writeFile(file, program);
+  const child = spawn(process.execPath, [file, server.loginLink], { stdio: ["ignore", "pipe", "inherit"] });
+  const begun = once(child.stdout, "data");
+  const done = Promise.all([once(child, "exit"), text(child.stdout), begun.then(() => server.restart())]);
+  const [exit, output] = await withDeadline(done, START_TIMEOUT_MS, "the end of the program");
+  expect(exit).toEqual([0, null]);
+  expect(output.split("\r\n")).toEqual([ADATE, ADATE, ADATE, ""]);
+});
+
+const ADATE = expect.stringMatching(/^\D+.*\d\d:\d\d:\d\d.*\d{4}$/);
+
+test("npm ci && npm start serve from a fresh checkout; Ctrl-C stops the server and no program", {
+  timeout: INSTALL_TIMEOUT_MS + 3 * START_TIMEOUT_MS,
+}, async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));
+  const checkout = join(directory.path, "checkout");
+  const home = join(directory.path, "home");
+  await cp(ROOT, checkout, { recursive: true, filter: (from) => !MADE_HERE.has(relative(ROOT, from)) });
+  await mkdir(home);
+  await install(checkout);
+  await using host = new HostOf(home);
+  const session = await firstStart(checkout, home);
+  const hostPid = await host.pid();
+  await using again = startIn(checkout, home);
+  const { url } = await loginLink(again);
+  expect(again.text).not.toContain("built dist/");
+  expect(await host.pid()).toBe(hostPid);
+  const token = await logIn(url);
+  const { json } = await ask(url.origin, `/api/sessions/${session.id}`, { headers: bearer(token) });
+  expect(json).toMatchObject({ status: "running", pid: session.pid });
+});
+
+/** Logs in, starts a program, presses Ctrl-C. Returns the session. */
+async function firstStart(checkout: string, home: string): Promise<{ id: string; pid: number }> {
+  await using npm = startIn(checkout, home);
+  const { url } = await loginLink(npm);
+  expect(npm.text).toContain("built dist/");
+  expect(url.hostname).toBe("127.0.0.1");
+  expect((await ask(url.origin, "/")).headers["content-type"]).toContain("text/html");
+  const token = await logIn(url);
+  const { json, status } = await ask(url.origin, "/api/sessions", {
+    headers: bearer(token),
+    body: { command: ["cat"] },
+  });
+  expect(status).toBe(201);
+  const said = npm.text;
+  npm.pty.write(new TextEncoder().encode("\u0003"));
+  await withDeadline(npm.ended, START_TIMEOUT_MS, "the end of npm start");
+  expect(npm.text.slice(said.length)).toMatch(/^[\^C\s]*$/);
+  await expect(ask(url.origin, "/livez")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+  return json;
+}
+
+function startIn(checkout: string, home: string): Program {
+  const env = [`HOME=${home}`, "TTYHQ_PORT=0", `PATH=${pathOfAShell()}`];
+  return new Program("sh", ["-c", 'cd "$0" && exec env "$@" npm start', checkout, ...env]);
+}
+
+async function loginLink(npm: Program): Promise<{ readonly url: URL }> {
+  const [, link = ""] = await withDeadline(npm.shows(LINK), START_TIMEOUT_MS, "the login link");
+  return { url: new URL(link) };
+}
+
+async function logIn(link: URL): Promise<string> {
+  const ticket = link.hash.replace("#login=", "");
+  const { json } = await ask(link.origin, "/api/auth/token", { body: { ticket } });
+  return json.token;
+}
+
+async function install(checkout: string): Promise<void> {
+  const npm = spawn("npm", ["ci", "--prefer-offline", "--no-audit", "--no-fund"], {
+    cwd: checkout,
+    env: { ...envOfAShell(), PATH: pathOfAShell() },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: INSTALL_TIMEOUT_MS,
+  });
+  const [[code], stdout, stderr] = await Promise.all([once(npm, "exit"), text(npm.stdout), text(npm.stderr)]);
+  if (code !== 0) throw new Error(`npm ci ended with ${code}:\n${stdout}${stderr}`);
+}
+
+/** Without what npm adds for the script that runs these tests. */
+function envOfAShell(): NodeJS.ProcessEnv {
+  const isOfNpm = (name: string) => /^npm_(?!config_nodedir$)|^(INIT_CWD|NODE|NODE_ENV|VITEST.*)$/.test(name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isOfNpm(name)));
+}
+
+function pathOfAShell(): string {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders.filter((folder) => !/node_modules/.test(folder)).join(delimiter);
+}
+
+/** The session host that `npm start` leaves behind in a home directory. Disposing ends it. */
+class HostOf implements AsyncDisposable {
+  readonly #socket: string;
+
+  constructor(home: string) {
+    this.#socket = join(home, ".ttyhq", "host.sock");
+  }
+
+  async pid(): Promise<number | undefined> {
+    return (await hostHealth(this.#socket))?.pid;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const pid = await this.pid();
+    if (pid === undefined) return;
+    process.kill(pid, "SIGTERM");
+    await withDeadline(gone(pid), START_TIMEOUT_MS, "the end of the session host");
+  }
+}

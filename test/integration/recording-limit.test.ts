@@ -1,0 +1,159 @@
+// A recording that must stop: at its size limit, and on a disk that takes no more (contract 3).
+import { describe, expect, test } from "vitest";
+import { parseCast } from "./harness/asciicast.ts";
+import { eventually } from "./harness/eventually.ts";
+import { Follower } from "./harness/follower.ts";
+import { Rest } from "./harness/rest.ts";
+import { SmallDisk } from "./harness/small-disk.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const MIB = 1024 * 1024;
+const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+
+/** Numbered lines, `count` of them, of 8 bytes each. */
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `${1_000_000 + index}\n`).join("");
+const printLines = (count: number): string => `seq 1000000 ${1_000_000 + count - 1}`;
+
+/** Prints so many lines at a line of input, and says so at the end. */
+const QUIET = "stty raw -echo; printf ready";
+
+describe("at the size limit", () => {
+  const start = (): Promise<TestServer> =>
+    TestServer.start({ args: [...UNLIMITED, "--max-recording-size", "1MiB"] });
+
+  test("a recording stops with a marker, and the session, its viewers and their resuming go on", async () => {
+    await using server = await start();
+    const rest = new Rest(server);
+    const count = (3 * MIB) / 8;
+    const { id } = await rest.run(
+      `${QUIET}; head -c 1 >/dev/null; ${printLines(count)}; head -c 1 >/dev/null; exit 5`,
+    );
+    using socket = server.connect();
+    using live = Follower.attach(socket, id);
+    await live.shows(/ready/);
+    await rest.post(`/api/sessions/${id}/input`, { text: "x" });
+    const expected = `ready${lines(count)}`;
+    await live.until(() => (live.next === expected.length ? true : undefined), "all of it at a viewer");
+    expect(live.text === expected).toBe(true);
+    expect(live.resyncs).toEqual([]);
+
+    // What is beyond the recording is held in memory: resuming at any byte misses none.
+    for (const from of [0, 10, MIB - 1, MIB, MIB + 1, 2 * MIB, expected.length - 1]) {
+      using other = server.connect();
+      using resumed = Follower.attach(other, id, from);
+      await resumed.until(() => (resumed.next === expected.length ? true : undefined), `all from ${from} on`);
+      expect(resumed.text === expected.slice(from)).toBe(true);
+    }
+    expect((await rest.get(`/api/sessions/${id}/output`)).text === expected).toBe(true);
+    const range = await rest.get(`/api/sessions/${id}/output`, { range: `bytes=${MIB - 10}-${MIB + 9}` });
+    expect([range.status, range.text]).toEqual([206, expected.slice(MIB - 10, MIB + 10)]);
+    expect((await rest.get(`/api/sessions/${id}/text`)).text).toContain(`${1_000_000 + count - 1}`);
+
+    await rest.post(`/api/sessions/${id}/input`, { text: "x" });
+    expect(await rest.ended(id)).toMatchObject({ exitCode: 5, outputBytes: expected.length });
+    const cast = parseCast((await rest.get(`/api/sessions/${id}/recording`)).text);
+    expect(cast.output === expected.slice(0, MIB)).toBe(true);
+    expect(cast.events.at(-1)?.slice(1)).toEqual(["m", "recording stopped: the size limit is reached"]);
+  });
+
+  test("what is not held any more is drawn for a viewer, and refused as bytes", async () => {
+    await using server = await start();
+    const rest = new Rest(server);
+    const count = (12 * MIB) / 8;
+    const { id } = await rest.run(`${QUIET}; ${printLines(count)}; printf done; head -c 1 >/dev/null`);
+    await rest.shows(id, /done$/);
+    const { outputBytes } = await rest.record(id);
+    expect(outputBytes).toBe(12 * MIB + 9);
+    const check = async (): Promise<void> => {
+      using socket = server.connect();
+      using late = Follower.attach(socket, id);
+      await late.until(() => (late.next === outputBytes ? true : undefined), "the end of the output");
+      expect(late.resyncs.map(({ offset }) => offset)).toEqual([outputBytes]);
+      const head = `ready${lines(count)}`.slice(0, late.bytes.length);
+      expect(late.text === head).toBe(true);
+      const gone = await rest.get(`/api/sessions/${id}/output?from=${2 * MIB}&to=${3 * MIB}`);
+      expect([gone.status, gone.headers["content-range"]]).toEqual([416, `bytes */${outputBytes}`]);
+      const partly = await rest.get(`/api/sessions/${id}/output`, { range: `bytes=${MIB - 5}-${MIB + 4}` });
+      expect([partly.status, partly.headers["content-range"]]).toEqual([
+        206,
+        `bytes ${MIB - 5}-${MIB - 1}/${outputBytes}`,
+      ]);
+      expect(partly.text).toBe(head.length >= MIB ? head.slice(MIB - 5, MIB) : partly.text);
+    };
+    await check();
+    expect((await rest.get(`/api/sessions/${id}/text`)).text).toContain(`${1_000_000 + count - 1}`);
+    // Another host knows of the recording alone.
+    await server.killHost();
+    const record = await eventually(async () => {
+      const answer = await rest.get(`/api/sessions/${id}`);
+      return answer.status === 200 && Object(answer.json).status === "exited"
+        ? Object(answer.json)
+        : undefined;
+    }, "the lost session");
+    expect(record).toMatchObject({ exitReason: "host_lost", outputBytes: MIB });
+  });
+
+  test("is kept by records as well: a program that writes a byte at a time does not fill the disk with them", async () => {
+    await using server = await TestServer.start({ args: [...UNLIMITED, "--max-recording-size", "4KiB"] });
+    const rest = new Rest(server);
+    const { id } = await rest.run("stty raw -echo; while head -c 1; do :; done");
+    using socket = server.connect();
+    using follower = Follower.attach(socket, id);
+    for (let byte = 1; byte <= 400; byte++) {
+      await rest.post(`/api/sessions/${id}/input`, { text: "x" });
+      await follower.until(() => (follower.next === byte ? true : undefined), `byte ${byte}`);
+    }
+    const { events } = parseCast((await rest.get(`/api/sessions/${id}/recording?follow=0`)).text);
+    expect(events.length).toBeLessThan(260);
+    expect(events.at(-1)?.slice(1)).toEqual(["m", "recording stopped: the size limit is reached"]);
+    expect((await rest.get(`/api/sessions/${id}/output`)).text).toBe("x".repeat(400));
+  });
+});
+
+describe("on a disk that is full", () => {
+  test("the recording stops, and the session, its viewers and the server go on", async () => {
+    await using disk = await SmallDisk.make(2 * MIB);
+    await using server = await TestServer.start({ args: UNLIMITED, directory: disk.path });
+    const rest = new Rest(server);
+    const count = (3 * MIB) / 8;
+    const { id } = await rest.run(
+      `${QUIET}; head -c 1 >/dev/null; ${printLines(count)}; head -c 1 >/dev/null; printf more; head -c 1 >/dev/null; exit 6`,
+    );
+    using socket = server.connect();
+    using live = Follower.attach(socket, id);
+    await live.shows(/ready/);
+    await rest.post(`/api/sessions/${id}/input`, { text: "x" });
+    const expected = `ready${lines(count)}`;
+    await live.until(() => (live.next === expected.length ? true : undefined), "all of it at a viewer");
+    expect(live.text === expected).toBe(true);
+    await eventually(async () => /"recording stopped"/.exec(await server.hostLog()) ?? undefined, "the log");
+
+    // Whoever comes late gets what was kept, then the screen.
+    using other = server.connect();
+    using late = Follower.attach(other, id);
+    await late.until(() => (late.next === expected.length ? true : undefined), "the end of the output");
+    expect(expected.startsWith(late.text)).toBe(true);
+    expect(late.resyncs.map(({ offset }) => offset)).toEqual([expected.length]);
+    await rest.post(`/api/sessions/${id}/input`, { text: "x" });
+    await late.shows(/more$/);
+    expect((await rest.get(`/api/sessions/${id}/text`)).text).toContain("more");
+
+    // One wants a shell to clean up.
+    const shell = await rest.run("stty -echo; read line; echo $line; read line; exit 1");
+    await rest.post(`/api/sessions/${shell.id}/input`, { text: "hello\n" });
+    await rest.shows(shell.id, /hello/);
+    await rest.post(`/api/sessions/${shell.id}/input`, { text: "\n" });
+    expect(await rest.ended(shell.id)).toMatchObject({ exitCode: 1 });
+    await rest.post(`/api/sessions/${id}/input`, { text: "x" });
+    expect(await rest.ended(id)).toMatchObject({ exitCode: 6, outputBytes: expected.length + 4 });
+    const { output } = parseCast((await rest.get(`/api/sessions/${id}/recording`)).text);
+    expect(expected.startsWith(output)).toBe(true);
+    expect(output.length).toBeGreaterThan(MIB / 2);
+    expect((await rest.send("DELETE", `/api/sessions/${id}`)).status).toBe(200);
+    // There is room again.
+    const { id: next } = await rest.run("echo recorded");
+    await rest.ended(next);
+    expect(parseCast((await rest.get(`/api/sessions/${next}/recording`)).text).output).toBe("recorded\r\n");
+  });
+});

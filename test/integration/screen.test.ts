@@ -1,0 +1,114 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, expect, test } from "vitest";
+import { decodeSnapshot } from "../../src/protocol/snapshot.ts";
+import { type ScreenSource, Screens } from "../../src/sessions/screen.ts";
+
+const directory = mkdtempSync(join(tmpdir(), "ttyhq-screens-"));
+const PLAIN_TEXT = { scrollback: false, styles: false };
+let count = 0;
+
+afterAll(() => rmSync(directory, { recursive: true }));
+
+function source(output: string, cols = 20): ScreenSource {
+  const id = `session-${++count}`;
+  const outputPath = join(directory, id);
+  writeFileSync(outputPath, output);
+  return {
+    ...{ id, outputPath, checkpointPath: join(directory, `${id}.checkpoint`) },
+    upTo: Buffer.byteLength(output),
+    sizes: [{ offset: 0, cols, rows: 5 }],
+  };
+}
+
+/** Takes a second or so to parse. */
+function longOutput(): string {
+  return "\x1b[Hall of this is parsed\r\n".repeat(800_000);
+}
+
+test("a screen is seen as bytes to draw it, as text and as cells", async () => {
+  await using screens = new Screens();
+  const shown = source("one\r\n\x1b[31mtwo\x1b[");
+  const resync = await screens.resync(shown);
+  expect(resync).toMatchObject({ offset: shown.upTo, size: { cols: 20, rows: 5 } });
+  const drawing = new TextDecoder().decode(resync.bytes);
+  expect(drawing).toMatch(/one.*two/s);
+  expect(drawing.endsWith("\x1b[")).toBe(true);
+  expect(await screens.text(shown, PLAIN_TEXT)).toBe("one\ntwo");
+  expect(await screens.text(shown, { scrollback: false, styles: true })).toBe(
+    'one\n[style fg="1"]two[/style]',
+  );
+  const { offset, bytes } = await screens.snapshot(shown);
+  expect(offset).toBe(shown.upTo);
+  expect(decodeSnapshot(bytes)).toMatchObject({ cols: 20, cursorX: 3, cursorY: 1 });
+});
+
+test("output that grows is seen, and so is a session of the same id after it was forgotten", async () => {
+  await using screens = new Screens();
+  const shown = source("one");
+  expect(await screens.text({ ...shown, upTo: 2 }, PLAIN_TEXT)).toBe("on");
+  expect(await screens.text(shown, PLAIN_TEXT)).toBe("one");
+  screens.forget(shown.id);
+  writeFileSync(shown.outputPath, "two");
+  expect(await screens.text(shown, PLAIN_TEXT)).toBe("two");
+});
+
+test("a session whose output is gone fails without harm to others", async () => {
+  await using screens = new Screens();
+  const lost = { ...source(""), outputPath: join(directory, "nowhere"), upTo: 10 };
+  const [failed, shown] = await Promise.allSettled([
+    screens.resync(lost),
+    screens.text(source("text"), PLAIN_TEXT),
+  ]);
+  expect(failed).toMatchObject({ reason: { code: "internal_error" } });
+  expect(shown).toMatchObject({ value: "text" });
+});
+
+test("what takes too long is given up, but not the work that was done", async () => {
+  await using screens = new Screens({ timeoutMs: 100 });
+  const shown = source(longOutput(), 80);
+  await expect(screens.text(shown, PLAIN_TEXT)).rejects.toMatchObject({
+    code: "internal_error",
+    message: expect.stringContaining("takes too long"),
+  });
+  await expect
+    .poll(() => screens.text(shown, PLAIN_TEXT).catch(() => ""), { timeout: 60_000 })
+    .toBe("all of this is parsed");
+});
+
+test("when the thread dies all who wait are told, and the next one gets a new thread", async () => {
+  await using screens = new Screens();
+  const waiting = screens.text(source(longOutput()), PLAIN_TEXT);
+  const deadly = screens.text({ ...source("text"), sizes: [] }, PLAIN_TEXT);
+  const results = await Promise.allSettled([waiting, deadly]);
+  for (const result of results) expect(result).toMatchObject({ reason: { code: "internal_error" } });
+  expect(await screens.text(source("text"), PLAIN_TEXT)).toBe("text");
+});
+
+test("at the end those who wait are told, checkpoints are written and nothing is answered any more", async () => {
+  const screens = new Screens();
+  const shown = source("\x1b[Hall of this is parsed\r\n".repeat(10_000));
+  await screens.text(shown, PLAIN_TEXT);
+  const waiting = expect(screens.text(source(longOutput()), PLAIN_TEXT)).rejects.toMatchObject({
+    code: "shutting_down",
+  });
+  await screens[Symbol.asyncDispose]();
+  await waiting;
+  expect(existsSync(shown.checkpointPath)).toBe(true);
+  await expect(screens.resync(shown)).rejects.toMatchObject({ code: "shutting_down" });
+});
+
+test("the thread keeps no process alive", async () => {
+  const shown = source("text");
+  const script = `
+    import { Screens } from ${JSON.stringify(new URL("../../src/sessions/screen.ts", import.meta.url).href)};
+    const screens = new Screens();
+    console.log(await screens.text(${JSON.stringify(shown)}, ${JSON.stringify(PLAIN_TEXT)}));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
+    timeout: 30_000,
+  });
+  expect(stdout).toBe("text\n");
+});

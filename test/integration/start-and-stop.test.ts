@@ -1,0 +1,196 @@
+// How a server starts, refuses to start, and stops.
+import { once } from "node:events";
+import { chmod, mkdir, mkdtempDisposable, readdir, stat, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { text } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { ttyhq } from "./harness/command.ts";
+import { ask, openSocket } from "./harness/raw-http.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const WAIT_MS = 20_000;
+const OPEN = ["--no-auth", "--bind", "127.0.0.1", "--port", "0", "--session-host", "inline"];
+
+const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-start-"));
+
+test("without a way to log in the server does not start, says what to do, and leaves nothing behind", async () => {
+  await using directory = await scratch();
+  const controlDir = join(directory.path, "c");
+  const env = { SERVICE_USERNAME: undefined, SERVICE_PASSWORD: undefined };
+  expect(await ttyhq(["serve", "--port", "0", "--control-dir", controlDir], env)).toEqual({
+    code: 2,
+    stdout: "",
+    stderr:
+      "ttyhq: nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all\n",
+  });
+  expect(await readdir(directory.path)).toEqual([]);
+});
+
+test("half a pair of name and password is no pair", async () => {
+  await using directory = await scratch();
+  const args = ["serve", "--port", "0", "--control-dir", directory.path];
+  expect(await ttyhq(args, { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: undefined })).toMatchObject({
+    code: 2,
+    stderr: "ttyhq: SERVICE_USERNAME is set without SERVICE_PASSWORD: set both or none\n",
+  });
+});
+
+test("a port that is taken is named, and who has it goes on", async () => {
+  await using directory = await scratch();
+  await using server = await TestServer.start({ args: ["--no-auth", "--session-host", "inline"] });
+  const { port } = new URL(server.url);
+  const { code, stderr } = await ttyhq(["serve", ...OPEN, "--port", port, "--control-dir", directory.path]);
+  expect([code, stderr]).toEqual([
+    1,
+    `ttyhq: port ${port} of 127.0.0.1 is taken: stop what listens there, or give another one with --port\n`,
+  ]);
+  expect((await ask(server.url, "/api/health")).status).toBe(200);
+});
+
+test("an address that is not this machine's is named", async () => {
+  await using directory = await scratch();
+  const args = ["serve", ...OPEN, "--bind", "192.0.2.1", "--control-dir", directory.path];
+  const { code, stderr } = await ttyhq(args);
+  expect(code).toBe(1);
+  expect(stderr.split("\n").at(-2)).toBe(
+    "ttyhq: 192.0.2.1 is no address of this machine: give one of its own with --bind",
+  );
+});
+
+test.each(["inline", "apart"])("a control directory that cannot be is named (sessions %s)", async (where) => {
+  await using directory = await scratch();
+  const file = join(directory.path, "file");
+  const shared = join(directory.path, "shared");
+  await writeFile(file, "");
+  await mkdir(shared);
+  await writeFile(join(shared, "of another"), "");
+  await chmod(shared, 0o1777);
+  for (const path of [join(file, "c"), shared]) {
+    const { code, stderr } = await ttyhq(["serve", ...OPEN, "--session-host", where, "--control-dir", path]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^ttyhq: cannot use \S+ as the control directory \(.+\): give one of your own with --control-dir\n$/,
+    );
+  }
+  expect((await stat(shared)).mode & 0o7777).toBe(0o1777);
+  expect(await readdir(shared)).toEqual(["of another"]);
+});
+
+test.each([["serve", "--no-auth"], ["session-host"], ["ls"], ["run", "true"]])(
+  "a control directory with too long a path for its sockets is refused with the way out (ttyhq %s)",
+  async (command, ...more) => {
+    await using directory = await scratch();
+    const path = join(directory.path, "x".repeat(80));
+    const { code, stdout, stderr } = await ttyhq([command, "--control-dir", path, ...more]);
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toBe(
+      `ttyhq: --control-dir: ${path} has ${path.length} bytes, must have at most 80, because the paths of unix sockets in it are short by nature: give a shorter one, or a link to this one\n`,
+    );
+    expect(await readdir(directory.path)).toEqual([]);
+  },
+);
+
+test("the longest control directory that is let through works", async () => {
+  await using directory = await scratch();
+  const path = join(directory.path, "x".repeat(80 - directory.path.length - 1));
+  await using _server = await TestServer.start({ args: [...OPEN, "--control-dir", path] });
+  expect(await ttyhq(["ls", "--json", "--control-dir", path])).toEqual({
+    code: 0,
+    stdout: "[]\n",
+    stderr: "",
+  });
+});
+
+test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+  "%s ends sockets and streams, and the server with 0, but no session",
+  async (signal) => {
+    await using server = await TestServer.start();
+    const { json: session } = await ask(server.url, "/api/sessions", { body: { command: ["cat"] } });
+    const hostPid = await server.hostPid();
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
+    await within(once(socket, "message"), "the welcome");
+    const streams = [
+      await openStream(`${server.url}/api/sessions/${session.id}/stream`),
+      await openStream(`${server.url}/api/sessions/${session.id}/recording`),
+    ];
+    const closed = within(once(socket, "close"), "the close");
+    expect(await server.kill(signal)).toEqual({ code: 0, signal: null });
+    const [code, reason] = await closed;
+    expect([code, String(reason)]).toEqual([1001, "the server is shutting down"]);
+    for (const { broken } of streams) expect(await broken).toMatchObject({ code: "ECONNRESET" });
+    expect(await server.hostPid()).toBe(hostPid);
+    await server.restart();
+    const again = await ask(server.url, `/api/sessions/${session.id}`);
+    expect(again.json).toMatchObject({ status: "running", pid: session.pid });
+  },
+);
+
+test("a request that came before the SIGTERM is answered, later ones find nobody", async () => {
+  await using server = await TestServer.start({ args: OPEN });
+  const headers = { "content-type": "application/json", "content-length": 2 };
+  const outgoing = request(`${server.url}/api/auth/token`, { method: "POST", headers, agent: false });
+  const answered = once(outgoing, "response");
+  outgoing.write("{");
+  await within(once(outgoing, "socket"), "the connection");
+  // An answer on another connection: by now the server has seen the first half.
+  await ask(server.url, "/api/health");
+  const ended = server.kill("SIGTERM");
+  await refusesConnections(Number(new URL(server.url).port));
+  outgoing.end("}");
+  const [response] = await within(answered, "the answer");
+  expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([200, { expiresIn: 86_400 }]);
+  expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test("a second SIGTERM ends it at once", async () => {
+  await using server = await TestServer.start({ args: OPEN });
+  // A client that never answers the close makes the first one wait.
+  const { socket } = await openSocket(server.url);
+  if (socket === undefined) throw new Error("not let in");
+  const { pid } = server;
+  const ended = server.kill("SIGTERM");
+  await within(received(socket, "the server is shutting down"), "the close");
+  process.kill(pid, "SIGTERM");
+  expect(await ended).toEqual({ code: null, signal: "SIGTERM" });
+  socket.destroy();
+});
+
+function within<T>(work: Promise<T>, what: string): Promise<T> {
+  return withDeadline(work, WAIT_MS, what);
+}
+
+/** Resolves when the body has begun; with a promise of the error that it breaks off with. */
+async function openStream(url: string): Promise<{ readonly broken: Promise<unknown> }> {
+  const outgoing = request(url, { agent: false }).end();
+  const [response] = await within(once(outgoing, "response"), "the head of a stream");
+  await within(once(response, "data"), "the start of a stream");
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  response.once("error", resolve);
+  return { broken: within(promise, "the end of a stream") };
+}
+
+async function received(socket: Duplex, words: string): Promise<void> {
+  let all = "";
+  for await (const chunk of socket.setEncoding("latin1")) {
+    all += chunk;
+    if (all.includes(words)) return;
+  }
+}
+
+async function refusesConnections(port: number): Promise<void> {
+  for (;;) {
+    const socket = connect(port, "127.0.0.1");
+    const refused = await Promise.race([
+      once(socket, "connect").then(() => false),
+      once(socket, "error").then(() => true),
+    ]).catch(() => true);
+    socket.destroy();
+    if (refused) return;
+  }
+}

@@ -1,0 +1,121 @@
+// The rows of docs/what-happens-when.md that no other test shows.
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { WebSocket } from "ws";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../src/protocol/frame.ts";
+import { decodeOutput, decodeResync, encodeSubscribe, SubscribeFlag } from "../../src/protocol/payload.ts";
+import { SessionSocket } from "../../src/protocol/session-socket.ts";
+import { openLink } from "../../src/remote/uplink.ts";
+import { CutProxy } from "./harness/cut-proxy.ts";
+import { Follower } from "./harness/follower.ts";
+import { gone, TestServer } from "./harness/test-server.ts";
+
+const OPEN_TIMEOUT_MS = 20_000;
+const WAIT_MS = 60_000;
+const text = (words: string): Uint8Array => new TextEncoder().encode(words);
+
+async function socketTo(url: string): Promise<SessionSocket> {
+  const socket = new SessionSocket({
+    open: (handlers, signal) => openLink({ url, headers: {} }, handlers, signal),
+    clientName: "test",
+    version: "0",
+  });
+  await socket.opened(OPEN_TIMEOUT_MS);
+  return socket;
+}
+
+test("the network drops: the viewer comes back at the byte, and what it types meanwhile is refused", async () => {
+  await using server = await TestServer.start();
+  await using network = await CutProxy.open(Number(new URL(server.url).port));
+  const client = server.client();
+  const { id } = await client.create({ command: ["cat"] });
+  using far = await socketTo(network.url);
+  using follower = Follower.attach(far, id);
+  await far.write(id, text("before\n"));
+  await follower.shows(/before\r\nbefore\r\n/);
+  network.cut();
+  await expect(far.write(id, text("typed into nowhere\n"))).rejects.toMatchObject({
+    code: "host_unreachable",
+  });
+  await client.input(id, { text: "meanwhile\n" });
+  network.mend();
+  await follower.shows(/meanwhile\r\nmeanwhile\r\n/);
+  await far.opened(OPEN_TIMEOUT_MS);
+  await far.write(id, text("\u0004"));
+  await follower.exit();
+  expect(follower.text).toBe("before\r\nbefore\r\nmeanwhile\r\nmeanwhile\r\n");
+});
+
+test("the machine reboots: the next start lists what ran as lost, with what it wrote", async () => {
+  await using server = await TestServer.start();
+  const before = server.client();
+  const session = await before.create({ command: ["cat"], name: "before the crash" });
+  using socket = await socketTo(server.url);
+  using follower = Follower.attach(socket, session.id);
+  await socket.write(session.id, text("kept\n"));
+  await follower.shows(/kept\r\nkept/);
+  const hostPid = await server.hostPid();
+  await server.kill("SIGKILL");
+  process.kill(hostPid, "SIGKILL");
+  await gone(hostPid);
+  await server.restart();
+  const client = server.client();
+  expect(await client.list()).toMatchObject([
+    { id: session.id, name: "before the crash", status: "exited", exitReason: "host_lost", exitCode: 129 },
+  ]);
+  expect(await client.screen(session.id)).toContain("kept\nkept");
+});
+
+test("a viewer is slow: it gets the screen when it reads again; program and other viewers did not wait", async () => {
+  await using server = await TestServer.start();
+  const client = server.client();
+  const { id } = await client.create({ command: ["sh", "-c", "read go; yes | head -c 32000000; cat"] });
+  const slow = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
+  await withDeadline(once(slow, "open"), WAIT_MS, "the connection");
+  const flags = SubscribeFlag.Stdout | SubscribeFlag.Offsets;
+  slow.send(encodeFrame(FrameType.SUBSCRIBE, id, encodeSubscribe({ flags })));
+  await withDeadline(
+    framesUntil(slow, (type) => type === FrameType.SUBSCRIBED),
+    WAIT_MS,
+    "SUBSCRIBED",
+  );
+  slow.pause();
+  using socket = await socketTo(server.url);
+  using follower = Follower.attach(socket, id);
+  await socket.write(id, text("go\n"));
+  const end = "go\r\n".length + 48_000_000;
+  await follower.until(() => (follower.next === end ? true : undefined), "all of the output");
+  const caughtUp = framesUntil(slow, (type, payload) => type === FrameType.OUTPUT && endOf(payload) === end);
+  slow.resume();
+  const frames = await withDeadline(caughtUp, WAIT_MS, "the end of the output");
+  const resyncs = frames.filter(([type]) => type === FrameType.RESYNC);
+  expect(resyncs).toHaveLength(1);
+  const received = frames.reduce((sum, [, payload]) => sum + payload.length, 0);
+  expect(received).toBeLessThan(16_000_000);
+  expect(decodeResync(resyncs[0]?.[1] ?? new Uint8Array()).offset).toBeLessThanOrEqual(end);
+  slow.terminate();
+});
+
+/** All frames up to the one that is asked for. */
+async function framesUntil(
+  socket: WebSocket,
+  isLast: (type: number, payload: Uint8Array) => boolean,
+): Promise<[type: number, payload: Uint8Array][]> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const frames: [number, Uint8Array][] = [];
+  const take = (message: Buffer): void => {
+    const { type, payload } = decodeFrame(message);
+    frames.push([type, payload]);
+    if (isLast(type, payload)) resolve();
+  };
+  socket.on("message", take);
+  await promise;
+  socket.off("message", take);
+  return frames;
+}
+
+function endOf(payload: Uint8Array): number {
+  const { offset, bytes } = decodeOutput(payload);
+  return offset + bytes.length;
+}

@@ -1,0 +1,194 @@
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { createProgram, runCli } from "../../../src/cli/program.ts";
+import type { Cli, RunningServer } from "../../../src/cli/surroundings.ts";
+import type { Config } from "../../../src/config/config.ts";
+
+type Ran = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
+
+function cliOf(argv: readonly string[], parts: Partial<Cli> = {}): Cli {
+  const unwanted = (): never => {
+    throw new Error("nothing was to be started");
+  };
+  return {
+    argv,
+    env: {},
+    cwd: "/work",
+    home: "/home/me",
+    user: "me",
+    version: "1.2.3",
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    startServer: unwanted,
+    startSessionHost: unwanted,
+    ensureHost: unwanted,
+    ...parts,
+  };
+}
+
+async function ran(argv: readonly string[], parts: Partial<Cli> = {}): Promise<Ran> {
+  const stdout = new PassThrough();
+  const stderr = new PassThrough();
+  const exitCode = await runCli(cliOf(argv, { ...parts, stdout, stderr }));
+  stdout.end();
+  stderr.end();
+  return { exitCode, stdout: await textOf(stdout), stderr: await textOf(stderr) };
+}
+
+async function textOf(stream: PassThrough): Promise<string> {
+  return Buffer.concat(await Array.fromAsync(stream)).toString("utf8");
+}
+
+const names = createProgram(cliOf([]), () => undefined).commands.map((command) => command.name());
+
+describe("help", () => {
+  test("names every command of the contract", () => {
+    const wanted = [
+      "serve",
+      "session-host",
+      "run",
+      "attach",
+      "ls",
+      "kill",
+      "play",
+      "status",
+      "health",
+      "login-link",
+    ];
+    expect(names.toSorted()).toEqual(wanted.toSorted());
+  });
+
+  test.each(names)("of %s is printed with examples and ends with 0", async (name) => {
+    const { exitCode, stdout, stderr } = await ran([name, "--help"]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain(`Usage: ttyhq ${name}`);
+    expect(stdout).toContain("Examples:\n  ");
+  });
+
+  test("and version go to standard output", async () => {
+    expect(await ran(["--version"])).toEqual({ exitCode: 0, stdout: "1.2.3\n", stderr: "" });
+    expect(await ran(["--help"])).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+});
+
+describe("a mistake in usage ends with 2 and is told in one line", () => {
+  test.each([
+    [["bogus"], "unknown command 'bogus'"],
+    [["ls", "--bogus"], "unknown option '--bogus'"],
+    [["ls", "extra"], "too many arguments for 'ls'. Expected 0 arguments but got 1: extra."],
+    [["attach"], "missing required argument 'session'"],
+    [["run"], "missing required argument 'command'"],
+    [["kill", "--signal", "SIGFOO", "a"], /'SIGFOO' is invalid\. It must be one of SIGHUP, /],
+    [["play", "--speed", "0", "a"], /'0' is invalid\. It must be a number above 0/],
+    [["attach", "--detach-keys", "huh", "a"], /'huh' is invalid\. It must be keys such as/],
+    [["serve", "--port", "x"], '--port: must be a whole number from 0 to 65535, not "x"'],
+  ])("%j", async (argv, message) => {
+    const { exitCode, stdout, stderr } = await ran(argv);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    const [line = ""] = stderr.split("\n");
+    expect(line.startsWith("ttyhq: ")).toBe(true);
+    expect(line).toMatch(message);
+  });
+});
+
+describe("without a server", () => {
+  test.each([["ls"], ["attach", "a"], ["kill", "a"], ["health"], ["login-link"]])(
+    "%s ends with 1 and says how to start one",
+    async (...argv) => {
+      using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
+      const { exitCode, stdout, stderr } = await ran([...argv, "--control-dir", dir.path]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+      expect(stderr).toBe(
+        `ttyhq: no server answers in ${dir.path}; start one with \`ttyhq serve\`, or a program with \`ttyhq run\`\n`,
+      );
+    },
+  );
+
+  test("status says so and ends with 1", async () => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
+    const env = { TTYHQ_CONTROL_DIR: dir.path };
+    const { exitCode, stdout } = await ran(["status", "--json"], { env });
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(stdout)).toEqual({ controlDir: dir.path });
+    expect((await ran(["status"], { env })).stdout).toContain("server             not running\n");
+  });
+
+  test("a recording that is neither file nor session is called both", async () => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
+    const { stderr } = await ran(["play", "demo.cast", "--control-dir", dir.path]);
+    expect(stderr).toMatch(/^ttyhq: no file "demo.cast"; as a session: no server answers/);
+  });
+
+  test("an address that is none is refused", async () => {
+    const { exitCode, stderr } = await ran(["ls", "--url", "ftp://x"]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: 'ttyhq: --url must be an http or https address, not "ftp://x"\n',
+    });
+  });
+});
+
+describe("a file is played", () => {
+  const cast = '{"version":2,"width":80,"height":24}\n[0.001, "o", "hé"]\n[0.002, "o", "llo\\r\\n"]\n';
+
+  test("from standard input", async () => {
+    const stdin = new PassThrough();
+    stdin.end(cast);
+    expect(await ran(["play", "-"], { stdin })).toEqual({ exitCode: 0, stdout: "héllo\r\n", stderr: "" });
+  });
+
+  test("unless it is no recording", async () => {
+    const stdin = new PassThrough();
+    stdin.end("hello");
+    expect(await ran(["play", "-"], { stdin })).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: "ttyhq: this is no asciicast v2 recording\n",
+    });
+  });
+});
+
+describe("serve", () => {
+  /** A server that gets the signal to stop as soon as it serves. */
+  function stoppedServer(loginLink: string | undefined) {
+    const seen = { configs: [] as Config[], stops: 0 };
+    const startServer = async (config: Config): Promise<RunningServer> => {
+      seen.configs.push(config);
+      setImmediate(() => process.emit("SIGTERM", "SIGTERM"));
+      return {
+        url: "http://localhost:4020",
+        loginLink,
+        [Symbol.asyncDispose]: async () => {
+          seen.stops += 1;
+        },
+      };
+    };
+    return { seen, startServer };
+  }
+
+  test("is what happens without a command, says where it is and stops in good order", async () => {
+    const { seen, startServer } = stoppedServer("http://localhost:4020/#login=t");
+    const result = await ran(["--bind", "127.0.0.1", "--login-link", "--port", "0"], { startServer });
+    expect(result).toEqual({
+      exitCode: 0,
+      stdout:
+        "ttyhq 1.2.3 serves http://localhost:4020\nlog in with this link, once and within 10 minutes: http://localhost:4020/#login=t\n",
+      stderr: "",
+    });
+    expect(seen.configs).toMatchObject([
+      { listen: { host: "127.0.0.1", port: 0 }, controlDir: "/home/me/.ttyhq" },
+    ]);
+    expect(seen.stops).toBe(1);
+    expect(process.listenerCount("SIGTERM")).toBe(0);
+  });
+
+  test("says it in one line of JSON to a script", async () => {
+    const { startServer } = stoppedServer(undefined);
+    const { stdout } = await ran(["serve", "--no-auth", "--json"], { startServer });
+    expect(JSON.parse(stdout)).toEqual({ event: "listening", url: "http://localhost:4020" });
+  });
+});

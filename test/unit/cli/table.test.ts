@@ -1,0 +1,51 @@
+import { describe, expect, test } from "vitest";
+import { duration } from "../../../src/cli/duration.ts";
+import { clipped, displayWidth, printable } from "../../../src/cli/printable.ts";
+import { table } from "../../../src/cli/table.ts";
+
+test("columns stand under each other, wide characters counted as two", () => {
+  const lines = table(
+    ["ID", "NAME", "STATUS"],
+    [
+      ["1", "日本", "running"],
+      ["22", "build", "exited 0"],
+    ],
+  );
+  expect(lines).toBe("ID  NAME   STATUS\n1   日本   running\n22  build  exited 0\n");
+});
+
+test("lines that are wider than the terminal are cut", () => {
+  expect(table(["NAME", "COMMAND"], [["a", "make -j8 all"]], 12)).toBe("NAME  COMMA…\na     make …\n");
+});
+
+describe("text", () => {
+  test("of a program cannot steer the terminal", () => {
+    expect(printable("a\x1b]0;x\x07\u009bm\u202eb\n")).toBe("a\\x1b]0;x\\x07\\x9bm\\u{202e}b\\x0a");
+  });
+
+  test.each([
+    ["abc", 3],
+    ["日本", 4],
+    ["e\u0301", 1],
+    ["👩‍👩‍👧", 2],
+    ["", 0],
+  ])("%s takes %i columns", (text, columns) => {
+    expect(displayWidth(text)).toBe(columns);
+  });
+
+  test("is cut at whole characters", () => {
+    expect(clipped("日本語", 4)).toBe("日…");
+    expect(clipped("日本", 4)).toBe("日本");
+  });
+});
+
+test.each([
+  [0, "0s"],
+  [59.9, "59s"],
+  [61, "1m 1s"],
+  [7_384, "2h 3m"],
+  [356_461, "4d 3h"],
+  [-5, "0s"],
+])("%d seconds are %s", (seconds, text) => {
+  expect(duration(seconds)).toBe(text);
+});

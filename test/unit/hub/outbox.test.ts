@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { Outbox } from "../../../src/hub/outbox.ts";
+import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../../../src/protocol/limits.ts";
+import { MemoryPeer } from "./memory-client.ts";
+
+function setUp() {
+  const peer = new MemoryPeer();
+  const clock = { time: 0 };
+  const outbox = new Outbox({ peer, now: () => clock.time, onSent: () => {} });
+  return { peer, clock, outbox };
+}
+
+test("output is offered up to half a MiB and again when there is room", () => {
+  const { peer, outbox } = setUp();
+  let offered = 0;
+  while (outbox.hasRoom) {
+    outbox.offer(new Uint8Array(100_000));
+    offered += 100_000;
+  }
+  expect(offered).toBeLessThan(OUTBOX_BYTES + 100_000);
+  peer.read();
+  expect(outbox.hasRoom).toBe(true);
+});
+
+test("answers are taken in front of a full outbox, up to where the client is dropped", () => {
+  const { peer, outbox } = setUp();
+  outbox.offer(new Uint8Array(10 * OUTBOX_BYTES));
+  expect(outbox.isCrowded).toBe(false);
+  let answered = 0;
+  while (!peer.isTerminated) {
+    expect(outbox.isCrowded).toBe(answered > OUTBOX_PAUSE_BYTES);
+    outbox.answer(new Uint8Array(10_000));
+    answered += 10_000;
+  }
+  expect(answered).toBeLessThan(MAX_UNREAD_ANSWER_BYTES + 30_000);
+  while (peer.read() !== undefined);
+  expect(outbox.isCrowded).toBe(false);
+});
+
+test("it knows how long the client takes or took nothing", () => {
+  const { peer, clock, outbox } = setUp();
+  expect(outbox.pauseMs).toBe(0);
+  outbox.offer(new Uint8Array(OUTBOX_BYTES));
+  clock.time = 700;
+  expect(outbox.pauseMs).toBe(700);
+  peer.read();
+  clock.time = 5_000;
+  expect(outbox.pauseMs).toBe(700);
+  outbox.offer(new Uint8Array(OUTBOX_BYTES));
+  expect(outbox.pauseMs).toBe(0);
+});

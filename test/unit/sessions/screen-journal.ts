@@ -1,0 +1,29 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TerminalSize } from "../../../src/protocol/session.ts";
+import type { ScreenSource } from "../../../src/sessions/screen-message.ts";
+
+/** Output of sessions in a directory of its own, which goes when this is disposed. */
+export class ScreenJournal implements Disposable {
+  readonly #directory = mkdtempSync(join(tmpdir(), "ttyhq-screen-"));
+  #count = 0;
+
+  /** A new session with all of this output. */
+  source(output: Uint8Array | string, size: TerminalSize = { cols: 80, rows: 24 }): ScreenSource {
+    this.#count++;
+    const outputPath = join(this.#directory, `output-${this.#count}`);
+    writeFileSync(outputPath, output);
+    return {
+      id: `session-${this.#count}`,
+      outputPath,
+      checkpointPath: join(this.#directory, `checkpoint-${this.#count}`),
+      upTo: Buffer.byteLength(output),
+      sizes: [{ offset: 0, ...size }],
+    };
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+}

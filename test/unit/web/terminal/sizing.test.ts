@@ -1,0 +1,84 @@
+import { expect, test } from "vitest";
+import type { TerminalSize } from "../../../../src/protocol/session.ts";
+import { Sizing } from "../../../../src/web/terminal/sizing.ts";
+
+/** A pane of 840 by 480 pixels, in which a cell is as wide as the font's size and twice as high. */
+function paneOf() {
+  const asked: TerminalSize[] = [];
+  const pane = { width: 840, height: 480, fontSizePx: 10 };
+  const drawing = {
+    get fittingSize() {
+      return {
+        cols: Math.floor(pane.width / pane.fontSizePx),
+        rows: Math.floor(pane.height / pane.fontSizePx / 2),
+      };
+    },
+    setFontSize: (px: number) => {
+      pane.fontSizePx = px;
+    },
+  };
+  const sizing = new Sizing({ drawing, fontSizePx: 10, ask: (size) => asked.push(size) });
+  return { sizing, asked, pane };
+}
+
+test("a window that only looks on asks for no size", () => {
+  const { sizing, asked } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.layout();
+  expect(asked).toEqual([]);
+  expect(sizing.foreign.value).toEqual({ cols: 80, rows: 20 });
+});
+
+test("a session that is larger than the window is drawn with smaller letters", () => {
+  const { sizing, pane } = paneOf();
+  sizing.told({ cols: 168, rows: 24 });
+  sizing.layout();
+  expect(pane.fontSizePx).toBe(5 + 1);
+  sizing.told({ cols: 120, rows: 24 });
+  sizing.layout();
+  expect(pane.fontSizePx).toBe(7);
+  sizing.told({ cols: 84, rows: 24 });
+  sizing.layout();
+  expect(pane.fontSizePx).toBe(10);
+});
+
+test("fitting asks once for the size, and follows the window from then on", () => {
+  const { sizing, asked, pane } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  sizing.layout();
+  expect(asked).toEqual([{ cols: 84, rows: 24 }]);
+  sizing.told({ cols: 84, rows: 24 });
+  pane.width = 700;
+  sizing.layout();
+  expect(asked).toEqual([
+    { cols: 84, rows: 24 },
+    { cols: 70, rows: 24 },
+  ]);
+  expect(sizing.foreign.value).toBeUndefined();
+});
+
+test("the answers to several requests on their way are not taken for another window's", () => {
+  const { sizing, pane } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  pane.width = 700;
+  sizing.layout();
+  sizing.told({ cols: 84, rows: 24 });
+  sizing.told({ cols: 70, rows: 24 });
+  expect(sizing.isOurs).toBe(true);
+});
+
+test("another window's size is followed until this one is fitted again", () => {
+  const { sizing, asked } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  sizing.told({ cols: 84, rows: 24 });
+  sizing.told({ cols: 40, rows: 10 });
+  sizing.layout();
+  expect(sizing.isOurs).toBe(false);
+  expect(asked).toHaveLength(1);
+  expect(sizing.foreign.value).toEqual({ cols: 40, rows: 10 });
+  sizing.fit();
+  expect(asked).toHaveLength(2);
+});
