@@ -55,7 +55,10 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
             connect(webSocket, principal, request, options);
           });
         })
-        .catch((error: unknown) => refuse(socket, error));
+        .catch((error: unknown) => {
+          if (!(error instanceof ServiceError)) options.log.error({ error }, "handshake failed");
+          refuse(socket, error);
+        });
     },
     close: () => {
       isClosed = true;

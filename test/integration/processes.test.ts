@@ -152,12 +152,14 @@ describe("DELETE", () => {
 describe("1,000 programs that print 20 to 300 KB and end at once", () => {
   const COUNT = 1000;
   const SIDE_BY_SIDE = 8;
+  /** About 30 s on two idle cores. */
+  const TIMEOUT_MS = 300_000;
   const MIN_BYTES = 20_000;
   const MAX_BYTES = 300_000;
   /** No line feed: the terminal would put a carriage return before it. */
   const source = Buffer.from(randomBytes(MAX_BYTES).map((byte) => (byte === 10 ? 11 : byte)));
 
-  test("reach the journal and a viewer with every byte", async () => {
+  test("reach the journal and a viewer with every byte", { timeout: TIMEOUT_MS }, async () => {
     const file = join(server.controlDir, "source");
     await writeFile(file, source);
     using socket = server.connect();

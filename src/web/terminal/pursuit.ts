@@ -2,7 +2,7 @@
 // waits in the network and, beyond that, in the server's journal, where it may be minutes deep; and a person who presses
 // Ctrl+C wants to see the prompt now. So, while much output comes, the page asks how far the session is, and when it is
 // too far behind it skips: the screen as it is now is drawn, and the output followed from there. What is skipped stays
-// in the recording. 10 MB of output are never skipped. A window that is not shown parses slowly (browsers see to that):
+// in the recording. 10 MB of output are never skipped here. A window that is not shown parses slowly (browsers see to that):
 // it skips nothing until it is shown.
 
 /** So often it is asked, while at least BUSY_BYTES came since the last time. Requests are counted by the server. */

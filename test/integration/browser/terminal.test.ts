@@ -133,7 +133,8 @@ test("a phone has the keys that its keyboard lacks", async () => {
   const phone = { viewport: { width: 390, height: 700 }, isMobile: true, hasTouch: true };
   await using page = await stage().chromium.open(stage().server.url, phone);
   await page.startShell();
-  await page.enter("cat");
+  await page.enter("echo go; cat");
+  await page.shows("\ngo\n");
   await page.enter("heard");
   await page.shows("\nheard\nheard\n");
   await page.button("Ctrl").tap();

@@ -19,6 +19,7 @@ export class RawSocket implements AsyncDisposable {
   readonly #changes = new Emitter<void>();
   #magic: Magic;
   #pings = 0;
+  #errors = 0;
   #close: Close | undefined;
 
   private constructor(socket: WebSocket, magic: Magic) {
@@ -26,7 +27,7 @@ export class RawSocket implements AsyncDisposable {
     this.#magic = magic;
     socket.on("message", (data) => {
       if (!(data instanceof Uint8Array)) throw new Error("a message that is no bytes");
-      this.frames.push(decodeFrame(data));
+      this.frames.push(decodeFrame(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)));
       this.#changes.emit();
     });
     socket.on("close", (code, reason) => {
@@ -98,7 +99,7 @@ export class RawSocket implements AsyncDisposable {
     };
     using _listening = this.#changes.on(check);
     check();
-    return withDeadline(promise, ms, what);
+    return await withDeadline(promise, ms, what);
   }
 
   /** The first frame of that kind, one of the past or one to come. */
@@ -127,8 +128,6 @@ export class RawSocket implements AsyncDisposable {
     return error.code;
   }
 
-  #errors = 0;
-
   /** Everything that was sent before is dealt with, and told. */
   async settled(): Promise<void> {
     this.#pings += 1;
@@ -142,7 +141,7 @@ export class RawSocket implements AsyncDisposable {
     const check = (): void => void (this.#close !== undefined && resolve(this.#close));
     using _listening = this.#changes.on(check);
     check();
-    return withDeadline(promise, WAIT_MS, "the close");
+    return await withDeadline(promise, WAIT_MS, "the close");
   }
 
   of(type: number, sessionId?: string): readonly Frame[] {

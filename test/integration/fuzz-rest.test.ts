@@ -1,0 +1,128 @@
+// Bad input over REST: nothing makes the server or its session host crash, answer 5xx, or keep what it was given.
+import { connect } from "node:net";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isErrorCode } from "../../src/protocol/errors.ts";
+import { type Answer, type Call, call } from "./harness/http-call.ts";
+import { oddRequest, SESSION_IDS } from "./harness/odd-requests.ts";
+import { openFiles, residentBytes, zombiesOf } from "./harness/processes.ts";
+import { Rest } from "./harness/rest.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const ROUNDS = 100;
+const CALLS = 100;
+const SIDE_BY_SIDE = 6;
+/** From here on everything is loaded, and grown to the size that it works in. */
+const WARM_ROUNDS = 30;
+const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
+const MAX_MORE_FILES = 20;
+
+let server: TestServer;
+let rest: Rest;
+/** How many calls were answered with each status. */
+const statuses = new Map<number, number>();
+
+beforeAll(async () => {
+  server = await TestServer.start();
+  rest = new Rest(server);
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+function expectSane(asked: Call, { status, text, headers }: Answer, from: string): void {
+  const about = `${from}: ${JSON.stringify(asked)} got ${status} ${text.slice(0, 300)}`;
+  expect(status, about).toBeLessThan(500);
+  if (status < 400 || asked.method === "HEAD" || asked.isHeadEnough === true) return;
+  expect(headers["content-type"], about).toBe("application/json; charset=utf-8");
+  const { error, code, details } = JSON.parse(text);
+  expect([typeof error, isErrorCode(code), typeof details], about).toEqual(["string", true, "object"]);
+}
+
+async function callAll(requests: readonly Call[], from: string): Promise<void> {
+  const waiting = [...requests];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const answer = await call(server.url, next);
+      statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      expectSane(next, answer, from);
+    }
+  };
+  await Promise.all(Array.from({ length: SIDE_BY_SIDE }, worker));
+}
+
+async function sessionIds(): Promise<string[]> {
+  return [(await rest.get("/api/sessions")).json].flat().map((record) => Object(record).id);
+}
+
+/** A running session, an ended one and one that writes, where there are none by now. */
+async function prepare(): Promise<void> {
+  const ids = await sessionIds();
+  const [one, two, three] = SESSION_IDS;
+  const commands = { [one]: "cat", [two]: "true", [three]: "yes | head -n 20000; cat" };
+  for (const [id, command] of Object.entries(commands)) {
+    if (!ids.includes(id)) await rest.post("/api/sessions", { id, command });
+  }
+}
+
+/** Ends and removes all sessions. */
+async function cleanUp(): Promise<void> {
+  for (let times = 0; times < 2; times++) {
+    await Promise.all((await sessionIds()).map((id) => rest.send("DELETE", `/api/sessions/${id}`)));
+  }
+}
+
+test("10,000 odd calls of all endpoints: no 5xx, no crash, memory and files steady", {
+  timeout: 300_000,
+}, async () => {
+  const host = await server.hostPid();
+  const look = () => [server.pid, host].map((pid) => ({ bytes: residentBytes(pid), files: openFiles(pid) }));
+  let before = look();
+  // Told by a failure: the same seed makes the same calls.
+  const seed = Date.now() % 2 ** 31;
+  for (let round = 1; round <= ROUNDS; round++) {
+    await prepare();
+    const requests = fc.sample(oddRequest, { numRuns: CALLS, seed: seed + round });
+    await callAll(requests, `seed ${seed}, round ${round}`);
+    if (round % 10 === 0) await cleanUp();
+    if (round === WARM_ROUNDS) before = look();
+  }
+  for (const [index, { bytes, files }] of look().entries()) {
+    expect(bytes - (before[index]?.bytes ?? 0)).toBeLessThan(MAX_GROWTH_BYTES);
+    expect(files - (before[index]?.files ?? 0)).toBeLessThan(MAX_MORE_FILES);
+  }
+  // The calls went deep enough to mean something.
+  const successes = [200, 201, 206].reduce((sum, status) => sum + (statuses.get(status) ?? 0), 0);
+  expect(successes).toBeGreaterThan((ROUNDS * CALLS) / 4);
+  expect(await server.hostPid()).toBe(host);
+  expect(zombiesOf(host)).toEqual([]);
+  expect(await sessionIds()).toEqual([]);
+  expect(`${server.log}${await server.hostLog()}`).not.toMatch(/request failed|rror: /);
+});
+
+test("what is no HTTP at all is refused, and the server goes on", async () => {
+  const { port } = new URL(server.url);
+  const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+  const lines = fc.oneof(
+    fc.uint8Array({ maxLength: 300 }),
+    fc
+      .constantFrom(
+        "GET /api/sessions\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "\r\n\r\n",
+        "POST /api/sessions HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+      )
+      .map(encode),
+    fc.nat(200_000).map((length) => encode(`GET / HTTP/1.1\r\nX: ${"x".repeat(length)}\r\n\r\n`)),
+  );
+  for (const bytes of fc.sample(lines, 300)) {
+    const closed = Promise.withResolvers<void>();
+    const socket = connect(Number(port), "127.0.0.1");
+    // A reset is an answer, too.
+    socket
+      .on("error", () => {})
+      .once("close", () => closed.resolve())
+      .resume();
+    socket.end(bytes);
+    await closed.promise;
+  }
+  expect((await rest.get("/api/health")).status).toBe(200);
+});

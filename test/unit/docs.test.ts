@@ -1,0 +1,109 @@
+// What README and docs name is there: files, sections, options, variables, commands, tests.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { PassThrough } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { createProgram } from "../../src/cli/program.ts";
+import { envOf, fileEnvOf, flagOf, type Option } from "../../src/config/option.ts";
+import { OPTIONS } from "../../src/config/options.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
+const PAGES = ["README.md", "bench/README.md", ...readdirSync(join(ROOT, "docs")).filter(isPage).map(inDocs)];
+/** Pages that speak of other programs' options as well. */
+const OF_OTHERS = new Set(["docs/decisions.md", "bench/README.md"]);
+/** Read by commands, not by `serve`. */
+const OF_COMMANDS = ["TTYHQ_TOKEN", "TTYHQ_URL", "TTYHQ_DETACH_KEYS", "TTYHQ_SESSION_ID"];
+
+function isPage(name: string): boolean {
+  return name.endsWith(".md");
+}
+
+function inDocs(name: string): string {
+  return `docs/${name}`;
+}
+
+/** All first groups of a pattern. */
+function named(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, name = ""]) => name);
+}
+
+test.each(PAGES)("every link in %s leads somewhere", (page) => {
+  const links = named(read(page), /\]\(([^)\s]+)\)/g).filter((link) => !/^https?:/.test(link));
+  const dead = links.filter((link) => {
+    const [path = "", section] = link.split("#");
+    const target = path === "" ? page : relative(ROOT, join(ROOT, dirname(page), path));
+    if (!existsSync(join(ROOT, target))) return true;
+    return section !== undefined && !sections(read(target)).includes(section);
+  });
+  expect(dead).toEqual([]);
+});
+
+/** The addresses of a page's headings, as they are usually made. */
+function sections(page: string): string[] {
+  return named(page, /^#+ (.+)$/gm).map((title) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+test.each(PAGES.filter((page) => !OF_OTHERS.has(page)))("every option and variable in %s exists", (page) => {
+  const text = read(page);
+  const options = Object.values<Option>(OPTIONS);
+  const flags = new Set([
+    ...["--help", "--version"],
+    ...options.map(flagOf),
+    ...commands().flatMap(({ options }) => options.map(({ long }) => long)),
+  ]);
+  expect(named(text, /(?<![\w-])(--[a-z][a-z-]+)/g).filter((flag) => !flags.has(flag))).toEqual([]);
+  const variables = options.flatMap((option) => [
+    envOf(option),
+    ...(option.shape === "secret" ? [fileEnvOf(option)] : []),
+  ]);
+  const known = new Set([...variables, ...OF_COMMANDS, "TTYHQ_OPTION_NAME"]);
+  expect(named(text, /\b((?:TTYHQ|SERVICE)_[A-Z_]+)/g).filter((name) => !known.has(name))).toEqual([]);
+});
+
+test.each(PAGES)("every command in %s exists", (page) => {
+  const names = commands().flatMap((command) => [command.name(), ...command.aliases()]);
+  const used = named(read(page), /(?:`|npx |\()ttyhq ([a-z][a-z-]+)/g);
+  expect(used.filter((name) => !names.includes(name))).toEqual([]);
+});
+
+test.each(PAGES)("every file that %s names exists", (page) => {
+  const files = named(read(page), /`((?:src|test|docs|bench|scripts|native|\.ci)\/[\w./-]+)`/g);
+  expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+});
+
+test("every test that the docs name is there, under that name", () => {
+  const page = read("docs/what-happens-when.md");
+  const tests = [...page.matchAll(/`(test\/[\w./-]+)`: "([^"]+)"/g)];
+  expect(tests.length).toBeGreaterThan(15);
+  const missing = tests.filter(([, file = "", title = ""]) => !read(file).includes(`"${title}"`));
+  expect(missing.map(([all]) => all)).toEqual([]);
+});
+
+test("every row of the README's table has its paragraph with a test", () => {
+  const [, table = ""] = /## What happens to my session if …\n([\s\S]*?)\n\[/.exec(read("README.md")) ?? [];
+  const rows = named(table, /^\| ([a-z].*?) \|/gm).map((row) => row.replace(/^the |^a /, ""));
+  const page = read("docs/what-happens-when.md").toLowerCase();
+  const paragraphs = page.split("\n\n").filter((paragraph) => paragraph.includes("`test/"));
+  expect(rows).toHaveLength(10);
+  const missing = rows.filter(
+    (row) => !paragraphs.some((paragraph) => paragraph.split("**")[1]?.includes(row)),
+  );
+  expect(missing).toEqual([]);
+});
+
+function commands() {
+  const unwanted = (): never => {
+    throw new Error("nothing is to be started");
+  };
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const place = { argv: [], env: {}, cwd: "/", home: "/", user: "me", version: "0", stdin, stdout, stderr };
+  const parts = { startServer: unwanted, startSessionHost: unwanted, ensureHost: unwanted };
+  return createProgram({ ...place, ...parts }, unwanted).commands;
+}
