@@ -65,7 +65,7 @@ export async function startSessionHost(
   const log = logOf(config, surroundings);
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir);
-  const sessions = stack.use(localSessions(config, surroundings, controlDir, log));
+  const sessions = localSessions(config, surroundings, controlDir, log);
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
   const routes: Routes = {
@@ -83,6 +83,8 @@ export async function startSessionHost(
   if (!(await claimSocket(temporary, controlDir.hostSocket))) {
     throw new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
   }
+  // Its sessions end first, while their viewers can be told and nobody takes this host for gone and starts another.
+  stack.use(sessions);
   await sessions.recover();
   recovered.resolve();
   log.info({ controlDir: config.controlDir, version: surroundings.version }, "session host listening");

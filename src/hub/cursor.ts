@@ -197,10 +197,10 @@ export class Cursor implements AsyncDisposable {
   /** The window from its beginning on is kept meanwhile, so that the stretch leads there. */
   #openPast(): Past {
     this.#next = this.#feed.first;
-    return new Past(this.#backend, this.#feed.sessionId, {
-      from: this.#frames.position,
-      to: this.#feed.start,
-      hasSizes: this.#has(SubscribeFlag.Events),
+    const { sessionId, start, sizesAtStart } = this.#feed;
+    return new Past(this.#backend, sessionId, {
+      ...{ from: this.#frames.position, to: start },
+      ...{ hasSizes: this.#has(SubscribeFlag.Events), sizesAfter: sizesAtStart },
     });
   }
 

@@ -62,6 +62,16 @@ export class Feed implements Disposable {
     return this.#start;
   }
 
+  /** How many resizes in the window come before its first byte. */
+  get sizesAtStart(): number {
+    let sizes = 0;
+    for (let index = 0; ; index++) {
+      const entry = this.#entries.at(index);
+      if (entry?.kind !== "event" || entry.end !== this.#start) return sizes;
+      if (entry.event.kind === "resize") sizes += 1;
+    }
+  }
+
   /** Offset after the last byte of output. */
   get end(): number {
     return this.#end;

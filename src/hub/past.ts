@@ -19,6 +19,17 @@ export type PastSize = TerminalSize & { readonly offset: number };
 /** What was at an offset: a piece of the output, or a resize before the next piece. */
 export type PastPiece = Uint8Array | ResizeEvent;
 
+/**
+ * From byte `from` up to, not including, `to`. With `hasSizes` the resizes come in their places; the last
+ * `sizesAfter` of those at `to` itself are left out, because what follows the stretch has them.
+ */
+export type Stretch = {
+  readonly from: number;
+  readonly to: number;
+  readonly hasSizes: boolean;
+  readonly sizesAfter: number;
+};
+
 /** The sizes from `from` on, in order. */
 export async function pastSizes(
   backend: SessionBackend,
@@ -52,12 +63,7 @@ export class Past implements AsyncDisposable {
   readonly #abort = new AbortController();
   #hasOutput = false;
 
-  /** From byte `from` up to, not including, `to`. */
-  constructor(
-    backend: SessionBackend,
-    sessionId: string,
-    stretch: { readonly from: number; readonly to: number; readonly hasSizes: boolean },
-  ) {
+  constructor(backend: SessionBackend, sessionId: string, stretch: Stretch) {
     this.#pieces = read(backend, sessionId, stretch, this.#abort.signal);
   }
 
@@ -84,12 +90,12 @@ export class Past implements AsyncDisposable {
 async function* read(
   backend: SessionBackend,
   sessionId: string,
-  { from, to, hasSizes }: { readonly from: number; readonly to: number; readonly hasSizes: boolean },
+  stretch: Stretch,
   signal: AbortSignal,
 ): AsyncGenerator<PastPiece> {
-  const sizes = hasSizes ? [...(await pastSizes(backend, sessionId, from, signal))] : [];
-  let offset = from;
-  for await (const bytes of await output(backend, sessionId, { from, to }, signal)) {
+  const sizes = stretch.hasSizes ? await sizesOf(backend, sessionId, stretch, signal) : [];
+  let offset = stretch.from;
+  for await (const bytes of await output(backend, sessionId, stretch, signal)) {
     let rest = bytes;
     for (let size = sizes[0]; size !== undefined && size.offset < offset + rest.length; size = sizes[0]) {
       const before = rest.subarray(0, size.offset - offset);
@@ -101,7 +107,21 @@ async function* read(
     offset += rest.length;
     if (rest.length > 0) yield rest;
   }
-  for (const size of sizes) if (size.offset <= offset && offset === to) yield resizeEvent(size);
+  if (offset === stretch.to) yield* sizes.map(resizeEvent);
+}
+
+async function sizesOf(
+  backend: SessionBackend,
+  sessionId: string,
+  { from, to, sizesAfter }: Stretch,
+  signal: AbortSignal,
+): Promise<PastSize[]> {
+  const sizes = await pastSizes(backend, sessionId, from, signal);
+  const atEnd = sizes.filter(({ offset }) => offset === to);
+  return [
+    ...sizes.filter(({ offset }) => offset < to),
+    ...atEnd.slice(0, Math.max(0, atEnd.length - sizesAfter)),
+  ];
 }
 
 async function output(

@@ -116,7 +116,7 @@ export class LocalSessions implements SessionBackend {
       return { success: true, status: "exited", exitCode: session.stored.exit?.code ?? 0 };
     }
     this.#sessions.delete(id);
-    this.#options.screens.forget(id);
+    this.#options.screens.forget(session.screenId);
     await this.#disk.remove(session);
     this.#emit("session-removed", session);
     return { success: true, status: "removed" };
@@ -139,11 +139,12 @@ export class LocalSessions implements SessionBackend {
   }
 
   async view(id: string, view: View, signal: AbortSignal): Promise<Content> {
+    const session = this.#session(id);
     try {
-      return await openView(this.#session(id), view, this.#options.screens, signal);
+      return await openView(session, view, this.#options.screens, signal);
     } catch (error) {
       // It may have been removed meanwhile, and its files with it: that is what there is to say then.
-      this.#session(id);
+      if (this.#sessions.get(id) !== session) throw notFound(id);
       throw error;
     }
   }
@@ -240,7 +241,7 @@ export class LocalSessions implements SessionBackend {
 
   #session(id: string): Session {
     const session = this.#sessions.get(id);
-    if (session === undefined) throw new ServiceError("session_not_found", `no session ${id}`);
+    if (session === undefined) throw notFound(id);
     return session;
   }
 }
@@ -271,6 +272,10 @@ async function makeDirectory(id: string, path: string): Promise<void> {
     if (!isErrno(error, "EEXIST")) throw launchFailed(error);
     throw new ServiceError("session_exists", `there are files of a session ${id} already`);
   }
+}
+
+function notFound(id: string): ServiceError {
+  return new ServiceError("session_not_found", `no session ${id}`);
 }
 
 function launchFailed(cause: unknown): ServiceError {

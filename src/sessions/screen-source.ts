@@ -29,7 +29,7 @@ export async function withScreenSource<T>(
 
 /** Bytes that never reached the file are left out: the screen counts as that of the end all the same. */
 async function journalSource(session: Session): Promise<BasedSource> {
-  const { files, id, sizes, journal, outputBytes } = session;
+  const { files, screenId: id, sizes, journal, outputBytes } = session;
   await journal?.flushedTo(outputBytes);
   const upTo = Math.min(outputBytes, journal?.held ?? (await fileBytes(files.output)));
   const { output: outputPath, checkpoint: checkpointPath } = files;

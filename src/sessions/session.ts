@@ -85,6 +85,11 @@ export class Session {
     return this.#stored.id;
   }
 
+  /** Under which its screen is kept: the id may be used again for another session. */
+  get screenId(): string {
+    return `${this.id} ${this.#stored.created}`;
+  }
+
   get stored(): StoredSession {
     return this.#stored;
   }

@@ -15,7 +15,11 @@ const SIDE_BY_SIDE = 6;
 /** From here on everything is loaded, and grown to the size that it works in. */
 const WARM_ROUNDS = 30;
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
+/** What is garbage is soon collected: the rest is what is kept. */
+const SMALL_HEAP = { NODE_OPTIONS: "--max-semi-space-size=2 --max-old-space-size=64" };
 const MAX_MORE_FILES = 20;
+
+const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 let server: TestServer;
 let rest: Rest;
@@ -23,7 +27,7 @@ let rest: Rest;
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  server = await TestServer.start();
+  server = await TestServer.start({ args: UNLIMITED, env: SMALL_HEAP });
   rest = new Rest(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());

@@ -11,8 +11,10 @@ import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { withDeadline } from "../../src/lib/deadline.ts";
 import { ttyhq } from "./harness/command.ts";
+import { eventually } from "./harness/eventually.ts";
+import { Follower } from "./harness/follower.ts";
 import { ask, openSocket } from "./harness/raw-http.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { gone, TestServer } from "./harness/test-server.ts";
 
 const WAIT_MS = 20_000;
 const OPEN = ["--no-auth", "--bind", "127.0.0.1", "--port", "0", "--session-host", "inline"];
@@ -130,6 +132,32 @@ test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     expect(again.json).toMatchObject({ status: "running", pid: session.pid });
   },
 );
+
+test("SIGTERM to the session host ends its programs in good order, tells their viewers, and the server starts another", async () => {
+  await using server = await TestServer.start();
+  const client = server.client();
+  // It takes its time, which another host that came too early would take for a crash.
+  const script =
+    "trap '' HUP; trap 'sleep 2; echo saved; exit 7' TERM; echo ready; while :; do read line; done";
+  const { id } = await client.create({ command: ["sh", "-c", script] });
+  const hostPid = await server.hostPid();
+  using socket = server.connect();
+  using follower = Follower.attach(socket, id);
+  await follower.shows(/ready/);
+  process.kill(hostPid, "SIGTERM");
+  expect(await follower.exit()).toMatchObject({ exitCode: 7 });
+  expect(follower.text).toContain("saved\r\n");
+  await within(gone(hostPid), "the end of the session host");
+  const next = await eventually(
+    () => client.create({ command: ["cat"] }).catch(() => undefined),
+    "another host",
+  );
+  expect(await server.hostPid()).not.toBe(hostPid);
+  expect(await client.list()).toMatchObject([
+    { id: next.id, status: "running" },
+    { id, status: "exited", exitReason: "exit", exitCode: 7 },
+  ]);
+});
 
 test("a request that came before the SIGTERM is answered, later ones find nobody", async () => {
   await using server = await TestServer.start({ args: OPEN });

@@ -1,146 +1,172 @@
-// Clients of VibeTunnel work here unchanged: web (flags 5 and 2, global 4) and iOS (flags 6).
+// A VibeTunnel v3 client needs no change.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { TestServer } from "./harness/test-server.ts";
-import { snapshotRows, Type, VibeTunnelClient } from "./harness/vibetunnel-client.ts";
+import {
+  decodeOldFrame,
+  encodeOldFrame,
+  oldScreenText,
+  VibeTunnelClient,
+} from "./harness/vibetunnel-client.ts";
+
+/** What the official clients ask for: the web's terminal, its previews, its global channel, and iOS. */
+const WEB = 5;
+const PREVIEW = 2;
+const GLOBAL = 4;
+const IOS = 6;
 
 let server: TestServer;
-
 beforeAll(async () => {
   server = await TestServer.start();
 });
-
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** As its clients create a session: an array, a working directory, a title mode. */
-async function create(script: string): Promise<string> {
-  const body = JSON.stringify({
-    command: ["sh", "-c", script],
-    workingDir: "/",
-    titleMode: "none",
-    cols: 80,
-    rows: 24,
+/** As the web client starts one: the command as an array, the folder as workingDir; the answer has a sessionId. */
+async function start(command: readonly string[], more: object = {}): Promise<string> {
+  const response = await fetch(`${server.url}/api/sessions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ command, workingDir: "/tmp", ...more }),
   });
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(`${server.url}/api/sessions`, { method: "POST", body, headers });
-  const { sessionId } = await response.json();
+  const { sessionId } = (await response.json()) as { sessionId: string };
   return sessionId;
 }
 
-test("the web client's interactive view (flags 5) gets header, history, live output and the exit", async () => {
-  const id = await create("echo before; read line; echo got $line; exit 7");
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe(id, 5);
-  await client.until(() => (client.stdout(id).includes("before\r\n") ? true : undefined), "the history");
+test("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {
+  const id = await start([
+    "sh",
+    "-c",
+    "stty -echo -icrnl; printf 'before \\342\\202\\254\\n'; head -c 9; exit 3",
+  ]);
+  await using early = await VibeTunnelClient.open(server.url);
+  early.subscribe(id, WEB);
+  await early.until(() => early.text(id).includes("before €\r\n"));
+  await using client = await VibeTunnelClient.open(server.url);
+  client.subscribe(id, WEB);
+  await client.until(() => client.text(id) === "before €\r\n");
   expect(client.events(id)[0]).toMatchObject({
     kind: "header",
     header: { version: 2, width: 80, height: 24 },
   });
-  client.send(Type.INPUT_TEXT, id, "one é");
-  client.send(Type.INPUT_KEY, id, "enter");
-  const exit = await client.until(() => client.events(id).find(({ kind }) => kind === "exit"), "the exit");
-  expect(exit).toEqual({ kind: "exit", type: "session-exit", sessionId: id, exitCode: 7 });
-  expect(client.stdout(id)).toContain("got one é\r\n");
-  expect(client.frames.at(-1)?.type).toBe(Type.EVENT);
+  client.type(id, "héy\n");
+  client.press(id, "enter");
+  client.press(id, "arrow_up");
+  client.type(id, "\n");
+  await client.until(() => client.exitCode(id) !== undefined);
+  expect(client.exitCode(id)).toBe(3);
+  expect(client.text(id)).toBe("before €\r\nhéy\r\n\r\x1b[A");
+  expect(client.frames.at(-1)?.type).toBe(22);
+  expect(client.dropped).toBeLessThanOrEqual(1);
 });
 
-test("a PING comes back as PONG, in the byte order of its clients", async () => {
-  using client = await VibeTunnelClient.open(server.url);
-  client.send(Type.PING, "", "ping");
-  const pong = await client.until(() => client.of(Type.PONG, "")[0], "the PONG");
-  expect(pong.payload.toString()).toBe("ping");
-});
-
-test("the iOS client (flags 6) gets a snapshot at once, further ones, and the exit", async () => {
-  const id = await create("printf 'first screen'; read line; printf ' second'; read line");
-  using web = await VibeTunnelClient.open(server.url);
-  web.subscribe(id, 5);
-  await web.until(() => (web.stdout(id).includes("first screen") ? true : undefined), "the first output");
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe(id, 6);
-  const first = await client.until(() => client.of(Type.SNAPSHOT_VT, id)[0], "the first snapshot");
-  expect(first.payload.length).toBeGreaterThanOrEqual(32);
-  expect(snapshotRows(first.payload)[0]).toContain("first screen");
-  client.send(Type.INPUT_KEY, id, "enter");
-  await client.until(
-    () =>
-      client
-        .of(Type.SNAPSHOT_VT, id)
-        .find(({ payload }) => snapshotRows(payload).join("\n").includes("second")),
-    "the second snapshot",
-  );
-  expect(client.of(Type.STDOUT, id)).toEqual([]);
-  client.send(Type.INPUT_KEY, id, "enter");
-  expect(
-    await client.until(() => client.events(id).find(({ kind }) => kind === "exit"), "the exit"),
-  ).toMatchObject({ exitCode: 0 });
-});
-
-test("a preview (flags 2) of an idle session gets a snapshot of its blank screen", async () => {
-  const id = await create("read line");
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe(id, 2);
-  const { payload } = await client.until(() => client.of(Type.SNAPSHOT_VT, id)[0], "the snapshot");
-  expect(payload.length).toBeGreaterThanOrEqual(32);
-  expect(payload.readUInt32LE(4)).toBe(80);
-  client.send(Type.KILL, id, "SIGKILL");
-  await client.until(() => client.events(id).find(({ kind }) => kind === "exit"), "the exit");
-});
-
-test("the global channel (flags 4) is acknowledged and tells of sessions that start and end", async () => {
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe("", 4);
-  await client.until(() => client.events("").find(({ type }) => type === "connected"), "the acknowledgement");
-  const id = await create("exit 3");
-  await client.until(() => client.events(id).find(({ type }) => type === "session-start"), "the start");
-  const end = await client.until(
-    () => client.events(id).find(({ type }) => type === "session-exit"),
-    "the end",
-  );
-  expect(end).toMatchObject({ sessionId: id, exitCode: 3 });
-});
-
-test("a resize is told to the program and to those who asked for events", async () => {
-  const id = await create("trap 'stty size; exit' WINCH; echo ready; while :; do sleep 0.05; done");
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe(id, 5);
-  await client.until(() => (client.stdout(id).includes("ready") ? true : undefined), "the program");
+test("the web's terminal is resized, and the program with it", async () => {
+  const id = await start([
+    "sh",
+    "-c",
+    "trap 'stty size' WINCH; echo ready; while :; do sleep 60 & wait; done",
+  ]);
+  await using client = await VibeTunnelClient.open(server.url);
+  client.subscribe(id, WEB);
+  await client.until(() => client.text(id).includes("ready"));
   client.resize(id, 132, 43);
-  await client.until(() => (client.stdout(id).includes("43 132") ? true : undefined), "the new size");
-  expect(client.events(id)).toContainEqual({ kind: "resize", dimensions: "132x43", cols: 132, rows: 43 });
+  await client.until(() => client.text(id).includes("43 132"));
+  const resize = client.events(id).find(({ dimensions }) => dimensions === "132x43");
+  expect(resize).toMatchObject({ kind: "resize", dimensions: "132x43" });
+  client.kill(id, "SIGKILL");
+  await client.until(() => client.exitCode(id) === 137);
 });
 
-test("another SUBSCRIBE, with the same flags or others, repeats no output; another client gets its own history", async () => {
-  const id = await create("echo only once; read line");
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe(id, 5);
-  await client.until(() => (client.stdout(id).includes("only once") ? true : undefined), "the history");
-  client.subscribe(id, 5);
-  client.subscribe(id, 7);
-  client.send(Type.PING, "", "x");
-  await client.until(() => client.of(Type.SNAPSHOT_VT, id)[0], "the snapshot");
-  expect(client.stdout(id)).toBe("only once\r\n");
-  using other = await VibeTunnelClient.open(server.url);
-  other.subscribe(id, 5);
-  await other.until(() => (other.stdout(id).includes("only once") ? true : undefined), "the other's history");
-  expect(client.stdout(id)).toBe("only once\r\n");
-  client.send(Type.KILL, id);
-  await client.until(() => client.events(id).find(({ kind }) => kind === "exit"), "the exit");
+test("the iOS client gets a screen at once, each change, and the exit", async () => {
+  const id = await start([
+    "sh",
+    "-c",
+    "stty -echo; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4",
+  ]);
+  await using client = await VibeTunnelClient.open(server.url);
+  client.subscribe(id, IOS);
+  await client.until(() => client.screen(id) !== undefined);
+  expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
+  client.type(id, "\n");
+  await client.until(() => oldScreenText(client.screen(id)).startsWith("red 語"));
+  expect(client.screen(id)?.rows[0]?.slice(0, 5)).toEqual([
+    { text: "r", attributes: 1, fg: 1 },
+    { text: "e", attributes: 1, fg: 1 },
+    { text: "d", attributes: 1, fg: 1 },
+    { text: " ", attributes: 0 },
+    { text: "語", attributes: 0 },
+  ]);
+  client.type(id, "\n");
+  await client.until(() => client.exitCode(id) === 4);
+  expect(client.of("STDOUT")).toEqual([]);
 });
 
-test("the errors that its clients show have a message", async () => {
-  using client = await VibeTunnelClient.open(server.url);
-  client.subscribe("no-such-session", 5);
-  client.send(Type.INPUT_TEXT, "", "x");
-  const errors = await client.until(
-    () =>
-      client.frames.filter(({ type }) => type === Type.ERROR).length === 2
-        ? client.frames.filter(({ type }) => type === Type.ERROR)
-        : undefined,
-    "two errors",
+test("the web's previews and its global channel share one socket", async () => {
+  await using client = await VibeTunnelClient.open(server.url);
+  client.subscribe("", GLOBAL);
+  await client.until(() => client.events("").some(({ type }) => type === "connected"));
+  const ids = await Promise.all(
+    ["one", "two", "three"].map((word) => start(["sh", "-c", `echo ${word}; read line`], { name: word })),
   );
-  const bodies = errors.map(({ payload }) => JSON.parse(payload.toString()));
-  expect(bodies).toContainEqual({ message: "no session no-such-session", code: "session_not_found" });
-  expect(bodies).toContainEqual({ message: "Missing sessionId for INPUT_TEXT", code: "invalid_request" });
+  for (const id of ids) client.subscribe(id, PREVIEW);
+  for (const [index, word] of ["one", "two", "three"].entries()) {
+    await client.until(() => oldScreenText(client.screen(ids[index] ?? "")).includes(word));
+  }
+  for (const id of ids) {
+    const start = client.events(id).find(({ type }) => type === "session-start");
+    expect(start).toMatchObject({ sessionId: id });
+    client.kill(id);
+  }
+  for (const id of ids) {
+    await client.until(() =>
+      client.events(id).some(({ type, timestamp }) => type === "session-exit" && timestamp),
+    );
+  }
+  client.ping();
+  await client.until(() => client.of("PONG").length > 0);
+  expect(client.of("PONG")[0]).toEqual({ type: 41, sessionId: "", payload: Buffer.from("ping") });
+});
+
+test("what goes wrong is told with a message", async () => {
+  await using client = await VibeTunnelClient.open(server.url);
+  client.subscribe("nobody", WEB);
+  client.press("nobody", "no key");
+  await client.until(() => client.of("ERROR").length === 2);
+  for (const { payload, sessionId } of client.of("ERROR")) {
+    expect(sessionId).toBe("nobody");
+    expect(JSON.parse(payload.toString())).toMatchObject({ message: expect.stringMatching(/./) });
+  }
+});
+
+test("after the server was killed it comes back by itself, and its terminal is whole again", async () => {
+  await using other = await TestServer.start();
+  const { id } = await other.client().create({ command: ["cat"] });
+  await using client = await VibeTunnelClient.open(other.url);
+  client.subscribe(id, WEB);
+  client.subscribe("", GLOBAL);
+  client.type(id, "first\n");
+  await client.until(() => client.text(id) === "first\r\nfirst\r\n");
+  await other.restart();
+  client.frames.length = 0;
+  await client.until(() => client.text(id) === "first\r\nfirst\r\n");
+  client.type(id, "second\n");
+  await client.until(() => client.text(id) === "first\r\nfirst\r\nsecond\r\nsecond\r\n");
+  expect(client.events("").map(({ type }) => type)).toContain("connected");
+  expect(client.connections).toBe(2);
+});
+
+test("the frames of the facts document are taken and sent byte by byte", async () => {
+  const script = "stty raw -echo; head -c 3 | od -An -tx1; stty size; printf '\\303\\251\\r\\n'; read line";
+  await server.client().create({ id: "s1", command: ["sh", "-c", script] });
+  await using client = await VibeTunnelClient.open(server.url);
+  client.sendBytes("54 56 03 28 00 00 00 00 00 00 00 00");
+  client.sendBytes("54 56 03 0A 02 00 00 00 73 31 0C 00 00 00 05 00 00 00 00 00 00 00 00 00 00 00");
+  client.sendBytes("54 56 03 20 02 00 00 00 73 31 08 00 00 00 84 00 00 00 2B 00 00 00");
+  client.sendBytes("54 56 03 1F 02 00 00 00 73 31 08 00 00 00 61 72 72 6F 77 5F 75 70");
+  await client.until(() => client.text("s1").includes("é\r\n"));
+  expect(client.of("PONG").length).toBe(1);
+  expect(client.text("s1")).toMatch(/1b 5b 41\s+43 132\s+é\r\n$/);
+  const vector = Buffer.from("54560314020000007331" + "04000000C3A90D0A", "hex");
+  expect(decodeOldFrame(vector)).toEqual({ type: 20, sessionId: "s1", payload: Buffer.from("é\r\n") });
+  expect(encodeOldFrame(20, "s1", Buffer.from("é\r\n"))).toEqual(vector);
 });

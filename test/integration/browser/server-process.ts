@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -88,7 +88,13 @@ export class ServerProcess implements AsyncDisposable {
 
   #spawn(args: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
     const allArgs = [MAIN, ...args, "--control-dir", this.#controlDir];
-    const basic = { PATH: process.env.PATH ?? "", HOME: homedir(), SHELL: "/bin/bash", LANG: "C.UTF-8" };
+    // A home without profiles: what a login shell does there is nothing to test, and its history nobody's business.
+    const basic = {
+      PATH: process.env.PATH ?? "",
+      HOME: this.#controlDir,
+      SHELL: "/bin/bash",
+      LANG: "C.UTF-8",
+    };
     return spawn(process.execPath, allArgs, {
       env: { ...basic, ...env },
       stdio: ["ignore", "pipe", "pipe"],

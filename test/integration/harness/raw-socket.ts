@@ -7,7 +7,9 @@ import { Emitter } from "../../../src/lib/emitter.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
 import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 30_000;
+/** How far back `shows` looks. */
+const SHOWN_BYTES = 64 * 1024;
 const encoder = new TextEncoder();
 
 export type Close = { readonly code: number; readonly reason: string };
@@ -20,6 +22,7 @@ export class RawSocket implements AsyncDisposable {
   #magic: Magic;
   #pings = 0;
   #errors = 0;
+  #outputBytes = 0;
   #close: Close | undefined;
 
   private constructor(socket: WebSocket, magic: Magic) {
@@ -27,7 +30,9 @@ export class RawSocket implements AsyncDisposable {
     this.#magic = magic;
     socket.on("message", (data) => {
       if (!(data instanceof Uint8Array)) throw new Error("a message that is no bytes");
-      this.frames.push(decodeFrame(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)));
+      const frame = decodeFrame(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+      this.frames.push(frame);
+      this.#outputBytes += outputOf(frame).length;
       this.#changes.emit();
     });
     socket.on("close", (code, reason) => {
@@ -93,9 +98,13 @@ export class RawSocket implements AsyncDisposable {
   async until<T>(look: () => T | undefined, what: string, ms = WAIT_MS): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
-      const found = look();
-      if (found !== undefined) resolve(found);
-      else if (!this.isOpen) reject(new Error(`closed with ${this.#close?.code} before ${what} came`));
+      try {
+        const found = look();
+        if (found !== undefined) resolve(found);
+        else if (!this.isOpen) reject(new Error(`closed with ${this.#close?.code} before ${what} came`));
+      } catch (error) {
+        reject(error);
+      }
     };
     using _listening = this.#changes.on(check);
     check();
@@ -154,19 +163,36 @@ export class RawSocket implements AsyncDisposable {
     return this.of(type, sessionId).map(({ payload }) => recordOf(decodeJson(payload)));
   }
 
-  /** All STDOUT and OUTPUT of a session, as it came. */
-  output(sessionId?: string): Uint8Array {
-    const isOurs = (frame: Frame): boolean => sessionId === undefined || frame.sessionId === sessionId;
-    return concatBytes(
-      this.frames.filter(isOurs).flatMap(({ type, payload }) => {
-        if (type === FrameType.OUTPUT) return [decodeOutput(payload).bytes];
-        return type === FrameType.STDOUT ? [payload] : [];
-      }),
-    );
+  /** Bytes of STDOUT and OUTPUT that came, of all sessions. */
+  get outputBytes(): number {
+    return this.#outputBytes;
   }
 
+  /** All STDOUT and OUTPUT, of one session or of all, as it came. */
+  output(sessionId?: string): Uint8Array {
+    const isOurs = (frame: Frame): boolean => sessionId === undefined || frame.sessionId === sessionId;
+    return concatBytes(this.frames.filter(isOurs).map(outputOf));
+  }
+
+  /** Looks at the newest output of all sessions, not at all that ever came. */
   async shows(pattern: RegExp): Promise<RegExpExecArray> {
-    return this.until(() => pattern.exec(textOf(this.output())) ?? undefined, `output of ${pattern}`);
+    return this.until(() => pattern.exec(textOf(this.#newest())) ?? undefined, `output of ${pattern}`);
+  }
+
+  async bytes(count: number): Promise<void> {
+    await this.until(() => (this.#outputBytes >= count ? true : undefined), `${count} bytes of output`);
+  }
+
+  #newest(): Uint8Array {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for (let at = this.frames.length - 1; at >= 0 && bytes < SHOWN_BYTES; at--) {
+      const frame = this.frames[at];
+      if (frame === undefined) break;
+      pieces.unshift(outputOf(frame));
+      bytes += outputOf(frame).length;
+    }
+    return concatBytes(pieces);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -174,6 +200,13 @@ export class RawSocket implements AsyncDisposable {
     this.#socket.terminate();
     await this.closed();
   }
+}
+
+const NOTHING = new Uint8Array();
+
+function outputOf({ type, payload }: Frame): Uint8Array {
+  if (type === FrameType.OUTPUT) return decodeOutput(payload).bytes;
+  return type === FrameType.STDOUT ? payload : NOTHING;
 }
 
 export function textOf(bytes: Uint8Array): string {

@@ -1,161 +1,250 @@
-// A client of VibeTunnel's WebSocket v3, written from its facts alone: it knows nothing of offsets and shares no code with us.
-import { WebSocket } from "ws";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+// A VibeTunnel v3 client, written from the facts alone and sharing no code with the product: what it understands, an
+// existing client understands. Sections are those of the facts document.
+import { setTimeout as pause } from "node:timers/promises";
 
 const WAIT_MS = 30_000;
-/** The 16-bit number 0x5654, little-endian. */
-const MAGIC = [0x54, 0x56];
-const VERSION = 3;
-
-export const Type = {
-  WELCOME: 2,
-  SUBSCRIBE: 10,
-  UNSUBSCRIBE: 11,
-  STDOUT: 20,
-  SNAPSHOT_VT: 21,
-  EVENT: 22,
-  ERROR: 23,
-  INPUT_TEXT: 30,
-  INPUT_KEY: 31,
-  RESIZE: 32,
-  KILL: 33,
-  PING: 40,
-  PONG: 41,
+const TYPE = {
+  ...{ WELCOME: 2, SUBSCRIBE: 10, UNSUBSCRIBE: 11, STDOUT: 20, SNAPSHOT_VT: 21, EVENT: 22, ERROR: 23 },
+  ...{ INPUT_TEXT: 30, INPUT_KEY: 31, RESIZE: 32, KILL: 33, PING: 40, PONG: 41 },
 } as const;
 
-export type Received = { readonly type: number; readonly sessionId: string; readonly payload: Buffer };
+export type OldFrame = { readonly type: number; readonly sessionId: string; readonly payload: Buffer };
 
-export class VibeTunnelClient implements Disposable {
-  readonly frames: Received[] = [];
-  readonly #socket: WebSocket;
-  readonly #looks = new Set<() => void>();
+/** 1.2: what the official decoders drop is dropped. */
+export function decodeOldFrame(message: Buffer): OldFrame | undefined {
+  if (message.length < 12 || message.readUInt16LE(0) !== 0x5654 || message[2] !== 3) return undefined;
+  const idLength = message.readUInt32LE(4);
+  if (12 + idLength > message.length) return undefined;
+  const length = message.readUInt32LE(8 + idLength);
+  const start = 12 + idLength;
+  if (start + length > message.length) return undefined;
+  const sessionId = message.toString("utf8", 8, 8 + idLength);
+  return { type: message[3] ?? 0, sessionId, payload: message.subarray(start, start + length) };
+}
 
-  private constructor(socket: WebSocket) {
-    this.#socket = socket;
-    socket.on("message", (data: Buffer) => {
-      const frame = decode(data);
-      if (frame !== undefined) this.frames.push(frame);
-      for (const look of [...this.#looks]) look();
-    });
+export function encodeOldFrame(type: number, sessionId: string, payload: Buffer): Buffer {
+  const id = Buffer.from(sessionId);
+  const head = Buffer.alloc(8);
+  head.writeUInt16LE(0x5654, 0);
+  head[2] = 3;
+  head[3] = type;
+  head.writeUInt32LE(id.length, 4);
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(payload.length);
+  return Buffer.concat([head, id, length, payload]);
+}
+
+export class VibeTunnelClient implements AsyncDisposable {
+  readonly frames: OldFrame[] = [];
+  readonly #url: string;
+  readonly #subscriptions = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+  #socket: WebSocket | undefined;
+  #dropped = 0;
+  #connections = 0;
+  #isDisposed = false;
+
+  private constructor(url: string) {
+    this.#url = url;
   }
 
+  /** `url` is the server's, with http. */
   static async open(url: string): Promise<VibeTunnelClient> {
-    const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
-    const client = new VibeTunnelClient(socket);
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    socket.once("open", resolve);
-    socket.once("error", reject);
-    await withDeadline(promise, WAIT_MS, "the connection");
+    const client = new VibeTunnelClient(url);
+    client.#connect(1_000);
+    await client.until(() => client.#socket?.readyState === WebSocket.OPEN);
     return client;
   }
 
-  send(type: number, sessionId: string, payload: Uint8Array | string = ""): void {
-    const id = Buffer.from(sessionId);
-    const body = Buffer.from(payload);
-    const head = Buffer.from([...MAGIC, VERSION, type]);
-    this.#socket.send(Buffer.concat([head, u32(id.length), id, u32(body.length), body]));
+  /** Messages that it could not read. */
+  get dropped(): number {
+    return this.#dropped;
   }
 
+  get connections(): number {
+    return this.#connections;
+  }
+
+  /** 1.5: the official clients send 0 for both intervals. */
   subscribe(sessionId: string, flags: number): void {
-    this.send(Type.SUBSCRIBE, sessionId, Buffer.concat([u32(flags), u32(0), u32(0)]));
+    this.#subscriptions.set(sessionId, flags);
+    this.#subscribe(sessionId, flags);
   }
 
+  unsubscribe(sessionId: string): void {
+    this.#subscriptions.delete(sessionId);
+    this.#send(TYPE.UNSUBSCRIBE, sessionId, Buffer.alloc(0));
+  }
+
+  type(sessionId: string, text: string): void {
+    this.#send(TYPE.INPUT_TEXT, sessionId, Buffer.from(text));
+  }
+
+  press(sessionId: string, key: string): void {
+    this.#send(TYPE.INPUT_KEY, sessionId, Buffer.from(key));
+  }
+
+  /** 1.11: the web client keeps to these bounds. */
   resize(sessionId: string, cols: number, rows: number): void {
-    this.send(Type.RESIZE, sessionId, Buffer.concat([u32(cols), u32(rows)]));
+    const payload = Buffer.alloc(8);
+    payload.writeUInt32LE(Math.min(1000, Math.max(20, cols)), 0);
+    payload.writeUInt32LE(Math.min(1000, Math.max(10, rows)), 4);
+    this.#send(TYPE.RESIZE, sessionId, payload);
   }
 
-  of(type: number, sessionId: string): Received[] {
-    return this.frames.filter((frame) => frame.type === type && frame.sessionId === sessionId);
+  kill(sessionId: string, signal = ""): void {
+    this.#send(TYPE.KILL, sessionId, Buffer.from(signal));
   }
 
-  /** All STDOUT so far; each frame decoded alone, as the web client does. */
-  stdout(sessionId: string): string {
-    return this.of(Type.STDOUT, sessionId)
-      .map(({ payload }) => payload.toString("utf8"))
+  /** 1.11: what the web client sends every 20 s. */
+  ping(): void {
+    this.#send(TYPE.PING, "", Buffer.from("ping"));
+  }
+
+  sendBytes(hex: string): void {
+    this.#socket?.send(Buffer.from(hex.replaceAll(" ", ""), "hex"));
+  }
+
+  of(type: keyof typeof TYPE, sessionId?: string): readonly OldFrame[] {
+    return this.frames.filter(
+      (frame) => frame.type === TYPE[type] && (sessionId === undefined || frame.sessionId === sessionId),
+    );
+  }
+
+  /** 1.12: each STDOUT frame is text of its own. */
+  text(sessionId: string): string {
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    return this.of("STDOUT", sessionId)
+      .map(({ payload }) => decoder.decode(payload))
       .join("");
   }
 
-  events(sessionId: string): Record<string, unknown>[] {
-    return this.of(Type.EVENT, sessionId).map(({ payload }) => JSON.parse(payload.toString("utf8")));
+  events(sessionId?: string): readonly Record<string, unknown>[] {
+    return this.of("EVENT", sessionId).map(({ payload }) => JSON.parse(payload.toString()));
   }
 
-  async until<T>(look: () => T | undefined, what: string): Promise<T> {
-    const { promise, resolve } = Promise.withResolvers<T>();
-    const check = (): void => {
-      const found = look();
-      if (found !== undefined) resolve(found);
-    };
-    this.#looks.add(check);
+  /** 1.8: what the web client takes for the exit, and what the iOS client does. */
+  exitCode(sessionId: string): unknown {
+    return this.events(sessionId).find(({ kind }) => kind === "exit")?.exitCode;
+  }
+
+  /** The newest screen of a session, as the iOS client draws it: it refuses less than 32 bytes. */
+  screen(sessionId: string): OldScreen | undefined {
+    const snapshots = this.of("SNAPSHOT_VT", sessionId).filter(({ payload }) => payload.length >= 32);
+    const newest = snapshots.at(-1);
+    return newest === undefined ? undefined : decodeOldScreen(newest.payload);
+  }
+
+  async until(condition: () => boolean): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimeout(() => reject(new Error(`not within ${WAIT_MS} ms: ${condition}`)), WAIT_MS);
+    const check = (): void => void (condition() && resolve());
+    this.#listeners.add(check);
+    check();
     try {
-      check();
-      return await withDeadline(promise, WAIT_MS, what);
+      await promise;
     } finally {
-      this.#looks.delete(check);
+      clearTimeout(timer);
+      this.#listeners.delete(check);
     }
   }
 
-  [Symbol.dispose](): void {
-    this.#socket.terminate();
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isDisposed = true;
+    this.#socket?.close();
+    await this.until(() => this.#socket?.readyState === WebSocket.CLOSED);
+  }
+
+  /** 1.11: after a loss it connects again, after 1 s, doubled up to 30 s, and sends its SUBSCRIBEs again. */
+  #connect(delayMs: number): void {
+    const socket = new WebSocket(`${this.#url.replace("http", "ws")}/ws`);
+    socket.binaryType = "arraybuffer";
+    this.#socket = socket;
+    let nextMs = Math.min(delayMs * 2, 30_000);
+    socket.onopen = () => {
+      nextMs = 1_000;
+      this.#connections += 1;
+      for (const [sessionId, flags] of this.#subscriptions) this.#subscribe(sessionId, flags);
+      this.#changed();
+    };
+    socket.onmessage = ({ data }) => this.#received(Buffer.from(data));
+    socket.onclose = () => {
+      this.#changed();
+      if (!this.#isDisposed) void pause(delayMs).then(() => this.#connect(nextMs));
+    };
+  }
+
+  #received(message: Buffer): void {
+    const frame = decodeOldFrame(message);
+    if (frame === undefined) this.#dropped += 1;
+    else this.frames.push(frame);
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  #subscribe(sessionId: string, flags: number): void {
+    const payload = Buffer.alloc(12);
+    payload.writeUInt32LE(flags, 0);
+    this.#send(TYPE.SUBSCRIBE, sessionId, payload);
+  }
+
+  #send(type: number, sessionId: string, payload: Buffer): void {
+    if (this.#socket?.readyState === WebSocket.OPEN)
+      this.#socket.send(encodeOldFrame(type, sessionId, payload));
   }
 }
 
-/** Its clients drop what has the other byte order, in silence: our WELCOME, which comes before they have said anything. */
-function decode(data: Buffer): Received | undefined {
-  if (data[0] !== MAGIC[0] || data[1] !== MAGIC[1] || data[2] !== VERSION) return undefined;
-  const idLength = data.readUInt32LE(4);
-  const sessionId = data.toString("utf8", 8, 8 + idLength);
-  const length = data.readUInt32LE(8 + idLength);
-  return { type: data[3] ?? 0, sessionId, payload: data.subarray(12 + idLength, 12 + idLength + length) };
-}
+export type OldCell = {
+  readonly text: string;
+  readonly attributes: number;
+  readonly fg?: unknown;
+  readonly bg?: unknown;
+};
+export type OldScreen = {
+  readonly cols: number;
+  readonly cursor: readonly [number, number];
+  readonly rows: readonly (readonly OldCell[])[];
+};
 
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
-}
-
-/** The text of a SNAPSHOT_VT, row by row, as the facts lay it out (section 2). */
-export function snapshotRows(payload: Buffer): string[] {
-  const rowCount = payload.readUInt32LE(8);
-  const rows: string[] = [];
+/** Section 2: a snapshot, decoded by the order of tests that the web and iOS clients have. */
+export function decodeOldScreen(bytes: Buffer): OldScreen {
+  if (bytes.readUInt16LE(0) !== 0x5654 || bytes[2] !== 1) throw new Error("no snapshot");
+  const [cols, count] = [bytes.readUInt32LE(4), bytes.readUInt32LE(8)];
+  if (cols < 1 || cols > 1000 || count < 1 || count > 1000) throw new Error(`a screen of ${cols} x ${count}`);
+  const cursor = [bytes.readInt32LE(16), bytes.readInt32LE(20)] as const;
+  const rows: OldCell[][] = [];
   let at = 28;
-  while (at < payload.length && rows.length < rowCount) {
-    const marker = payload[at];
-    if (marker === 0xfe) {
-      for (let blank = 0; blank < (payload[at + 1] ?? 0); blank += 1) rows.push("");
+  const byte = (): number => bytes.readUInt8(at++);
+  const take = (length: number): Buffer => bytes.subarray(at, (at += length));
+  const color = (isRgb: boolean): unknown => (isRgb ? [byte(), byte(), byte()] : byte());
+  const cell = (): OldCell => {
+    const type = byte();
+    if (type === 0) return { text: " ", attributes: 0 };
+    let text = " ";
+    if ((type & 3) !== 0) text = (type & 0x40) !== 0 ? take(byte()).toString() : String.fromCharCode(byte());
+    if ((type & 0x80) === 0) return { text, attributes: 0 };
+    const attributes = byte();
+    const fg = (type & 0x20) !== 0 ? { fg: color((type & 8) !== 0) } : {};
+    const bg = (type & 0x10) !== 0 ? { bg: color((type & 4) !== 0) } : {};
+    return { text, attributes, ...fg, ...bg };
+  };
+  while (rows.length < count) {
+    const marker = byte();
+    if (marker === 0xfe) for (let empty = byte(); empty > 0; empty--) rows.push([]);
+    else if (marker === 0xfd) {
+      const length = bytes.readUInt16LE(at);
       at += 2;
-      continue;
-    }
-    const cells = payload.readUInt16LE(at + 1);
-    at += 3;
-    let row = "";
-    for (let cell = 0; cell < cells; cell += 1) {
-      const { text, size } = cellAt(payload, at);
-      row += text;
-      at += size;
-    }
-    rows.push(row);
+      if (length > 2 * cols) throw new Error(`a row of ${length} cells`);
+      rows.push(Array.from({ length }, cell));
+    } else throw new Error(`a row that begins with ${marker}`);
   }
-  return rows;
+  if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes after the screen`);
+  return { cols, cursor, rows };
 }
 
-function cellAt(payload: Buffer, at: number): { text: string; size: number } {
-  const type = payload[at] ?? 0;
-  if (type === 0) return { text: " ", size: 1 };
-  let size = 1;
-  let text = " ";
-  if ((type & 3) !== 0 && (type & 0x40) !== 0) {
-    const length = payload[at + 1] ?? 0;
-    text = payload.toString("utf8", at + 2, at + 2 + length);
-    size += 1 + length;
-  } else if ((type & 3) !== 0) {
-    text = String.fromCharCode(payload[at + 1] ?? 0);
-    size += 1;
-  }
-  if ((type & 0x80) !== 0) {
-    size += 1;
-    if ((type & 0x20) !== 0) size += (type & 0x08) !== 0 ? 3 : 1;
-    if ((type & 0x10) !== 0) size += (type & 0x04) !== 0 ? 3 : 1;
-  }
-  return { text, size };
+export function oldScreenText(screen: OldScreen | undefined): string {
+  return (screen?.rows ?? []).map((cells) => cells.map(({ text }) => text).join("")).join("\n");
 }

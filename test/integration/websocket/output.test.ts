@@ -39,10 +39,6 @@ function expectContiguous(socket: RawSocket, from: number): void {
   }
 }
 
-async function untilBytes(socket: RawSocket, bytes: number): Promise<void> {
-  await socket.until(() => (socket.output().length >= bytes ? true : undefined), `${bytes} bytes of output`);
-}
-
 test("SUBSCRIBED comes before the history and says where it begins, and only to clients with Offsets", async () => {
   const id = await counter(1_000);
   await using socket = await RawSocket.open(server.url);
@@ -78,7 +74,7 @@ test("output is contiguous and exact from any byte on: past, window and live", a
     offsets.map(async (from) => {
       const socket = await RawSocket.open(server.url);
       socket.subscribe(id, { flags: Stdout | Offsets, from });
-      await untilBytes(socket, length - from);
+      await socket.bytes(length - from);
       return { socket, from };
     }),
   );
@@ -142,7 +138,7 @@ test("a second SUBSCRIBE repeats nothing for anybody, and with an offset begins 
   await socket.settled();
   expect(socket.output().length).toBe(length);
   socket.subscribe(id, { flags: Stdout | Offsets, from: 10 });
-  await untilBytes(socket, 2 * length - 10);
+  await socket.bytes(2 * length - 10);
   socket.type(id, "end\n");
   await socket.event("exit");
   await other.event("exit");

@@ -123,6 +123,11 @@ test("the history has the resizes in their places for those who want events", as
   const { session, client } = setUp();
   session.print("wide");
   session.resize({ cols: 40, rows: 10 });
+  await using other = client();
+  other.subscribe("s", { flags: 0 });
+  await other.settled();
+  session.resize({ cols: 41, rows: 11 });
+  session.resize({ cols: 41, rows: 12 });
   session.print("narrow");
   await using viewer = client();
   viewer.subscribe("s", { flags: Stdout | Events });
@@ -136,6 +141,8 @@ test("the history has the resizes in their places for those who want events", as
     { dimensions: "80x24" },
     "wide",
     { dimensions: "40x10" },
+    { dimensions: "41x11" },
+    { dimensions: "41x12" },
     "narrow",
   ]);
 });

@@ -1,0 +1,43 @@
+// What somebody sees: a terminal emulator that is given a session's output.
+import headless from "@xterm/headless";
+import { type Frame, FrameType } from "../../../src/protocol/frame.ts";
+import { decodeOutput, decodeResync } from "../../../src/protocol/payload.ts";
+import type { TerminalSize } from "../../../src/protocol/session.ts";
+
+export class Emulator implements Disposable {
+  readonly #terminal: headless.Terminal;
+
+  constructor({ cols, rows }: TerminalSize = { cols: 80, rows: 24 }) {
+    this.#terminal = new headless.Terminal({ cols, rows, scrollback: 1_000, allowProposedApi: true });
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return new Promise((resolve) => this.#terminal.write(bytes, resolve));
+  }
+
+  /** Does with frames what a client with offsets does; those of other types are left alone. */
+  async take(frames: readonly Frame[]): Promise<void> {
+    for (const { type, payload } of frames) {
+      if (type === FrameType.OUTPUT) await this.write(decodeOutput(payload).bytes);
+      if (type !== FrameType.RESYNC) continue;
+      const { size, bytes } = decodeResync(payload);
+      this.#terminal.reset();
+      this.#terminal.resize(size.cols, size.rows);
+      await this.write(bytes);
+    }
+  }
+
+  /** Every line with its scrollback, and the cursor. */
+  get seen(): { readonly lines: readonly string[]; readonly cursor: readonly [number, number] } {
+    const { active } = this.#terminal.buffer;
+    const lines = Array.from(
+      { length: active.length },
+      (_, row) => active.getLine(row)?.translateToString(true) ?? "",
+    );
+    return { lines, cursor: [active.cursorX, active.cursorY] };
+  }
+
+  [Symbol.dispose](): void {
+    this.#terminal.dispose();
+  }
+}
