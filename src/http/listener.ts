@@ -5,6 +5,11 @@ import type { Upgrade } from "./upgrade.ts";
 
 /** A client that has not sent its whole request by then is slow on purpose or gone. */
 const REQUEST_TIMEOUT_MS = 30_000;
+/**
+ * An idle connection that is closed just when its client sends on it fails a request for nothing: longer than proxies
+ * in front keep theirs. Those on a private socket are closed by their clients alone (0).
+ */
+const KEEP_ALIVE_MS = 75_000;
 
 /** What requests that are being answered, and clients that are told to go, are given when the listener stops. */
 const STOP_TIMEOUT_MS = 1_000;
@@ -41,7 +46,9 @@ export class Listener implements AsyncDisposable {
     place: Place,
     handlers: { request: RequestListener; upgrade: Upgrade },
   ): Promise<Listener> {
-    const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, noDelay: true }, handlers.request);
+    const keepAliveTimeout = "path" in place ? 0 : KEEP_ALIVE_MS;
+    const options = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout, noDelay: true };
+    const server = createServer(options, handlers.request);
     const listener = new Listener(server, handlers.upgrade);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once("error", (error) => reject(refused(place, error)));

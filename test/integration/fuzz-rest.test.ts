@@ -1,5 +1,6 @@
 // Bad input over REST: nothing makes the server or its session host crash, answer 5xx, or keep what it was given.
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isErrorCode } from "../../src/protocol/errors.ts";
@@ -16,7 +17,10 @@ const SIDE_BY_SIDE = 6;
 const WARM_ROUNDS = 30;
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
 /** What is garbage is soon collected: the rest is what is kept. */
-const SMALL_HEAP = { NODE_OPTIONS: "--max-semi-space-size=2 --max-old-space-size=64" };
+const SURROUNDINGS = {
+  HOME: tmpdir(),
+  NODE_OPTIONS: "--max-semi-space-size=2 --max-old-space-size=64",
+};
 const MAX_MORE_FILES = 20;
 
 const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
@@ -27,7 +31,7 @@ let rest: Rest;
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  server = await TestServer.start({ args: UNLIMITED, env: SMALL_HEAP });
+  server = await TestServer.start({ args: UNLIMITED, env: SURROUNDINGS });
   rest = new Rest(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());

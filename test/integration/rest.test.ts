@@ -1,4 +1,5 @@
 // Sessions over REST (contract 2): what every endpoint does.
+import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { decodeResync } from "../../src/protocol/payload.ts";
 import { decodeSnapshot } from "../../src/protocol/snapshot.ts";
@@ -10,7 +11,13 @@ let rest: Rest;
 
 beforeAll(async () => {
   server = await TestServer.start({
-    env: { SHELL: "/bin/bash", TTYHQ_JWT_SECRET: "s".repeat(32), NOTIFY_SOCKET: "/run/notify" },
+    // A home where no profile keeps the login shell from starting.
+    env: {
+      HOME: tmpdir(),
+      SHELL: "/bin/bash",
+      TTYHQ_JWT_SECRET: "s".repeat(32),
+      NOTIFY_SOCKET: "/run/notify",
+    },
   });
   rest = new Rest(server);
 });
@@ -63,7 +70,7 @@ describe("POST /api/sessions", () => {
   test("expands ~ in the directory", async () => {
     const home = await rest.create({ command: "pwd", cwd: "~" });
     await rest.ended(home.id);
-    expect((await rest.get(`/api/sessions/${home.id}/output`)).text).toBe(`${process.env.HOME}\r\n`);
+    expect((await rest.get(`/api/sessions/${home.id}/output`)).text).toBe(`${tmpdir()}\r\n`);
   });
 
   test("without a command starts the login shell of the user", async () => {

@@ -1,11 +1,11 @@
-import { MAX_TERMINAL_SIZE } from "../../protocol/limits.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../protocol/limits.ts";
 import type { TerminalSize } from "../../protocol/session.ts";
 
 export const TERMINAL_FONT =
   'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 export const LINE_HEIGHT = 1.15;
-/** The pane's padding and scrollbar, in pixels. */
-const FRAME_PX = { width: 14 + 16, height: 48 + 12 };
+/** What of the place for a session is not terminal: padding and scrollbar; the head; the bar of keys, if there is one. */
+const FRAME_PX = { width: 28, height: 64, keys: 51 };
 
 /**
  * About the size that a terminal in the place of `pane` will have, so that a program starts with it and does not draw
@@ -13,14 +13,17 @@ const FRAME_PX = { width: 14 + 16, height: 48 + 12 };
  */
 export function estimateSize(pane: Element, fontSizePx: number): TerminalSize {
   const context = document.createElement("canvas").getContext("2d");
-  if (context === null) return { cols: 80, rows: 24 };
+  if (context === null) return { cols: DEFAULT_COLS, rows: DEFAULT_ROWS };
   context.font = `${fontSizePx}px ${TERMINAL_FONT}`;
   const letter = context.measureText("W");
-  const height = Math.ceil(letter.fontBoundingBoxAscent + letter.fontBoundingBoxDescent) * LINE_HEIGHT;
-  const { width: paneWidth, height: paneHeight } = pane.getBoundingClientRect();
+  // Cells are whole pixels of the screen.
+  const scale = window.devicePixelRatio;
+  const letterHeight = Math.ceil((letter.fontBoundingBoxAscent + letter.fontBoundingBoxDescent) * scale);
+  const keys = window.matchMedia("(pointer: coarse)").matches ? FRAME_PX.keys : 0;
+  const { width, height } = pane.getBoundingClientRect();
   return {
-    cols: cells((paneWidth - FRAME_PX.width) / letter.width),
-    rows: cells((paneHeight - FRAME_PX.height) / Math.floor(height)),
+    cols: cells(((width - FRAME_PX.width) * scale) / Math.floor(letter.width * scale)),
+    rows: cells(((height - FRAME_PX.height - keys) * scale) / Math.floor(letterHeight * LINE_HEIGHT)),
   };
 }
 

@@ -54,6 +54,8 @@ test("colours of the palette and of the whole spectrum are drawn", async () => {
 
 test("the program's terminal has the size of the window and follows it", async () => {
   await using page = await openShell();
+  await page.enter("echo here-$((1 + 1))");
+  await page.shows("\nhere-2\n");
   const before = await page.size();
   await page.enter("stty size");
   await page.shows(`\n${before.rows} ${before.cols}\n`);

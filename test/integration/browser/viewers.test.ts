@@ -9,6 +9,9 @@ test("a second window shows the session at its size until it is told to fit", as
   const { server, chromium } = stage();
   await using large = await chromium.open(server.url, LARGE);
   await large.startShell();
+  // By then it has the size of the window.
+  await large.enter("echo here-$((1 + 1))");
+  await large.shows("\nhere-2\n");
   const size = await large.size();
   await using small = await chromium.open(large.page.url(), SMALL);
   await small.phase("running");

@@ -63,7 +63,7 @@ export class Installation implements AsyncDisposable {
 
   #spawn(args: readonly string[]): ChildProcess {
     return spawn(process.execPath, [MAIN, ...args], {
-      env: { ...process.env, ...this.env },
+      env: { ...process.env, HOME: this.directory, ...this.env },
       timeout: COMMAND_TIMEOUT_MS,
     });
   }

@@ -136,7 +136,8 @@ export class TestServer implements AsyncDisposable {
     const places = ["--bind", "127.0.0.1", "--port", `${port}`, "--control-dir", this.controlDir];
     const child = spawn(process.execPath, [MAIN, "serve", ...places, "--json", ...args], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...env },
+      // A home of its own: what this machine's login shells do at their start is not what is tested.
+      env: { ...process.env, HOME: this.controlDir, ...env },
     });
     this.#process = child;
     child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -193,7 +193,7 @@ export class VibeTunnelClient implements AsyncDisposable {
 
   #send(type: number, sessionId: string, payload: Buffer): void {
     if (this.#socket?.readyState === WebSocket.OPEN)
-      this.#socket.send(encodeOldFrame(type, sessionId, payload));
+      this.#socket.send(new Uint8Array(encodeOldFrame(type, sessionId, payload)));
   }
 }
 
@@ -218,7 +218,10 @@ export function decodeOldScreen(bytes: Buffer): OldScreen {
   const rows: OldCell[][] = [];
   let at = 28;
   const byte = (): number => bytes.readUInt8(at++);
-  const take = (length: number): Buffer => bytes.subarray(at, (at += length));
+  const take = (length: number): Buffer => {
+    at += length;
+    return bytes.subarray(at - length, at);
+  };
   const color = (isRgb: boolean): unknown => (isRgb ? [byte(), byte(), byte()] : byte());
   const cell = (): OldCell => {
     const type = byte();
