@@ -1,6 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { ServiceError } from "../protocol/errors.ts";
+import { refuse, unreadable } from "./refuse.ts";
 import type { Upgrade } from "./upgrade.ts";
 
 /** A client that has not sent its whole request by then is slow on purpose or gone. */
@@ -37,6 +38,11 @@ export class Listener implements AsyncDisposable {
     server.on("request", (_, response) => {
       this.#responses.add(response);
       response.once("close", () => this.#responses.delete(response));
+    });
+    server.on("clientError", (error, socket) => {
+      const isAnswering = [...this.#responses].some((response) => response.socket === socket);
+      if (isAnswering || !socket.writable) socket.destroy();
+      else refuse(socket, unreadable(error));
     });
     server.on("upgrade", (request, socket, head) => upgrade.handle(request, socket, head));
   }

@@ -1,5 +1,5 @@
 // GET /ws: from an upgrade request to a client of the hub.
-import { type IncomingMessage, STATUS_CODES } from "node:http";
+import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
@@ -9,9 +9,9 @@ import type { Hub } from "../hub/hub.ts";
 import type { Peer } from "../hub/outbox.ts";
 import { withDeadline } from "../lib/deadline.ts";
 import type { Log } from "../log.ts";
-import { errorBody, ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { LOGIN_SCHEME } from "./reply.ts";
+import { refuse } from "./refuse.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
 /** What a client is given to answer the close when its login is over. */
@@ -126,20 +126,4 @@ function peerOf(webSocket: WebSocket): Peer {
     },
     terminate: () => webSocket.terminate(),
   };
-}
-
-/** As http/reply.ts refuses a request. */
-function refuse(socket: Duplex, error: unknown): void {
-  const status = error instanceof ServiceError ? error.status : 500;
-  const body = JSON.stringify(errorBody(error));
-  const head = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    "Content-Type: application/json; charset=utf-8",
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    "Cache-Control: no-store",
-    "Connection: close",
-    ...(status === 401 ? [`WWW-Authenticate: ${LOGIN_SCHEME}`] : []),
-  ];
-  // A client that does not close its side would keep the socket for ever.
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -228,3 +228,15 @@ describe("the service refuses", () => {
     expectError(await send({ method: "POST", path, headers, body: {} }), 403, "origin_not_allowed");
   });
 });
+
+describe("a request that never became one is refused in the same shape", () => {
+  test("an address of 20,000 characters", async () => {
+    const answer = await call(server.url, { path: `/api/sessions?x=${"x".repeat(20_000)}` });
+    expectError(answer, 431, "headers_too_large");
+  });
+
+  test("a length that is none", async () => {
+    const answer = await call(server.url, { path: "/api/health", headers: { "content-length": "-1" } });
+    expectError(answer, 400, "invalid_request");
+  });
+});

@@ -24,6 +24,8 @@ export type TestServerOptions = {
   readonly env?: Readonly<Record<string, string>>;
   /** Where its control directory is made; the folder of temporary files unless another is given. */
   readonly directory?: string;
+  /** Its control directory, in place of a new one: of several servers, whoever is disposed first ends the host. */
+  readonly controlDir?: string;
 };
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
@@ -43,7 +45,8 @@ export class TestServer implements AsyncDisposable {
   }
 
   static async start(options: TestServerOptions = {}): Promise<TestServer> {
-    const server = new TestServer(await mkdtemp(join(options.directory ?? tmpdir(), "ttyhq-")), options);
+    const { directory = tmpdir(), controlDir = await mkdtemp(join(directory, "ttyhq-")) } = options;
+    const server = new TestServer(controlDir, options);
     try {
       await server.#spawn(0);
       return server;

@@ -1,0 +1,170 @@
+// Server and session host are two processes: each may stop, die and come back without the other.
+import { mkdtemp, readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createClient } from "../../src/protocol/client.ts";
+import { endpoints } from "../../src/protocol/endpoints.ts";
+import { FrameType } from "../../src/protocol/frame.ts";
+import { decodeOutput, decodeResync, SubscribeFlag } from "../../src/protocol/payload.ts";
+import { createSender } from "../../src/remote/send.ts";
+import { eventually } from "./harness/eventually.ts";
+import { RawSocket, textOf } from "./harness/raw-socket.ts";
+import { gone, TestServer } from "./harness/test-server.ts";
+
+const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
+const MIB = 1024 * 1024;
+
+/** The processes that run `ttyhq session-host` on that directory. */
+async function hostsOf(controlDir: string): Promise<readonly number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const lines = await Promise.all(pids.map(async (pid) => ({ pid, words: await commandOf(pid) })));
+  return lines
+    .filter(({ words }) => words.includes("session-host") && words.includes(controlDir))
+    .map(({ pid }) => pid);
+}
+
+async function commandOf(pid: number): Promise<readonly string[]> {
+  return readFile(`/proc/${pid}/cmdline`, "utf8").then(
+    (line) => line.split("\0"),
+    () => [],
+  );
+}
+
+test("two servers that start at once on one control directory end up with one session host", async () => {
+  for (const isStale of [false, true]) {
+    const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-"));
+    if (isStale) await killBoth(controlDir);
+    await using stack = new AsyncDisposableStack();
+    const starting = [1, 2, 3].map(() => TestServer.start({ controlDir }));
+    const servers = (await Promise.all(starting)).map((server) => stack.use(server));
+    const hosts = await eventually(async () => {
+      const pids = await hostsOf(controlDir);
+      return pids.length <= 1 ? pids : undefined;
+    }, "the end of the hosts that came too late");
+    expect(hosts).toEqual([await servers[0]?.hostPid()]);
+    const [first, ...others] = servers.map((server) => server.client());
+    const session = await first?.create({ command: ["cat"] });
+    for (const other of others) expect((await other.list()).map(({ id }) => id)).toEqual([session?.id]);
+  }
+});
+
+async function killBoth(controlDir: string): Promise<void> {
+  const server = await TestServer.start({ controlDir });
+  const pid = await server.hostPid();
+  await server.kill();
+  process.kill(pid, "SIGKILL");
+  await gone(pid);
+}
+
+test("after kill -9 of both, what they left in the directory is in nobody's way", async () => {
+  await using server = await TestServer.start();
+  const { id, pid } = await server.client().create({ command: ["sh", "-c", "echo words; exec cat"] });
+  await using socket = await RawSocket.open(server.url);
+  socket.subscribe(id, { flags: Stdout });
+  await socket.shows(/words/);
+  const host = await server.hostPid();
+  await server.kill();
+  process.kill(host, "SIGKILL");
+  await gone(host);
+  await server.restart();
+  expect(await server.hostPid()).not.toBe(host);
+  expect(await server.client().get(id)).toMatchObject({ status: "exited", exitReason: "host_lost" });
+  await gone(pid ?? 0);
+  await using again = await RawSocket.open(server.url);
+  again.subscribe(id, { flags: Stdout | Offsets, from: 0 });
+  await again.event("exit");
+  expect(textOf(again.output())).toBe("words\r\n");
+});
+
+test("the host dies: every client of its sessions is told the exit, and the server starts another host", async () => {
+  await using server = await TestServer.start();
+  const client = server.client();
+  const { id } = await client.create({ command: ["sh", "-c", "echo words; exec cat"] });
+  const kinds = [0, Stdout, Snapshots, Events, Stdout | Offsets | Events];
+  await using global = await RawSocket.open(server.url);
+  global.subscribe("", { flags: Events });
+  const sockets = await Promise.all(
+    kinds.map(async (flags) => {
+      const socket = await RawSocket.open(server.url);
+      socket.subscribe(id, { flags });
+      if ((flags & Stdout) !== 0) await socket.shows(/words/);
+      await socket.settled();
+      return socket;
+    }),
+  );
+  await global.settled();
+  const host = await server.hostPid();
+  await server.killHost();
+  for (const socket of sockets) {
+    const exit = await socket.event("exit");
+    expect(exit).toMatchObject({ sessionId: id, exitCode: 129 });
+    await socket[Symbol.asyncDispose]();
+  }
+  const greetings = (): number =>
+    global.jsons(FrameType.EVENT).filter(({ type }) => type === "connected").length;
+  await global.until(() => (greetings() === 2 ? true : undefined), "the call to read the list anew");
+  expect((await client.list()).map(({ status }) => status)).toEqual(["exited"]);
+  expect(await server.hostPid()).not.toBe(host);
+  await client.create({ command: ["true"] });
+  await global.event("session-start");
+});
+
+test("a viewer that reads the past when the host dies gets all of it from the next host", async () => {
+  await using server = await TestServer.start();
+  const client = server.client();
+  const script = "stty -echo; seq 1 4000000; printf done; exec cat";
+  const { id } = await client.create({ command: ["sh", "-c", script] });
+  await using first = await RawSocket.open(server.url);
+  first.subscribe(id, { flags: Stdout | Offsets, from: "live" });
+  await first.shows(/done/);
+  const { outputBytes } = await client.get(id);
+  first.frames.length = 0;
+  await using viewer = await RawSocket.open(server.url);
+  viewer.subscribe(id, { flags: Stdout | Offsets, from: 0 });
+  await viewer.bytes(1 * MIB);
+  viewer.pause();
+  await server.killHost();
+  await first.event("exit");
+  viewer.resume();
+  await viewer.event("exit");
+  expect(viewer.of(FrameType.RESYNC)).toEqual([]);
+  expect(viewer.outputBytes).toBe(outputBytes);
+  const source = await client.bytes(endpoints.sessionOutput, { params: { id }, query: { from: 0 } });
+  expect(Buffer.compare(viewer.output(), source)).toBe(0);
+});
+
+test("a server that stood still while a session went on costs its viewers nothing, or they are drawn anew once", async () => {
+  await using server = await TestServer.start();
+  const { id } = await server.client().create({
+    command: ["sh", "-c", "stty -echo; read line; seq 1 12000000; printf done; read line; echo end"],
+  });
+  await using socket = await RawSocket.open(server.url);
+  await using old = await RawSocket.open(server.url);
+  socket.subscribe(id, { flags: Stdout | Offsets });
+  old.subscribe(id, { flags: Stdout });
+  for (const client of [socket, old]) await client.settled();
+  const host = createClient(createSender({ socketPath: server.hostSocket }).send);
+  socket.type(id, "\n");
+  await socket.bytes(1 * MIB);
+  process.kill(server.pid, "SIGSTOP");
+  await eventually(
+    async () => ((await host.get(id)).outputBytes > 90 * MIB ? true : undefined),
+    "output that the server does not hear of",
+  );
+  process.kill(server.pid, "SIGCONT");
+  await socket.shows(/done/);
+  await old.shows(/done/);
+  socket.type(id, "\n");
+  await socket.event("exit");
+  let next = 0;
+  for (const { type, payload } of socket.frames) {
+    if (type === FrameType.RESYNC) next = decodeResync(payload).offset;
+    if (type !== FrameType.OUTPUT) continue;
+    const { offset, bytes } = decodeOutput(payload);
+    expect(offset).toBe(next);
+    next += bytes.length;
+  }
+  expect(next).toBe((await host.get(id)).outputBytes);
+  expect(socket.of(FrameType.RESYNC).length).toBeLessThanOrEqual(2);
+});
