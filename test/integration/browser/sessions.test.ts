@@ -37,7 +37,7 @@ test("a session is ended and removed, each after a question", async () => {
   await page.page.getByText("Ended by SIGHUP").waitFor();
   await page.button("Remove").click();
   await page.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-  await page.page.getByText("Start a session").waitFor();
+  await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
   expect((await fetch(`${server.url}/api/sessions/${id}`)).status).toBe(404);
   expect(await page.page.getByText("to be ended").count()).toBe(0);
 });
