@@ -12,8 +12,12 @@ import { minimal } from "./peers/minimal.ts";
 import { nodePty } from "./peers/node-pty.ts";
 import { ttyd } from "./peers/ttyd.ts";
 import { ttyhq } from "./peers/ttyhq.ts";
+import { ttyhqHq } from "./peers/ttyhq-hq.ts";
 import { echo } from "./scenarios/echo.ts";
 import { fastExit } from "./scenarios/fast-exit.ts";
+import { fleetJoin } from "./scenarios/fleet-join.ts";
+import { fleetList } from "./scenarios/fleet-list.ts";
+import { fleetSteady } from "./scenarios/fleet-steady.ts";
 import { idle } from "./scenarios/idle.ts";
 import { resume } from "./scenarios/resume.ts";
 import { stalled } from "./scenarios/stalled.ts";
@@ -24,7 +28,7 @@ import { viewers } from "./scenarios/viewers.ts";
 const DEFAULT_RUNS = 5;
 const MAX_RUNS = 100;
 
-const PEERS: readonly Peer[] = [floor, nodePty, minimal, ttyd, ttyhq];
+const PEERS: readonly Peer[] = [floor, nodePty, minimal, ttyd, ttyhq, ttyhqHq];
 const SCENARIOS: readonly Scenario[] = [
   throughput("plain"),
   throughput("ansi"),
@@ -36,6 +40,9 @@ const SCENARIOS: readonly Scenario[] = [
   fastExit,
   stalled,
   resume,
+  fleetList,
+  fleetJoin,
+  fleetSteady,
 ];
 
 const USAGE = `node bench/main.ts [--runs N] [--only NAME,…] [--peers NAME,…] [--json FILE]

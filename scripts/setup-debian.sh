@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need and the npm packages do not bring, on Debian and its kin. Where everything is there
-# it does nothing, and needs neither root nor a network.
+# it does nothing, and needs neither root nor a network. Last, it sees that a container engine answers.
 set -eu
 
 # One a line: a command that must be on the PATH, and the packages that bring it.
@@ -26,30 +26,35 @@ fail() {
   exit 1
 }
 
-missing=$(missing_commands)
-[ -n "$missing" ] || exit 0
+install() {
+  packages=$(echo "$1" | cut -d ' ' -f 2- | tr '\n' ' ')
+  command -v apt-get >/dev/null 2>&1 ||
+    fail "this machine has no apt-get; install by its own means what Debian calls: $packages"
+  find_root "$packages"
 
-packages=$(echo "$missing" | cut -d ' ' -f 2- | tr '\n' ' ')
-command -v apt-get >/dev/null 2>&1 ||
-  fail "this machine has no apt-get; install by its own means what Debian calls: $packages"
+  echo "setup-debian: installing $packages"
+  # An old list of packages may do as well, so only the installation decides.
+  apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
+  # shellcheck disable=SC2086 # a list of words
+  apt install --no-install-recommends $packages || fail "apt-get could not install: $packages"
 
-as_root=''
-if [ "$(id -u)" -ne 0 ]; then
-  command -v sudo >/dev/null 2>&1 || fail "not root and no sudo; as root run: apt-get install $packages"
+  missing=$(missing_commands)
+  [ -z "$missing" ] || fail "installed, but still not on the PATH: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"
+}
+
+find_root() {
+  as_root=''
+  [ "$(id -u)" -ne 0 ] || return 0
+  command -v sudo >/dev/null 2>&1 || fail "not root and no sudo; as root run: apt-get install $1"
   as_root='sudo'
   # Nobody is there to type a password.
   [ -t 0 ] || as_root='sudo -n'
-fi
+}
 
 apt() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
 }
 
-echo "setup-debian: installing $packages"
-# An old list of packages may do as well, so only the installation decides.
-apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
-# shellcheck disable=SC2086 # a list of words
-apt install --no-install-recommends $packages || fail "apt-get could not install: $packages"
-
 missing=$(missing_commands)
-[ -z "$missing" ] || fail "installed, but still not on the PATH: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"
+[ -z "$missing" ] || install "$missing"
+sh "$(dirname "$0")/../docker/ensure-engine.sh"

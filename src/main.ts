@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // From the process to values: the one place that reads argv, the environment and the standard streams.
 import { readFileSync } from "node:fs";
-import { userInfo } from "node:os";
+import { hostname, userInfo } from "node:os";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 
@@ -23,12 +23,9 @@ async function main(): Promise<number> {
     return 1;
   }
   for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
-  // Only now: an older Node could not even read these.
-  const [{ ensureSessionHost, startServer, startSessionHost }, { runCli }] = await Promise.all([
-    import("./app.ts"),
-    import("./cli/program.ts"),
-  ]);
-  const user = userInfo();
+  // Only now: an older Node could not even read these. A server is loaded for those who start one.
+  const { runCli } = await import("./cli/program.ts");
+  const user = whoami();
   const { env, stdin, stdout, stderr } = process;
   const version = packageVersion();
   const surroundings = {
@@ -38,15 +35,26 @@ async function main(): Promise<number> {
       home: env.HOME ?? user.homedir,
       shell: env.SHELL ?? user.shell ?? "/bin/sh",
     },
+    hostname: hostname(),
     pageDir: fileURLToPath(new URL("../dist/web", import.meta.url)),
   };
   return runCli({
     ...{ env, stdin, stdout, stderr, version, argv: process.argv.slice(2), cwd: process.cwd() },
-    ...{ home: surroundings.account.home, user: user.username },
-    startServer: (config) => startServer(config, surroundings),
-    startSessionHost: (config) => startSessionHost(config, surroundings),
-    ensureHost: (config) => ensureSessionHost(config, surroundings),
+    ...{ home: surroundings.account.home, user: user.username, hostname: surroundings.hostname },
+    program: { node: surroundings.node, main: surroundings.main },
+    startServer: async (config) => (await import("./app.ts")).startServer(config, surroundings),
+    startSessionHost: async (config) => (await import("./app.ts")).startSessionHost(config, surroundings),
+    ensureHost: async (config) => (await import("./app.ts")).ensureSessionHost(config, surroundings),
   });
+}
+
+/** Containers may run as a number that no user has. */
+function whoami(): { readonly username: string; readonly homedir: string; readonly shell: string | null } {
+  try {
+    return userInfo();
+  } catch {
+    return { username: String(process.getuid?.() ?? "nobody"), homedir: "/", shell: null };
+  }
 }
 
 function packageVersion(): string {

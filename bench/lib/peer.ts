@@ -26,6 +26,15 @@ export type ServerPeer = Named & {
   /** Whether a session lives without viewers, and a viewer that comes back goes on where it was. */
   readonly keepsSessions: boolean;
   start(workshop: Workshop): Promise<Server>;
+  /** For a peer that serves many machines at one address: starts it with none of them. */
+  readonly headquarters?: () => Promise<Headquarters>;
+};
+
+/** An HQ that machines may join; disposing of it ends it. */
+export type Headquarters = AsyncDisposable & {
+  /** http://host:port. */
+  readonly origin: string;
+  readonly pids: readonly number[];
 };
 
 /** A server that runs; disposing of it ends it and every process that it started. */

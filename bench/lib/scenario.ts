@@ -6,9 +6,12 @@ export type Metric = {
   readonly unit: string;
   /** Digits after the point. */
   readonly digits: number;
-  /** What the value of the same round is compared with: the named peer's. */
-  readonly versus?: { readonly peer: string; readonly as: "ratio" | "difference" };
+  /** What the value of the same round is compared with. */
+  readonly versus?: readonly Versus[];
 };
+
+/** A comparison with what the named peer came to in the same round. */
+export type Versus = { readonly peer: string; readonly as: "ratio" | "difference" };
 
 /** Values of one round, by metric; what does not apply to the peer is left out. */
 export type Values = Readonly<Record<string, number>>;

@@ -1,6 +1,6 @@
 import type { Spread } from "./samples.ts";
-import type { Metric, Scenario } from "./scenario.ts";
-import type { Column, PeerTally, ScenarioTally } from "./tally.ts";
+import type { Metric, Scenario, Versus } from "./scenario.ts";
+import type { Column, Comparison, PeerTally, ScenarioTally } from "./tally.ts";
 
 const RATIO_DIGITS = 2;
 
@@ -8,19 +8,20 @@ const RATIO_DIGITS = 2;
 export function table(scenario: Scenario, tally: ScenarioTally): string {
   if (tally.peers.length === 0)
     return `### ${tally.name}: ${tally.title}\n\nnone of these peers can do that\n`;
-  const compared = scenario.metrics.filter((metric) =>
-    tally.peers.some((peer) => column(peer, metric)?.versus !== undefined),
-  );
-  const heads = scenario.metrics.flatMap((metric) => {
-    const plain = `${metric.name}, ${metric.unit}`;
-    return compared.includes(metric) ? [plain, versusHead(metric)] : [plain];
-  });
+  const comparisons = (metric: Metric): readonly Versus[] =>
+    (metric.versus ?? []).filter((versus) =>
+      tally.peers.some((peer) => comparison(column(peer, metric), versus) !== undefined),
+    );
+  const heads = scenario.metrics.flatMap((metric) => [
+    `${metric.name}, ${metric.unit}`,
+    ...comparisons(metric).map(versusHead),
+  ]);
   const rows = tally.peers.map((peer) => [
     peer.peer,
     ...scenario.metrics.flatMap((metric) => {
       const found = column(peer, metric);
       const plain = found === undefined ? "-" : cell(found.spread, metric.digits);
-      return compared.includes(metric) ? [plain, versusCell(found, metric)] : [plain];
+      return [plain, ...comparisons(metric).map((versus) => versusCell(found, versus, metric))];
     }),
   ]);
   const failures = tally.peers.flatMap((peer) =>
@@ -38,13 +39,18 @@ function column(peer: PeerTally, metric: Metric): Column | undefined {
   return peer.columns.find((one) => one.metric === metric.name);
 }
 
-function versusHead(metric: Metric): string {
-  return metric.versus?.as === "ratio" ? `× ${metric.versus.peer}` : `− ${metric.versus?.peer}`;
+function comparison(found: Column | undefined, { peer, as }: Versus): Comparison | undefined {
+  return found?.versus.find((one) => one.peer === peer && one.as === as);
 }
 
-function versusCell(found: Column | undefined, metric: Metric): string {
-  if (found?.versus === undefined) return "-";
-  return cell(found.versus.spread, found.versus.as === "ratio" ? RATIO_DIGITS : metric.digits);
+function versusHead({ peer, as }: Versus): string {
+  return as === "ratio" ? `× ${peer}` : `− ${peer}`;
+}
+
+function versusCell(found: Column | undefined, versus: Versus, metric: Metric): string {
+  const compared = comparison(found, versus);
+  if (compared === undefined) return "-";
+  return cell(compared.spread, versus.as === "ratio" ? RATIO_DIGITS : metric.digits);
 }
 
 function cell(values: Spread, digits: number): string {

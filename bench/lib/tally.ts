@@ -1,5 +1,5 @@
 import { type Spread, spread } from "./samples.ts";
-import type { Metric, Scenario, Values } from "./scenario.ts";
+import type { Metric, Scenario, Values, Versus } from "./scenario.ts";
 
 /** One metric of one peer: a value for each round in which there was one. */
 export type Column = {
@@ -7,9 +7,12 @@ export type Column = {
   readonly unit: string;
   readonly values: readonly number[];
   readonly spread: Spread;
-  /** Made round by round with the other peer's value of that round, then the middle taken. */
-  readonly versus?: { readonly peer: string; readonly as: "ratio" | "difference"; readonly spread: Spread };
+  /** Those of the metric's comparisons whose peer took part. */
+  readonly versus: readonly Comparison[];
 };
+
+/** Made round by round with the other peer's value of that round, then the middle taken. */
+export type Comparison = Versus & { readonly spread: Spread };
 
 export type PeerTally = {
   readonly peer: string;
@@ -63,16 +66,15 @@ export class Tally {
   #column(peer: string, metric: Metric): Column | undefined {
     const values = this.#values(peer, metric.name);
     if (values.size === 0) return undefined;
-    const column = { metric: metric.name, unit: metric.unit, values: [...values.values()] };
-    const versus = this.#versus(values, metric);
-    const whole = { ...column, spread: spread(column.values) };
-    return versus === undefined ? whole : { ...whole, versus };
+    const { name, unit, versus = [] } = metric;
+    const all = [...values.values()];
+    const comparisons = versus.flatMap((one) => this.#compare(values, name, one) ?? []);
+    return { metric: name, unit, values: all, spread: spread(all), versus: comparisons };
   }
 
-  #versus(values: ReadonlyMap<number, number>, metric: Metric): Column["versus"] {
-    if (metric.versus === undefined) return undefined;
-    const { peer, as } = metric.versus;
-    const others = this.#values(peer, metric.name);
+  #compare(values: ReadonlyMap<number, number>, metric: string, versus: Versus): Comparison | undefined {
+    const { peer, as } = versus;
+    const others = this.#values(peer, metric);
     const pairs = [...values].flatMap(([round, value]) => {
       const other = others.get(round);
       return other === undefined ? [] : [as === "ratio" ? value / other : value - other];

@@ -1,8 +1,9 @@
-// The process that viewers live in. Started by ViewerProcess; ends when its parent does.
+// The process that viewers live in. Started by ViewerProcess.
 import { nowUs } from "./clock.ts";
 import { type Expectation, ExpectedOutput } from "./expected-output.ts";
+import { answerCalls } from "./helper.ts";
 import { createSession, Viewer } from "./viewer.ts";
-import type { AnswerMessage, CallMessage, ViewerCalls } from "./viewer-call.ts";
+import type { ViewerCalls } from "./viewer-calls.ts";
 
 const viewers = new Map<number, Viewer>();
 /** One for each expectation: fifty viewers of one load share the tape. */
@@ -67,15 +68,4 @@ function expectedOutput(expectation: Expectation): ExpectedOutput {
   return output;
 }
 
-async function answer(message: CallMessage): Promise<AnswerMessage> {
-  try {
-    const call: (...words: never[]) => Promise<unknown> = calls[message.name];
-    // Both sides of this channel are the types of viewer-call.ts, which a message cannot carry.
-    return { id: message.id, value: await call(...(message.words as never[])) };
-  } catch (error) {
-    return { id: message.id, error: error instanceof Error ? error.message : String(error) };
-  }
-}
-
-process.on("message", async (message: CallMessage) => process.send?.(await answer(message)));
-process.on("disconnect", () => process.exit(0));
+answerCalls(calls);

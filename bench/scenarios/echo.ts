@@ -26,7 +26,8 @@ export const echo: Scenario = {
 
 function metric(name: string, isCompared = false): Metric {
   const plain = { name, unit: "µs", digits: 0 };
-  return isCompared ? { ...plain, versus: { peer: "minimal", as: "difference" } } : plain;
+  if (!isCompared) return plain;
+  return { ...plain, versus: ["minimal", "ttyhq"].map((peer) => ({ peer, as: "difference" })) };
 }
 
 async function run(peer: Peer, workshop: Workshop): Promise<Values> {

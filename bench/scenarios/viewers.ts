@@ -14,7 +14,7 @@ export const viewers: Scenario = {
   isOptional: false,
   metrics: [
     ...COUNTS.flatMap((count): Metric[] => [
-      { name: aggregate(count), unit: "MiB/s", digits: 0, versus: { peer: "ttyd", as: "ratio" } },
+      { name: aggregate(count), unit: "MiB/s", digits: 0, versus: [{ peer: "ttyd", as: "ratio" }] },
       { name: slowest(count), unit: "s", digits: 3 },
     ]),
     { name: "10 to 1", unit: "times as long", digits: 2 },

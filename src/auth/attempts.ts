@@ -2,7 +2,12 @@ import { createHash } from "node:crypto";
 import { addressKey } from "../lib/address.ts";
 import { ExpiringMap } from "../lib/expiring-map.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { FAILED_LOGINS_PER_MINUTE, LOGIN_WINDOW_MS, MAX_COUNTED_LOGINS } from "../protocol/limits.ts";
+import {
+  FAILED_LOGINS_PER_MINUTE,
+  LOGIN_WINDOW_MS,
+  MAX_COUNTED_LOGINS,
+  PROVEN_LOGIN_MS,
+} from "../protocol/limits.ts";
 
 /** Who tries to log in: from which address, and as whom where a name was given. */
 export type Claimant = { readonly address: string | undefined; readonly user?: string };
@@ -12,12 +17,17 @@ export type Claimant = { readonly address: string | undefined; readonly user?: s
  * under way, so that many at once win nothing, and is taken back unless it fails as `invalid_credentials` or
  * `unauthorized`; a success pardons none of the failures before it.
  *
+ * Whoever knows a user's name could keep that user out everywhere. So an address at which the user logged in within
+ * the last hour answers for its own failures alone: remotes go on registering with an HQ that somebody guesses at.
+ *
  * At most MAX_COUNTED_LOGINS addresses and as many users are counted at a time; over that the one that failed
- * longest ago is forgotten. To make use of that takes a thousand addresses a minute.
+ * longest ago is forgotten. To make use of that takes a thousand addresses a minute. As many logins are remembered.
  */
 export class LoginAttempts {
   readonly #addresses: ExpiringMap<string, readonly number[]>;
   readonly #users: ExpiringMap<string, readonly number[]>;
+  /** Address and user of logins that succeeded. */
+  readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
 
   /** `now` in milliseconds, never going back. */
@@ -25,23 +35,52 @@ export class LoginAttempts {
     const limits = { lifetimeMs: LOGIN_WINDOW_MS, maxEntries: MAX_COUNTED_LOGINS, now };
     this.#addresses = new ExpiringMap(limits);
     this.#users = new ExpiringMap(limits);
+    this.#proven = new ExpiringMap({ ...limits, lifetimeMs: PROVEN_LOGIN_MS });
     this.#now = now;
   }
 
   /** Runs a login, unless too many failed: ServiceError `rate_limited`, `details.retryAfterSeconds`. */
   async guard<T>(claimant: Claimant, login: () => Promise<T>): Promise<T> {
-    const counts = this.#counts(claimant);
-    this.#refuseBeyondLimit(counts);
-    const startedAt = this.#now();
-    for (const count of counts) count.set([...count.times(), startedAt]);
+    const attempt = this.#begin(claimant);
     try {
       const result = await login();
-      takeBack(counts, startedAt);
+      attempt.succeed();
       return result;
     } catch (error) {
-      if (!isWrongGuess(error)) takeBack(counts, startedAt);
+      attempt.fail(error);
       throw error;
     }
+  }
+
+  /** The same for a login that is over at once. */
+  guardNow<T>(claimant: Claimant, login: () => T): T {
+    const attempt = this.#begin(claimant);
+    try {
+      const result = login();
+      attempt.succeed();
+      return result;
+    } catch (error) {
+      attempt.fail(error);
+      throw error;
+    }
+  }
+
+  #begin(claimant: Claimant): Attempt {
+    const { byAddress, byUser, proof } = this.#lookUp(claimant);
+    const isProven = proof !== undefined && this.#proven.get(proof) !== undefined;
+    this.#refuseBeyondLimit(isProven || byUser === undefined ? [byAddress] : [byAddress, byUser]);
+    const counts = byUser === undefined ? [byAddress] : [byAddress, byUser];
+    const startedAt = this.#now();
+    for (const count of counts) count.set([...count.times(), startedAt]);
+    return {
+      succeed: () => {
+        takeBack(counts, startedAt);
+        if (proof !== undefined) this.#proven.set(proof, true);
+      },
+      fail: (error) => {
+        if (!isWrongGuess(error)) takeBack(counts, startedAt);
+      },
+    };
   }
 
   #refuseBeyondLimit(counts: readonly Count[]): void {
@@ -56,10 +95,13 @@ export class LoginAttempts {
     });
   }
 
-  #counts({ address, user }: Claimant): readonly Count[] {
-    const byAddress = this.#count(this.#addresses, addressKey(address));
+  #lookUp({ address, user }: Claimant): LookUp {
+    const key = addressKey(address);
+    const byAddress = this.#count(this.#addresses, key);
+    if (user === undefined) return { byAddress, byUser: undefined, proof: undefined };
     // Hashed, so that long names take no room.
-    return user === undefined ? [byAddress] : [byAddress, this.#count(this.#users, hash(user))];
+    const userKey = hash(user);
+    return { byAddress, byUser: this.#count(this.#users, userKey), proof: `${key} ${userKey}` };
   }
 
   #count(map: ExpiringMap<string, readonly number[]>, key: string): Count {
@@ -70,6 +112,16 @@ export class LoginAttempts {
     };
   }
 }
+
+/** A login that is under way. */
+type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
+
+type LookUp = {
+  readonly byAddress: Count;
+  readonly byUser: Count | undefined;
+  /** Under what a success is remembered. */
+  readonly proof: string | undefined;
+};
 
 /** When the tries of one address or one user began, oldest first. */
 type Count = {

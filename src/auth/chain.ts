@@ -9,8 +9,13 @@ export type RequestFacts = {
   readonly authorization: string | undefined;
   /** The query parameter `token`. */
   readonly queryToken: string | undefined;
-  /** Where the request goes: the query parameter counts on `/ws` and event streams alone (contract 5.5). */
-  readonly place: "api" | "websocket" | "event-stream";
+  /** The peer's address, undefined on a unix socket. */
+  readonly address: string | undefined;
+  /**
+   * Where the request goes: the query parameter counts on `/ws` and event streams alone (contract 5.5); "registry" is
+   * where machines join an HQ.
+   */
+  readonly place: "api" | "websocket" | "event-stream" | "registry";
 };
 
 /**
@@ -41,6 +46,11 @@ export function everyoneIs(user: string, method: "none" | "socket"): Authenticat
   return async () => ({ user, method });
 }
 
+/** The registry of an HQ without credentials is open to everyone: `--no-hq-auth`. */
+export function openRegistry(serverUser: string): Authenticator {
+  return async ({ place }) => (place === "registry" ? { user: serverUser, method: "none" } : undefined);
+}
+
 /** `Authorization: Bearer` with an access token. */
 export function byBearer(tokens: Pick<AccessTokens, "verify">): Authenticator {
   return async ({ authorization }) => {
@@ -55,7 +65,8 @@ export function byQueryToken(
   tickets: Pick<Tickets<Principal>, "redeem">,
 ): Authenticator {
   return async ({ queryToken, place }) => {
-    if (place === "api" || queryToken === undefined) return undefined;
+    const counts = place === "websocket" || place === "event-stream";
+    if (!counts || queryToken === undefined) return undefined;
     // A ticket has no dots, a JWT always has two.
     if (queryToken.includes(".")) return tokens.verify(queryToken);
     const holder = tickets.redeem(queryToken);

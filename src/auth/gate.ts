@@ -1,20 +1,25 @@
 // Everything about logging in, put together from the configuration.
+import type { Credentials } from "../lib/credentials.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/auth.ts";
 import { AccessTokens } from "./access-token.ts";
 import { allowedUsers } from "./allowed-users.ts";
 import { LoginAttempts } from "./attempts.ts";
+import { byBasic } from "./basic.ts";
 import {
+  type Authenticator,
   byBearer,
   byQueryToken,
   chain,
   everyoneIs,
   type LoginWatch,
   onlyFor,
+  openRegistry,
   type RequestFacts,
 } from "./chain.ts";
 import { Login } from "./login.ts";
+import { byMachineToken } from "./machine-token.ts";
 import { configuredPassword } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
 import { Revocations } from "./revocations.ts";
@@ -26,7 +31,7 @@ export type GateOptions = {
     | { readonly mode: "none" }
     | {
         readonly mode: "login";
-        readonly password: { readonly username: string; readonly password: Secret } | undefined;
+        readonly password: Credentials | undefined;
         readonly allowUsers: readonly string[];
       };
   readonly serverUser: string;
@@ -34,6 +39,12 @@ export type GateOptions = {
   /** Where the secret and the list of revoked tokens are kept. */
   readonly files: { readonly secret: string; readonly revokedTokens: string };
   readonly log: Log;
+  /** On an HQ: what Basic has to prove. */
+  readonly hqCredentials?: Credentials | undefined;
+  /** On an HQ without them: machines join without any proof. */
+  readonly openRegistration?: boolean;
+  /** On a remote: what its HQ proves itself with, new at each start. */
+  readonly machineToken?: Secret | undefined;
 };
 
 /** What the server's doors and routes need to know who asks. */
@@ -62,21 +73,15 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const tickets = new Tickets<Principal>(WS_TICKETS, monotonic);
   const links = new Tickets<string>(LOGIN_LINKS, monotonic);
   const pair = mode.mode === "login" ? mode.password : undefined;
+  const attempts = new LoginAttempts(monotonic);
   const login = new Login({
-    ...{ serverUser, tokens, links, log },
+    ...{ serverUser, tokens, links, log, attempts },
     mode: mode.mode === "none" ? mode : { mode: "login", password: pair && configuredPassword(pair) },
     defaultUser: pair?.username ?? serverUser,
-    attempts: new LoginAttempts(monotonic),
   });
-  const allowUsers = mode.mode === "login" ? mode.allowUsers : [];
-  const mayLogIn = allowedUsers({ serverUser, configuredUser: pair?.username, allowUsers });
-  const ways =
-    mode.mode === "none"
-      ? [everyoneIs(serverUser, "none")]
-      : [onlyFor(mayLogIn, byBearer(tokens)), onlyFor(mayLogIn, byQueryToken(tokens, tickets))];
   return {
     ...{ login, tokens, tickets, links },
-    authenticate: chain(ways),
+    authenticate: chain(waysOf(options, { tokens, tickets, attempts })),
     whenOver: (principal, over) => tokens.whenOver(principal, over),
     config: {
       enableSSHKeys: false,
@@ -87,4 +92,24 @@ export async function createGate(options: GateOptions): Promise<Gate> {
       ...(mode.mode === "none" ? { user: serverUser } : {}),
     },
   };
+}
+
+/** In the order in which they are asked. */
+function waysOf(
+  options: GateOptions,
+  parts: Pick<Gate, "tokens" | "tickets"> & { readonly attempts: LoginAttempts },
+): readonly Authenticator[] {
+  const { mode, serverUser, hqCredentials, openRegistration = false, machineToken, log } = options;
+  const { tokens, tickets, attempts } = parts;
+  const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, serverUser)];
+  if (mode.mode === "none") return [...machine, everyoneIs(serverUser, "none")];
+  const { password, allowUsers } = mode;
+  const mayLogIn = allowedUsers({ serverUser, configuredUser: password?.username, allowUsers });
+  return [
+    ...machine,
+    ...[byBearer(tokens), byQueryToken(tokens, tickets)].map((way) => onlyFor(mayLogIn, way)),
+    // A Basic header may be the login of a proxy in front, and counts for nothing where there is a better proof.
+    ...(hqCredentials === undefined ? [] : [byBasic({ credentials: hqCredentials, attempts, log })]),
+    ...(openRegistration ? [openRegistry(serverUser)] : []),
+  ];
 }

@@ -1,28 +1,31 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import type { Secret } from "../lib/secret.ts";
+import type { Credentials } from "../lib/credentials.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { sameBytes } from "./same-bytes.ts";
 
 export type PasswordAttempt = { readonly username: string; readonly password: string };
 
 /** Returns the user that a password proved. Wrong password or unknown user: ServiceError `invalid_credentials`. */
 export type PasswordCheck = (attempt: PasswordAttempt) => Promise<string>;
 
-/**
- * Accepts one pair, SERVICE_USERNAME and SERVICE_PASSWORD. Takes the same time whatever is wrong, user or password,
- * and however much of it is right: both are always compared, as hashes of equal length.
- */
-export function configuredPassword(pair: {
-  readonly username: string;
-  readonly password: Secret;
-}): PasswordCheck {
-  const key = randomBytes(32);
-  const digest = (value: string | Uint8Array): Buffer => createHmac("sha256", key).update(value).digest();
-  const username = digest(pair.username);
-  const password = digest(pair.password.bytes());
-  return async (attempt) => {
-    const isUser = timingSafeEqual(digest(attempt.username), username);
-    const isPassword = timingSafeEqual(digest(attempt.password), password);
-    if (!isUser || !isPassword) throw new ServiceError("invalid_credentials", "wrong user name or password");
+/** Whether a user name and a password are that pair. Takes the same time whatever is wrong: both are always compared. */
+export type PairMatch = (username: string | Uint8Array, password: string | Uint8Array) => boolean;
+
+export function pairMatch(pair: Credentials): PairMatch {
+  const isUsername = sameBytes(pair.username);
+  const isPassword = sameBytes(pair.password.bytes());
+  return (username, password) => {
+    const isUser = isUsername(username);
+    return isPassword(password) && isUser;
+  };
+}
+
+/** Accepts one pair, SERVICE_USERNAME and SERVICE_PASSWORD. */
+export function configuredPassword(pair: Credentials): PasswordCheck {
+  const matches = pairMatch(pair);
+  return async ({ username, password }) => {
+    if (!matches(username, password)) {
+      throw new ServiceError("invalid_credentials", "wrong user name or password");
+    }
     return pair.username;
   };
 }

@@ -8,6 +8,8 @@ export type RequestPolicy = {
   readonly allowedOrigins: readonly string[];
   /** True without login on a loopback address: another name for it is DNS rebinding. */
   readonly isLoopbackHostOnly: boolean;
+  /** True where the server itself speaks TLS: a page of the same name that came over http is another origin. */
+  readonly isHttps?: boolean;
 };
 
 export type PolicyFacts = {
@@ -24,20 +26,21 @@ const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 export function enforcePolicy(policy: RequestPolicy, request: PolicyFacts): void {
   if (policy.isLoopbackHostOnly) checkHost(request.host);
   if (request.isUpgrade || !READING_METHODS.has(request.method)) {
-    checkOrigin(policy.allowedOrigins, request);
+    checkOrigin(policy, request);
   }
 }
 
 /** No Origin is no browser. `null`, which sandboxed pages and local files send, is nobody's and refused. */
 function checkOrigin(
-  allowed: readonly string[],
+  { allowedOrigins, isHttps = false }: RequestPolicy,
   { origin: sent, host }: Pick<PolicyFacts, "origin" | "host">,
 ): void {
   if (sent === undefined) return;
   const origin = parseOrigin(sent);
   const server = parseHost(host ?? "");
-  if (origin !== undefined && server !== undefined && isOriginOf(origin, server)) return;
-  if (origin !== undefined && allowed.includes(formatOrigin(origin))) return;
+  const isOwn = origin !== undefined && server !== undefined && isOriginOf(origin, server);
+  if (isOwn && (!isHttps || origin.scheme === "https")) return;
+  if (origin !== undefined && allowedOrigins.includes(formatOrigin(origin))) return;
   throw new ServiceError(
     "origin_not_allowed",
     "this origin may not use the server: name it with --allowed-origin",

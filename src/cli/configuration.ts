@@ -5,6 +5,6 @@ import type { Surroundings } from "./surroundings.ts";
 
 /** What the configuration is made from. */
 export function configInput(flags: Flags, surroundings: Surroundings): ConfigInput {
-  const { env, home, user, cwd } = surroundings;
-  return { flags, env, home, user, cwd, readFile: (path) => readFileSync(path) };
+  const { env, home, user, cwd, hostname } = surroundings;
+  return { flags, env, home, user, cwd, hostname, readFile: (path) => readFileSync(path) };
 }

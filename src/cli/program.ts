@@ -8,13 +8,14 @@ import { addHealth } from "./health.ts";
 import { addKill } from "./kill.ts";
 import { addLoginLink } from "./login-link.ts";
 import { addLs } from "./ls.ts";
+import { writeMessage } from "./message.ts";
 import { addPlay } from "./play.ts";
-import { printable } from "./printable.ts";
 import { addRun } from "./run.ts";
 import { addServe } from "./serve.ts";
 import { addSessionHost } from "./session-host.ts";
 import { addStatus } from "./status.ts";
 import type { Cli, OutputStream } from "./surroundings.ts";
+import { addUp } from "./up.ts";
 
 const COMMANDS = [
   addServe,
@@ -26,6 +27,7 @@ const COMMANDS = [
   addStatus,
   addHealth,
   addLoginLink,
+  addUp,
   addSessionHost,
 ];
 
@@ -78,16 +80,14 @@ function refuseUnknown(program: Command, word: string | undefined): void {
 function report(error: unknown, stderr: OutputStream): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.Ok : ExitCode.Usage;
   if (error instanceof ConfigError) {
-    for (const problem of error.problems) say(stderr, problem);
+    for (const problem of error.problems) writeMessage(stderr, problem);
     return ExitCode.Usage;
   }
-  if (error instanceof ServiceError) say(stderr, error.message);
+  if (error instanceof ServiceError) writeMessage(stderr, error.message);
   else
-    say(stderr, `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    writeMessage(
+      stderr,
+      `internal error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+    );
   return ExitCode.Failed;
-}
-
-function say(stderr: OutputStream, message: string): void {
-  const [first = "", ...more] = message.split("\n");
-  stderr.write([`ttyhq: ${printable(first)}`, ...more.map(printable), ""].join("\n"));
 }

@@ -1,9 +1,10 @@
+import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { parseConfig } from "../config/config.ts";
 import { registerOptions } from "../config/flags.ts";
 import { configInput } from "./configuration.ts";
 import { examples } from "./examples.ts";
-import type { Cli, RunningServer } from "./surroundings.ts";
+import type { Cli, InputStream, RunningServer } from "./surroundings.ts";
 import { untilStopped } from "./until-stopped.ts";
 
 export function addServe(program: Command, cli: Cli): void {
@@ -23,10 +24,15 @@ export function addServe(program: Command, cli: Cli): void {
         );
         return server;
       };
-      await untilStopped(start, ["SIGINT", "SIGTERM", "SIGHUP"], never);
+      const ended = command.opts().stopWithInput === true ? () => inputEnd(cli.stdin) : never;
+      await untilStopped(start, ["SIGINT", "SIGTERM", "SIGHUP"], ended);
     });
   registerOptions(command, "server");
   command.option("--json", 'say where the server is as one line {"event": "listening", "url", "loginLink"}');
+  command.option(
+    "--stop-with-input",
+    "stop when standard input ends, as it does when the process that writes to it dies",
+  );
   command.addHelpText(
     "after",
     examples(
@@ -45,6 +51,11 @@ function announced({ url, loginLink }: RunningServer, version: string): string {
 
 function announcedAsJson({ url, loginLink }: RunningServer): string {
   return `${JSON.stringify({ event: "listening", url, loginLink })}\n`;
+}
+
+/** What comes in is dropped. */
+async function inputEnd(stdin: InputStream): Promise<void> {
+  await finished(stdin.resume(), { writable: false }).catch(() => undefined);
 }
 
 /** A server goes on until it is told to stop. */

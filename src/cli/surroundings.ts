@@ -13,6 +13,9 @@ export type InputStream = Readable & {
   setRawMode?(isRaw: boolean): unknown;
 };
 
+/** How this program is started again: node, and main.ts or main.js. */
+export type ProgramFiles = { readonly node: string; readonly main: string };
+
 /** What the process was started with, as values: main.ts alone reads them from the process. */
 export type Surroundings = {
   /** Without the program and the script. */
@@ -21,7 +24,10 @@ export type Surroundings = {
   readonly cwd: string;
   readonly home: string;
   readonly user: string;
+  /** What other machines call this one. */
+  readonly hostname: string;
   readonly version: string;
+  readonly program: ProgramFiles;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;

@@ -3,26 +3,11 @@ import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
 import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/unix-socket.ts";
 import { ConfigError } from "./config-error.ts";
+import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
+import { type AuthConfig, readLogin } from "./login.ts";
 import { type LogFormat, OPTIONS } from "./options.ts";
 import { OptionReader, type Sources } from "./reader.ts";
-
-/** How people log in. With "login", at least one of `password` and `loginLink` is there. */
-export type AuthConfig =
-  | { readonly mode: "none" }
-  | {
-      readonly mode: "login";
-      readonly password: ConfiguredPassword | undefined;
-      /** A one-time login link is made and printed at the start. */
-      readonly loginLink: boolean;
-      readonly allowUsers: readonly string[];
-    };
-
-/** SERVICE_USERNAME and SERVICE_PASSWORD. */
-export type ConfiguredPassword = {
-  readonly kind: "configured";
-  readonly username: string;
-  readonly password: Secret;
-};
+import { readTls, type TlsConfig } from "./tls.ts";
 
 /** What the session host needs to know. */
 export type HostConfig = {
@@ -43,10 +28,19 @@ export type Config = HostConfig & {
   /** Who the server runs as. */
   readonly serverUser: string;
   readonly auth: AuthConfig;
+  readonly role: FleetRole;
+  /** `undefined`: http. */
+  readonly tls: TlsConfig | undefined;
+  /** Certificates of the authorities that an HQ and its remotes trust beside the public ones, in PEM form. */
+  readonly trustedCa: Uint8Array | undefined;
   /** `undefined`: made once and kept in the control directory. */
   readonly tokenSecret: Secret | undefined;
   /** What auth/policy.ts enforces: origins as browsers send them; loopback names alone where nobody logs in. */
-  readonly policy: { readonly allowedOrigins: readonly string[]; readonly isLoopbackHostOnly: boolean };
+  readonly policy: {
+    readonly allowedOrigins: readonly string[];
+    readonly isLoopbackHostOnly: boolean;
+    readonly isHttps: boolean;
+  };
   /** For each user and minute; `undefined`: no limit. */
   readonly rateLimits: { readonly sessions: number | undefined; readonly apiCalls: number | undefined };
   readonly sessionHost: "apart" | "inline";
@@ -59,32 +53,41 @@ export type ConfigInput = Sources & {
   readonly home: string;
   readonly user: string;
   readonly cwd: string;
+  /** What other machines call this one. */
+  readonly hostname: string;
 };
 
 /** The configuration of `ttyhq serve`, frozen. Throws ConfigError with everything that is wrong or contradicts. */
 export function parseConfig(input: ConfigInput): Config {
   const reader = readerOf(input);
   const listen = { host: reader.value(OPTIONS.bind), port: reader.value(OPTIONS.port) };
-  const { auth, problems, warnings } = readAuth(reader, listen.host);
-  const host = readHost(reader, input);
-  const config: Config = {
-    ...host,
-    listen,
-    serverUser: input.user,
-    auth,
+  const auth = readLogin(reader, { host: listen.host, ...loginNeeds(reader) });
+  const role = readFleetRole(reader, { auth, hostname: input.hostname });
+  const tls = readTls(reader);
+  const config = {
+    ...readHost(reader, input),
+    ...{ listen, auth, role, tls, serverUser: input.user },
+    trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
     policy: {
       allowedOrigins: reader.list(OPTIONS.allowedOrigin),
       isLoopbackHostOnly: auth.mode === "none" && isLoopbackName(listen.host),
+      isHttps: tls !== undefined,
     },
     rateLimits: {
       sessions: reader.value(OPTIONS.rateLimitSessions),
       apiCalls: reader.value(OPTIONS.rateLimitApi),
     },
     sessionHost: reader.value(OPTIONS.sessionHost),
-    warnings,
   };
-  return finish(config, [...reader.problems, ...controlDirProblems(host.controlDir), ...problems]);
+  const problems = [...reader.problems, ...controlDirProblems(config.controlDir)];
+  return finish({ ...config, warnings: reader.warnings }, problems);
+}
+
+/** A remote is used through its HQ; an HQ without credentials is told so by its own problem. */
+function loginNeeds(reader: OptionReader): { readonly isHq: boolean; readonly isLoginNeeded: boolean } {
+  const { isHq, isRemote } = fleetKinds(reader);
+  return { isHq, isLoginNeeded: !isRemote && (!isHq || reader.isOn(OPTIONS.noHqAuth)) };
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */
@@ -121,50 +124,6 @@ export function controlDirProblems(path: string): readonly string[] {
   ];
 }
 
-type AuthReading = {
-  readonly auth: AuthConfig;
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-};
-
-function readAuth(reader: OptionReader, host: string): AuthReading {
-  const noAuth = reader.isOn(OPTIONS.noAuth);
-  const username = reader.value(OPTIONS.serviceUsername);
-  const password = reader.secret(OPTIONS.servicePassword);
-  const loginLink = reader.isOn(OPTIONS.loginLink);
-  const allowUsers = reader.list(OPTIONS.allowUser);
-  if (noAuth) {
-    const hasPair = username !== undefined || password !== undefined;
-    return { auth: { mode: "none" }, problems: [], warnings: warningsWithoutLogin(host, hasPair) };
-  }
-  const problems: string[] = [];
-  if ((username === undefined) !== (password === undefined)) {
-    const [set, missing] = username === undefined ? ["PASSWORD", "USERNAME"] : ["USERNAME", "PASSWORD"];
-    problems.push(`SERVICE_${set} is set without SERVICE_${missing}: set both or none`);
-  } else if (username === undefined && !loginLink) {
-    problems.push(NOBODY_COULD_LOG_IN);
-  }
-  const configured =
-    username === undefined || password === undefined
-      ? undefined
-      : ({ kind: "configured", username, password } as const);
-  return { auth: { mode: "login", password: configured, loginLink, allowUsers }, problems, warnings: [] };
-}
-
-const NOBODY_COULD_LOG_IN =
-  "nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all";
-
-function warningsWithoutLogin(host: string, hasPair: boolean): readonly string[] {
-  const warnings: string[] = [];
-  if (!isLoopbackName(host)) {
-    warnings.push(
-      `--no-auth on ${host}: everyone who reaches this address runs programs as the server's user; give --bind 127.0.0.1 to keep other machines out`,
-    );
-  }
-  if (hasPair) warnings.push("--no-auth: SERVICE_USERNAME and SERVICE_PASSWORD are not used");
-  return warnings;
-}
-
 /** The shell expands `~` in a flag of its own word; in a variable, or after `=`, nobody does. */
 function absolute(path: string, { home, cwd }: Pick<ConfigInput, "home" | "cwd">): string {
   const expanded = path === "~" || path.startsWith("~/") ? join(home, path.slice(1)) : path;
@@ -178,7 +137,9 @@ function finish<T extends object>(config: T, problems: readonly string[]): T {
 }
 
 function freeze(value: unknown): void {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  // Bytes cannot be frozen; secrets keep theirs to themselves.
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value))
+    return;
   Object.freeze(value);
   for (const member of Object.values(value)) freeze(member);
 }

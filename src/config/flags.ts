@@ -1,5 +1,5 @@
 // Between the option table and a parser of command lines such as commander, which is not known here.
-import { flagOf, type Option, placeholderOf, type Role } from "./option.ts";
+import { flagOf, type Option, placeholderOf, plainFlagOf, type Role } from "./option.ts";
 import { optionsFor } from "./options.ts";
 
 /** What commander's `opts()` gives: texts, lists of texts, booleans, by camel-case name. */
@@ -16,6 +16,8 @@ export type FlagTarget = {
 /** Declares every option of a role. No defaults are given, so that a variable can be told from a flag. */
 export function registerOptions(target: FlagTarget, role: Role): void {
   for (const option of optionsFor(role)) {
+    const plainFlag = plainFlagOf(option);
+    if (plainFlag !== undefined) target.option(`${plainFlag} <value>`, `${option.prose} ${VISIBLE}`);
     const flag = flagOf(option);
     if (flag === undefined) continue;
     const placeholder = placeholderOf(option);
@@ -25,12 +27,24 @@ export function registerOptions(target: FlagTarget, role: Role): void {
   }
 }
 
+const VISIBLE = "Other users of the machine can see it: the file hides it.";
+
 /** What was given for an option on the command line, in order; empty when it was not given. */
 export function flagTexts(flags: Flags, option: Option): readonly string[] {
   const flag = flagOf(option);
   if (flag === undefined) return [];
+  if (option.shape !== "switch") return textsOf(flags, flag);
+  return flags[attributeOf(flag)] === !flag.startsWith("--no-") ? ["true"] : [];
+}
+
+/** The same for the flag that takes a secret itself. */
+export function plainFlagTexts(flags: Flags, option: Option): readonly string[] {
+  const flag = plainFlagOf(option);
+  return flag === undefined ? [] : textsOf(flags, flag);
+}
+
+function textsOf(flags: Flags, flag: string): readonly string[] {
   const given = flags[attributeOf(flag)];
-  if (option.shape === "switch") return given === !flag.startsWith("--no-") ? ["true"] : [];
   const texts = Array.isArray(given) ? given : [given];
   return texts.filter((text) => typeof text === "string");
 }

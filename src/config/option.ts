@@ -37,10 +37,49 @@ export type ListOption<T> = Common & {
   readonly parse: (text: string) => T;
 };
 
-/** Never a flag, which other users of the machine could see: `--NAME-file`, the variable, or the variable `…_FILE`. */
-export type SecretOption = Common & { readonly shape: "secret"; readonly minBytes: number };
+/** The path of a file whose bytes are what is given. */
+export type FileOption<T> = Common & {
+  readonly shape: "file";
+  /** Throws RangeError "must hold …" for bytes that are no such value. */
+  readonly parse: (bytes: Uint8Array) => T;
+};
 
-export type Option = SwitchOption | ValueOption<unknown> | ListOption<unknown> | SecretOption;
+/** `--NAME-file`, the variable, or the variable `…_FILE`. */
+export type SecretOption = Common & {
+  readonly shape: "secret";
+  readonly minBytes: number;
+  /** True: `--NAME VALUE` is taken, too, with a warning, because other users of the machine can see it. */
+  readonly hasPlainFlag?: true;
+  /** Whether such a value has anything to hide; otherwise there is no warning. Without this it always has. */
+  readonly isSecret?: (text: string) => boolean;
+};
+
+export type Option =
+  | SwitchOption
+  | ValueOption<unknown>
+  | ListOption<unknown>
+  | FileOption<unknown>
+  | SecretOption;
+
+export function toggle(option: Omit<SwitchOption, "shape">): SwitchOption {
+  return { shape: "switch", ...option };
+}
+
+export function value<T>(option: Omit<ValueOption<T>, "shape">): ValueOption<T> {
+  return { shape: "value", ...option };
+}
+
+export function file<T>(option: Omit<FileOption<T>, "shape">): FileOption<T> {
+  return { shape: "file", ...option };
+}
+
+export function list<T>(option: Omit<ListOption<T>, "shape">): ListOption<T> {
+  return { shape: "list", ...option };
+}
+
+export function secret(option: Omit<SecretOption, "shape">): SecretOption {
+  return { shape: "secret", ...option };
+}
 
 /** The long flag, dashes included; `undefined` for an option of the environment alone. */
 export function flagOf(option: Option): string | undefined {
@@ -48,10 +87,20 @@ export function flagOf(option: Option): string | undefined {
   return option.shape === "secret" ? `--${option.name}-file` : `--${option.name}`;
 }
 
+/** The flag that takes a secret itself, where there is one. */
+export function plainFlagOf(option: Option): string | undefined {
+  return option.shape === "secret" && option.hasPlainFlag === true ? `--${option.name}` : undefined;
+}
+
+/** What to call an option that was not given: the flag that one would write, or the variable. */
+export function titleOf(option: Option): string {
+  return plainFlagOf(option) ?? flagOf(option) ?? envOf(option);
+}
+
 /** How the help calls what comes after the flag; `undefined` for a switch. */
 export function placeholderOf(option: Option): string | undefined {
   if (option.shape === "switch") return undefined;
-  return option.shape === "secret" ? "path" : option.placeholder;
+  return option.shape === "secret" || option.shape === "file" ? "path" : option.placeholder;
 }
 
 export function envOf(option: Option): string {

@@ -1,5 +1,5 @@
 // docs/options.md, made from the option table by scripts/docs.ts.
-import { envOf, fileEnvOf, flagOf, type Option, placeholderOf, type Role } from "./option.ts";
+import { envOf, fileEnvOf, flagOf, type Option, placeholderOf, plainFlagOf, type Role } from "./option.ts";
 import { optionsFor } from "./options.ts";
 
 const PREFACE = `# Options
@@ -7,8 +7,9 @@ const PREFACE = `# Options
 Made from the option table in \`src/config/options.ts\` by \`npm run docs\`: change it there.
 
 A flag wins over its environment variable, the variable over the default; an empty variable counts as not set. A flag
-that may be repeated takes a list with commas in its variable. A switch takes \`true\` or \`false\` there. A secret is
-never a flag: give a file that holds it, by the flag or by the variable that ends in \`_FILE\`, or the variable itself.
+that may be repeated takes a list with commas in its variable. A switch takes \`true\` or \`false\` there. For a
+secret give a file that holds it, by the flag or by the variable that ends in \`_FILE\`, or the variable itself: what
+stands on a command line can be seen by other users of the machine, so a flag that takes a secret itself gives a warning.
 What cannot be or contradicts itself ends the start with exit code 2 and a sentence for each problem.
 `;
 
@@ -41,7 +42,9 @@ function flagCell(option: Option): string {
   const placeholder = placeholderOf(option);
   if (flag === undefined) return "";
   const repeated = option.shape === "list" ? " (repeatable)" : "";
-  return `\`${flag}${placeholder === undefined ? "" : ` <${placeholder}>`}\`${repeated}`;
+  const plainFlag = plainFlagOf(option);
+  const plain = plainFlag === undefined ? "" : `\`${plainFlag} <value>\`, `;
+  return `${plain}\`${flag}${placeholder === undefined ? "" : ` <${placeholder}>`}\`${repeated}`;
 }
 
 function envCell(option: Option): string {

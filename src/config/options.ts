@@ -5,7 +5,9 @@ import {
   MIN_TOKEN_SECRET_BYTES,
   SESSIONS_PER_MINUTE,
 } from "../protocol/limits.ts";
-import type { ListOption, Option, Role, SecretOption, SwitchOption, ValueOption } from "./option.ts";
+import { FLEET_OPTIONS } from "./fleet-options.ts";
+import { file, list, type Option, type Role, secret, toggle, value } from "./option.ts";
+import { certificates, privateKey } from "./pem.ts";
 import { bindAddress, byteCount, choice, integer, limit, origin, path, userName } from "./value.ts";
 
 /** `auto`: text on a terminal, else JSON. */
@@ -32,6 +34,18 @@ export const OPTIONS = {
     fallback: "0.0.0.0",
     fallbackText: "0.0.0.0",
     prose: "Address to listen on. 127.0.0.1 keeps other machines out.",
+    roles: SERVER,
+  }),
+  tlsCert: file({
+    name: "tls-cert",
+    parse: certificates,
+    prose: "Certificate to serve HTTPS with, and those between it and its authority, in PEM form.",
+    roles: SERVER,
+  }),
+  tlsKey: file({
+    name: "tls-key",
+    parse: privateKey,
+    prose: "Private key of the certificate, in PEM form, without a passphrase.",
     roles: SERVER,
   }),
   controlDir: value({
@@ -92,6 +106,7 @@ export const OPTIONS = {
     prose: "An origin whose pages may use the server beside its own, such as https://term.example.com.",
     roles: SERVER,
   }),
+  ...FLEET_OPTIONS,
   rateLimitSessions: value({
     name: "rate-limit-sessions",
     placeholder: "number",
@@ -159,20 +174,4 @@ export type OptionKey = keyof typeof OPTIONS;
 /** The options that a command takes, in the order of the table. */
 export function optionsFor(role: Role): readonly Option[] {
   return Object.values<Option>(OPTIONS).filter((option) => option.roles.includes(role));
-}
-
-function toggle(option: Omit<SwitchOption, "shape">): SwitchOption {
-  return { shape: "switch", ...option };
-}
-
-function value<T>(option: Omit<ValueOption<T>, "shape">): ValueOption<T> {
-  return { shape: "value", ...option };
-}
-
-function list<T>(option: Omit<ListOption<T>, "shape">): ListOption<T> {
-  return { shape: "list", ...option };
-}
-
-function secret(option: Omit<SecretOption, "shape">): SecretOption {
-  return { shape: "secret", ...option };
 }

@@ -1,11 +1,13 @@
 import { Secret } from "../lib/secret.ts";
-import { type Flags, flagTexts } from "./flags.ts";
+import { type Flags, flagTexts, plainFlagTexts } from "./flags.ts";
 import {
   envOf,
+  type FileOption,
   fileEnvOf,
   flagOf,
   type ListOption,
   type Option,
+  plainFlagOf,
   type SecretOption,
   type SwitchOption,
   type ValueOption,
@@ -21,6 +23,7 @@ export type Sources = {
 };
 
 type Given = { readonly text: string; readonly from: string };
+type GivenBytes = { readonly bytes: Uint8Array; readonly from: string };
 
 /**
  * Reads options: a flag wins over a variable, a variable over the default. What is wrong is noted among the problems
@@ -28,14 +31,39 @@ type Given = { readonly text: string; readonly from: string };
  */
 export class OptionReader {
   readonly #sources: Sources;
-  readonly #problems: string[] = [];
+  /** Each told once, however often an option is looked at. */
+  readonly #problems = new Set<string>();
+  readonly #warnings = new Set<string>();
 
   constructor(sources: Sources) {
     this.#sources = sources;
   }
 
   get problems(): readonly string[] {
-    return this.#problems;
+    return [...this.#problems];
+  }
+
+  get warnings(): readonly string[] {
+    return [...this.#warnings];
+  }
+
+  /** Notes a problem: a sentence with the way out. */
+  refuse(problem: string): void {
+    this.#problems.add(problem);
+  }
+
+  /** Notes something that can be done, but is better known. */
+  warn(warning: string): void {
+    this.#warnings.add(warning);
+  }
+
+  /** The flag or variable that an option was given by, whether or not it is right; `undefined` for none. */
+  sourceOf(option: Option): string | undefined {
+    const { flags } = this.#sources;
+    if (plainFlagTexts(flags, option).length > 0) return plainFlagOf(option);
+    if (flagTexts(flags, option).length > 0) return flagOf(option);
+    const names = option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [envOf(option)];
+    return names.find((name) => this.#env(name) !== undefined);
   }
 
   isOn(option: SwitchOption): boolean {
@@ -56,42 +84,70 @@ export class OptionReader {
     return items.flatMap((item) => this.#parse(item, (text) => [option.parse(text)], []));
   }
 
+  /** What a file holds; `undefined` when none was given, or it is not right. */
+  file<T>(option: FileOption<T>): T | undefined {
+    const given = this.#given(option);
+    const file = given && this.#fileBytes(given);
+    if (file === undefined) return undefined;
+    try {
+      return option.parse(file.bytes);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      this.refuse(`${file.from}: the file ${error.message}`);
+      return undefined;
+    }
+  }
+
   secret(option: SecretOption): Secret | undefined {
     const given = this.#secretBytes(option);
     if (given === undefined) return undefined;
     if (given.bytes.length < option.minBytes) {
       const { length } = given.bytes;
-      this.#problems.push(`${given.from}: has ${length} bytes, must have at least ${option.minBytes}`);
+      this.refuse(`${given.from}: has ${length} bytes, must have at least ${option.minBytes}`);
     }
     return new Secret(given.bytes);
   }
 
-  #secretBytes(option: SecretOption): { readonly bytes: Uint8Array; readonly from: string } | undefined {
-    const flag = flagTexts(this.#sources.flags, option).at(-1);
-    if (flag !== undefined) return this.#fileBytes({ text: flag, from: flagOf(option) ?? "" });
-    const inline = this.#env(envOf(option));
-    const file = this.#env(fileEnvOf(option));
-    if (inline !== undefined && file !== undefined) {
-      this.#problems.push(`${inline.from} and ${file.from} are both set: set one of them`);
-      return undefined;
-    }
-    if (file !== undefined) return this.#fileBytes(file);
-    return inline && { bytes: new TextEncoder().encode(inline.text), from: inline.from };
+  #secretBytes(option: SecretOption): GivenBytes | undefined {
+    const { flags } = this.#sources;
+    const plain = givenBy(plainFlagOf(option), plainFlagTexts(flags, option));
+    if (plain !== undefined && option.isSecret?.(plain.text) !== false)
+      this.#warnOfVisible(option, plain.from);
+    const path = givenBy(flagOf(option), flagTexts(flags, option));
+    if (plain !== undefined || path !== undefined) return this.#secretFrom(plain, path);
+    return this.#secretFrom(this.#env(envOf(option)), this.#env(fileEnvOf(option)));
   }
 
-  #fileBytes({ text, from }: Given): { readonly bytes: Uint8Array; readonly from: string } | undefined {
+  /** From the text of a secret or from the path of a file with it. */
+  #secretFrom(inline: Given | undefined, path: Given | undefined): GivenBytes | undefined {
+    if (inline !== undefined && path !== undefined) {
+      this.refuse(`${inline.from} and ${path.from} are both set: set one of them`);
+      return undefined;
+    }
+    if (path === undefined)
+      return inline && { bytes: new TextEncoder().encode(inline.text), from: inline.from };
+    const file = this.#fileBytes(path);
+    return file && { ...file, bytes: withoutNewline(file.bytes) };
+  }
+
+  #warnOfVisible(option: SecretOption, flag: string): void {
+    this.warn(
+      `${flag}: other users of this machine can see it in the list of processes; give ${flagOf(option)} or ${envOf(option)} instead`,
+    );
+  }
+
+  #fileBytes({ text, from }: Given): GivenBytes | undefined {
     try {
-      return { bytes: withoutNewline(this.#sources.readFile(text)), from };
+      return { bytes: this.#sources.readFile(text), from };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#problems.push(`${from}: cannot read the file: ${reason}`);
+      this.refuse(`${from}: cannot read the file: ${reason}`);
       return undefined;
     }
   }
 
   #given(option: Option): Given | undefined {
-    const text = flagTexts(this.#sources.flags, option).at(-1);
-    return text === undefined ? this.#env(envOf(option)) : { text, from: flagOf(option) ?? "" };
+    return givenBy(flagOf(option), flagTexts(this.#sources.flags, option)) ?? this.#env(envOf(option));
   }
 
   #envItems(name: string): readonly Given[] {
@@ -116,10 +172,16 @@ export class OptionReader {
       return parse(text);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.#problems.push(`${from}: ${error.message}, not ${JSON.stringify(text)}`);
+      this.refuse(`${from}: ${error.message}, not ${JSON.stringify(text)}`);
       return fallback;
     }
   }
+}
+
+/** The last one counts. */
+function givenBy(flag: string | undefined, texts: readonly string[]): Given | undefined {
+  const text = texts.at(-1);
+  return flag === undefined || text === undefined ? undefined : { text, from: flag };
 }
 
 /** Editors and `echo` end a file with a newline that is no part of the secret. */

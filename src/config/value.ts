@@ -1,6 +1,7 @@
 // From the text of an option to its value. Each parser throws RangeError "must be …" for anything else.
 import { isIP } from "node:net";
 import { formatOrigin, parseHost, parseOrigin } from "../lib/origin.ts";
+import { RemoteName, RemoteUrl } from "../protocol/remote.ts";
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ["", 1],
@@ -74,6 +75,25 @@ export function origin(text: string): string {
     throw new RangeError("must be scheme://host[:port] and nothing more, such as https://term.example.com");
   }
   return formatOrigin(parsed);
+}
+
+/** An origin that a server can be reached at, in its one spelling. */
+export function httpOrigin(text: string): string {
+  const parsed = parseOrigin(text.replace(/\/$/, ""));
+  const origin = parsed === undefined ? "" : formatOrigin(parsed);
+  if (!RemoteUrl.safeParse(origin).success) {
+    throw new RangeError("must be http(s)://host[:port] and nothing more, such as https://hq.example.com");
+  }
+  return origin;
+}
+
+export function remoteName(text: string): string {
+  if (!RemoteName.safeParse(text).success) {
+    throw new RangeError(
+      "must be 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+    );
+  }
+  return text;
 }
 
 export function userName(text: string): string {

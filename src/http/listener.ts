@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { ServiceError } from "../protocol/errors.ts";
 import { refuse, unreadable } from "./refuse.ts";
+import { createHttpsServer, isHandshakeFailure, type TlsIdentity } from "./tls.ts";
 import type { Upgrade } from "./upgrade.ts";
 
 /** A client that has not sent its whole request by then is slow on purpose or gone. */
@@ -19,7 +20,7 @@ const STOP_TIMEOUT_MS = 1_000;
 export type Place = { readonly host: string; readonly port: number } | { readonly path: string };
 
 /**
- * A listening HTTP server. Disposing it takes no new connections, tells WebSockets to go, breaks streams off, waits a
+ * A listening HTTP or HTTPS server. Disposing it takes no new connections, tells WebSockets to go, breaks streams off, waits a
  * moment for the answers that are under way, and then closes every connection.
  */
 export class Listener implements AsyncDisposable {
@@ -41,20 +42,22 @@ export class Listener implements AsyncDisposable {
     });
     server.on("clientError", (error, socket) => {
       const isAnswering = [...this.#responses].some((response) => response.socket === socket);
-      if (isAnswering || !socket.writable) socket.destroy();
+      if (isAnswering || !socket.writable || isHandshakeFailure(error)) socket.destroy();
       else refuse(socket, unreadable(error));
     });
     server.on("upgrade", (request, socket, head) => upgrade.handle(request, socket, head));
   }
 
-  /** Rejects with `start_failed` when that place is not to be had. */
+  /** With `tls` it speaks HTTPS. Rejects with `start_failed` when that place or that certificate is not to be had. */
   static async open(
     place: Place,
     handlers: { request: RequestListener; upgrade: Upgrade },
+    tls?: TlsIdentity,
   ): Promise<Listener> {
     const keepAliveTimeout = "path" in place ? 0 : KEEP_ALIVE_MS;
     const options = { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout, noDelay: true };
-    const server = createServer(options, handlers.request);
+    const server = tls === undefined ? createServer(options) : createHttpsServer(tls, options);
+    server.on("request", handlers.request);
     const listener = new Listener(server, handlers.upgrade);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once("error", (error) => reject(refused(place, error)));

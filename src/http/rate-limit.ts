@@ -14,7 +14,8 @@ export type RateLimit = (request: IncomingMessage, response: ServerResponse, cal
 
 /**
  * `perMinute` calls for each user who logged in, for each address where nobody is. Undefined: no limit. Whoever comes
- * through the private unix socket is the server's own user and is not counted.
+ * through the private unix socket is the server's own user and is not counted; nor is the HQ of a remote, which has
+ * counted its own clients.
  */
 export function createRateLimit(perMinute: number | undefined): RateLimit {
   if (perMinute === undefined) return async () => {};
@@ -33,7 +34,8 @@ export function createRateLimit(perMinute: number | undefined): RateLimit {
     },
   });
   return async (request, response, caller) => {
-    if (caller.principal?.method === "socket") return;
+    const method = caller.principal?.method;
+    if (method === "socket" || method === "hq") return;
     callers.set(request, caller);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     // The library's types name express's own request; all that it reads of one is what the key generator is given.

@@ -13,6 +13,9 @@ export function refuse(socket: Duplex, error: unknown): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Cache-Control: no-store",
     "Connection: close",
+    ...(error instanceof ServiceError && typeof error.details.retryAfterSeconds === "number"
+      ? [`Retry-After: ${error.details.retryAfterSeconds}`]
+      : []),
     ...(status === 401 ? [`WWW-Authenticate: ${LOGIN_SCHEME}`] : []),
   ];
   // A client that does not close its side would keep the socket for ever.

@@ -141,6 +141,8 @@ async function sendBody(response: express.Response, status: number, media: Media
   }
 }
 
+const PLACES = { user: "api", stream: "event-stream", registry: "registry" } as const;
+
 /** Who asks, counted against the limit; a refused login counts for its address. */
 async function authorise(
   endpoint: Endpoint,
@@ -162,7 +164,8 @@ async function authorise(
     const principal = await options.authenticate({
       authorization: request.headers.authorization,
       queryToken: typeof token === "string" ? token : undefined,
-      place: endpoint.access === "stream" ? "event-stream" : "api",
+      address,
+      place: PLACES[endpoint.access],
     });
     await count(principal);
     return principal;

@@ -77,6 +77,7 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
   const facts = {
     authorization,
     queryToken: url.searchParams.get("token") ?? undefined,
+    address: request.socket.remoteAddress,
     place: "websocket",
   } as const;
   return withDeadline(options.authenticate(facts), AUTHENTICATION_TIMEOUT_MS, "the login check");

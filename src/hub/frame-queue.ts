@@ -1,8 +1,8 @@
 import { concatBytes } from "../lib/collect.ts";
 import { encodeFrame, FrameType, type Magic } from "../protocol/frame.ts";
 import { decodeResync, encodeJson, encodeOutputFrame } from "../protocol/payload.ts";
+import { WholeCharacters } from "../protocol/whole-characters.ts";
 import type { SharedOutput } from "./shared-output.ts";
-import { WholeCharacters } from "./whole-characters.ts";
 
 /** ESC c: how a terminal is reset for a client without offsets (contract 1.4). */
 const RESET = new Uint8Array([0x1b, 0x63]);
@@ -117,6 +117,6 @@ export class FrameQueue {
   }
 
   #queue(frame: Uint8Array): void {
-    this.#frames.push({ frame, next: this.#position - this.#characters.heldBytes });
+    this.#frames.push({ frame, next: this.#position - this.#characters.held.length });
   }
 }

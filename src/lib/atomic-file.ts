@@ -2,11 +2,19 @@ import { randomUUID } from "node:crypto";
 import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
-/** Puts `bytes` in place of what the file held: a reader, or a start after a crash, sees the old or the new whole. */
-export async function replaceFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  await using draft = await writeDraft(path, bytes, mode);
+/**
+ * Puts `bytes` in place of what the file held: a reader, or a start after a crash, sees the old or the new whole. Where
+ * it need not outlive a crash of the machine (`isDurable` false), nobody waits for the disk.
+ */
+export async function replaceFile(
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  { isDurable = true }: { readonly isDurable?: boolean } = {},
+): Promise<void> {
+  await using draft = await writeDraft(path, bytes, { mode, isDurable });
   await rename(draft.path, path);
-  await syncDirectory(dirname(path));
+  if (isDurable) await syncDirectory(dirname(path));
 }
 
 /**
@@ -14,7 +22,7 @@ export async function replaceFile(path: string, bytes: Uint8Array, mode: number)
  * number of processes, one wins and all get the winner's bytes.
  */
 export async function createFileOnce(path: string, bytes: Uint8Array, mode: number): Promise<Uint8Array> {
-  await using draft = await writeDraft(path, bytes, mode);
+  await using draft = await writeDraft(path, bytes, { mode, isDurable: true });
   try {
     await link(draft.path, path);
   } catch (error) {
@@ -33,14 +41,14 @@ export function isErrno(error: unknown, code: string): boolean {
 async function writeDraft(
   path: string,
   bytes: Uint8Array,
-  mode: number,
+  { mode, isDurable }: { readonly mode: number; readonly isDurable: boolean },
 ): Promise<AsyncDisposable & { path: string }> {
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
   const remove = (): Promise<void> => rm(draft, { force: true });
   try {
     await using file = await open(draft, "wx", mode);
     await file.writeFile(bytes);
-    await file.sync();
+    if (isDurable) await file.sync();
   } catch (error) {
     await remove();
     throw error;

@@ -2,9 +2,14 @@ import { readFile } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { isErrno, replaceFile } from "./atomic-file.ts";
 
-/** Writes `value` as JSON: whole or not at all, with this mode whatever the umask allows less. */
-export async function writeJsonFile(path: string, value: unknown, mode: number): Promise<void> {
-  await replaceFile(path, new TextEncoder().encode(`${JSON.stringify(value)}\n`), mode);
+/** Writes `value` as JSON: whole or not at all, with this mode whatever the umask allows less. Options as `replaceFile`. */
+export async function writeJsonFile(
+  path: string,
+  value: unknown,
+  mode: number,
+  options: { readonly isDurable?: boolean } = {},
+): Promise<void> {
+  await replaceFile(path, new TextEncoder().encode(`${JSON.stringify(value)}\n`), mode, options);
 }
 
 /**

@@ -156,6 +156,13 @@ export class Connection implements Disposable {
     this.#probe = setTimeout(() => this.fail(silent()), this.#times.probeMs);
   }
 
+  /** Gives the link or the try to open one up, and begins anew at once; not after it was closed for good. */
+  reconnect(): void {
+    this.#startOver();
+    this.fail(disconnected());
+    if (this.#state.kind === "waiting") this.#connect();
+  }
+
   /** Gives the link up, as after a loss, and opens another unless the error says not to. */
   fail(error: ServiceError): void {
     const attempt = this.#attempt;

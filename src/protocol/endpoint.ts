@@ -7,9 +7,12 @@ export type Endpoint = {
   /** Path with `:name` for parameters. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: "sessions" | "auth" | "server";
-  /** "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. */
-  readonly access: "open" | "user" | "stream";
+  readonly tag: "sessions" | "auth" | "server" | "remotes";
+  /**
+   * "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. "registry":
+   * how machines join an HQ, which one without credentials leaves open.
+   */
+  readonly access: "open" | "user" | "stream" | "registry";
   /** What a call counts against (contract 4.2). */
   readonly limit: "none" | "api" | "sessions";
   /** Whether the session host answers it too, on its unix socket. */

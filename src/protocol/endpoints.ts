@@ -1,9 +1,10 @@
 // Every endpoint of the service, as data. The handlers are in http/routes, one for each name.
 import { authEndpoints } from "./auth-endpoints.ts";
+import { remoteEndpoints } from "./remote-endpoints.ts";
 import { serverEndpoints } from "./server-endpoints.ts";
 import { sessionEndpoints } from "./session-endpoints.ts";
 
-export const endpoints = { ...sessionEndpoints, ...serverEndpoints, ...authEndpoints };
+export const endpoints = { ...sessionEndpoints, ...serverEndpoints, ...authEndpoints, ...remoteEndpoints };
 
 export type Endpoints = typeof endpoints;
 export type EndpointName = keyof Endpoints;

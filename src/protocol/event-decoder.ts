@@ -31,6 +31,8 @@ const ServerEventSchema = z.looseObject({
   sessionId: z.string().exactOptional(),
   sessionName: z.string().exactOptional(),
   exitCode: z.int().exactOptional(),
+  remoteId: z.string().exactOptional(),
+  remoteName: z.string().exactOptional(),
 });
 
 export type DecodedEvent =

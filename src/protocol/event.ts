@@ -34,6 +34,8 @@ export type ServerEvent = {
   readonly sessionId?: string;
   readonly sessionName?: string;
   readonly exitCode?: number;
+  readonly remoteId?: string;
+  readonly remoteName?: string;
 };
 
 export function resizeEvent(size: TerminalSize): ResizeEvent {

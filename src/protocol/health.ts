@@ -11,5 +11,8 @@ export const Health = z.object({
   pid: z.int(),
   protocol: z.int().describe("revision of the frame protocol between our own processes"),
   timestamp: z.string(),
+  remotes: z.int().optional().describe("on an HQ: the machines that are registered"),
+  hqSessions: z.boolean().optional().describe("on an HQ: whether it has sessions of its own"),
+  remoteId: z.string().optional().describe("on a remote: its id in the HQ's registry"),
 });
 export type Health = z.infer<typeof Health>;

@@ -83,6 +83,8 @@ export const MAX_REVOKED_TOKENS = 10_000;
 export const LOGIN_WINDOW_MS = 60_000;
 /** Addresses, and users, whose failed logins are counted at a time. */
 export const MAX_COUNTED_LOGINS = 10_000;
+/** So long after a login from an address, failures elsewhere do not keep that user out there. */
+export const PROVEN_LOGIN_MS = 3_600_000;
 
 /** What a feed holds in memory of one session's output; a viewer further behind reads the journal or gets RESYNC. */
 export const FEED_WINDOW_BYTES = 4 * 1024 * 1024;
@@ -130,3 +132,35 @@ export const SCREEN_TIMEOUT_MS = 30_000;
 export const SCREEN_CLOSE_TIMEOUT_MS = 2_000;
 /** How long after a command the PING follows that asks what became of it and of those sent meanwhile. */
 export const COMMAND_PING_DELAY_MS = 1;
+
+/** HQ (specification 8, contract 6.2, 6.3). */
+export const HEALTH_CHECK_INTERVAL_MS = 15_000;
+export const HEALTH_CHECK_TIMEOUT_MS = 5_000;
+export const REGISTRATION_REFRESH_MS = 60_000;
+/** A remote looks at its HQ this often, to register at once with one that was restarted; at the clock, to see sleep. */
+export const HQ_LOOK_MS = 5_000;
+export const CLOCK_LOOK_MS = 1_000;
+/** How long a registration waits for the url to answer, so that an HQ is not registered with itself. */
+export const LOOP_CHECK_TIMEOUT_MS = 1_000;
+/** A clock that moved by more than this between two looks: the machine slept, and the HQ has forgotten it. */
+export const CLOCK_JUMP_MS = 5_000;
+/** How long a machine may take to say whether it has a session that nobody knows the owner of. */
+export const SESSION_SEARCH_TIMEOUT_MS = 2_000;
+/** How long a registration may take, the HQ's question to whoever has that name included. */
+export const REGISTRATION_TIMEOUT_MS = 15_000;
+
+/** The registry that several HQs share (contract 6.8): to connect to it, and one command of it. */
+export const LEDGER_CONNECT_TIMEOUT_MS = 5_000;
+export const LEDGER_TIMEOUT_MS = 2_000;
+/** How long a question for changes waits for one; without an answer after LEDGER_TIMEOUT_MS more the connection is lost. */
+export const LEDGER_WAIT_MS = 4_000;
+/** The longest pause between two tries to reach it. */
+export const LEDGER_RETRY_MAX_MS = 2_000;
+/** Changes that are kept for those who read them, the oldest first to go; a reader that missed some reads everything. */
+export const MAX_LEDGER_CHANGES = 4_096;
+/** How long an HQ may remove remotes after it looked at them; longer than from one look to the next. */
+export const PROBE_LEASE_MS = 20_000;
+/** How long an HQ that none of its remotes answered leaves it to the others: each of them looks once meanwhile. */
+export const PROBE_LEASE_PASSED_MS = 30_000;
+/** An HQ that did not look at the remotes for so long is gone. */
+export const REPLICA_LIFETIME_MS = 40_000;

@@ -18,9 +18,12 @@ const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "body_too_large"];
 /** The OpenAPI 3.1 document, made from the schemas that validate the requests (contract 2.7). */
 export function openApi(endpoints: Readonly<Record<string, Endpoint>>, version: string): Json {
   const paths: Record<string, Json> = {};
+  // An HQ takes the pair of its remotes from everybody who has it (specification 5.5).
+  const isHq = Object.hasOwn(endpoints, "registerRemote");
+  const schemes = isHq ? { ...BEARER, ...BASIC } : BEARER;
   for (const [name, endpoint] of Object.entries(endpoints)) {
-    const path = endpoint.path.replace(/:([A-Za-z]+)/g, "{$1}");
-    paths[path] = { ...paths[path], [endpoint.method]: operation(name, endpoint) };
+    const path = endpoint.path.replace(/[:*]([A-Za-z]+)/g, "{$1}");
+    paths[path] = { ...paths[path], [endpoint.method]: operation(name, endpoint, schemes) };
   }
   return {
     openapi: "3.1.0",
@@ -32,19 +35,22 @@ export function openApi(endpoints: Readonly<Record<string, Endpoint>>, version: 
     },
     paths,
     components: {
-      securitySchemes: { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } },
+      securitySchemes: schemes,
       schemas: { Error: errorSchema() },
     },
   };
 }
 
-function operation(name: string, endpoint: Endpoint): Json {
+const BEARER = { bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" } };
+const BASIC = { basic: { type: "http", scheme: "basic" } };
+
+function operation(name: string, endpoint: Endpoint, schemes: Json): Json {
   const parameters = [...parameterList("path", endpoint.params), ...parameterList("query", endpoint.query)];
   return {
     operationId: name,
     summary: endpoint.summary,
     tags: [endpoint.tag],
-    security: endpoint.access === "open" ? [] : [{ bearer: [] }],
+    security: endpoint.access === "open" ? [] : Object.keys(schemes).map((scheme) => ({ [scheme]: [] })),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(endpoint.body === undefined
       ? {}

@@ -90,6 +90,11 @@ export class SessionSocket implements Disposable {
     this.#connection.wake();
   }
 
+  /** Gives up the link, if there is one, and opens another at once: the server is to be found elsewhere. */
+  reconnect(): void {
+    this.#connection.reconnect();
+  }
+
   /**
    * Resolves when the link is open. Rejects with what stood in the way when it is closed for good or `timeoutMs` have
    * passed; the tries go on then.

@@ -88,6 +88,10 @@ export const SessionRecord = z.object({
   outputBytes: z.int().describe("bytes of output since the session began"),
   viewers: z.int().describe("subscriptions to this session right now"),
   title: z.string().optional().describe("the last title that the program set"),
+  source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
+  remoteId: z.string().optional(),
+  remoteName: z.string().optional(),
+  remoteUrl: z.string().optional(),
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 

@@ -1,8 +1,12 @@
 // The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
+import { isDeepStrictEqual } from "node:util";
 import { Emitter } from "../lib/emitter.ts";
 import { type Caller, createCaller } from "../protocol/caller.ts";
+import { isFinal } from "../protocol/connection.ts";
 import { endpoints } from "../protocol/endpoints.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
+import type { Send } from "../protocol/send.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
@@ -21,32 +25,53 @@ export type RemoteSessionsOptions = {
 };
 
 export class RemoteSessions implements SessionBackend {
-  readonly #sender: Sender;
   readonly #caller: Caller;
   readonly #socket: SessionSocket;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
+  #target: UplinkTarget;
+  #sender: Sender;
   #keeper: HostKeeper | undefined;
 
   constructor({ target, version }: RemoteSessionsOptions) {
+    this.#target = target;
     this.#sender = createSender(target);
-    this.#caller = createCaller(this.#sender.send);
+    this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
-      open: (handlers, signal) => openLink(target, handlers, signal),
+      open: (handlers, signal) => openLink(this.#target, handlers, signal).catch(passing),
       clientName: "uplink",
       version,
     });
-    let isGreeted = false;
-    this.#watching = this.#socket.subscribeGlobal((event) => {
-      // The first greeting is ours. A later one comes after a cut: whoever mirrors the sessions has to read them anew.
-      if (event.type !== "connected" || isGreeted) this.#events.emit(event);
-      isGreeted = true;
-    });
+    // A greeting comes with every connection: whoever mirrors the sessions has to read them anew then.
+    this.#watching = this.#socket.subscribeGlobal((event) => this.#events.emit(event));
   }
+
+  /** Any request to the other process. */
+  readonly send: Send = (request) => this.#sender.send(request);
 
   /** Resolves when the uplink is open; rejects with what stood in the way. */
   connected(timeoutMs: number): Promise<void> {
     return this.#socket.opened(timeoutMs);
+  }
+
+  /** Whether the uplink is open. */
+  get isConnected(): boolean {
+    return this.#socket.state.kind === "open";
+  }
+
+  /**
+   * The other process answers at that target from now on. Subscriptions go on at their byte over a new uplink; one to
+   * the same target as before is left as it is, and tried at once where it is down.
+   */
+  retarget(target: UplinkTarget): void {
+    if (isDeepStrictEqual(target, this.#target)) {
+      if (!this.isConnected) this.#socket.wake();
+      return;
+    }
+    this.#target = target;
+    this.#sender[Symbol.dispose]();
+    this.#sender = createSender(target);
+    this.#socket.reconnect();
   }
 
   /** Starts the other process again whenever it is gone. */
@@ -119,4 +144,13 @@ export class RemoteSessions implements SessionBackend {
     this.#socket[Symbol.dispose]();
     this.#sender[Symbol.dispose]();
   }
+}
+
+/**
+ * A process that refuses us today may take us tomorrow: it was started again with other tokens and has not told them
+ * yet. So a refusal ends a try, never the trying.
+ */
+function passing(error: unknown): never {
+  if (!(error instanceof ServiceError) || !isFinal(error)) throw error;
+  throw new ServiceError("host_unreachable", error.message, { cause: error });
 }

@@ -6,39 +6,45 @@ import {
   type ClientRequest as NodeRequest,
 } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
-import { ServiceError } from "../protocol/errors.ts";
+import { urlToHttpOptions } from "node:url";
 import type { ClientRequest, ClientResponse, Send } from "../protocol/send.ts";
+import { trusting } from "./trust.ts";
+import { unreachable } from "./unreachable.ts";
 import type { UplinkTarget } from "./uplink.ts";
 
 /** Connections that are kept for the next request at most. */
 const MAX_FREE_CONNECTIONS = 16;
 
-/** A sender with connections of its own; disposing it closes those that are idle. */
+/** A sender with connections of its own; disposing it closes those that are idle. A redirect is an answer: not followed. */
 export type Sender = Disposable & { readonly send: Send };
 
 export function createSender(target: UplinkTarget): Sender {
   const isTls = "url" in target && new URL(target.url).protocol === "https:";
   const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
-  const agent = isTls ? new TlsAgent(options) : new Agent(options);
+  const agent = isTls ? new TlsAgent({ ...options, ...trusting(target.ca) }) : new Agent(options);
   return {
     send: (request) => sendTo(target, agent, request),
     [Symbol.dispose]: () => agent.destroy(),
   };
 }
 
+/**
+ * A kept connection may be that of a process that has ended since: reading is tried again then, until it goes over one
+ * that still lives or over a new one. Anything else might be done twice.
+ */
 async function sendTo(target: UplinkTarget, agent: Agent, request: ClientRequest): Promise<ClientResponse> {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
   const outgoing = open(target, agent, request);
   outgoing.once("response", resolve);
   outgoing.once("error", (error) => {
-    reject(
-      request.signal.aborted
-        ? request.signal.reason
-        : new ServiceError("host_unreachable", `no answer: ${error.message}`, { cause: error }),
-    );
+    const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
+    if (request.signal.aborted) reject(request.signal.reason);
+    else if (isStale && request.method === "GET") resolve("stale");
+    else reject(unreachable(target, "no answer", error));
   });
   outgoing.end(request.body);
   const response = await promise;
+  if (response === "stale") return await sendTo(target, agent, request);
   const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
   return { status: response.statusCode ?? 500, headers: new Map(headers), body: response };
 }
@@ -55,7 +61,7 @@ function open(target: UplinkTarget, agent: Agent, request: ClientRequest): NodeR
     });
   }
   const headers = { ...target.headers, ...request.headers, ...length };
-  const { protocol, hostname, port } = new URL(target.url);
+  const { protocol, hostname, port } = urlToHttpOptions(new URL(target.url));
   const make = protocol === "https:" ? httpsRequest : httpRequest;
   return make({ ...common, hostname, port, headers });
 }

@@ -2,19 +2,29 @@ import { WebSocket } from "ws";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import type { Link, LinkHandlers } from "../protocol/link.ts";
+import { trusting } from "./trust.ts";
+import { unreachable } from "./unreachable.ts";
 
-/** Where a /ws is: a unix socket, or an http(s) origin with the headers that prove who asks. */
+/**
+ * Where another server is: a unix socket, or an http(s) origin with the headers that prove who asks. `ca`, PEM, is
+ * trusted beside Node's own roots; give the same array each time, because what is made of it is kept with it.
+ */
 export type UplinkTarget =
   | { readonly socketPath: string }
-  | { readonly url: string; readonly headers: Readonly<Record<string, string>> };
+  | {
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly ca?: Uint8Array | undefined;
+    };
 
-/** Opens a link to another server's /ws. Rejects with the ServiceError that it refused with, or `host_unreachable`. */
+/** Opens a link to another server's /ws; redirects are not followed. Rejects with the ServiceError that it refused with, or `host_unreachable`. */
 export function openLink(target: UplinkTarget, handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
   const socket = new WebSocket(addressOf(target), {
     headers: "headers" in target ? target.headers : {},
     perMessageDeflate: false,
     maxPayload: MAX_UPLINK_MESSAGE_BYTES,
     followRedirects: false,
+    ...("url" in target ? trusting(target.ca) : {}),
   });
   const { promise, resolve, reject } = Promise.withResolvers<Link>();
   const abort = (): void => socket.terminate();
@@ -37,7 +47,7 @@ export function openLink(target: UplinkTarget, handlers: LinkHandlers, signal: A
   });
   socket.on("error", (error) => {
     failure = error.message;
-    reject(new ServiceError("host_unreachable", `no connection: ${error.message}`, { cause: error }));
+    reject(unreachable(target, "no connection", error));
   });
   socket.once("close", (code, reason) => {
     signal.removeEventListener("abort", abort);

@@ -50,6 +50,16 @@ export class ControlDir {
     return join(this.path, "revoked-tokens.json");
   }
 
+  /** Of an HQ: its remotes. */
+  get registry(): string {
+    return join(this.path, "registry.json");
+  }
+
+  /** Of a remote: who it is to its HQ. */
+  get remoteId(): string {
+    return join(this.path, "remote-id.json");
+  }
+
   session(id: string): SessionFiles {
     return sessionFiles(join(this.sessions, id));
   }

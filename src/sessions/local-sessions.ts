@@ -94,7 +94,8 @@ export class LocalSessions implements SessionBackend {
     try {
       const { account, env } = this.#options;
       const session = await this.#launch(id, await planLaunch(request, { id, account, env }));
-      await this.#disk.writeRecord(session);
+      await this.#disk.writeFirstRecord(session);
+      this.#keep(this.#disk.writeRecord(session));
       return session.record;
     } finally {
       this.#starting.delete(id);

@@ -38,6 +38,11 @@ export function startTicks(pid: number): number | undefined {
   return readStat(pid)?.startTicks;
 }
 
+/** False for one that has ended, be it that its parent has not noticed. */
+export function isRunning(pid: number): boolean {
+  return readStat(pid)?.isZombie === false;
+}
+
 /** The pids of all processes in terminal session `sessionId` (the pid of its first process) that have not ended. */
 export async function sessionProcesses(sessionId: number): Promise<readonly number[]> {
   if (sessionId <= 1) return [];
@@ -70,6 +75,7 @@ export async function endProcesses(
   // Session 0 is the kernel's own, and init's is nobody's to end.
   if (leaderPid <= 1 || leaderStartTicks === undefined || startTicks(leaderPid) !== leaderStartTicks)
     return [];
+  await hasBegun(leaderPid, signal);
   const living = (): Promise<readonly ProcessStat[]> => livingMembers(leaderPid, leaderStartTicks);
   const hangupMs = Math.min(HANGUP_GRACE_MS, graceMs);
   // A stopped program takes no signal but SIGKILL until it is continued.
@@ -77,6 +83,20 @@ export async function endProcesses(
   if (await areEndedBy(["SIGTERM", "SIGCONT"], graceMs - hangupMs, living, signal)) return [];
   if (await areEndedBy(["SIGKILL"], SIGKILL_WAIT_MS, living, signal)) return [];
   return (await living()).map(({ pid }) => pid);
+}
+
+/** A process that was forked just now is in its parent's session until it has made its own: then it can be found there. */
+async function hasBegun(leaderPid: number, signal: AbortSignal | undefined): Promise<void> {
+  const deadline = performance.now() + SIGKILL_WAIT_MS;
+  for (
+    let delayMs = FIRST_LOOK_MS;
+    performance.now() < deadline;
+    delayMs = Math.min(delayMs * 2, LAST_LOOK_MS)
+  ) {
+    const leader = readStat(leaderPid);
+    if (leader === undefined || leader.isZombie || leader.session === leaderPid) return;
+    await setTimeout(delayMs, undefined, signal === undefined ? {} : { signal });
+  }
 }
 
 /**

@@ -1,10 +1,9 @@
+import type { ControlId, ControlSequence } from "../protocol/parser-guard.ts";
 import {
   type CoreBuffer,
   type CoreCharset,
   type CoreModes,
-  type CoreParameters,
   type CorePen,
-  type CsiId,
   type Internals,
   internalsOf,
 } from "./screen-internals.ts";
@@ -114,9 +113,9 @@ export class ScreenCore {
   }
 
   /** Called before xterm.js acts on such a sequence. */
-  beforeCsi(id: CsiId, seen: (parameters: CoreParameters) => void): void {
-    this.#core._inputHandler.registerCsiHandler(id, (parameters) => {
-      seen(parameters);
+  beforeCsi(id: ControlId, seen: (sequence: ControlSequence) => void): void {
+    this.#core._inputHandler.registerCsiHandler(id, (sequence) => {
+      seen(sequence);
       return false;
     });
   }

@@ -2,6 +2,8 @@
 // show (parser state, scroll region, tab stops, saved cursor, character sets, links). It is checked when a terminal is
 // made: another version of xterm.js that moved any of it fails at once and names what is missing.
 
+import type { ControlId, ControlSequence } from "../protocol/parser-guard.ts";
+
 /** Two words of a cell or of the pen: colours and flags as screen-style.ts reads them. */
 export type CoreAttributes = { readonly fg: number; readonly bg: number };
 
@@ -64,12 +66,6 @@ export type CoreModes = {
   readonly wraparound: boolean;
 };
 
-/** The numbers of a control sequence; a missing one is 0. They may be written to before xterm.js acts on them. */
-export type CoreParameters = { readonly params: Int32Array; readonly length: number };
-
-/** A control sequence: its last byte and, where it has one, its private prefix. */
-export type CsiId = { readonly prefix?: string; readonly final: string };
-
 type WritableExtended = CoreExtended & { clone(): WritableExtended; urlId: number };
 
 export type Internals = {
@@ -79,7 +75,7 @@ export type Internals = {
       updateExtended(): void;
     };
     readonly _parser: { readonly currentState: number; readonly precedingJoinState: number; reset(): void };
-    registerCsiHandler(id: CsiId, seen: (parameters: CoreParameters) => boolean): unknown;
+    registerCsiHandler(id: ControlId, seen: (sequence: ControlSequence) => boolean): unknown;
     registerEscHandler(id: { readonly final: string }, seen: () => boolean): unknown;
     registerOscHandler(id: number, seen: (data: string) => boolean): unknown;
   };

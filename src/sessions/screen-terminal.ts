@@ -2,12 +2,12 @@
 import graphemes from "@xterm/addon-unicode-graphemes";
 import headless from "@xterm/headless";
 import { concatBytes } from "../lib/collect.ts";
-import { incompleteUtf8Bytes } from "../lib/utf8.ts";
 import { SCREEN_SCROLLBACK_LINES } from "../protocol/limits.ts";
+import { guardParser } from "../protocol/parser-guard.ts";
 import type { TerminalSize } from "../protocol/session.ts";
+import { WholeCharacters } from "../protocol/whole-characters.ts";
 import { ScreenCharsets } from "./screen-charset.ts";
 import { ScreenCore } from "./screen-core.ts";
-import { guardParser } from "./screen-guard.ts";
 import { ScreenLinks } from "./screen-links.ts";
 import { drawScreen } from "./screen-resync.ts";
 import { ScreenTail } from "./screen-tail.ts";
@@ -25,8 +25,7 @@ export class ScreenTerminal implements Disposable {
   readonly links = new ScreenLinks();
   readonly charsets: ScreenCharsets;
   readonly #tail = new ScreenTail();
-  /** The beginning of a character that is cut: xterm.js loses some of those whose bytes come in two writes. */
-  #cut = new Uint8Array(0);
+  readonly #characters = new WholeCharacters();
 
   constructor({ cols, rows }: TerminalSize) {
     this.#terminal = new headless.Terminal({
@@ -61,9 +60,7 @@ export class ScreenTerminal implements Disposable {
 
   /** Parses at once. A sequence on which xterm.js fails costs the rest of these bytes. */
   write(bytes: Uint8Array): void {
-    const all = this.#cut.length === 0 ? bytes : concatBytes([this.#cut, bytes]);
-    const whole = all.subarray(0, all.length - incompleteUtf8Bytes(all));
-    this.#cut = new Uint8Array(all.subarray(whole.length));
+    const whole = this.#characters.take(bytes);
     try {
       this.core.parse(whole);
     } catch {
@@ -79,14 +76,14 @@ export class ScreenTerminal implements Disposable {
 
   /** True when the next byte begins a character or a sequence. */
   get isBetweenSequences(): boolean {
-    return this.core.parserState === 0 && this.#cut.length === 0;
+    return this.core.parserState === 0 && this.#characters.held.length === 0;
   }
 
   /** Written to a terminal that was just reset to this size they make it the same as this one. */
   drawing(): Uint8Array<ArrayBuffer> {
     const { core, links, charsets, size } = this;
     const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, ...size }));
-    return concatBytes([screen, this.#tail.bytes(core.parserState), this.#cut]);
+    return concatBytes([screen, this.#tail.bytes(core.parserState), this.#characters.held]);
   }
 
   [Symbol.dispose](): void {

@@ -22,9 +22,12 @@ export class SessionDisk {
 
   /** Writes the record as it is when its turn comes. */
   async writeRecord(session: Session): Promise<void> {
-    await this.#write(session, "session not stored", () =>
-      writeJsonFile(session.files.record, session.stored, 0o600),
-    );
+    await this.#writeRecord(session, { isDurable: true });
+  }
+
+  /** Of a session that has just begun: for the next session host. Waiting for the disk would double how long a start takes. */
+  async writeFirstRecord(session: Session): Promise<void> {
+    await this.#writeRecord(session, { isDurable: false });
   }
 
   /** Of an ended session, after its record. */
@@ -39,6 +42,12 @@ export class SessionDisk {
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
     await this.#turnsOf(session).take(() => rm(session.files.directory, { recursive: true, force: true }));
+  }
+
+  async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {
+    await this.#write(session, "session not stored", () =>
+      writeJsonFile(session.files.record, session.stored, 0o600, options),
+    );
   }
 
   async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {

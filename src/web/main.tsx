@@ -8,6 +8,7 @@ import "./styles/banner.css";
 import "./styles/login.css";
 import "./styles/workspace.css";
 import "./styles/session.css";
+import "./styles/machines.css";
 import { App } from "./components/app.tsx";
 import { exposeDiagnosis } from "./diagnosis.ts";
 import { Page } from "./page.ts";

@@ -1,5 +1,6 @@
 // Short messages at the edge of the page: what was done, what failed.
 import { type ReadonlySignal, signal } from "@preact/signals";
+import { plainWords } from "./outage.ts";
 
 export type Notice = { readonly id: number; readonly tone: "info" | "error"; readonly text: string };
 
@@ -23,8 +24,9 @@ export class Notices implements Disposable {
 
   /** Says what was tried and why it failed. */
   failed(what: string, error: unknown): void {
+    const plain = plainWords(error);
     const why = error instanceof Error ? error.message : String(error);
-    this.#show("error", `${what}: ${why}`, ERROR_MS);
+    this.#show("error", plain === undefined ? `${what}: ${why}` : `${what}. ${plain}`, ERROR_MS);
   }
 
   close(id: number): void {

@@ -10,6 +10,8 @@ const DEFAULT_FONT_SIZE_PX = 14;
 const Stored = z.object({
   fontSizePx: z.int().min(MIN_FONT_SIZE_PX).max(MAX_FONT_SIZE_PX).catch(DEFAULT_FONT_SIZE_PX),
   screenReader: z.boolean().catch(false),
+  /** On an HQ: the name of the machine that the last session was started on. */
+  machine: z.string().catch(""),
 });
 type Stored = z.infer<typeof Stored>;
 
@@ -33,6 +35,11 @@ export class Preferences {
 
   setScreenReader(isOn: boolean): void {
     this.#change({ screenReader: isOn });
+  }
+
+  /** The name of the machine that the next session is started on. */
+  setMachine(name: string): void {
+    this.#change({ machine: name });
   }
 
   #change(part: Partial<Stored>): void {

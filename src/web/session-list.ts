@@ -1,44 +1,43 @@
-// All sessions, kept true by the server's events and not by polling. An event says that a session changed; what it is now
-// is read again, at most once in REFRESH_INTERVAL_MS and only while the page is shown: requests are counted.
+// All sessions, kept true by the server's events and not by polling: an event says that a session changed, and what it is
+// now is read again.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { SessionRecord } from "../protocol/session.ts";
+import { Reading, type Stage } from "./reading.ts";
 
-const REFRESH_INTERVAL_MS = 2_500;
-/** After a refusal: the server is busy, or the requests of a minute are used up. */
-const RETRY_MS = 10_000;
+/** Sessions that are remembered of machines that have none in the list any more; the oldest go. */
+const MAX_REMEMBERED = 1_000;
 
 export type SessionListOptions = {
   readonly fetch: () => Promise<readonly SessionRecord[]>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-  readonly document: Document;
+  readonly stage: Stage;
+  /** As Reading's. */
+  readonly intervalMs?: number;
 };
 
 export class SessionList implements Disposable {
-  readonly #options: SessionListOptions;
   readonly #records = signal<readonly SessionRecord[] | undefined>(undefined);
+  readonly #remembered = signal<readonly SessionRecord[]>([]);
   readonly #rung = signal<ReadonlySet<string>>(new Set());
   readonly #scope = new DisposableStack();
-  #timer: ReturnType<typeof setTimeout> | undefined;
-  #readAt = Number.NEGATIVE_INFINITY;
-  #isReading = false;
-  #isStale = false;
+  readonly #reading: Reading;
 
-  constructor(options: SessionListOptions) {
-    this.#options = options;
-    this.#scope.use(options.subscribe((event) => this.#happened(event)));
-    const shown = (): void => this.#refreshLater();
-    options.document.addEventListener("visibilitychange", shown);
-    this.#scope.defer(() => options.document.removeEventListener("visibilitychange", shown));
-    this.#scope.defer(() => clearTimeout(this.#timer));
+  constructor({ fetch, subscribe, ...options }: SessionListOptions) {
+    const read = async (): Promise<void> => this.#replace(await fetch());
+    this.#reading = this.#scope.use(new Reading({ read, ...options }));
+    this.#scope.use(subscribe((event) => this.#happened(event)));
     this.refresh();
   }
 
   /** Undefined until the list was read for the first time. Running ones first, the newest of each first. */
-  readonly all: ReadonlySignal<readonly SessionRecord[] | undefined> = computed(() =>
-    this.#records.value?.toSorted(
-      (one, other) => rank(one) - rank(other) || other.created.localeCompare(one.created),
-    ),
+  readonly all: ReadonlySignal<readonly SessionRecord[] | undefined> = computed(
+    () => this.#records.value && inOrder(this.#records.value),
+  );
+
+  /** On an HQ: sessions of machines that had some and have none in the list any more, because they left. */
+  readonly remembered: ReadonlySignal<readonly SessionRecord[]> = computed(() =>
+    inOrder(this.#remembered.value),
   );
 
   /** Sessions whose bell rang while they were not looked at. At most as many as there are sessions. */
@@ -46,27 +45,30 @@ export class SessionList implements Disposable {
     return this.#rung;
   }
 
+  /** As last known, also of one that left the list with its machine. */
   record(id: string): SessionRecord | undefined {
-    return this.#records.value?.find((record) => record.id === id);
+    const isIt = (record: SessionRecord): boolean => record.id === id;
+    return this.#records.value?.find(isIt) ?? this.#remembered.value.find(isIt);
   }
 
   /** Shows at once what a request has just answered. */
   put(record: SessionRecord): void {
     const others = this.#records.peek()?.filter((known) => known.id !== record.id) ?? [];
     this.#records.value = [record, ...others];
-    this.#overtaken();
+    this.#reading.overtaken();
   }
 
   forget(id: string): void {
-    this.#records.value = this.#records.peek()?.filter((record) => record.id !== id);
+    const isOther = (record: SessionRecord): boolean => record.id !== id;
+    this.#records.value = this.#records.peek()?.filter(isOther);
+    this.#remembered.value = this.#remembered.peek().filter(isOther);
     this.lookedAt(id);
-    this.#overtaken();
+    this.#reading.overtaken();
   }
 
   /** As soon as it may be. */
   refresh(): void {
-    this.#isStale = true;
-    this.#refreshLater();
+    this.#reading.refresh();
   }
 
   lookedAt(id: string): void {
@@ -76,7 +78,6 @@ export class SessionList implements Disposable {
 
   [Symbol.dispose](): void {
     this.#scope.dispose();
-    this.#isStale = false;
   }
 
   #happened(event: ServerEvent): void {
@@ -89,13 +90,17 @@ export class SessionList implements Disposable {
     }
   }
 
-  #rang(id: string): void {
-    if (this.record(id) !== undefined) this.#rung.value = new Set([...this.#rung.peek(), id]);
+  /** The sessions of a machine that left are not in the list; who looks at one of them still wants to know its name. */
+  #replace(records: readonly SessionRecord[]): void {
+    const sources = new Set(records.map(({ source }) => source));
+    const known = [...(this.#records.peek() ?? []), ...this.#remembered.peek()];
+    const left = known.filter(({ source }) => source !== undefined && !sources.has(source));
+    this.#remembered.value = left.slice(0, MAX_REMEMBERED);
+    this.#records.value = records;
   }
 
-  /** A list that is on its way does not know what has just happened. */
-  #overtaken(): void {
-    this.#isStale ||= this.#isReading;
+  #rang(id: string): void {
+    if (this.record(id) !== undefined) this.#rung.value = new Set([...this.#rung.peek(), id]);
   }
 
   /** What the event says is shown at once; the rest follows with the next reading. */
@@ -105,32 +110,12 @@ export class SessionList implements Disposable {
       .peek()
       ?.map((record) => (record.id === id ? { ...record, ...known, status: "exited" as const } : record));
   }
+}
 
-  #refreshLater(inMs = 0): void {
-    if (!this.#isStale || this.#isReading || this.#timer !== undefined) return;
-    // The first list is needed even for a page that was opened in the background: its title shows the session's name.
-    const isShown = this.#options.document.visibilityState === "visible";
-    if (!isShown && this.#records.peek() !== undefined) return;
-    const wait = Math.max(inMs, this.#readAt + REFRESH_INTERVAL_MS - performance.now(), 0);
-    this.#timer = setTimeout(() => void this.#read(), wait);
-  }
-
-  async #read(): Promise<void> {
-    this.#timer = undefined;
-    this.#isReading = true;
-    this.#isStale = false;
-    let retryMs = 0;
-    try {
-      this.#records.value = await this.#options.fetch();
-    } catch {
-      // The connection's own banner says what is wrong.
-      this.#isStale = true;
-      retryMs = RETRY_MS;
-    }
-    this.#readAt = performance.now();
-    this.#isReading = false;
-    if (!this.#scope.disposed) this.#refreshLater(retryMs);
-  }
+function inOrder(records: readonly SessionRecord[]): readonly SessionRecord[] {
+  return records.toSorted(
+    (one, other) => rank(one) - rank(other) || other.created.localeCompare(one.created),
+  );
 }
 
 function rank(record: SessionRecord): number {

@@ -1,8 +1,9 @@
 // Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
-import { effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { type Client, createClient } from "../protocol/client.ts";
 import type { ConnectionState } from "../protocol/connection.ts";
 import { endpoints } from "../protocol/endpoints.ts";
+import type { ServerEvent } from "../protocol/event.ts";
 import { fetchSend } from "../protocol/fetch-send.ts";
 import type { OpenLink } from "../protocol/link.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../protocol/session.ts";
@@ -11,6 +12,7 @@ import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink } from "./browser-link.ts";
 import type { SchemeWatch } from "./color-scheme.ts";
 import type { Login } from "./login.ts";
+import { MachineList } from "./machine-list.ts";
 import type { Notices } from "./notices.ts";
 import type { Preferences } from "./preferences.ts";
 import { saveRecording } from "./save-recording.ts";
@@ -29,6 +31,7 @@ export type WorkspaceOptions = {
 
 export class Workspace implements Disposable {
   readonly sessions: SessionList;
+  readonly machines: MachineList;
   readonly client: Client;
   readonly #options: WorkspaceOptions;
   readonly #socket: SessionSocket;
@@ -51,11 +54,21 @@ export class Workspace implements Disposable {
         this.#connection.value = state;
       }),
     );
-    this.sessions = this.#scope.use(
-      new SessionList({
-        fetch: () => this.client.list(),
-        subscribe: (listener) => this.#socket.subscribeGlobal(listener),
-        document: window.document,
+    const subscribe = (listener: (event: ServerEvent) => void): Disposable =>
+      this.#socket.subscribeGlobal(listener);
+    const stage = window.document;
+    this.sessions = this.#scope.use(new SessionList({ fetch: () => this.client.list(), subscribe, stage }));
+    this.machines = this.#scope.use(
+      new MachineList({
+        health: () => this.client.health(),
+        remotes: () => this.client.call(endpoints.listRemotes),
+        subscribe,
+        stage,
+      }),
+    );
+    this.#scope.use(
+      subscribe(({ type }) => {
+        if (type === "remote-joined") this.#open.peek()?.retry();
       }),
     );
     this.#scope.defer(() => this.#close());
@@ -154,6 +167,7 @@ export class Workspace implements Disposable {
       client: this.client,
       preferences,
       schemes,
+      isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
       onFailed: (what, error) => notices.failed(what, error),
     });
   }

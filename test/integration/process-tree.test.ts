@@ -39,3 +39,11 @@ test("ending a session kills after the grace what ignores everything else", asyn
   expect(performance.now() - before).toBeGreaterThan(590);
   expect(await program.ended).toEqual({ exitCode: 137, signal: "SIGKILL" });
 });
+
+test("ending a program that was started just now ends it, however busy the machine is", async () => {
+  for (let round = 0; round < 100; round += 1) {
+    await using program = new Program("sleep", ["1000"]);
+    expect(await program.end()).toEqual([]);
+    expect((await program.ended).exitCode).toBeGreaterThan(128);
+  }
+});

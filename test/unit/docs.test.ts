@@ -14,7 +14,7 @@ const PAGES = ["README.md", "bench/README.md", ...readdirSync(join(ROOT, "docs")
 /** Pages that speak of other programs' options as well. */
 const OF_OTHERS = new Set(["docs/decisions.md", "bench/README.md"]);
 /** Read by commands, not by `serve`. */
-const OF_COMMANDS = ["TTYHQ_TOKEN", "TTYHQ_URL", "TTYHQ_DETACH_KEYS", "TTYHQ_SESSION_ID"];
+const OF_COMMANDS = ["TTYHQ_TOKEN", "TTYHQ_URL", "TTYHQ_DETACH_KEYS", "TTYHQ_SESSION_ID", "TTYHQ_IMAGE"];
 
 function isPage(name: string): boolean {
   return name.endsWith(".md");
@@ -103,7 +103,18 @@ function commands() {
     throw new Error("nothing is to be started");
   };
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const place = { argv: [], env: {}, cwd: "/", home: "/", user: "me", version: "0", stdin, stdout, stderr };
+  const place = {
+    argv: [],
+    env: {},
+    cwd: "/",
+    home: "/",
+    user: "me",
+    hostname: "box",
+    version: "0",
+    stdin,
+    stdout,
+    stderr,
+  };
   const parts = { startServer: unwanted, startSessionHost: unwanted, ensureHost: unwanted };
-  return createProgram({ ...place, ...parts }, unwanted).commands;
+  return createProgram({ ...place, ...parts, program: { node: "", main: "" } }, unwanted).commands;
 }

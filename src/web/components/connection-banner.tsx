@@ -1,37 +1,21 @@
 import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { ConnectionState } from "../../protocol/connection.ts";
 import type { Workspace } from "../workspace.ts";
-import { Icon } from "./icon.tsx";
+import { Banner } from "./banner.tsx";
 
-type ConnectionBannerProps = {
-  readonly workspace: Workspace;
-  /** Grows with every key that was typed and not sent. */
-  readonly refusals: number;
-};
+type ConnectionBannerProps = { readonly workspace: Workspace; readonly refusals: number };
 
 const STEP_MS = 250;
 
-/** Lies over the terminal, which stays as it is, while there is no connection. */
+/** There while there is no connection. */
 export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps): VNode | undefined {
   const state = workspace.connection.value;
-  const refusalsBefore = useRef(refusals);
-  const isOpen = state.kind === "open";
-  if (isOpen) refusalsBefore.current = refusals;
   const now = useNow(state.kind === "waiting");
-  if (isOpen) return undefined;
-  const refused = refusals - refusalsBefore.current;
+  if (state.kind === "open") return undefined;
   return (
-    <div class="banner" role="status">
-      <Icon name="plug" />
-      <span>{connectionWords(state, now)}</span>
-      {refused > 0 && (
-        // Another key for each refusal starts the animation anew.
-        <strong key={refused} class="refused">
-          What you type is not sent.
-        </strong>
-      )}
+    <Banner words={connectionWords(state, now)} refusals={refusals}>
       {state.kind === "waiting" && (
         <button type="button" class="button small" onClick={() => workspace.reconnect()}>
           Try now
@@ -42,7 +26,7 @@ export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps)
           Reload
         </button>
       )}
-    </div>
+    </Banner>
   );
 }
 

@@ -18,8 +18,9 @@ export function EndedBar({
     if (record === undefined) return;
     isBusy.value = true;
     try {
-      const { command, cwd, name, cols, rows } = record;
-      await workspace.start({ command, cwd, name, cols, rows });
+      const { command, cwd, name, cols, rows, remoteId } = record;
+      const machine = remoteId === undefined ? {} : { remoteId };
+      await workspace.start({ command, cwd, name, cols, rows, ...machine });
     } catch (error) {
       page.notices.failed("The session could not be started", error);
     }

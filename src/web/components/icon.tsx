@@ -18,6 +18,8 @@ const PATHS = {
   bell: "M6 16v-5a6 6 0 0 1 12 0v5l1.5 2h-15L6 16Zm4.5 5h3",
   plug: "m4 20 4-4m8-8 4-4M9 9l6 6-2 2a4.2 4.2 0 0 1-6-6l2-2Zm2-2 2-2a4.2 4.2 0 0 1 6 6l-2 2",
   folder: "M4 18V6h5l2 2h9v10H4Z",
+  machine: "M4 5h16v6H4zM4 13h16v6H4zM7.5 8h.01M7.5 16h.01",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
   check: "m5 12.5 4.5 4.5L19 7.5",
   warning: "M12 4 3 19.5h18L12 4Zm0 6v4m0 2.8v.2",
   paste: "M9 5H6v15h12V5h-3M9 3.5h6v3H9z",

@@ -15,12 +15,12 @@ const KEYS = [
 
 /** The keys that a phone's keyboard lacks; shown where the pointer is a finger. */
 export function KeyBar({ open }: { readonly open: OpenSession }): VNode {
-  const isControl = open.isControlNext.value;
+  const isControl = open.controlKey.isPressed.value;
   const paste = async (): Promise<void> => open.emulator.paste(await navigator.clipboard.readText());
   return (
     // Pressing a button must not take the focus away: the keyboard would go.
     <div class="key-bar" role="toolbar" aria-label="Keys" onPointerDown={(event) => event.preventDefault()}>
-      <button type="button" class="key" aria-pressed={isControl} onClick={() => open.toggleControl()}>
+      <button type="button" class="key" aria-pressed={isControl} onClick={() => open.controlKey.toggle()}>
         Ctrl
       </button>
       {KEYS.map(({ label, name, text }) => (

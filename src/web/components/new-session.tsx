@@ -1,16 +1,57 @@
 import { useSignal } from "@preact/signals";
-import type { TargetedEvent, VNode } from "preact";
+import type { RefObject, TargetedEvent, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { CreateSessionBody } from "../../protocol/session.ts";
+import type { Machine } from "../machine-list.ts";
+import { plainWords } from "../outage.ts";
 import { routeHash } from "../route.ts";
 import { estimateSize } from "../terminal/cell-size.ts";
+import { AddMachine } from "./add-machine.tsx";
 import { Icon } from "./icon.tsx";
+import { MachineField } from "./machine-field.tsx";
 import type { WorkspaceProps } from "./view-props.ts";
 
 export function NewSession({ page, workspace }: WorkspaceProps): VNode {
+  const pane = useRef<HTMLElement>(null);
+  const machines = workspace.machines.all.value?.filter(({ isHere }) => isHere);
+  const login = page.login.state.value;
+  const joining = <AddMachine isOpen={login.kind === "in" && login.isOpenToAll} />;
+  return (
+    <section class="new-session" ref={pane}>
+      <div class="new-card">
+        <a class="button ghost back" href={routeHash({ view: "list" })}>
+          <Icon name="back" />
+          Sessions
+        </a>
+        {machines?.length === 0 ? (
+          <>
+            <h1>Add a machine</h1>
+            {joining}
+          </>
+        ) : (
+          <SessionForm page={page} workspace={workspace} pane={pane} machines={machines} />
+        )}
+        {machines !== undefined && machines.length > 0 && (
+          <details class="more">
+            <summary>Add a machine</summary>
+            {joining}
+          </details>
+        )}
+      </div>
+    </section>
+  );
+}
+
+type SessionFormProps = WorkspaceProps & {
+  /** Where the terminal will be. */
+  readonly pane: RefObject<HTMLElement | null>;
+  /** Those to choose from; undefined where there is no choice. */
+  readonly machines: readonly Machine[] | undefined;
+};
+
+function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNode {
   const failure = useSignal<string | undefined>(undefined);
   const isBusy = useSignal(false);
-  const pane = useRef<HTMLElement>(null);
   const command = useRef<HTMLInputElement>(null);
   useEffect(() => command.current?.focus({ preventScroll: true }), []);
   const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
@@ -22,42 +63,38 @@ export function NewSession({ page, workspace }: WorkspaceProps): VNode {
       const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek().fontSizePx);
       await workspace.start({ ...requestOf(fields), ...size });
     } catch (error) {
-      failure.value = error instanceof Error ? error.message : "The session could not be started.";
+      failure.value = failureWords(error);
     }
     isBusy.value = false;
   };
+  const place = machines === undefined ? "the server" : "the machine";
   return (
-    <section class="new-session" ref={pane}>
-      <form class="new-card" onSubmit={(event) => void submit(event)}>
-        <a class="button ghost back" href={routeHash({ view: "list" })}>
-          <Icon name="back" />
-          Sessions
-        </a>
-        <h1>Start a session</h1>
-        <p class="muted">It runs on the server and goes on when you close this page.</p>
+    <form class="new-form" onSubmit={(event) => void submit(event)}>
+      <h1>Start a session</h1>
+      <p class="muted">It runs on {place} and goes on when you close this page.</p>
+      {machines !== undefined && <MachineField machines={machines} preferences={page.preferences} />}
+      <label class="field">
+        <span>Command</span>
+        <input ref={command} name="command" class="mono" placeholder="your login shell" {...PLAIN_TEXT} />
+      </label>
+      <div class="field-pair">
         <label class="field">
-          <span>Command</span>
-          <input ref={command} name="command" class="mono" placeholder="your login shell" {...PLAIN_TEXT} />
+          <span>Folder</span>
+          <input name="cwd" class="mono" placeholder="~" {...PLAIN_TEXT} />
         </label>
-        <div class="field-pair">
-          <label class="field">
-            <span>Folder</span>
-            <input name="cwd" class="mono" placeholder="~" {...PLAIN_TEXT} />
-          </label>
-          <label class="field">
-            <span>Name</span>
-            <input name="name" placeholder="as the command" maxLength={256} {...PLAIN_TEXT} />
-          </label>
-        </div>
-        <p class="failure" role="alert">
-          {failure.value !== undefined && <Icon name="warning" />}
-          {failure}
-        </p>
-        <button type="submit" class="button primary wide" disabled={isBusy.value}>
-          {isBusy.value ? "Starting…" : "Start"}
-        </button>
-      </form>
-    </section>
+        <label class="field">
+          <span>Name</span>
+          <input name="name" placeholder="as the command" maxLength={256} {...PLAIN_TEXT} />
+        </label>
+      </div>
+      <p class="failure" role="alert">
+        {failure.value !== undefined && <Icon name="warning" />}
+        {failure}
+      </p>
+      <button type="submit" class="button primary wide" disabled={isBusy.value}>
+        {isBusy.value ? "Starting…" : "Start"}
+      </button>
+    </form>
   );
 }
 
@@ -66,10 +103,16 @@ const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: fa
 /** What is left empty is the server's to decide. */
 function requestOf(fields: FormData): CreateSessionBody {
   const text = (name: string): string => String(fields.get(name) ?? "").trim();
-  const [command, cwd, name] = [text("command"), text("cwd"), text("name")];
+  const [command, cwd, name, remoteId] = [text("command"), text("cwd"), text("name"), text("machine")];
   return {
     ...(command === "" ? {} : { command }),
     ...(cwd === "" ? {} : { cwd }),
     ...(name === "" ? {} : { name }),
+    ...(remoteId === "" ? {} : { remoteId }),
   };
+}
+
+function failureWords(error: unknown): string {
+  const words = error instanceof Error ? error.message : "The session could not be started.";
+  return plainWords(error) ?? words;
 }

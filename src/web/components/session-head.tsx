@@ -13,7 +13,7 @@ type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
 
 export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
   // Reading the list keeps the head true to it.
-  const record = workspace.sessions.all.value?.find((known) => known.id === open.id);
+  const record = workspace.sessions.record(open.id);
   const detail = record && (open.title.value ?? detailWords(record));
   return (
     <header class="session-head">
@@ -26,6 +26,12 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
         )}
         {record !== undefined && (
           <p class="session-detail" title={`${commandWords(record.command)} in ${record.cwd}`}>
+            {record.source !== undefined && (
+              <span class="session-machine">
+                <Icon name="machine" />
+                {record.source}
+              </span>
+            )}
             {detail !== "" && <span>{detail}</span>}
             <span class="session-folder">{folderWords(record.cwd)}</span>
           </p>

@@ -17,7 +17,8 @@ export function SessionRow({
   page,
   workspace,
   record,
-}: WorkspaceProps & { readonly record: SessionRecord }): VNode {
+  isAway = false,
+}: WorkspaceProps & { readonly record: SessionRecord; readonly isAway?: boolean }): VNode {
   const route = page.address.route.value;
   const isOpen = route.view === "session" && route.id === record.id;
   const since = record.exitedAt ?? record.created;
@@ -25,14 +26,14 @@ export function SessionRow({
   return (
     <li>
       <a
-        class="row"
+        class={isAway ? "row away" : "row"}
         href={routeHash({ view: "session", id: record.id })}
         // The one that is open is not opened again: it gets the keys back.
         onClick={() => isOpen && workspace.open.peek()?.emulator.focus()}
         {...(isOpen && { "aria-current": "page" })}
       >
         <div class="row-line">
-          <Status record={record} />
+          <Status record={record} isAway={isAway} />
           <span class="row-name">{nameWords(record)}</span>
           {workspace.sessions.rung.value.has(record.id) && (
             <span class="row-bell" title="Its bell rang">
@@ -59,8 +60,11 @@ export function SessionRow({
 }
 
 /** A dot for what runs, a badge for how it ended. */
-function Status({ record }: { readonly record: SessionRecord }): VNode {
-  if (record.status !== "exited") return <span class="dot open" role="img" aria-label="running" />;
+function Status({ record, isAway }: { readonly record: SessionRecord; readonly isAway: boolean }): VNode {
+  if (record.status !== "exited") {
+    const words = isAway ? "out of reach" : "running";
+    return <span class={`dot ${isAway ? "unknown" : "open"}`} role="img" aria-label={words} />;
+  }
   const isGood = endedWell(record);
   return <span class={`badge ${isGood ? "quiet" : "bad"}`}>{endingBadge(record)}</span>;
 }

@@ -33,7 +33,7 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
           )}
         </div>
         {link !== undefined && <div class="link-target">{link}</div>}
-        {phase.kind === "missing" && <Missing />}
+        {phase.kind === "missing" && <Missing workspace={workspace} />}
       </div>
       {phase.kind === "ended" && (
         <EndedBar page={page} workspace={workspace} open={open} ending={phase.ending} />
@@ -43,11 +43,16 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
   );
 }
 
-function Missing(): VNode {
+function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
+  const isHq = workspace.machines.all.value !== undefined;
   return (
     <div class="missing">
       <h2>There is no such session</h2>
-      <p class="muted">It was removed, or the address is wrong.</p>
+      <p class="muted">
+        {isHq
+          ? "It was removed, its machine is out of reach, or the address is wrong."
+          : "It was removed, or the address is wrong."}
+      </p>
       <a class="button primary" href="#/new">
         Start another
       </a>

@@ -1,9 +1,9 @@
 import type { RefObject, VNode } from "preact";
 import { routeHash } from "../route.ts";
-import { Confirm } from "./confirm.tsx";
 import { Icon, Logo } from "./icon.tsx";
+import { RemoveEnded } from "./remove-ended.tsx";
+import { SessionGroups } from "./session-groups.tsx";
 import { SessionRow } from "./session-row.tsx";
-import { useToggle } from "./toggle.ts";
 import type { InState, WorkspaceProps } from "./view-props.ts";
 
 type SidebarProps = WorkspaceProps & {
@@ -49,7 +49,11 @@ function ConnectionDot({ workspace }: Pick<WorkspaceProps, "workspace">): VNode 
 
 function SessionLists({ page, workspace }: WorkspaceProps): VNode {
   const all = workspace.sessions.all.value;
-  if (all === undefined) return <div class="sessions" aria-busy="true" />;
+  const { isKnown, all: machines } = workspace.machines;
+  if (all === undefined || !isKnown.value) return <div class="sessions" aria-busy="true" />;
+  if (machines.value !== undefined) {
+    return <SessionGroups page={page} workspace={workspace} machines={machines.value} sessions={all} />;
+  }
   const running = all.filter((record) => record.status !== "exited");
   const ended = all.filter((record) => record.status === "exited");
   const row = (record: (typeof all)[number]): VNode => (
@@ -72,28 +76,5 @@ function SessionLists({ page, workspace }: WorkspaceProps): VNode {
         </>
       )}
     </nav>
-  );
-}
-
-function RemoveEnded({
-  workspace,
-  count,
-}: Pick<WorkspaceProps, "workspace"> & { readonly count: number }): VNode {
-  const question = useToggle();
-  return (
-    <>
-      <button type="button" class="button ghost small" onClick={question.on}>
-        Remove all
-      </button>
-      {question.isOn && (
-        <Confirm
-          question={count === 1 ? "Remove the ended session?" : `Remove all ${count} ended sessions?`}
-          detail="Their recordings are deleted for good."
-          yes="Remove"
-          onYes={() => void workspace.removeEnded()}
-          onClose={question.off}
-        />
-      )}
-    </>
   );
 }

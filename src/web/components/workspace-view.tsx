@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ConnectionBanner } from "./connection-banner.tsx";
+import { MachineBanner } from "./machine-banner.tsx";
 import { NewSession } from "./new-session.tsx";
 import { SessionView } from "./session-view.tsx";
 import { Sidebar } from "./sidebar.tsx";
@@ -24,7 +25,8 @@ export function WorkspaceView({
         ) : (
           <SessionView key={open.id} page={page} workspace={workspace} open={open} />
         )}
-        <ConnectionBanner workspace={workspace} refusals={open?.refusals.value ?? 0} />
+        {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
+        <ConnectionBanner workspace={workspace} refusals={open?.contact.refusals.value ?? 0} />
       </main>
     </div>
   );

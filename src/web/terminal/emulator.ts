@@ -6,9 +6,12 @@ import { WebLinksAddon } from "@xterm/addon-web-links";
 import { WebglAddon } from "@xterm/addon-webgl";
 import { Terminal } from "@xterm/xterm";
 import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../protocol/limits.ts";
+import { guardParser } from "../../protocol/parser-guard.ts";
 import type { TerminalSize } from "../../protocol/session.ts";
+import { WholeCharacters } from "../../protocol/whole-characters.ts";
 import type { ColorScheme } from "../color-scheme.ts";
 import { LINE_HEIGHT, TERMINAL_FONT } from "./cell-size.ts";
+import { emulatorCore } from "./emulator-core.ts";
 import { minimumContrast, terminalTheme } from "./palette.ts";
 import { QueryGate } from "./query-gate.ts";
 import { TerminalKeys } from "./terminal-keys.ts";
@@ -45,11 +48,13 @@ export class Emulator implements Disposable {
   readonly #terminal: Terminal;
   readonly #fit = new FitAddon();
   readonly #gate: QueryGate;
+  readonly #characters = new WholeCharacters();
   #webgl: WebglAddon | undefined;
 
   constructor(look: EmulatorLook, handlers: EmulatorHandlers) {
     const terminal = new Terminal(terminalOptions(look, handlers.onLink));
     this.#terminal = terminal;
+    guardParser(emulatorCore(terminal), () => this.size);
     this.#gate = new QueryGate(terminal.parser, handlers.mayAnswer);
     const search = new SearchAddon();
     this.search = new TextSearch(search, look.scheme);
@@ -75,7 +80,7 @@ export class Emulator implements Disposable {
 
   /** Bytes are parsed in order, `parsed` is called right after. At most what output-queue.ts hands over. */
   write(bytes: Uint8Array, parsed: () => void): void {
-    this.#terminal.write(bytes, parsed);
+    this.#terminal.write(this.#characters.take(bytes), parsed);
   }
 
   /** At once, for all that was not written yet; size in cells. */

@@ -9,11 +9,14 @@ import type { SessionSocket } from "../../protocol/session-socket.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../words.ts";
+import { Contact } from "./contact.ts";
+import { ControlKey } from "./control-key.ts";
 import { Emulator } from "./emulator.ts";
+import { watchPane } from "./pane-watch.ts";
 import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";
 
-/** `failed`: it could not be opened and is tried again when the connection is back. */
+/** `failed`: it could not be opened, or is lost with its machine, and is tried again when that or the connection is back. */
 export type Phase =
   | { readonly kind: "opening" | "running" | "missing" | "failed" }
   | { readonly kind: "ended"; readonly ending: Ending };
@@ -24,6 +27,8 @@ export type OpenSessionOptions = {
   readonly client: Pick<Client, "get" | "resync">;
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
+  /** On an HQ: whether the machine of the session has left. */
+  readonly isMachineGone: ReadonlySignal<boolean>;
   readonly onFailed: (what: string, error: unknown) => void;
 };
 
@@ -31,6 +36,8 @@ export class OpenSession implements Disposable {
   readonly id: string;
   readonly emulator: Emulator;
   readonly sizing: Sizing;
+  readonly controlKey = new ControlKey();
+  readonly contact: Contact;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
   readonly #scope = new DisposableStack();
@@ -38,8 +45,7 @@ export class OpenSession implements Disposable {
   readonly #title = signal<string | undefined>(undefined);
   readonly #link = signal<string | undefined>(undefined);
   readonly #bells = signal(0);
-  readonly #refusals = signal(0);
-  readonly #isControlNext = signal(false);
+  #isBeginning = false;
 
   constructor(options: OpenSessionOptions) {
     this.id = options.id;
@@ -51,6 +57,7 @@ export class OpenSession implements Disposable {
       ask: (size) => this.#resize(size),
     });
     this.#stream = this.#scope.use(this.#newStream());
+    this.contact = this.#scope.use(this.#newContact());
     this.#scope.use(options.socket.onState((state) => this.#linkChanged(state.kind === "open")));
     this.#scope.defer(effect(() => this.#restyle()));
     void this.#begin();
@@ -75,18 +82,10 @@ export class OpenSession implements Disposable {
     return this.#bells;
   }
 
-  /** Counts what was typed and not sent, because there is no connection. */
-  get refusals(): ReadonlySignal<number> {
-    return this.#refusals;
-  }
-
-  /** Whether the next letter is typed as with the Control key, which a phone lacks. */
-  get isControlNext(): ReadonlySignal<boolean> {
-    return this.#isControlNext;
-  }
-
-  toggleControl(): void {
-    this.#isControlNext.value = !this.#isControlNext.peek();
+  /** Something may be there again that was not: what could not be opened is tried once more. */
+  retry(): void {
+    const { kind } = this.#phase.peek();
+    if (kind === "failed" || kind === "missing") void this.#begin();
   }
 
   /** How far the output has come: the byte that comes next, and those that came and are not parsed yet. */
@@ -98,22 +97,12 @@ export class OpenSession implements Disposable {
   /** Draws into the element and keeps to its size until disposed. */
   mount(element: HTMLElement): Disposable {
     this.emulator.open(element);
-    const observer = new ResizeObserver(() => this.sizing.layout());
-    observer.observe(element);
-    // Who resizes the window wants the session to follow; a bar that comes and goes in the page means nothing.
-    const resized = (): void => {
-      if (document.hasFocus() && this.#isRunning) this.sizing.fit();
-    };
-    const focused = (): void => void this.#takeOver();
-    window.addEventListener("resize", resized);
-    window.addEventListener("focus", focused);
-    return {
-      [Symbol.dispose]: () => {
-        observer.disconnect();
-        window.removeEventListener("resize", resized);
-        window.removeEventListener("focus", focused);
-      },
-    };
+    return watchPane(element, {
+      onLayout: () => this.sizing.layout(),
+      // Who resizes the window wants the session to follow.
+      onResize: () => this.#isRunning && this.sizing.fit(),
+      onFocus: () => void this.#takeOver(),
+    });
   }
 
   [Symbol.dispose](): void {
@@ -152,6 +141,7 @@ export class OpenSession implements Disposable {
       screen: () => client.resync(id),
       written: async () => (await client.get(id)).outputBytes,
       isShown: () => document.visibilityState === "visible",
+      onAlive: () => this.contact.reached(),
       onSize: (size) => this.#sized(size),
       onSubscribed: (subscribed) => this.#subscribed(subscribed),
       onEvent: (event) => this.#happened(event),
@@ -159,19 +149,43 @@ export class OpenSession implements Disposable {
     });
   }
 
+  #newContact(): Contact {
+    const { id, client, isMachineGone } = this.#options;
+    return new Contact({
+      isMachineGone,
+      look: () => client.get(id),
+      onLost: () => this.#stream.cut(),
+      onBack: () => {
+        this.#goOn();
+        // What was asked for meanwhile was refused.
+        this.sizing.layout();
+      },
+    });
+  }
+
   async #begin(): Promise<void> {
-    this.#phase.value = { kind: "opening" };
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    // What is drawn already stays until there is something else to draw.
+    if (this.#phase.peek().kind !== "failed") this.#phase.value = { kind: "opening" };
     try {
-      const record = await this.#options.client.get(this.id);
-      await this.#stream.begin();
-      if (this.#scope.disposed) return;
-      if (record.status === "exited") return this.#ended(record);
-      this.#phase.value = { kind: "running" };
-      // Nobody else watches: the session takes this window's size.
-      if (record.viewers === 0) this.sizing.fit();
+      await this.#draw();
     } catch (error) {
       if (!this.#scope.disposed) this.#failed(error);
     }
+    this.#isBeginning = false;
+  }
+
+  async #draw(): Promise<void> {
+    const record = await this.#options.client.get(this.id);
+    await this.#stream.begin();
+    if (this.#scope.disposed) return;
+    this.contact.reached();
+    this.contact.settle();
+    if (record.status === "exited") return this.#ended(record);
+    this.#phase.value = { kind: "running" };
+    // Nobody else watches: the session takes this window's size.
+    if (record.viewers === 0) this.sizing.fit();
   }
 
   #sized(size: TerminalSize): void {
@@ -200,19 +214,35 @@ export class OpenSession implements Disposable {
   #failed(error: unknown): void {
     const code = error instanceof ServiceError ? error.code : undefined;
     if (code === "session_not_running") return;
-    if (code === "session_not_found") this.#phase.value = { kind: "missing" };
-    else if (this.#phase.peek().kind === "opening") this.#phase.value = { kind: "failed" };
-    if (code !== "session_not_found") this.#options.onFailed("The session does not answer", error);
+    // A machine that has left takes its sessions out of the list: they are not gone.
+    const isGone = code === "session_not_found" && !this.contact.isMachineGone;
+    if (isGone) this.#phase.value = { kind: "missing" };
+    else if (code === "session_not_found" || this.#phase.peek().kind === "opening") {
+      this.#phase.value = { kind: "failed" };
+    }
+    if (this.contact.failed(error) || code === "session_not_found") return;
+    this.#options.onFailed("The session does not answer", error);
   }
 
   #input(bytes: Uint8Array): void {
-    if (!this.#isRunning) return;
+    const { kind } = this.#phase.peek();
+    if (kind !== "running" && kind !== "failed") return;
     const { socket } = this.#options;
-    const meant = this.#isControlNext.peek() ? asControl(bytes) : bytes;
-    this.#isControlNext.value = false;
+    const meant = this.controlKey.meant(bytes);
     this.#stream.typed();
-    if (socket.state.kind === "open") socket.write(this.id, meant).catch((error) => this.#failed(error));
-    else this.#refusals.value += 1;
+    const canSend = kind === "running" && socket.state.kind === "open" && !this.contact.isMachineGone;
+    if (canSend) void this.#send(meant);
+    else this.contact.refuse();
+  }
+
+  async #send(bytes: Uint8Array): Promise<void> {
+    try {
+      await this.#options.socket.write(this.id, bytes);
+      this.contact.reached();
+    } catch (error) {
+      this.#failed(error);
+      if (this.contact.isAway.peek()) this.contact.refuse();
+    }
   }
 
   #resize(size: TerminalSize): void {
@@ -222,9 +252,14 @@ export class OpenSession implements Disposable {
 
   #linkChanged(isOpen: boolean): void {
     this.sizing.forget();
-    if (!isOpen) this.#stream.cut();
-    else if (this.#phase.peek().kind === "failed") void this.#begin();
-    else if (this.#isRunning) void this.#findPresent();
+    if (isOpen) this.#goOn();
+    else this.#stream.cut();
+  }
+
+  #goOn(): void {
+    this.contact.settle();
+    this.retry();
+    if (this.#isRunning) void this.#findPresent();
   }
 
   /** After a cut: what was written meanwhile is the past; the end of it is where the server says it is now. */
@@ -254,12 +289,4 @@ export class OpenSession implements Disposable {
     this.emulator.setScreenReader(screenReader);
     this.sizing.setFontSize(fontSizePx);
   }
-}
-
-/** A letter, or one of `@[\\]^_`, as the control character that it makes; anything else as it is. */
-function asControl(bytes: Uint8Array): Uint8Array {
-  const [byte] = bytes;
-  return bytes.length === 1 && byte !== undefined && byte >= 0x40 && byte < 0x7f
-    ? Uint8Array.of(byte & 0x1f)
-    : bytes;
 }

@@ -19,8 +19,10 @@ export type SessionStreamOptions = {
   readonly isShown: () => boolean;
 } & SessionStreamHandlers;
 
-/** All but `onError` are called in their place in the output: when what came before is parsed. */
+/** All but `onAlive` and `onError` are called in their place in the output: when what came before is parsed. */
 export type SessionStreamHandlers = {
+  /** With everything that comes: must take no time. */
+  readonly onAlive: () => void;
   readonly onSize: (size: TerminalSize) => void;
   readonly onSubscribed: (subscribed: Subscribed) => void;
   readonly onEvent: (event: SessionEvent) => void;
@@ -95,10 +97,10 @@ export class SessionStream implements Disposable {
       this.#options.id,
       { from: resync.offset },
       {
-        onSubscribed: (subscribed) => this.#queue.afterwards(() => this.#options.onSubscribed(subscribed)),
+        onSubscribed: (subscribed) => this.#afterwards(() => this.#options.onSubscribed(subscribed)),
         onOutput: (offset, bytes) => this.#output(offset, bytes),
         onResync: (missing) => this.#redraw(missing),
-        onEvent: (event) => this.#queue.afterwards(() => this.#options.onEvent(event)),
+        onEvent: (event) => this.#afterwards(() => this.#options.onEvent(event)),
         onError: (error) => this.#options.onError(error),
       },
     );
@@ -110,7 +112,13 @@ export class SessionStream implements Disposable {
     this.#queue.clear();
   }
 
+  #afterwards(run: () => void): void {
+    this.#options.onAlive();
+    this.#queue.afterwards(run);
+  }
+
   #output(offset: number, bytes: Uint8Array): void {
+    this.#options.onAlive();
     this.#queue.push(offset, bytes);
     this.#pursuit.received(bytes.length);
   }

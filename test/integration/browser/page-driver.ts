@@ -36,10 +36,11 @@ export class PageDriver implements AsyncDisposable {
     return this.page.getByRole("button", { name, exact: true });
   }
 
-  /** Starts a program by the form and waits until its terminal is there; its id. */
-  async start(command: string, { cwd = "/tmp", name = "" } = {}): Promise<string> {
+  /** Starts a program by the form and waits until its terminal is there; its id. `machine`: of an HQ. */
+  async start(command: string, { cwd = "/tmp", name = "", machine = "" } = {}): Promise<string> {
     const { page } = this;
-    await page.getByRole("link", { name: "New session" }).click();
+    const link = machine === "" ? "New session" : `New session on ${machine}`;
+    await page.getByRole("link", { name: link, exact: true }).click();
     await page.getByLabel("Command").fill(command);
     await page.getByLabel("Folder").fill(cwd);
     await page.getByLabel("Name", { exact: true }).fill(name);
@@ -50,8 +51,9 @@ export class PageDriver implements AsyncDisposable {
   }
 
   /** A shell with a prompt that nothing else looks like. */
-  async startShell(): Promise<string> {
-    const id = await this.start("env PS1='ready> ' bash --norc --noprofile -i", { name: "shell" });
+  async startShell(machine?: string): Promise<string> {
+    const on = machine === undefined ? {} : { machine };
+    const id = await this.start("env PS1='ready> ' bash --norc --noprofile -i", { name: "shell", ...on });
     await this.shows("ready> ");
     return id;
   }
@@ -100,6 +102,11 @@ export class PageDriver implements AsyncDisposable {
     const { size } = await this.state();
     if (size === undefined) throw new Error("no terminal is open");
     return size;
+  }
+
+  /** How many bytes of the session's output have come. */
+  async received(): Promise<number> {
+    return z.int().parse(await this.page.evaluate("ttyhq.nextOffset"));
   }
 
   /** Waits until the terminal holds the text, or what the pattern means. */

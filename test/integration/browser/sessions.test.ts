@@ -85,6 +85,16 @@ test("a bell in a session that is not looked at is marked in the list until it i
   await mark.waitFor({ state: "detached" });
 });
 
+test("a server that is no HQ says nothing of machines", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.start("sleep 1000", { name: "of the server itself" });
+  await page.page.getByRole("navigation").getByText("of the server itself").waitFor();
+  await page.page.getByRole("link", { name: "New session" }).click();
+  await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
+  expect(await page.page.getByText(/machine|remote/i).count()).toBe(0);
+});
+
 test("the address of a session opens it again, with what it shows", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);

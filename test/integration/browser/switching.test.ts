@@ -41,7 +41,7 @@ test("switching between 20 sessions leaves no terminals, sockets, subscriptions 
       expect(await page.page.locator(".xterm").count()).toBe(1);
     }
     await page.page.evaluate(`location.hash = "#/"`);
-    await page.page.getByText("Start a session").waitFor();
+    await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
     expect(await page.page.locator(".xterm").count()).toBe(0);
   };
   // The first tour makes what is made once.

@@ -101,6 +101,11 @@ export class TestServer implements AsyncDisposable {
     return readFile(join(this.controlDir, "host.log"), "utf8");
   }
 
+  /** Sends a signal to the server's process, and waits for nothing. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal);
+  }
+
   /** Ends the server's process, and tells how it ended; the session host goes on. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit | undefined> {
     const child = this.#process;
@@ -124,6 +129,8 @@ export class TestServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    // One that was stopped would not hear of its end.
+    this.signal("SIGCONT");
     await this.kill("SIGTERM");
     const pid = await this.hostPid();
     if (pid !== 0) {

@@ -38,10 +38,12 @@ export const LAYERS: readonly Layer[] = [
   { name: "config", at: ["src/config/"], imports: BASE },
   { name: "log", at: ["src/log.ts"], imports: BASE },
   { name: "metrics", at: ["src/metrics.ts"], imports: BASE },
-  { name: "app", at: ["src/app.ts"], imports: [...SERVER, ...HANDED] },
+  { name: "app", at: ["src/app.ts", "src/app/"], imports: [...SERVER, ...HANDED] },
   { name: "cli", at: ["src/cli/"], imports: [...SERVER, ...HANDED, "app"] },
   { name: "main", at: ["src/main.ts"], imports: [...BASE, "config", "log", "app", "cli"] },
   { name: "web", at: ["src/web/"], imports: ["ground", "protocol"] },
+  // What others test with: nothing of the program knows it.
+  { name: "testing", at: ["src/testing/"], imports: [...BASE, "backend", "sessions", "remote"] },
 ];
 
 /** Layers that run in a browser, and with them every file they reach. */
@@ -61,6 +63,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   express: ["src/http/router.ts"],
   "express-rate-limit": ["src/http/rate-limit.ts"],
   "http-proxy": ["src/auth/proxy-serve.ts", "src/remote/send.ts"],
+  ioredis: ["src/hq/redis-link.ts"],
   jsonwebtoken: ["src/auth/access-token.ts"],
   "node-linux-pam": ["src/auth/pam.ts"],
   "node-pty": ["src/sessions/pty.ts"],
@@ -68,6 +71,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   preact: ["src/web/"],
   "prom-client": ["src/metrics.ts"],
   "simple-git": ["src/git/git.ts"],
+  testcontainers: ["src/testing/engine.ts"],
   // The native module of this project, native/.
   "ttyhq.node": ["src/sessions/pty.ts"],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
@@ -77,6 +81,8 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
 
 /** The only file that reads the environment and the arguments. */
 export const ENVIRONMENT_DOOR = "src/main.ts";
+/** But for the testing kit, which is no part of the program. */
+export const TESTING_ENVIRONMENT_DOOR = "src/testing/environment.ts";
 
 /** Words that name no thing. */
 export const EMPTY_WORDS: readonly string[] = [

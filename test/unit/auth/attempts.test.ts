@@ -137,3 +137,36 @@ test("a network's worth of IPv6 addresses counts as one", async () => {
     limited,
   );
 });
+
+test("an address where a user logged in within the hour is not locked out by failures elsewhere", async () => {
+  const { clock, fail, attempts } = clockedAttempts();
+  const ada = { address: "10.1.1.1", user: "ada" };
+  await attempts.guard(ada, right);
+  clock.ms += 3_600_000 - 1;
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }));
+  expect(attempts.guardNow(ada, () => "in")).toBe("in");
+  await expect(attempts.guard({ address: "10.1.1.2", user: "ada" }, right)).rejects.toMatchObject(limited);
+  clock.ms += 3_600_000;
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }));
+  await expect(attempts.guard(ada, right)).rejects.toMatchObject(limited);
+});
+
+test("a proven address has no more guesses than any other, and proves one user alone", async () => {
+  const { fail, attempts } = clockedAttempts();
+  const ada = { address: "10.1.1.1", user: "ada" };
+  await attempts.guard(ada, right);
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "bob" }));
+  await expect(attempts.guard({ ...ada, user: "bob" }, right)).rejects.toMatchObject(limited);
+  expect(await fail(12, ada)).toEqual([...TEN_WRONG, "rate_limited", "rate_limited"]);
+});
+
+test("a login that is over at once is counted as any other", () => {
+  const { attempts } = clockedAttempts();
+  const claimant = { address: "10.0.0.1", user: "ada" };
+  const fail = (): never => {
+    throw new ServiceError("unauthorized", "wrong");
+  };
+  for (let count = 0; count < 20; count++) attempts.guardNow(claimant, () => "in");
+  for (let count = 0; count < 10; count++) expect(() => attempts.guardNow(claimant, fail)).toThrow("wrong");
+  expect(() => attempts.guardNow(claimant, () => "in")).toThrow(expect.objectContaining(limited));
+});

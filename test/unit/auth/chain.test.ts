@@ -13,7 +13,12 @@ import type { Principal } from "../../../src/auth/principal.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
-const BARE: RequestFacts = { authorization: undefined, queryToken: undefined, place: "api" };
+const BARE: RequestFacts = {
+  authorization: undefined,
+  queryToken: undefined,
+  address: "10.0.0.1",
+  place: "api",
+};
 const refused = { code: "unauthorized" };
 
 function login() {
@@ -92,13 +97,18 @@ test("a ticket dies with the token that bought it", async () => {
 
 test("a wrong Bearer token is refused although the query holds a right one", async () => {
   const { authenticate, token } = login();
-  const request = { authorization: "Bearer wrong", queryToken: token, place: "websocket" } as const;
+  const request = { ...BARE, authorization: "Bearer wrong", queryToken: token, place: "websocket" } as const;
   await expect(authenticate(request)).rejects.toMatchObject(refused);
 });
 
 test("another scheme, such as a proxy's own login, does not stand in the way of a query token", async () => {
   const { authenticate, token } = login();
-  const request = { authorization: "Basic dXNlcjpwYXNz", queryToken: token, place: "websocket" } as const;
+  const request = {
+    ...BARE,
+    authorization: "Basic dXNlcjpwYXNz",
+    queryToken: token,
+    place: "websocket",
+  } as const;
   expect((await authenticate(request)).user).toBe("ada");
 });
 
@@ -114,7 +124,12 @@ test("a token of a user who may not log in any more is refused", async () => {
 
 test("without login everyone is the server's user, whatever they bring", async () => {
   const authenticate = chain([everyoneIs("ada", "none")]);
-  const request = { authorization: "Bearer wrong", queryToken: "wrong", place: "websocket" } as const;
+  const request = {
+    ...BARE,
+    authorization: "Bearer wrong",
+    queryToken: "wrong",
+    place: "websocket",
+  } as const;
   expect(await authenticate(request)).toEqual({ user: "ada", method: "none" });
   expect(await authenticate(BARE)).toEqual({ user: "ada", method: "none" });
 });

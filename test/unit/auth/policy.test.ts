@@ -1,12 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { enforcePolicy, type PolicyFacts } from "../../../src/auth/policy.ts";
+import { enforcePolicy, type PolicyFacts, type RequestPolicy } from "../../../src/auth/policy.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const OPEN = { allowedOrigins: ["https://term.example.com"], isLoopbackHostOnly: false };
 const LOOPBACK = { allowedOrigins: [], isLoopbackHostOnly: true };
 
-function code(policy: typeof OPEN, facts: Partial<PolicyFacts>): string {
+const HTTPS = { ...OPEN, isHttps: true };
+
+function code(policy: RequestPolicy, facts: Partial<PolicyFacts>): string {
   const request = { method: "POST", isUpgrade: false, host: "host:4020", origin: undefined, ...facts };
   try {
     enforcePolicy(policy, request);
@@ -39,6 +41,17 @@ test.each([
 ])("a change asked for by origin %j is refused", (origin) =>
   expect(code(OPEN, { origin })).toBe("origin_not_allowed"),
 );
+
+test.each([
+  ["https://host:4020", "host:4020", "let in"],
+  ["https://host", "host", "let in"],
+  ["https://term.example.com", "host", "let in"],
+  ["http://host:4020", "host:4020", "origin_not_allowed"],
+  ["http://host", "host", "origin_not_allowed"],
+  ["https://evil.example", "host", "origin_not_allowed"],
+])("where the server itself speaks TLS, a page of %s at %s is: %s", (origin, host, answer) => {
+  expect(code(HTTPS, { origin, host })).toBe(answer);
+});
 
 test.each(["POST", "PUT", "PATCH", "DELETE", "post", "TRACE", "PROPFIND"])("%s is a change", (method) => {
   expect(code(OPEN, { method, origin: "https://evil.example" })).toBe("origin_not_allowed");

@@ -19,7 +19,9 @@ function cliOf(argv: readonly string[], parts: Partial<Cli> = {}): Cli {
     cwd: "/work",
     home: "/home/me",
     user: "me",
+    hostname: "box",
     version: "1.2.3",
+    program: { node: "/no/node", main: "/no/main.js" },
     stdin: new PassThrough(),
     stdout: new PassThrough(),
     stderr: new PassThrough(),
@@ -58,6 +60,7 @@ describe("help", () => {
       "status",
       "health",
       "login-link",
+      "up",
     ];
     expect(names.toSorted()).toEqual(wanted.toSorted());
   });

@@ -29,7 +29,15 @@ export function input(commandLine: string, env: Env = {}, role: Role = "server")
     if (text === undefined) throw new Error(`ENOENT: no such file, open '${path}'`);
     return new TextEncoder().encode(text);
   };
-  return { flags: command.opts(), env, readFile, home: "/home/me", user: "me", cwd: "/work" };
+  return {
+    flags: command.opts(),
+    env,
+    readFile,
+    home: "/home/me",
+    user: "me",
+    cwd: "/work",
+    hostname: "box",
+  };
 }
 
 export const serve = (commandLine: string, env: Env = {}): Config => parseConfig(input(commandLine, env));

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { parseConfig, parseHostConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
 import { hostArguments } from "../../../src/config/host-arguments.ts";
-import { envOf, fileEnvOf, flagOf, type Option } from "../../../src/config/option.ts";
+import { envOf, fileEnvOf, flagOf, type Option, plainFlagOf } from "../../../src/config/option.ts";
 import { OPTIONS, optionsFor } from "../../../src/config/options.ts";
 import { optionsPage } from "../../../src/config/options-page.ts";
 import { isOwnVariable } from "../../../src/lib/own-variables.ts";
@@ -36,7 +36,7 @@ test("a session host asks for no login and refuses what is wrong", () => {
 test("every option has a flag or a variable of its own, and prose that is a sentence", () => {
   const options = Object.values<Option>(OPTIONS);
   expect(new Set(options.map(envOf)).size).toBe(options.length);
-  const flags = options.map(flagOf).filter((flag) => flag !== undefined);
+  const flags = [...options.map(flagOf), ...options.map(plainFlagOf)].filter((flag) => flag !== undefined);
   expect(new Set(flags).size).toBe(flags.length);
   for (const { prose } of options) expect(prose).toMatch(/^[`A-Z].*[.]$/);
 });

@@ -3,13 +3,16 @@ import { expect, test } from "vitest";
 import {
   bindAddress,
   byteCount,
+  httpOrigin,
   integer,
   isTrue,
   limit,
   origin,
   path,
+  remoteName,
   userName,
 } from "../../../src/config/value.ts";
+import { RemoteUrl } from "../../../src/protocol/remote.ts";
 
 test.each([
   ["1", 1],
@@ -39,8 +42,46 @@ test.each(["example.com", "::1", "[::1]", "10.0.0.1", "fe80::1%eth0"])("%s can b
   expect(bindAddress(text)).toBe(text.replaceAll(/[[\]]/g, ""));
 });
 
+test.each([
+  ["https://hq.example.com", "https://hq.example.com"],
+  ["https://HQ.example.com:443/", "https://hq.example.com"],
+  ["http://hq:80", "http://hq"],
+  ["http://remote_1:4020", "http://remote_1:4020"],
+  ["http://[::1]:4020", "http://[::1]:4020"],
+])("%s is the origin %s", (text, origin) => expect(httpOrigin(text)).toBe(origin));
+
+test("an origin that is taken is one that an HQ takes", () =>
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.webUrl(),
+        fc.string().map((rest) => `http://${rest}`),
+      ),
+      (text) => {
+        try {
+          const origin = httpOrigin(text);
+          expect(RemoteUrl.parse(origin)).toBe(origin);
+          expect(new URL(origin).origin).toBe(origin);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+        }
+      },
+    ),
+  ));
+
 test("a parser returns a value or throws RangeError with what must be", () => {
-  const parsers = [byteCount, limit, integer(0, 65_535), isTrue, bindAddress, origin, userName, path];
+  const parsers = [
+    byteCount,
+    limit,
+    integer(0, 65_535),
+    isTrue,
+    bindAddress,
+    origin,
+    userName,
+    path,
+    httpOrigin,
+    remoteName,
+  ];
   return fc.assert(
     fc.property(fc.constantFrom(...parsers), fc.string({ unit: "binary" }), (parse, text) => {
       try {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { WholeCharacters } from "../../../src/hub/whole-characters.ts";
 import { concatBytes } from "../../../src/lib/collect.ts";
+import { WholeCharacters } from "../../../src/protocol/whole-characters.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

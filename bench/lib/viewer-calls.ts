@@ -1,4 +1,4 @@
-// What the benchmark asks of a process full of viewers, and what comes back. One object a call, answered in any order.
+// What the benchmark asks of a process full of viewers, and what comes back.
 import type { Expectation } from "./expected-output.ts";
 import type { Sight } from "./viewer.ts";
 import type { ViewerPlan } from "./viewer-plan.ts";
@@ -22,12 +22,3 @@ export type ViewerCalls = {
   throttle(viewer: number, bytesPerSecond: number | undefined): Promise<number>;
   close(viewer: number): Promise<void>;
 };
-
-export type CallMessage = {
-  readonly id: number;
-  readonly name: keyof ViewerCalls;
-  readonly words: readonly unknown[];
-};
-export type AnswerMessage =
-  | { readonly id: number; readonly value: unknown }
-  | { readonly id: number; readonly error: string };

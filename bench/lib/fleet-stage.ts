@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { type Caller, createCaller } from "../../src/protocol/caller.ts";
+import { endpoints } from "../../src/protocol/endpoints.ts";
+import { REQUEST_TIMEOUT_MS } from "../../src/protocol/limits.ts";
+import { createSender, type Sender } from "../../src/remote/send.ts";
+import { nowUs } from "./clock.ts";
+import type { Headquarters, Peer } from "./peer.ts";
+import { ProcessGroup } from "./process-group.ts";
+import { Simulator } from "./simulator.ts";
+import type { Workshop } from "./workshop.ts";
+
+/** Between two looks at the HQ. */
+const POLL_MS = 50;
+/** Between two lists: about what a page with many viewers asks. */
+const LIST_GAP_MS = 50;
+
+export type FleetSize = { readonly remotes: number; readonly sessionsEach: number };
+
+/** One answer of GET /api/sessions, from asking to the last byte. */
+export type ListTime = { readonly ms: number; readonly bytes: number };
+
+/** What an HQ says of itself that it knows. */
+export type Known = { readonly remotes: number; readonly sessions: number };
+
+/** An HQ that runs, simulated remotes that may join it, and the books on what the HQ uses. */
+export class FleetStage implements AsyncDisposable {
+  readonly hq: Headquarters;
+  readonly simulator: Simulator;
+  readonly group: ProcessGroup;
+  readonly size: FleetSize;
+  readonly #sender: Sender;
+  readonly #caller: Caller;
+
+  static async open(peer: Peer, workshop: Workshop, size: FleetSize): Promise<FleetStage> {
+    if (peer.kind !== "server" || peer.headquarters === undefined) throw new Error(`${peer.name} is no HQ`);
+    await using stack = new AsyncDisposableStack();
+    const hq = stack.use(await peer.headquarters());
+    const simulator = await Simulator.open(size.remotes, size.sessionsEach);
+    stack.move();
+    return new FleetStage(hq, simulator, new ProcessGroup(hq.pids, workshop.program), size);
+  }
+
+  private constructor(hq: Headquarters, simulator: Simulator, group: ProcessGroup, size: FleetSize) {
+    this.hq = hq;
+    this.simulator = simulator;
+    this.group = group;
+    this.size = size;
+    this.#sender = createSender({ url: hq.origin, headers: {} });
+    this.#caller = createCaller(this.#sender.send);
+  }
+
+  /** Sessions of the whole fleet. */
+  get sessions(): number {
+    return this.size.remotes * this.size.sessionsEach;
+  }
+
+  /** Resolves as soon as the HQ knows that much; looks every POLL_MS. */
+  async until(isEnough: (known: Known) => boolean, timeoutMs: number, what: string): Promise<void> {
+    await withDeadline(
+      async (signal) => {
+        while (!isEnough(await this.known())) await sleep(POLL_MS, undefined, { signal });
+      },
+      timeoutMs,
+      what,
+    );
+  }
+
+  async known(): Promise<Known> {
+    const { remotes = 0, sessions } = await this.#caller.call(endpoints.health);
+    return { remotes, sessions };
+  }
+
+  /** Remotes in GET /api/remotes, and the sessions that it says they have. */
+  async remotes(): Promise<Known> {
+    const remotes = await this.#caller.call(endpoints.listRemotes);
+    const sessions = remotes.reduce((sum, { sessionIds }) => sum + sessionIds.length, 0);
+    return { remotes: remotes.length, sessions };
+  }
+
+  /** Sessions in GET /api/sessions. */
+  async listed(): Promise<number> {
+    return (await this.#caller.call(endpoints.listSessions)).length;
+  }
+
+  /** Lists, one after the other with a pause, until `isOver`. Not parsed: it is the HQ that is measured. */
+  async times(isOver: () => boolean): Promise<readonly ListTime[]> {
+    const times: ListTime[] = [];
+    while (!isOver()) {
+      times.push(await this.#timeList());
+      await sleep(LIST_GAP_MS);
+    }
+    return times;
+  }
+
+  async #timeList(): Promise<ListTime> {
+    const beganUs = nowUs();
+    const { path } = endpoints.listSessions;
+    const signal = AbortSignal.timeout(REQUEST_TIMEOUT_MS);
+    const answer = await this.#sender.send({ method: "GET", path, headers: {}, body: undefined, signal });
+    let bytes = 0;
+    for await (const piece of answer.body) bytes += piece.length;
+    if (answer.status !== 200) throw new Error(`the list: status ${answer.status}`);
+    return { ms: (nowUs() - beganUs) / 1000, bytes };
+  }
+
+  /** The HQ first: remotes that go before it would be many things to say in its log. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#sender[Symbol.dispose]();
+    await this.hq[Symbol.asyncDispose]();
+    this.simulator[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,52 @@
+// The /ws of a simulated remote: whoever asks hears what happens to its sessions; none of them can be looked at.
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { ServerEvent } from "../../src/protocol/event.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../src/protocol/frame.ts";
+import { MAX_MESSAGE_BYTES } from "../../src/protocol/limits.ts";
+import { encodeJson } from "../../src/protocol/payload.ts";
+
+export class SimulatedSocket {
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    perMessageDeflate: false,
+  });
+  readonly #watchers = new Set<WebSocket>();
+  /** Takes connections and messages and does nothing with them. */
+  isHanging = false;
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (!this.isHanging) this.#server.handleUpgrade(request, socket, head, (client) => this.#serve(client));
+  }
+
+  tell(event: ServerEvent): void {
+    if (this.isHanging) return;
+    const frame = encodeFrame(FrameType.EVENT, event.sessionId ?? "", encodeJson(event));
+    for (const client of this.#watchers) client.send(frame);
+  }
+
+  #serve(client: WebSocket): void {
+    client.send(encodeFrame(FrameType.WELCOME, "", encodeJson({ ok: true, version: 3 })));
+    client.on("message", (message) => {
+      if (message instanceof Uint8Array && !this.isHanging) this.#receive(client, message);
+    });
+    client.on("error", () => client.terminate());
+    client.on("close", () => this.#watchers.delete(client));
+  }
+
+  #receive(client: WebSocket, message: Uint8Array): void {
+    const { type, sessionId, payload } = decodeFrame(message);
+    if (type === FrameType.PING) client.send(encodeFrame(FrameType.PONG, "", payload));
+    if (type !== FrameType.SUBSCRIBE) return;
+    if (sessionId !== "") {
+      const refusal = { message: "a simulated session has no terminal", code: "session_not_found" };
+      client.send(encodeFrame(FrameType.ERROR, sessionId, encodeJson(refusal)));
+      return;
+    }
+    this.#watchers.add(client);
+    const greeting = { type: "connected", timestamp: new Date().toISOString() };
+    client.send(encodeFrame(FrameType.EVENT, "", encodeJson(greeting)));
+  }
+}

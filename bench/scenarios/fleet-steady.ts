@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { FleetStage } from "../lib/fleet-stage.ts";
+import type { Peer } from "../lib/peer.ts";
+import type { Scenario, Values } from "../lib/scenario.ts";
+import { MIB } from "../lib/stage.ts";
+import type { Workshop } from "../lib/workshop.ts";
+
+const SIZE = { remotes: 200, sessionsEach: 50 };
+const JOIN_TIMEOUT_MS = 60_000;
+const MINUTE_MS = 60_000;
+const EVENTS_A_MINUTE = 5_000;
+const SAMPLE_MS = 1_000;
+
+/** What a fleet costs its HQ in the long run. */
+export const fleetSteady: Scenario = {
+  name: "fleet-steady",
+  title: `HQ with ${SIZE.remotes} remotes of ${SIZE.sessionsEach} sessions: the health checks and ${EVENTS_A_MINUTE} events of each of three minutes`,
+  isOptional: true,
+  metrics: [
+    { name: "highest memory, first minute", unit: "MiB", digits: 0 },
+    { name: "second", unit: "MiB", digits: 0 },
+    { name: "third", unit: "MiB", digits: 0 },
+    { name: "CPU, second and third", unit: "% of a core", digits: 1 },
+    { name: "remotes lost", unit: `of ${SIZE.remotes}`, digits: 0 },
+  ],
+  takes: (peer) => peer.kind === "server" && peer.headquarters !== undefined,
+  run,
+};
+
+async function run(peer: Peer, workshop: Workshop): Promise<Values> {
+  await using stage = await FleetStage.open(peer, workshop, SIZE);
+  await stage.simulator.join(stage.hq.origin);
+  await stage.until(
+    ({ sessions }) => sessions === stage.sessions,
+    JOIN_TIMEOUT_MS,
+    "all sessions in the list",
+  );
+  const first = await highest(stage);
+  const cpuBefore = stage.group.cpuSeconds();
+  const second = await highest(stage);
+  const third = await highest(stage);
+  const cpuSeconds = stage.group.cpuSeconds() - cpuBefore;
+  return {
+    "highest memory, first minute": first / MIB,
+    second: second / MIB,
+    third: third / MIB,
+    "CPU, second and third": (cpuSeconds / ((2 * MINUTE_MS) / 1000)) * 100,
+    "remotes lost": SIZE.remotes - (await stage.known()).remotes,
+  };
+}
+
+/** Resident bytes at their highest while the events of a minute come: between two collections garbage piles up. */
+async function highest({ simulator, group }: FleetStage): Promise<number> {
+  let isOver = false;
+  const stirring = simulator.stir(EVENTS_A_MINUTE, MINUTE_MS).finally(() => {
+    isOver = true;
+  });
+  let bytes = 0;
+  while (!isOver) {
+    bytes = Math.max(bytes, group.residentBytes());
+    await sleep(SAMPLE_MS);
+  }
+  await stirring;
+  return bytes;
+}

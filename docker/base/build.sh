@@ -1,0 +1,120 @@
+#!/bin/sh
+# Makes the image that docker/Dockerfile starts from where no image registry is at hand: Debian bookworm by debootstrap,
+# Node with its headers and npm out of the npm registry, laid out as in the official image of the same name.
+# Where an image of that name exists it does nothing. Usage: docker/base/build.sh [NAME]
+set -eu
+
+NAME=${1:-node:24-bookworm-slim}
+SUITE=bookworm
+NPM=npm@11
+root=$(cd "$(dirname "$0")/../.." && pwd)
+
+main() {
+  ! docker image inspect "$NAME" >/dev/null 2>&1 || exit 0
+  docker version >/dev/null 2>&1 || fail "no engine answers: run docker/ensure-engine.sh"
+  command -v npm >/dev/null 2>&1 || fail "npm is missing: it fetches Node"
+  find_root
+  command -v debootstrap >/dev/null 2>&1 || apt install --no-install-recommends debootstrap ||
+    fail "debootstrap is missing and could not be installed"
+
+  started=$(date +%s)
+  work=$(mktemp -d)
+  tree=$work/tree
+  trap '$as_root rm -rf --one-file-system "$work"' EXIT
+  make_debian
+  add_node
+  import
+  say "made $NAME in $(($(date +%s) - started)) s"
+}
+
+make_debian() {
+  mirror=$(debian_mirror)
+  say "debootstrap of Debian $SUITE"
+  $as_root debootstrap --variant=minbase --arch="$(dpkg --print-architecture)" "$SUITE" "$tree" "$mirror" >"$work/log" 2>&1 ||
+    fail "debootstrap failed: $(tail -n 5 "$work/log")"
+  # From here on the tree is like the official slim image: Debian's own address of its mirrors, and no documents but the
+  # licences, now or when packages are added.
+  printf 'deb http://deb.debian.org/debian %s main\n' "$SUITE" "$SUITE-updates" | write etc/apt/sources.list
+  printf 'deb http://deb.debian.org/debian-security %s-security main\n' "$SUITE" | write etc/apt/sources.list.d/security.list
+  write etc/dpkg/dpkg.cfg.d/docker <<'CONF'
+path-exclude /usr/share/doc/*
+path-include /usr/share/doc/*/copyright
+path-exclude /usr/share/info/*
+path-exclude /usr/share/locale/*
+path-exclude /usr/share/man/*
+CONF
+  # Services are not started while packages are installed.
+  printf '#!/bin/sh\nexit 101\n' | write usr/sbin/policy-rc.d
+  $as_root chmod 755 "$tree/usr/sbin/policy-rc.d"
+  $as_root find "$tree/usr/share/doc" -depth -type f ! -name copyright -delete
+  # shellcheck disable=SC2016 # the inner shell's variables
+  $as_root sh -c 'cd "$1" && rm -rf usr/share/info/* usr/share/locale/* usr/share/man/* var/cache/apt/*.bin \
+    var/cache/apt/archives/*.deb var/cache/debconf/*-old var/lib/apt/lists/* var/lib/dpkg/*-old var/log/* \
+    etc/hostname etc/resolv.conf' sh "$tree"
+}
+
+add_node() {
+  version=$(sed -n 's/^ *"node": "\([0-9.]*\)",*$/\1/p' "$root/package.json")
+  case $(dpkg --print-architecture) in
+    amd64) arch=x64 openssl=linux-x86_64 ;;
+    arm64) arch=arm64 openssl=linux-aarch64 ;;
+    *) fail "no package of Node for $(dpkg --print-architecture)" ;;
+  esac
+  say "Node $version and npm"
+  unpack "node-linux-$arch@$version" "$work/node"
+  unpack "$NPM" "$work/npm"
+  find "$work/node/include/node/openssl/archs" -mindepth 1 -maxdepth 1 ! -name "$openssl" -exec rm -rf {} +
+  local=$tree/usr/local
+  $as_root mkdir -p "$local/lib/node_modules"
+  $as_root cp -r "$work/node/bin" "$work/node/include" "$work/node/LICENSE" "$local/"
+  $as_root cp -r "$work/npm" "$local/lib/node_modules/npm"
+  $as_root ln -s ../lib/node_modules/npm/bin/npm-cli.js "$local/bin/npm"
+  $as_root ln -s ../lib/node_modules/npm/bin/npx-cli.js "$local/bin/npx"
+  $as_root chown -R 0:0 "$local"
+}
+
+# unpack PACKAGE FOLDER: as the site's npm is configured.
+unpack() {
+  mkdir "$2"
+  (cd "$work" && npm pack --silent "$1" >"$work/packed") || fail "$1 could not be had from the npm registry"
+  tar -xzf "$work/$(tail -n 1 "$work/packed")" -C "$2" --strip-components=1
+}
+
+import() {
+  $as_root tar -C "$tree" --one-file-system --numeric-owner -c . |
+    docker import --change 'CMD ["node"]' --change 'ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' \
+      --change "ENV NODE_VERSION=$version" --message "Debian $SUITE, Node $version" - "$NAME" >/dev/null
+}
+
+# The mirror that this machine uses where it is a Debian.
+debian_mirror() {
+  # shellcheck disable=SC2016 # apt's own variables
+  mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+    awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
+  echo "${mirror:-http://deb.debian.org/debian}"
+}
+
+# shellcheck disable=SC2016 # the inner shell's variables
+write() { $as_root sh -c 'cat >"$1"' sh "$tree/$1"; }
+
+find_root() {
+  as_root=''
+  [ "$(id -u)" -ne 0 ] || return 0
+  command -v sudo >/dev/null 2>&1 || fail "a tree of Debian can be made by root alone, and there is no sudo: run docker/base/build.sh as root"
+  as_root='sudo'
+  # Nobody is there to type a password.
+  [ -t 0 ] || as_root='sudo -n'
+}
+
+apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
+}
+
+say() { echo "base image: $1"; }
+
+fail() {
+  echo "base image: $1" >&2
+  exit 1
+}
+
+main

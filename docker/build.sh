@@ -1,0 +1,88 @@
+#!/bin/sh
+# Builds the image ttyhq:dev (IMAGE names another one) as this machine's own npm and apt are configured: registries,
+# mirrors, proxies and certificate authorities go into the build as secrets, and nothing of them into the image.
+# Usage: docker/build.sh [option of `docker build`]…, such as --build-arg PACKAGES="python3 vim"
+set -eu
+
+IMAGE=${IMAGE:-ttyhq:dev}
+NODE_IMAGE=${NODE_IMAGE:-node:24-bookworm-slim}
+PULL_SECONDS=300
+WAIT_SECONDS=1800
+# More, and BuildKit refuses the secret.
+MAX_SECRET_BYTES=500000
+
+main() {
+  cd "$(dirname "$0")/.."
+  docker version >/dev/null 2>&1 || fail "no engine answers: run docker/ensure-engine.sh"
+  # A second build waits for the first, and then finds most of it done.
+  exec 9<docker/Dockerfile
+  flock -w "$WAIT_SECONDS" 9 || fail "another build here has not ended in $WAIT_SECONDS s"
+  ensure_base
+  secrets=$(mktemp -d)
+  trap 'rm -rf "$secrets"' EXIT
+  write_npm_secrets
+  write_apt_secrets
+
+  for secret in "$secrets"/*; do
+    [ ! -s "$secret" ] || set -- --secret "id=${secret##*/},src=$secret" "$@"
+  done
+  # Builders know these by name and keep them out of the image.
+  for proxy in http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+    case $(printenv "$proxy" || true) in
+      '') ;;
+      *://localhost* | *://127.*) set -- --network host --build-arg "$proxy" "$@" ;;
+      *) set -- --build-arg "$proxy" "$@" ;;
+    esac
+  done
+  # The engine's own builder: others know no images that were made here.
+  docker buildx build --builder default --load --file docker/Dockerfile --tag "$IMAGE" \
+    --build-arg "NODE_IMAGE=$NODE_IMAGE" --build-arg "VERSION=$(version)" --build-arg "REVISION=$(revision)" "$@" .
+}
+
+ensure_base() {
+  ! docker image inspect "$NODE_IMAGE" >/dev/null 2>&1 || return 0
+  ! timeout "$PULL_SECONDS" docker pull --quiet "$NODE_IMAGE" 2>/dev/null || return 0
+  echo "no registry has $NODE_IMAGE for this machine; making it here"
+  docker/base/build.sh "$NODE_IMAGE"
+}
+
+# Of the npm configuration: where packages come from, how they are reached and who asks. The rest is about this machine.
+write_npm_secrets() {
+  command -v npm >/dev/null 2>&1 || return 0
+  settings=$(npm config get globalconfig userconfig cafile 2>/dev/null)
+  for file in "$(setting globalconfig)" "$(setting userconfig)" .npmrc; do
+    [ ! -r "$file" ] || grep -E '^[[:space:]]*((@[^:]+:)?registry|(https-|no)?proxy|strict-ssl|//[^=]+)[[:space:]]*=' "$file" || true
+  done >"$secrets/npmrc"
+  # shellcheck disable=SC2154 # a variable that npm reads
+  [ -z "${npm_config_registry:-}" ] || echo "registry=$npm_config_registry" >>"$secrets/npmrc"
+
+  ca=$(setting cafile)
+  [ -r "$ca" ] || ca=${NODE_EXTRA_CA_CERTS:-}
+  [ -r "$ca" ] || return 0
+  [ "$(wc -c <"$ca")" -le "$MAX_SECRET_BYTES" ] ||
+    fail "$ca has more than $MAX_SECRET_BYTES bytes: let npm's cafile name a file with the site's own authorities"
+  cp "$ca" "$secrets/ca"
+}
+
+setting() { echo "$settings" | sed -n "s/^$1=//p"; }
+
+# The mirrors of this machine know the image's release where the machine runs it itself.
+write_apt_secrets() {
+  command -v apt-get >/dev/null 2>&1 || return 0
+  # shellcheck disable=SC2016 # apt's own variables
+  apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+    awk '$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm/ { print "deb", $4, $3, "main" }' >"$secrets/apt_sources"
+  apt-config dump Acquire | grep -E '^Acquire::https?::(.*::)?Proxy ' >"$secrets/apt_conf" || true
+  [ ! -e "$secrets/ca" ] || echo 'Acquire::https::CaInfo "/run/secrets/ca";' >>"$secrets/apt_conf"
+}
+
+version() { sed -n 's/^  "version": "\(.*\)",$/\1/p' package.json; }
+
+revision() { git rev-parse HEAD 2>/dev/null || true; }
+
+fail() {
+  echo "docker/build.sh: $1" >&2
+  exit 1
+}
+
+main "$@"

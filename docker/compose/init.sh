@@ -1,0 +1,60 @@
+#!/bin/sh
+# Makes what compose.yaml needs and does not find: the image, the password of the HQ and, for the profile `tls`, a private
+# authority and the certificates of an HQ and its remotes. What is there stays, so it may run before every start.
+# Usage: docker/compose/init.sh [PROJECT]; TTYHQ_SECRETS names another folder, TTYHQ_IMAGE another image, as in compose.yaml.
+set -eu
+umask 077
+
+here=$(cd "$(dirname "$0")" && pwd)
+project=${1:-${COMPOSE_PROJECT_NAME:-ttyhq}}
+secrets=${TTYHQ_SECRETS:-$here/secrets}
+image=${TTYHQ_IMAGE:-ttyhq:dev}
+DAYS=825
+RENEWAL_SECONDS=2592000
+
+main() {
+  mkdir -p "$secrets"
+  cd "$secrets"
+  [ -s hq-password ] || head -c 24 /dev/urandom | base64 | tr '+/' '-_' | keep hq-password
+  if command -v openssl >/dev/null 2>&1; then
+    make_authority
+    make_certificate hq hq-tls "DNS:hq-tls,DNS:localhost,IP:127.0.0.1"
+    # Containers have their network's name for a domain.
+    make_certificate remote "any.$project.internal" "DNS:*.$project.internal"
+  else
+    echo "no openssl: made no certificates for the profile tls" >&2
+  fi
+  docker image inspect "$image" >/dev/null 2>&1 || IMAGE=$image "$here/../build.sh"
+}
+
+make_authority() {
+  [ ! -s ca.crt ] || [ ! -s ca.key ] || return 0
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -days 3650 -subj "/CN=ttyhq on $(uname -n)" \
+    -addext 'keyUsage=critical,keyCertSign,cRLSign' -keyout ca.key -out new.crt 2>/dev/null
+  keep ca.crt <new.crt
+  rm new.crt
+}
+
+# make_certificate FILE HOST NAMES: unless there is one for that host which is valid for another month.
+make_certificate() {
+  if [ -s "$1.key" ] && openssl x509 -in "$1.crt" -noout -checkend "$RENEWAL_SECONDS" >/dev/null 2>&1 &&
+    openssl verify -CAfile ca.crt -verify_hostname "$2" "$1.crt" >/dev/null 2>&1; then
+    return 0
+  fi
+  printf 'basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth\nsubjectAltName=%s\n' \
+    "$3" >new.ext
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc -subj "/CN=ttyhq $1" -keyout new.key -out new.csr 2>/dev/null
+  openssl x509 -req -in new.csr -CA ca.crt -CAkey ca.key -set_serial "0x$(openssl rand -hex 16)" -days "$DAYS" \
+    -extfile new.ext -out new.crt 2>/dev/null
+  keep "$1.key" <new.key
+  keep "$1.crt" <new.crt
+  rm new.ext new.key new.csr new.crt
+}
+
+# The containers have another user than whoever made this file. Others do not get into this folder.
+keep() {
+  cat >"$1"
+  chmod 0644 "$1"
+}
+
+main

@@ -1,0 +1,184 @@
+#!/bin/sh
+# Brings a Docker engine with Compose v2 and buildx to a Debian machine where none answers, and starts it where no init
+# system does. Where all that answers it does nothing, and needs neither root nor a network.
+set -eu
+
+LOG=/var/log/ttyhq-dockerd.log
+ANSWER_SECONDS=10
+START_SECONDS=60
+# Compose v2 and buildx of this release of Debian run on an older one too: they need nothing but libc 2.34.
+NEWER_RELEASE=trixie
+
+main() {
+  ! is_complete || exit 0
+  case ${DOCKER_HOST:-unix:///var/run/docker.sock} in
+    unix:///var/run/docker.sock | unix:///run/docker.sock) ;;
+    *) engine_answers || fail "nothing answers at DOCKER_HOST=$DOCKER_HOST: start that, or unset DOCKER_HOST" ;;
+  esac
+  check_permission
+  find_root
+  # A second run waits for the first, and then finds nothing to do.
+  exec 9<"$0"
+  flock -w 900 9 || fail "another run of this script has not ended in 15 minutes"
+  install_missing
+  engine_answers || start_engine
+  check_permission
+  is_complete || fail "still not complete; see docker version, docker compose version, docker buildx version"
+}
+
+is_complete() { has_compose && has_buildx && engine_answers; }
+
+engine_answers() { timeout "$ANSWER_SECONDS" docker version --format '{{.Server.Version}}' >/dev/null 2>&1; }
+
+check_permission() {
+  case $(LC_ALL=C timeout "$ANSWER_SECONDS" docker version 2>&1 || true) in
+    *"permission denied"*) fail "an engine runs, but its socket is not open to $(id -un): join the group docker" ;;
+  esac
+}
+
+has_compose() {
+  case $(docker compose version --short 2>/dev/null || true) in
+    [2-9]* | [1-9][0-9]* | v[2-9]*) ;;
+    *) false ;;
+  esac
+}
+
+has_buildx() { docker buildx version >/dev/null 2>&1; }
+
+install_missing() {
+  wanted=''
+  engine_answers || command -v dockerd >/dev/null 2>&1 || wanted="$wanted docker.io"
+  command -v docker >/dev/null 2>&1 || wanted="$wanted docker-cli"
+  has_compose || wanted="$wanted docker-compose"
+  has_buildx || wanted="$wanted docker-buildx"
+  [ -n "$wanted" ] || return 0
+  command -v apt-get >/dev/null 2>&1 ||
+    fail "this machine has no apt-get; install by its own means: Docker's engine, Compose v2 and buildx"
+
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  mkdir "$work/packages"
+  # An old list of packages may do as well, so only the installation decides.
+  apt update || say "the list of packages could not be refreshed"
+  offered=''
+  not_offered=''
+  for want in $wanted; do
+    case $want in
+      docker-compose) choose docker-compose-plugin docker-compose-v2 docker-compose ;;
+      docker-buildx) choose docker-buildx-plugin docker-buildx ;;
+      # An older release has the client in the engine's package.
+      docker-cli) choose docker-cli docker.io ;;
+      *) choose "$want" ;;
+    esac
+    if [ -n "$chosen" ]; then offered="$offered $chosen"; else not_offered="$not_offered $want"; fi
+  done
+  say "installing$offered$not_offered"
+  [ -z "$not_offered" ] || fetch_newer
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  apt install --no-install-recommends -o APT::Keep-Downloaded-Packages=false \
+    $offered $(find "$work/packages" -name '*.deb') || fail "apt-get could not install$offered$not_offered"
+}
+
+# Sets `chosen` to the first of these packages that the machine's own sources offer. A Compose before v2 does not count.
+choose() {
+  for chosen in "$@"; do
+    case $chosen:$(LC_ALL=C apt-cache policy "$chosen" | sed -n 's/^  Candidate: //p') in
+      *: | *:"(none)" | docker-compose:1.*) ;;
+      *) return 0 ;;
+    esac
+  done
+  chosen=''
+}
+
+# Puts the packages that are not offered into $work/packages, out of the newer release, from the mirror that this machine
+# uses and by lists of its own: neither the machine's sources nor its lists change.
+fetch_newer() {
+  # shellcheck disable=SC2016 # apt's own variables
+  mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+    awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
+  [ -n "$mirror" ] || fail "this machine's sources have no$not_offered: install Docker's Compose v2 and buildx by its own means"
+  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $NEWER_RELEASE main" >"$work/sources.list"
+  cat >"$work/apt.conf" <<CONF
+Dir::Etc::sourcelist "$work/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State::lists "$work/lists";
+Dir::Cache "$work/cache";
+APT::Sandbox::User "$(id -un)";
+CONF
+  # shellcheck disable=SC2086 # a list of words
+  (cd "$work/packages" && export APT_CONFIG="$work/apt.conf" &&
+    apt-get -qq -o Acquire::Retries=3 update && apt-get -qq -o Acquire::Retries=3 download $not_offered) ||
+    fail "$not_offered could not be had from Debian's $NEWER_RELEASE at $mirror"
+}
+
+start_engine() {
+  if [ -d /run/systemd/system ]; then
+    $as_root systemctl start docker || fail "systemd could not start docker: see journalctl -u docker"
+    wait_for_engine || fail "docker was started but does not answer: see journalctl -u docker"
+    return
+  fi
+  # What was installed a moment ago may have been started by its package.
+  if pidof dockerd >/dev/null && wait_for_engine; then return; fi
+  start_dockerd || fail "the engine does not start; the end of $LOG:
+$($as_root tail -n 8 "$LOG" 2>/dev/null)"
+}
+
+# Starts the engine out of reach of what ends this script, its terminal or its session. It fails when no engine answers
+# within START_SECONDS. It takes the best storage driver that works where its data is, by itself.
+start_dockerd() {
+  say "starting dockerd, which logs to $LOG"
+  forget_dead_pid /var/run/docker.pid dockerd
+  forget_dead_pid /var/run/docker/containerd/containerd.pid containerd
+  # The lock and whatever else was inherited is closed: a pipe that reads this script's output must end with it.
+  # shellcheck disable=SC2016 # the inner shell's variables
+  $as_root sh -c 'cd /; log=$1; shift; exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-; exec setsid dockerd "$@" </dev/null >"$log" 2>&1 &' \
+    sh "$LOG" "--mtu=$(uplink_mtu)"
+  wait_for_engine
+}
+
+# A pid file outlives a machine that was cut off, and its number may belong to another process by now.
+forget_dead_pid() {
+  pid=$(cat "$1" 2>/dev/null) || return 0
+  [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = "$2" ] || $as_root rm -f "$1"
+}
+
+# Of the interface that leads out: containers that send larger packets would wait for answers in vain.
+uplink_mtu() {
+  device=$(awk '$2 == "00000000" { print $1; exit }' /proc/net/route)
+  cat "/sys/class/net/$device/mtu" 2>/dev/null || echo 1500
+}
+
+wait_for_engine() {
+  deadline=$(($(date +%s) + START_SECONDS))
+  # Given a moment to appear.
+  sleep 0.5
+  # As root: whoever runs this may not be allowed to ask.
+  until $as_root timeout "$ANSWER_SECONDS" docker version >/dev/null 2>&1; do
+    pidof dockerd >/dev/null || return 1
+    [ "$(date +%s)" -lt "$deadline" ] || return 1
+    sleep 0.2
+  done
+}
+
+find_root() {
+  as_root=''
+  [ "$(id -u)" -ne 0 ] || return 0
+  command -v sudo >/dev/null 2>&1 || fail "no engine answers, and this is neither root nor has it sudo: run docker/ensure-engine.sh as root"
+  as_root='sudo'
+  # Nobody is there to type a password.
+  [ -t 0 ] || as_root='sudo -n'
+}
+
+apt() {
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
+}
+
+say() { echo "ensure-engine: $1"; }
+
+fail() {
+  echo "ensure-engine: $1" >&2
+  exit 1
+}
+
+main

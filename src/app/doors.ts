@@ -1,0 +1,72 @@
+// Where requests come in: the address that everybody can reach, and the private sockets of this machine.
+import { existsSync } from "node:fs";
+import type { RequestListener } from "node:http";
+import { chain, everyoneIs, neverOver } from "../auth/chain.ts";
+import type { Gate } from "../auth/gate.ts";
+import type { Config } from "../config/config.ts";
+import { Listener } from "../http/listener.ts";
+import type { RateLimit } from "../http/rate-limit.ts";
+import type { Routes } from "../http/route.ts";
+import { createRouter } from "../http/router.ts";
+import { createUpgrade, type Upgrade } from "../http/upgrade.ts";
+import type { Hub } from "../hub/hub.ts";
+import { claimSocket, temporarySocketPath } from "../lib/unix-socket.ts";
+import type { Log } from "../log.ts";
+import type { ControlDir } from "../sessions/control-dir.ts";
+
+export type Doors = { readonly request: RequestListener; readonly upgrade: Upgrade };
+
+const noLimit: RateLimit = async () => {};
+const unlimited = { api: noLimit, sessions: noLimit };
+
+/** The address that everybody can reach: with login, limits and the page. */
+export async function openPublicDoor(parts: {
+  readonly config: Config;
+  readonly pageDir: string;
+  readonly routes: Routes;
+  readonly hub: Hub;
+  readonly gate: Gate;
+  readonly log: Log;
+}): Promise<Listener> {
+  const { config, routes, hub, gate, log } = parts;
+  const { sessions, apiCalls } = config.rateLimits;
+  const pageDir = existsSync(parts.pageDir) ? parts.pageDir : undefined;
+  const { authenticate, whenOver } = gate;
+  const common = { hub, log, policy: config.policy, authenticate, whenOver };
+  const { createRateLimit } = await import("../http/rate-limit.ts");
+  const rateLimits = { api: createRateLimit(apiCalls), sessions: createRateLimit(sessions) };
+  const request = createRouter({ ...common, routes, pageDir, rateLimits });
+  return Listener.open(config.listen, { request, upgrade: createUpgrade(common) }, config.tls);
+}
+
+/** A private unix socket: whoever can open it is `user`. Requests wait until `ready`. */
+export function privateDoors(parts: {
+  readonly routes: Routes;
+  readonly hub: Hub;
+  readonly log: Log;
+  readonly user: string;
+  readonly ready: Promise<void>;
+}): Doors {
+  const { routes, hub, log, ready } = parts;
+  const authenticate = chain([everyoneIs(parts.user, "socket")]);
+  const common = { hub, log, policy: undefined, authenticate, whenOver: neverOver };
+  const router = createRouter({ ...common, routes, pageDir: undefined, rateLimits: unlimited });
+  const upgrade = createUpgrade(common);
+  return {
+    request: (request, response) => void ready.then(() => router(request, response)),
+    upgrade: {
+      handle: (request, socket, head) => void ready.then(() => upgrade.handle(request, socket, head)),
+      close: () => upgrade.close(),
+    },
+  };
+}
+
+/** The server's own unix socket. A second server on the same control directory leaves it to the first. */
+export async function openServerSocket(controlDir: ControlDir, doors: Doors, log: Log): Promise<Listener> {
+  const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
+  const listener = await Listener.open({ path: temporary }, doors);
+  if (!(await claimSocket(temporary, controlDir.serverSocket))) {
+    log.warn({ controlDir: controlDir.path }, "another server serves this control directory, too");
+  }
+  return listener;
+}

@@ -1,0 +1,98 @@
+// What makes a server an HQ: the registry of its remotes, their sessions as one backend, and somebody who looks after them.
+import { keptTokenSecret } from "../auth/secret.ts";
+import type { Config } from "../config/config.ts";
+import { Fleet } from "../hq/fleet.ts";
+import { refuseLoop } from "../hq/loop.ts";
+import { OwnLedger } from "../hq/own-ledger.ts";
+import { isAlive, Probe } from "../hq/probe.ts";
+import type { RedisLedger } from "../hq/redis-ledger.ts";
+import { type Ledger, Registry, type Remote } from "../hq/registry.ts";
+import { registryFile } from "../hq/registry-file.ts";
+import { askHealth, remoteTarget } from "../hq/remote-line.ts";
+import { TokenSeal } from "../hq/token-seal.ts";
+import type { Routes } from "../http/route.ts";
+import { remoteRoutes } from "../http/routes/remote-routes.ts";
+import type { Log } from "../log.ts";
+import { RemoteSessions } from "../remote/remote-sessions.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import type { ControlDir } from "../sessions/control-dir.ts";
+
+export type Headquarters = AsyncDisposable & {
+  readonly fleet: Fleet;
+  readonly registry: Registry;
+  readonly routes: Routes;
+  /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
+  readonly instanceId: () => string;
+};
+
+type HeadquartersConfig = Pick<Config, "role" | "tokenSecret" | "trustedCa">;
+
+export async function openHeadquarters(parts: {
+  readonly config: HeadquartersConfig;
+  readonly controlDir: ControlDir;
+  /** The HQ's own sessions, where it has some; disposed of with it. */
+  readonly local: SessionBackend | undefined;
+  readonly version: string;
+  readonly instanceId: string;
+  readonly log: Log;
+}): Promise<Headquarters> {
+  const { config, controlDir, local, version, instanceId, log } = parts;
+  const { trustedCa } = config;
+  const ask = askHealth(trustedCa);
+  await using stack = new AsyncDisposableStack();
+  const shared = await sharedLedger(config, instanceId, log);
+  if (shared !== undefined) stack.use(shared);
+  const ledger = shared ?? (await ownLedger(config, controlDir, log));
+  const isAliveNow = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
+  const registry = stack.use(await Registry.open({ ledger, isAlive: isAliveNow, now: () => new Date() }));
+  const fleet = new Fleet({
+    ...{ registry, local, log },
+    targetOf: (remote) => remoteTarget(remote, trustedCa),
+    connect: (target) => new RemoteSessions({ target, version }),
+  });
+  stack.use(fleet);
+  stack.use(
+    new Probe({
+      ...{ registry, ask, lease: shared },
+      onAlive: ({ name }) => void fleet.refresh(name).catch(() => undefined),
+      onSilent: ({ name, url }) => log.warn({ remote: name, url }, "remote does not answer"),
+    }),
+  );
+  const sharedInstanceId = (): string => shared?.instanceId ?? instanceId;
+  const routes = remoteRoutes({
+    ...{ registry, fleet },
+    refuseLoop: (request) => refuseLoop(ask, sharedInstanceId(), request),
+  });
+  const owned = stack.move();
+  return {
+    ...{ fleet, registry, routes, instanceId: sharedInstanceId },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function ownLedger(
+  { tokenSecret }: HeadquartersConfig,
+  controlDir: ControlDir,
+  log: Log,
+): Promise<Ledger> {
+  const secret = tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
+  return new OwnLedger({
+    store: registryFile(controlDir.registry, secret),
+    onSaveFailure: (error) => log.error({ error }, "registry not saved"),
+  });
+}
+
+/** `undefined` where the registry is this HQ's alone. */
+async function sharedLedger(
+  { role, tokenSecret, trustedCa }: HeadquartersConfig,
+  replicaId: string,
+  log: Log,
+): Promise<RedisLedger | undefined> {
+  if (role.kind !== "hq" || role.sharedRegistry === undefined || tokenSecret === undefined) return undefined;
+  // Whoever does not use it does without its memory.
+  const { RedisLedger } = await import("../hq/redis-ledger.ts");
+  return new RedisLedger({
+    ...{ address: role.sharedRegistry, ca: trustedCa, seal: new TokenSeal(tokenSecret), replicaId, log },
+    random: Math.random,
+  });
+}

@@ -1,0 +1,17 @@
+import type { LogDestination } from "../log.ts";
+import type { Account } from "../sessions/launch.ts";
+
+/** What the process was started with, as values. */
+export type Surroundings = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly account: Account;
+  readonly version: string;
+  /** What other machines call this one. */
+  readonly hostname: string;
+  /** How this program is started again as a session host: node and main.ts, or main.js. */
+  readonly node: string;
+  readonly main: string;
+  /** The built page. */
+  readonly pageDir: string;
+  readonly stderr: LogDestination;
+};

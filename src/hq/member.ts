@@ -1,0 +1,200 @@
+// One machine of the fleet: its sessions as far as the HQ knows them, and the way to them.
+import { isDeepStrictEqual } from "node:util";
+import { Emitter } from "../lib/emitter.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { ServerEvent } from "../protocol/event.ts";
+import type { SessionRecord } from "../protocol/session.ts";
+import type { SessionBackend, Sink, Subscription } from "../sessions/backend.ts";
+import type { Remote } from "./registry.ts";
+import { SessionEvents } from "./session-events.ts";
+
+/** What of a machine its sessions are labelled with. */
+export type Machine = Pick<Remote, "id" | "name"> & { readonly url?: string };
+
+/** What changed: the sessions that it is known to have, or something that clients are told. */
+export type MemberChange =
+  | { readonly kind: "sessions" }
+  | { readonly kind: "event"; readonly event: ServerEvent };
+
+export class Member implements AsyncDisposable {
+  readonly sessions: SessionBackend;
+  readonly #changes = new Emitter<MemberChange>();
+  readonly #watching: Disposable;
+  readonly #sessionEvents: SessionEvents;
+  /** Questions about single sessions that are not answered yet. */
+  readonly #questions = new Set<{ readonly sessionId: string; isOver: boolean }>();
+  #machine: Machine;
+  #records = new Map<string, SessionRecord>();
+  #running: number | undefined;
+  #reading: Promise<void> | undefined;
+  #isStale = false;
+  /** Sessions of which something newer was heard than the list that is being read. */
+  #overtaken = new Set<string>();
+  #subscriptions = 0;
+
+  constructor(machine: Machine, sessions: SessionBackend) {
+    this.#machine = machine;
+    this.sessions = sessions;
+    this.#sessionEvents = new SessionEvents({
+      look: (sessionId) => this.#look(sessionId),
+      tell: (event) => this.#tell(event),
+    });
+    this.#watching = sessions.watch((event) => this.#heard(event));
+  }
+
+  get machine(): Machine {
+    return this.#machine;
+  }
+
+  /** The same machine, perhaps with another id or address. */
+  set machine(machine: Machine) {
+    this.#machine = machine;
+    this.#keep([...this.#records.values()]);
+  }
+
+  /** As known here, by id, with whose they are. */
+  get records(): ReadonlyMap<string, SessionRecord> {
+    return this.#records;
+  }
+
+  /** Of how many of them the program runs; counted once for each change. */
+  get running(): number {
+    this.#running ??= [...this.#records.values()].filter(({ status }) => status === "running").length;
+    return this.#running;
+  }
+
+  /** Whether somebody follows one of its sessions. */
+  get isWatched(): boolean {
+    return this.#subscriptions > 0;
+  }
+
+  onChange(listener: (change: MemberChange) => void): Disposable {
+    return this.#changes.on(listener);
+  }
+
+  /**
+   * Reads its list; one reading at a time, and one more after it when it was asked for meanwhile. Resolves when what
+   * was the case at the call is known.
+   */
+  read(): Promise<void> {
+    if (this.#reading !== undefined) {
+      this.#isStale = true;
+      return this.#reading;
+    }
+    this.#reading = this.#readAll().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  /** Takes over what a session was when it was made. */
+  note(record: SessionRecord): SessionRecord {
+    const labelled = this.#labelled(record);
+    this.#overtaken.add(record.id);
+    this.#records.set(record.id, labelled);
+    this.#changed();
+    return labelled;
+  }
+
+  /** Asks about one session and takes the answer over, unless that session is removed meanwhile. */
+  async learn(sessionId: string, ask: () => Promise<SessionRecord>): Promise<SessionRecord> {
+    const question = { sessionId, isOver: false };
+    this.#questions.add(question);
+    try {
+      const record = await ask();
+      return question.isOver ? this.#labelled(record) : this.note(record);
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "session_not_found") this.forget(sessionId);
+      throw error;
+    } finally {
+      this.#questions.delete(question);
+    }
+  }
+
+  forget(sessionId: string): void {
+    this.#overtaken.add(sessionId);
+    for (const question of this.#questions) if (question.sessionId === sessionId) question.isOver = true;
+    if (this.#records.delete(sessionId)) this.#changed();
+  }
+
+  async subscribe(sessionId: string, sink: Sink): Promise<Subscription> {
+    const { offset, record, ...subscription } = await this.sessions.subscribe(sessionId, sink);
+    this.#subscriptions += 1;
+    let isOver = false;
+    return {
+      offset,
+      record: this.#labelled(record),
+      [Symbol.dispose]: () => {
+        if (isOver) return;
+        isOver = true;
+        this.#subscriptions -= 1;
+        subscription[Symbol.dispose]();
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watching[Symbol.dispose]();
+    await this.sessions[Symbol.asyncDispose]();
+  }
+
+  async #readAll(): Promise<void> {
+    do {
+      this.#isStale = false;
+      this.#overtaken = new Set();
+      const listed = (await this.sessions.list()).filter(({ id }) => !this.#overtaken.has(id));
+      const newer = [...this.#records.values()].filter(({ id }) => this.#overtaken.has(id));
+      this.#keep([...listed, ...newer]);
+    } while (this.#isStale);
+  }
+
+  #keep(records: readonly SessionRecord[]): void {
+    const before = this.#records;
+    this.#records = new Map(records.map((record) => [record.id, this.#kept(record)]));
+    const isSame =
+      before.size === this.#records.size && [...before].every(([id, one]) => this.#records.get(id) === one);
+    if (!isSame) this.#changed();
+  }
+
+  /** Labelled. What has not changed stays the same object: others keep what they have made of it. */
+  #kept(record: SessionRecord): SessionRecord {
+    const labelled = this.#labelled(record);
+    const known = this.#records.get(record.id);
+    return known !== undefined && isDeepStrictEqual(known, labelled) ? known : labelled;
+  }
+
+  #changed(): void {
+    this.#running = undefined;
+    this.#changes.emit({ kind: "sessions" });
+  }
+
+  #heard(event: ServerEvent): void {
+    if (event.type === "connected") void this.#catchUp().catch(() => undefined);
+    else if (event.sessionId === undefined) this.#tell(event);
+    else this.#sessionEvents.heard(event.sessionId, event);
+  }
+
+  /** After a cut: what happened meanwhile was told to nobody, so that what is different now is told at once. */
+  async #catchUp(): Promise<void> {
+    const before = this.#records;
+    await this.read();
+    if (isDeepStrictEqual(before, this.#records)) return;
+    this.#tell({ type: "session-changed", timestamp: new Date().toISOString() });
+  }
+
+  #tell(event: ServerEvent): void {
+    this.#changes.emit({ kind: "event", event });
+    if (event.type === "session-removed" && event.sessionId !== undefined) this.forget(event.sessionId);
+  }
+
+  async #look(sessionId: string): Promise<void> {
+    // One that is out of reach is read with the whole list when it is back.
+    await this.learn(sessionId, () => this.sessions.get(sessionId)).catch(() => undefined);
+  }
+
+  #labelled(record: SessionRecord): SessionRecord {
+    const { name, id, url } = this.#machine;
+    const labels = { source: name, remoteId: id, remoteName: name };
+    return { ...record, ...labels, ...(url === undefined ? {} : { remoteUrl: url }) };
+  }
+}

@@ -1,0 +1,121 @@
+// What a ledger does in Redis as one step each. Every key is given, so that a user may be let to those alone.
+import { MAX_LEDGER_CHANGES } from "../protocol/limits.ts";
+
+export type Script = { readonly name: string; readonly text: string };
+
+/** Where everything is kept. */
+export const LEDGER_KEYS = {
+  /** Text: who all HQs of this registry are, and a proof that they have the same secret. */
+  instance: "ttyhq:instance",
+  /** Number: goes up by one with each change. */
+  revision: "ttyhq:revision",
+  /** Hash: id → remote as JSON, its token sealed. */
+  remotes: "ttyhq:remotes",
+  /** Hash: name → id. */
+  names: "ttyhq:names",
+  /** Stream: what changed, `REVISION-0` → id and remote, which is empty for one that was dropped. */
+  changes: "ttyhq:changes",
+  /** Text: the replica that may remove remotes, or `!REPLICA`: anyone but that one. */
+  lease: "ttyhq:probe",
+  /** Sorted set: replicas by when they last looked at the remotes, in seconds. */
+  replicas: "ttyhq:replicas",
+} as const;
+
+const CHANGE = `
+local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
+local function change(id, remote)
+  local now = redis.call('INCR', KEYS[1])
+  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_LEDGER_CHANGES}, now .. '-0', 'id', id, 'remote', remote)
+  return now
+end
+local function freeName(remote, id)
+  local name = cjson.decode(remote).name
+  if redis.call('HGET', KEYS[4], name) == id then redis.call('HDEL', KEYS[4], name) end
+end
+`;
+
+/** instance, revision, remotes; the instance where there is none → {instance, revision, remotes}. */
+export const READ: Script = {
+  name: "read",
+  text: `
+redis.call('SET', KEYS[1], ARGV[1], 'NX')
+return { redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0'), redis.call('HVALS', KEYS[3]) }
+`,
+};
+
+/** revision → its value. */
+export const REVISION: Script = {
+  name: "revision",
+  text: "return tonumber(redis.call('GET', KEYS[1]) or '0')",
+};
+
+/**
+ * revision, changes, remotes, names; id, name, remote, its heartbeat where it is restored or "" → {revision}, or
+ * {revision, remote} with another one of that name.
+ */
+export const PUT: Script = {
+  name: "put",
+  text: `${CHANGE}
+local id, name, remote, restored = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local holder = redis.call('HGET', KEYS[4], name)
+local held = holder and holder ~= id and redis.call('HGET', KEYS[3], holder)
+if held then return { revision(), held } end
+local before = redis.call('HGET', KEYS[3], id)
+if before and restored ~= '' and cjson.decode(before).lastHeartbeat > restored then return { revision() } end
+local now = change(id, remote)
+if before then freeName(before, id) end
+redis.call('HSET', KEYS[3], id, remote)
+redis.call('HSET', KEYS[4], name, id)
+return { now }
+`,
+};
+
+/** revision, changes, remotes, names; id, the remote as it must be or "" → {revision}. */
+export const DROP: Script = {
+  name: "drop",
+  text: `${CHANGE}
+local id, expected = ARGV[1], ARGV[2]
+local remote = redis.call('HGET', KEYS[3], id)
+if not remote or (expected ~= '' and expected ~= remote) then return { revision() } end
+local now = change(id, '')
+redis.call('HDEL', KEYS[3], id)
+freeName(remote, id)
+return { now }
+`,
+};
+
+/** lease, replicas; replica, ms, seconds that a replica counts without a look → "own", "passed" or "other". */
+export const TAKE: Script = {
+  name: "take",
+  text: `
+local me = ARGV[1]
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZADD', KEYS[2], now, me)
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - tonumber(ARGV[3]))
+local held = redis.call('GET', KEYS[1])
+local isPassed = held and string.sub(held, 1, 1) == '!'
+if held and held ~= me and (not isPassed or held == '!' .. me) then return 'other' end
+redis.call('SET', KEYS[1], me, 'PX', ARGV[2])
+return isPassed and 'passed' or 'own'
+`,
+};
+
+/** lease, replicas; replica, ms → 1 where another replica is there to take it. */
+export const PASS: Script = {
+  name: "pass",
+  text: `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('ZCARD', KEYS[2]) < 2 then return 0 end
+redis.call('SET', KEYS[1], '!' .. ARGV[1], 'PX', ARGV[2])
+return 1
+`,
+};
+
+/** lease, replicas; replica. */
+export const LEAVE: Script = {
+  name: "leave",
+  text: `
+redis.call('ZREM', KEYS[2], ARGV[1])
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+`,
+};

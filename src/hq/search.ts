@@ -1,0 +1,66 @@
+import { isTimeout, withDeadline } from "../lib/deadline.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
+import type { Member } from "./member.ts";
+import type { Ownership } from "./ownership.ts";
+import { reach } from "./reach.ts";
+
+/**
+ * Finds whose session an id means. One whose owner is not known yet is looked for on all machines, once for all who
+ * want it: they go on in the order in which they came.
+ */
+export class Search {
+  readonly #members: () => readonly Member[];
+  readonly #owners: Ownership<Member>;
+  readonly #running = new Map<string, Promise<Member>>();
+
+  constructor(options: { members: () => readonly Member[]; owners: Ownership<Member> }) {
+    this.#members = options.members;
+    this.#owners = options.owners;
+  }
+
+  /**
+   * The owner, at once where it is known. Rejects with `session_not_found` when all say that they have no such session;
+   * as long as one of them cannot be asked, nobody knows: `remote_unreachable`, `remote_timeout`.
+   */
+  ownerOf(sessionId: string): Member | Promise<Member> {
+    const running = this.#running.get(sessionId);
+    const owner = this.#owners.of(sessionId);
+    if (running === undefined && owner !== undefined) return owner;
+    const found = running ?? this.#find(sessionId).finally(() => this.#running.delete(sessionId));
+    this.#running.set(sessionId, found);
+    return found;
+  }
+
+  async #find(sessionId: string): Promise<Member> {
+    const missing = new ServiceError("session_not_found", `no session ${sessionId} on any machine`);
+    try {
+      await Promise.any(this.#members().map((member) => look(member, sessionId)));
+    } catch (cause) {
+      throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? missing;
+    }
+    // Two that have it may answer side by side: the first one to be noted is the owner.
+    const owner = this.#owners.of(sessionId);
+    if (owner === undefined) throw missing;
+    return owner;
+  }
+}
+
+async function look(member: Member, sessionId: string): Promise<void> {
+  const asked = member.learn(sessionId, () => reach(member.machine, () => member.sessions.get(sessionId)));
+  try {
+    await withDeadline(asked, SESSION_SEARCH_TIMEOUT_MS, "the search for a session");
+  } catch (cause) {
+    if (!isTimeout(cause)) throw cause;
+    throw new ServiceError(
+      "remote_timeout",
+      `remote ${member.machine.name} does not say whether it has session ${sessionId}`,
+      { cause },
+    );
+  }
+}
+
+function reasons(cause: unknown): readonly ServiceError[] {
+  const errors: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [];
+  return errors.filter((error) => error instanceof ServiceError);
+}

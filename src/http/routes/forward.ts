@@ -1,0 +1,100 @@
+import { unacquainted } from "../../hq/reach.ts";
+import { isTimeout, withDeadline } from "../../lib/deadline.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { ClientRequest, ClientResponse, Send } from "../../protocol/send.ts";
+import type { Context, Media } from "../route.ts";
+
+/** What of a remote is reached through the HQ: no logins, no tickets, and no remotes of its own. */
+const FORWARDED: ReadonlySet<string> = new Set([
+  "sessions",
+  "worktrees",
+  "git",
+  "repositories",
+  "health",
+  "cleanup-exited",
+]);
+/** What of the answer concerns the client; all else is between the HQ and the remote. */
+const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
+
+export type Forwarded = {
+  readonly method: ClientRequest["method"];
+  /** The segments of the path after `proxy/`, unescaped, with or without a leading `api`. */
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+};
+
+/**
+ * Sends a request on to a remote and gives its answer as it comes, whatever its status. Throws `not_found` for what is
+ * not forwarded, `remote_unreachable`, and `remote_timeout` when the answer has not begun within REQUEST_TIMEOUT_MS.
+ */
+export async function forward(
+  send: Send,
+  request: Forwarded,
+  context: Pick<Context, "range" | "lastEventId" | "signal"> & { readonly remote: string },
+): Promise<Media> {
+  const { remote, signal } = context;
+  const outgoing = outgoingOf(request, context);
+  try {
+    const answer = await withDeadline(
+      (giveUp) => send({ ...outgoing, signal: AbortSignal.any([signal, giveUp]) }),
+      REQUEST_TIMEOUT_MS,
+      `the answer of ${remote}`,
+      signal,
+    );
+    if (answer.status === 401) throw unacquainted(remote);
+    return mediaOf(answer);
+  } catch (cause) {
+    if (isTimeout(cause)) {
+      throw new ServiceError("remote_timeout", `remote ${remote} does not answer in time`, { cause });
+    }
+    if (!(cause instanceof ServiceError) || cause.code === "remote_unreachable") throw cause;
+    throw new ServiceError("remote_unreachable", `remote ${remote} is out of reach: ${cause.message}`, {
+      cause,
+    });
+  }
+}
+
+function outgoingOf(
+  { method, path, query, body }: Forwarded,
+  { range, lastEventId }: Pick<Context, "range" | "lastEventId">,
+): Omit<ClientRequest, "signal"> {
+  const segments = path[0] === "api" ? path.slice(1) : path;
+  const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
+  if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
+    throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
+  }
+  // Sessions are created under a limit of their own.
+  if (method === "POST" && segments.length === 1 && segments[0] === "sessions") {
+    throw new ServiceError("not_found", "create a session with POST /api/sessions and remoteId");
+  }
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (name !== "token") for (const one of [value].flat()) search.append(name, String(one));
+  }
+  const isEmpty = method === "GET" || body === undefined;
+  return {
+    method,
+    path: `/api/${segments.map(encodeURIComponent).join("/")}${search.size === 0 ? "" : `?${search}`}`,
+    headers: {
+      ...(isEmpty ? {} : { "content-type": "application/json" }),
+      ...(range === undefined ? {} : { range }),
+      ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
+    },
+    body: isEmpty ? undefined : JSON.stringify(body),
+  };
+}
+
+function mediaOf({ status, headers, body }: ClientResponse): Media {
+  const length = headers.get("content-length");
+  const passedOn = PASSED_ON.flatMap((name) => {
+    const value = headers.get(name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return {
+    ...{ status, body, headers: Object.fromEntries(passedOn) },
+    type: headers.get("content-type") ?? "application/octet-stream",
+    ...(length === undefined ? {} : { length: Number(length) }),
+  };
+}

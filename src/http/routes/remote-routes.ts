@@ -1,0 +1,60 @@
+import type { Fleet } from "../../hq/fleet.ts";
+import type { Registry, Remote } from "../../hq/registry.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { RegisterRemote, RemoteRecord } from "../../protocol/remote.ts";
+import type { Context, Media, Routes } from "../route.ts";
+import { forward } from "./forward.ts";
+
+/** The machines of an HQ (specification 4.5, contract 6). */
+export function remoteRoutes(parts: {
+  readonly registry: Registry;
+  readonly fleet: Fleet;
+  /** Throws `invalid_request` for a url that leads back here. */
+  readonly refuseLoop: (request: RegisterRemote) => Promise<void>;
+}): Routes {
+  const { registry, fleet, refuseLoop } = parts;
+  // Named one by one: the token is told to nobody.
+  const recordOf = ({ id, name, url, registeredAt, lastHeartbeat }: Remote): RemoteRecord => {
+    const { ids, conflicts } = fleet.sessionsOf(name);
+    const common = { id, name, url, registeredAt, lastHeartbeat, sessionIds: [...ids] };
+    return conflicts.length === 0 ? common : { ...common, conflicts: [...conflicts] };
+  };
+  const proxy = (method: "GET" | "POST" | "PATCH" | "DELETE") => {
+    return async (
+      { params, query, body }: { params: ProxyPath; query: Record<string, unknown>; body?: unknown },
+      context: Context,
+    ): Promise<Media> => {
+      const send = fleet.senderOf(params.name);
+      return await forward(
+        send,
+        { method, path: params.path, query, body },
+        { ...context, remote: params.name },
+      );
+    };
+  };
+  return {
+    listRemotes: async () => registry.remotes.map(recordOf),
+    registerRemote: async ({ body }) => {
+      const known = registry.byId(body.id);
+      if (known?.url !== body.url) await refuseLoop(body);
+      return { success: true, remote: recordOf(await registry.register(body)) };
+    },
+    removeRemote: async ({ params }) => {
+      await registry.remove(params.id);
+      return { success: true };
+    },
+    refreshSessions: async ({ params }) => {
+      const sessionCount = await fleet.refresh(params.name);
+      const remote = registry.byName(params.name);
+      if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${params.name} has gone`);
+      registry.seen(remote.id);
+      return { success: true, sessionCount };
+    },
+    proxyGet: proxy("GET"),
+    proxyPost: proxy("POST"),
+    proxyPatch: proxy("PATCH"),
+    proxyDelete: proxy("DELETE"),
+  };
+}
+
+type ProxyPath = { readonly name: string; readonly path: readonly string[] };

@@ -1,0 +1,64 @@
+import { z } from "zod";
+
+/** An http(s) origin and nothing more (contract 6.1): no credentials, path, query or fragment. */
+export const RemoteUrl = z
+  .string()
+  .max(2048)
+  .refine(isOrigin, "must be http(s)://host[:port] and nothing more");
+
+function isOrigin(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isHttp = url?.protocol === "http:" || url?.protocol === "https:";
+  return (
+    isHttp && url.username === "" && url.password === "" && (text === url.origin || text === `${url.origin}/`)
+  );
+}
+
+/** A name that stands in URLs and logs. */
+export const RemoteName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
+    "letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+  );
+
+/** How the HQ's own sessions are named, as a remote and as a source (contract 2.2, 6.5). */
+export const LOCAL = "local";
+
+function isNotLocal(name: string): boolean {
+  return name !== LOCAL;
+}
+
+/** The body of POST /api/remotes/register (specification 2.2). */
+export const RegisterRemote = z.object({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/)
+    .refine(isNotLocal, "is what the HQ itself is called"),
+  name: RemoteName.refine(isNotLocal, "is what the HQ itself is called"),
+  url: RemoteUrl.transform((text) => new URL(text).origin),
+  token: z
+    .string()
+    .max(4096)
+    .regex(/^[\x21-\x7e]+$/, "visible ASCII characters: it becomes a header")
+    .describe("what the HQ proves itself with when it calls the remote"),
+});
+export type RegisterRemote = z.infer<typeof RegisterRemote>;
+
+/** A remote as clients see it (specification 2.1): never its token. Times are ISO 8601. */
+export const RemoteRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  url: z.string(),
+  registeredAt: z.string(),
+  lastHeartbeat: z.string(),
+  sessionIds: z.array(z.string()),
+  conflicts: z.array(z.string()).optional().describe("ids of its sessions that another remote had first"),
+});
+export type RemoteRecord = z.infer<typeof RemoteRecord>;
+
+/** What a remote tells when its list of sessions has changed (specification 4.5). */
+export const RefreshSessions = z.object({
+  action: z.enum(["created", "deleted"]).optional(),
+  sessionId: z.string().max(256).optional(),
+});

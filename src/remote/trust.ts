@@ -1,0 +1,20 @@
+import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+
+/**
+ * One context for each authority, whatever the number of connections: it takes 1.3 MB and 13 ms to make. Kept for as
+ * long as the authority's bytes are.
+ */
+const contexts = new WeakMap<Uint8Array, SecureContext>();
+
+/** Whom a TLS connection believes: Node's own roots, and beside them the authorities in `ca`, PEM. TLS 1.2 or newer. */
+export function trusting(ca: Uint8Array | undefined): { readonly secureContext?: SecureContext } {
+  if (ca === undefined) return {};
+  const known = contexts.get(ca);
+  if (known !== undefined) return { secureContext: known };
+  const secureContext = createSecureContext({
+    ca: [...getCACertificates("default"), Buffer.from(ca)],
+    minVersion: "TLSv1.2",
+  });
+  contexts.set(ca, secureContext);
+  return { secureContext };
+}

@@ -1,0 +1,46 @@
+import { ServiceError } from "../protocol/errors.ts";
+
+/** What of a target its failures are told with. */
+type Place = { readonly url: string } | { readonly socketPath: string };
+
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "CERT_UNTRUSTED",
+]);
+/** OpenSSL's words for an answer that is no TLS; the code is no more than EPROTO, most times. */
+const NO_TLS = /wrong version number|packet length too long/;
+
+/** Why there is no connection, as `host_unreachable`, with the way out where there is one. `what` failed: "no answer". */
+export function unreachable(place: Place, what: string, cause: Error): ServiceError {
+  return new ServiceError("host_unreachable", `${what}: ${reasonOf(place, cause)}`, { cause });
+}
+
+function reasonOf(place: Place, cause: Error): string {
+  if (!("url" in place)) return cause.message;
+  const code = "code" in cause && typeof cause.code === "string" ? cause.code : "";
+  const reason = tlsReason(code, cause.message);
+  return reason === undefined ? cause.message : `${place.url}: ${reason}`;
+}
+
+function tlsReason(code: string, message: string): string | undefined {
+  if (UNKNOWN_AUTHORITY.has(code)) {
+    return "its certificate is signed by nobody that is trusted here: give its authority's certificate with --hq-ca, or to every program with NODE_EXTRA_CA_CERTS";
+  }
+  if (NO_TLS.test(message)) {
+    return "it does not speak https: give its address with http, or serve it with --tls-cert and --tls-key";
+  }
+  switch (code) {
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return `its certificate is for another name: call it by a name that it is for, or give it one for this name (${message})`;
+    case "CERT_HAS_EXPIRED":
+      return "its certificate has expired: give it a new one";
+    case "CERT_NOT_YET_VALID":
+      return "its certificate is not valid yet: see whether the clocks of both machines are right";
+    default:
+      return undefined;
+  }
+}

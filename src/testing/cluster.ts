@@ -1,0 +1,160 @@
+import { randomBytes } from "node:crypto";
+import { endpoints } from "../protocol/endpoints.ts";
+import { DEFAULT_PORT } from "../protocol/limits.ts";
+import { ServiceContainer, type TlsFiles } from "./container.ts";
+import { createNetwork, removeLeftovers, removeNetwork } from "./engine.ts";
+import { ServerClient } from "./server-client.ts";
+import type { Login, Variables } from "./server-environment.ts";
+import type { StartedService } from "./started.ts";
+import { eventually, type WaitOptions } from "./wait.ts";
+
+export type ClusterOptions = {
+  /** How many, called remote-1, remote-2, …; or their names. Two unless given. */
+  readonly remotes?: number | readonly string[];
+  readonly image?: string;
+  /** More arguments of `serve`. */
+  readonly hqArgs?: readonly string[];
+  readonly remoteArgs?: readonly string[];
+  /** For all of them. */
+  readonly environment?: Variables;
+  /** The HQ's; made up unless given. */
+  readonly login?: Login;
+  /** HTTPS everywhere; for the names `hq`, those of the remotes, and localhost. */
+  readonly tls?: TlsFiles;
+};
+
+type Parts = Pick<Cluster, "hq" | "remotes" | "login" | "network">;
+
+const REGISTRATION_TIMEOUT_MS = 30_000;
+
+/**
+ * An HQ and its remotes, each in a container, in a network of their own. Any number of clusters can be there side by side.
+ * Disposing of one removes everything that it is made of, volumes included.
+ */
+export class Cluster implements AsyncDisposable {
+  readonly hq: StartedService;
+  /** In the order of their names. */
+  readonly remotes: readonly StartedService[];
+  readonly login: Login;
+  /** The name of their network. */
+  readonly network: string;
+  readonly #owned: AsyncDisposableStack;
+
+  private constructor(parts: Parts, owned: AsyncDisposableStack) {
+    this.hq = parts.hq;
+    this.remotes = parts.remotes;
+    this.login = parts.login;
+    this.network = parts.network;
+    this.#owned = owned;
+  }
+
+  /** Resolves when all remotes are registered. Rejects with the ends of their logs, and leaves nothing behind. */
+  static async start(options: ClusterOptions & WaitOptions = {}): Promise<Cluster> {
+    await removeLeftovers();
+    const login = options.login ?? { username: "hq", password: randomBytes(12).toString("hex") };
+    await using stack = new AsyncDisposableStack();
+    const network = await ownNetwork(stack);
+    const services: StartedService[] = [];
+    stack.defer(() => all(services.map((service) => service[Symbol.asyncDispose]())));
+    const start = async (container: ServiceContainer): Promise<StartedService> => {
+      const service = await container.withNetwork(network).start(options);
+      services.push(service);
+      return service;
+    };
+    const [hq, remotes] = await started(start, login, options);
+    await registered([hq, ...remotes], options);
+    return new Cluster({ hq, remotes, login, network }, stack.move());
+  }
+
+  /** By its name. */
+  remote(name: string): StartedService {
+    const remote = this.remotes.find((each) => each.name === name);
+    if (remote === undefined) throw new Error(`no remote is called ${name}`);
+    return remote;
+  }
+
+  /** A client of the HQ. When one of its waits fails, the message has the ends of all logs. */
+  async client(): Promise<ServerClient> {
+    return new ServerClient(await this.hq.access(), { scene: () => this.scene });
+  }
+
+  /** Resolves when the HQ lists all remotes. */
+  async registered(options: WaitOptions = {}): Promise<void> {
+    await registered([this.hq, ...this.remotes], options);
+  }
+
+  /** The ends of all logs. */
+  get scene(): string {
+    return sceneOf([this.hq, ...this.remotes]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+  }
+}
+
+async function ownNetwork(stack: AsyncDisposableStack): Promise<string> {
+  const name = `ttyhq-${randomBytes(6).toString("hex")}`;
+  await createNetwork(name);
+  stack.defer(() => removeNetwork(name));
+  return name;
+}
+
+function remoteNames(remotes: ClusterOptions["remotes"] = 2): readonly string[] {
+  if (typeof remotes !== "number") return remotes;
+  return Array.from({ length: remotes }, (_, index) => `remote-${index + 1}`);
+}
+
+/** All of them at once: a remote tries until its HQ is there. */
+async function started(
+  start: (container: ServiceContainer) => Promise<StartedService>,
+  login: Login,
+  options: ClusterOptions,
+): Promise<readonly [hq: StartedService, remotes: readonly StartedService[]]> {
+  const { hqArgs = [], remoteArgs = [], tls } = options;
+  const hqUrl = `${tls === undefined ? "http" : "https"}://hq:${DEFAULT_PORT}`;
+  const hq = start(
+    member("hq", options)
+      .asHq(login)
+      .withArgs(...hqArgs),
+  );
+  const remotes = remoteNames(options.remotes).map((name) =>
+    start(
+      member(name, options)
+        .asRemote({ ...login, hqUrl })
+        .withArgs(...remoteArgs),
+    ),
+  );
+  await Promise.allSettled([hq, ...remotes]);
+  return [await hq, await Promise.all(remotes)];
+}
+
+function member(name: string, { image, environment = {}, tls }: ClusterOptions): ServiceContainer {
+  const container = new ServiceContainer(image).withName(name).withEnvironment(environment);
+  return tls === undefined ? container : container.withTls(tls);
+}
+
+/** Waits for every one; then throws the first failure. */
+async function all(work: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(work);
+  await Promise.all(work);
+}
+
+async function registered(services: readonly StartedService[], options: WaitOptions): Promise<void> {
+  const [hq, ...remotes] = services;
+  if (hq === undefined) return;
+  using client = await hq.client();
+  const look = async (): Promise<true | undefined> => {
+    const known = new Set((await client.api.call(endpoints.listRemotes)).map(({ name }) => name));
+    return remotes.every(({ name }) => known.has(name)) || undefined;
+  };
+  const limits = { timeoutMs: REGISTRATION_TIMEOUT_MS, ...options };
+  await eventually(look, "the registration of all remotes", limits, () => sceneOf(services));
+}
+
+function sceneOf(services: readonly StartedService[]): string {
+  return services
+    .map(({ scene }) => scene)
+    .filter((scene) => scene !== "")
+    .join("\n");
+}

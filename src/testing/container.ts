@@ -1,0 +1,140 @@
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { DEFAULT_PORT } from "../protocol/limits.ts";
+import { type ContainerPlan, startContainer } from "./engine.ts";
+import { imageName } from "./environment.ts";
+import { freePort } from "./free-port.ts";
+import { type Login, type ServerRole, serverEnvironment, type Variables } from "./server-environment.ts";
+import { type ServicePlace, StartedService } from "./started.ts";
+import type { WaitOptions } from "./wait.ts";
+
+/** PEM files of this machine that the image's user, 10001, can read: what a server shows, and whom it trusts. */
+export type TlsFiles = { readonly cert: string; readonly key: string; readonly ca: string };
+
+/** Somebody else may take a port while a container is being made. */
+const TRIES = 3;
+const TLS = { cert: "/run/ttyhq/cert.pem", key: "/run/ttyhq/key.pem", ca: "/run/ttyhq/ca.pem" };
+
+/**
+ * A server in a container, before it is started: its root read only, no limits of rate, reached from this machine at a port
+ * that it keeps. One without a role and a login needs `withArgs("--no-auth")`.
+ */
+export class ServiceContainer {
+  readonly #image: string;
+  #name = "ttyhq";
+  #role: ServerRole = { kind: "standalone", login: undefined };
+  #args: readonly string[] = [];
+  #variables: Variables = {};
+  #network: string | undefined;
+  #tls: TlsFiles | undefined;
+
+  /** TTYHQ_IMAGE, or ttyhq:dev, unless an image is given. */
+  constructor(image = imageName()) {
+    this.#image = image;
+  }
+
+  /** What its HQ and its network call it. */
+  withName(name: string): this {
+    this.#name = name;
+    return this;
+  }
+
+  /** The login is that of its remotes and of people. */
+  asHq(login: Login): this {
+    this.#role = { kind: "hq", login };
+    return this;
+  }
+
+  /** The login is the HQ's, and opens the remote itself to people. */
+  asRemote({ hqUrl, username, password }: Login & { readonly hqUrl: string }): this {
+    this.#role = { kind: "remote", hqUrl, login: { username, password } };
+    return this;
+  }
+
+  /** A server of its own that somebody can log in to. */
+  asStandalone(login: Login): this {
+    this.#role = { kind: "standalone", login };
+    return this;
+  }
+
+  /** More arguments of `serve`. */
+  withArgs(...args: readonly string[]): this {
+    this.#args = [...this.#args, ...args];
+    return this;
+  }
+
+  withEnvironment(variables: Variables): this {
+    this.#variables = { ...this.#variables, ...variables };
+    return this;
+  }
+
+  /** HTTPS. The certificate is for the server's name, and for localhost. */
+  withTls(files: TlsFiles): this {
+    this.#tls = files;
+    return this;
+  }
+
+  /** By its name; see Cluster and createNetwork. */
+  withNetwork(network: string): this {
+    this.#network = network;
+    return this;
+  }
+
+  /** Resolves when the server answers. Rejects with the end of its log, and leaves nothing behind. */
+  async start(options: WaitOptions = {}): Promise<StartedService> {
+    const ca = this.#tls && new Uint8Array(await readFile(this.#tls.ca));
+    for (let attempt = 1; ; attempt++) {
+      const port = await freePort();
+      try {
+        const container = await startContainer(this.#plan(port));
+        return await StartedService.take(container, this.#place(port, ca), options);
+      } catch (error) {
+        if (attempt === TRIES || !isPortTaken(error)) throw error;
+      }
+    }
+  }
+
+  get #internalUrl(): string {
+    return `${this.#scheme}://${this.#name}:${DEFAULT_PORT}`;
+  }
+
+  get #scheme(): string {
+    return this.#tls === undefined ? "http" : "https";
+  }
+
+  #plan(port: number): ContainerPlan {
+    const context = { name: this.#name, url: this.#internalUrl, tls: this.#tls && TLS };
+    return {
+      image: this.#image,
+      name: `${this.#name}-${randomBytes(4).toString("hex")}`,
+      command: ["serve", ...this.#args],
+      environment: { ...serverEnvironment(this.#role, context), ...this.#variables },
+      port: { container: DEFAULT_PORT, host: port },
+      network: this.#network === undefined ? undefined : { name: this.#network, aliases: [this.#name] },
+      mounts: this.#mounts,
+    };
+  }
+
+  get #mounts(): ContainerPlan["mounts"] {
+    const files = this.#tls;
+    if (files === undefined) return [];
+    const names = ["cert", "key", "ca"] as const;
+    return names.map((name) => ({ source: files[name], target: TLS[name] }));
+  }
+
+  #place(port: number, ca: Uint8Array | undefined): ServicePlace {
+    return {
+      name: this.#name,
+      url: `${this.#scheme}://localhost:${port}`,
+      internalUrl: this.#internalUrl,
+      network: this.#network === undefined ? undefined : { name: this.#network, aliases: [this.#name] },
+      credentials: this.#role.login,
+      isBasic: this.#role.kind === "hq",
+      ca,
+    };
+  }
+}
+
+function isPortTaken(error: unknown): boolean {
+  return error instanceof Error && /port is already allocated|address already in use/.test(error.message);
+}

@@ -1,0 +1,39 @@
+import { type Client, createClient } from "../protocol/client.ts";
+import type { CreateSessionBody } from "../protocol/session.ts";
+import { createSender, type Sender } from "../remote/send.ts";
+import { type Access, targetOf } from "./access.ts";
+import { type AttachOptions, TerminalClient } from "./terminal-client.ts";
+
+/** A server, as one user of it has it: its REST calls, and its sessions as terminals. */
+export class ServerClient implements Disposable {
+  /** The calls of the service by name; they reject with the server's own ServiceError. */
+  readonly api: Client;
+  readonly access: Access;
+  readonly #sender: Sender;
+  readonly #scene: () => string;
+
+  /** `scene`: what is added to the message when a wait fails, such as a log. */
+  constructor(access: Access, { scene = () => "" }: { readonly scene?: () => string } = {}) {
+    // One array for all connections: what is made of an authority is kept with its bytes.
+    const ca = typeof access.ca === "string" ? new TextEncoder().encode(access.ca) : access.ca;
+    this.access = { ...access, ca };
+    this.#sender = createSender(targetOf(this.access));
+    this.#scene = scene;
+    this.api = createClient(this.#sender.send);
+  }
+
+  /** Shows a session that is there. */
+  attach(sessionId: string, options: AttachOptions = {}): Promise<TerminalClient> {
+    return TerminalClient.attach(this.access, sessionId, { scene: this.#scene, ...options });
+  }
+
+  /** Starts a session and shows it. On an HQ `remoteId` says where. */
+  async run(session: CreateSessionBody, options: AttachOptions = {}): Promise<TerminalClient> {
+    const { id } = await this.api.create(session);
+    return this.attach(id, options);
+  }
+
+  [Symbol.dispose](): void {
+    this.#sender[Symbol.dispose]();
+  }
+}

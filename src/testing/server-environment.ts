@@ -1,0 +1,55 @@
+// What a server is told in a container: all of it by variables, so that its arguments are a test's own.
+
+/** A name and a password. */
+export type Login = { readonly username: string; readonly password: string };
+
+export type ServerRole =
+  | { readonly kind: "standalone"; readonly login: Login | undefined }
+  | { readonly kind: "hq"; readonly login: Login }
+  /** `hqUrl`: the HQ as it is called in the network of both. */
+  | { readonly kind: "remote"; readonly login: Login; readonly hqUrl: string };
+
+/** In the container. */
+export type TlsPaths = { readonly cert: string; readonly key: string; readonly ca: string };
+
+export type Variables = Readonly<Record<string, string>>;
+
+/** What a test does is not what the limits are for, and the log is for the person who reads a failure. */
+const CALM = { TTYHQ_RATE_LIMIT_API: "0", TTYHQ_RATE_LIMIT_SESSIONS: "0", TTYHQ_LOG_FORMAT: "text" };
+
+/** `url`: the server itself, as it is called in its network. */
+export function serverEnvironment(
+  role: ServerRole,
+  { name, url, tls }: { readonly name: string; readonly url: string; readonly tls: TlsPaths | undefined },
+): Variables {
+  const certificate: Variables =
+    tls === undefined ? {} : { TTYHQ_TLS_CERT: tls.cert, TTYHQ_TLS_KEY: tls.key };
+  const authority: Variables = tls === undefined || role.kind === "standalone" ? {} : { TTYHQ_HQ_CA: tls.ca };
+  return { ...CALM, ...certificate, ...authority, ...ofRole(role, name, url) };
+}
+
+function ofRole(role: ServerRole, name: string, url: string): Variables {
+  if (role.kind === "hq") {
+    return { TTYHQ_HQ: "true", TTYHQ_USERNAME: role.login.username, TTYHQ_PASSWORD: role.login.password };
+  }
+  const login: Variables =
+    role.login === undefined
+      ? {}
+      : { SERVICE_USERNAME: role.login.username, SERVICE_PASSWORD: role.login.password };
+  return role.kind === "standalone" ? login : { ...login, ...ofRemote(role, name, url) };
+}
+
+function ofRemote(
+  { login, hqUrl }: Extract<ServerRole, { kind: "remote" }>,
+  name: string,
+  url: string,
+): Variables {
+  return {
+    TTYHQ_HQ_URL: hqUrl,
+    TTYHQ_HQ_USERNAME: login.username,
+    TTYHQ_HQ_PASSWORD: login.password,
+    TTYHQ_NAME: name,
+    TTYHQ_REMOTE_URL: url,
+    ...(hqUrl.startsWith("http:") ? { TTYHQ_ALLOW_INSECURE_HQ: "true" } : {}),
+  };
+}

@@ -1,0 +1,219 @@
+import { withDeadline } from "../lib/deadline.ts";
+import type { Health } from "../protocol/health.ts";
+import type { Access, Credentials } from "./access.ts";
+import { type Container, engine, type NetworkPlace, removeContainer } from "./engine.ts";
+import { LogTail } from "./log-tail.ts";
+import { ServerClient } from "./server-client.ts";
+import { eventually, failure, type WaitOptions } from "./wait.ts";
+
+/** Of the engine, for one thing it is asked to do. */
+const ENGINE_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 60_000;
+/** How long a server may take to end its sessions and itself. */
+const STOP_GRACE_S = 15;
+/** Of the log, told when a wait fails. */
+const SHOWN_LINES = 30;
+
+export type ServicePlace = {
+  readonly name: string;
+  /** From this machine. */
+  readonly url: string;
+  /** From the other containers of its network. */
+  readonly internalUrl: string;
+  readonly network: NetworkPlace | undefined;
+  readonly credentials: Credentials | undefined;
+  /** Whether the pair is that of an HQ, which takes it with every request, or one to log in with. */
+  readonly isBasic: boolean;
+  readonly ca: Uint8Array | undefined;
+};
+
+export type Executed = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
+
+/** A server in a container. Disposing it removes the container with its volumes. */
+export class StartedService implements AsyncDisposable {
+  readonly #container: Container;
+  readonly #place: ServicePlace;
+  readonly #log = new LogTail();
+  readonly #probe: ServerClient;
+
+  private constructor(container: Container, place: ServicePlace) {
+    this.#container = container;
+    this.#place = place;
+    this.#probe = new ServerClient({ url: place.url, ca: place.ca });
+  }
+
+  /** Takes a container over that was just started; resolves when its server answers. One that does not is removed. */
+  static async take(
+    container: Container,
+    place: ServicePlace,
+    options: WaitOptions,
+  ): Promise<StartedService> {
+    const service = new StartedService(container, place);
+    try {
+      await service.#followLog();
+      await service.ready(options);
+      return service;
+    } catch (error) {
+      await service[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Of the machine, as its HQ and the other containers know it. */
+  get name(): string {
+    return this.#place.name;
+  }
+
+  /** The origin at which this machine reaches it; the same after a restart. */
+  get url(): string {
+    return this.#place.url;
+  }
+
+  /** The origin at which the containers of its network reach it. */
+  get internalUrl(): string {
+    return this.#place.internalUrl;
+  }
+
+  get containerId(): string {
+    return this.#container.id;
+  }
+
+  /** What it wrote to standard output and error, the last megabyte. */
+  get log(): string {
+    return this.#log.text;
+  }
+
+  /** The end of the log, for the message of a failure. */
+  get scene(): string {
+    return this.#log.last(SHOWN_LINES, this.name);
+  }
+
+  /** Without a login. */
+  health(): Promise<Health> {
+    return this.#probe.api.health();
+  }
+
+  /** A client who is logged in, or another with other credentials. */
+  async client(credentials?: Credentials): Promise<ServerClient> {
+    return new ServerClient(await this.access(credentials), { scene: () => this.scene });
+  }
+
+  /** What a client needs to be let in. */
+  async access(credentials?: Credentials): Promise<Access> {
+    return { url: this.url, ca: this.#place.ca, credentials: credentials ?? (await this.#login()) };
+  }
+
+  /** Runs a program beside the server, to its end. */
+  async exec(command: readonly string[]): Promise<Executed> {
+    const { container } = await engine();
+    const work = container.exec(this.#container, [...command]);
+    const { exitCode, stdout, stderr } = await withDeadline(work, ENGINE_TIMEOUT_MS, command.join(" "));
+    return { exitCode, stdout, stderr };
+  }
+
+  /** All its processes stand still, and the network takes what is sent to it. */
+  async pause(): Promise<void> {
+    // On a busy machine the engine may give up on a process that does not stand still at once.
+    const look = async (): Promise<true | undefined> => {
+      if (!(await this.#state()).Paused) await this.#container.pause();
+      return true;
+    };
+    await eventually(look, `the pause of ${this.name}`, { timeoutMs: ENGINE_TIMEOUT_MS });
+  }
+
+  async unpause(): Promise<void> {
+    await this.#asked("unpause", this.#container.unpause());
+  }
+
+  /** Takes it out of its network: nothing comes or goes, and nobody is told. This machine still reaches it. */
+  async disconnect(): Promise<void> {
+    const { network } = await engine();
+    const { name } = this.#network;
+    await this.#asked("disconnect", network.getById(name).disconnect({ Container: this.#container.id }));
+  }
+
+  async reconnect(): Promise<void> {
+    const { container, network } = await engine();
+    const { name, aliases } = this.#network;
+    const place = network.getById(name);
+    await this.#asked("reconnect", container.connectToNetwork(this.#container, place, [...aliases]));
+  }
+
+  /** The server's process alone: its sessions live in another, and the image starts it again. */
+  async killServer(signal = "SIGKILL"): Promise<void> {
+    const { pid } = await this.health();
+    const { exitCode, stderr } = await this.exec(["sh", "-c", `kill -${signal.replace(/^SIG/, "")} ${pid}`]);
+    if (exitCode !== 0) throw new Error(`the server of ${this.name} was not killed: ${stderr}`);
+  }
+
+  /** The whole machine, as a loss of power; `start` brings it back with what is on its volumes. */
+  async kill(): Promise<void> {
+    await this.#asked("kill", this.#container.kill());
+  }
+
+  /** As an orderly shutdown: the server ends its sessions and leaves its HQ. */
+  async stop(): Promise<void> {
+    await this.#asked("stop", this.#container.stop({ t: STOP_GRACE_S }));
+  }
+
+  /** Resolves when the server answers. */
+  async start(options: WaitOptions = {}): Promise<void> {
+    await this.#asked("start", this.#container.start());
+    await this.#followLog();
+    await this.ready(options);
+  }
+
+  async restart(options: WaitOptions = {}): Promise<void> {
+    await this.stop();
+    await this.start(options);
+  }
+
+  /** Resolves when the server answers; rejects with the end of its log, at once where the container has ended. */
+  async ready(options: WaitOptions = {}): Promise<void> {
+    const look = async (): Promise<"answers" | "ended"> => {
+      try {
+        await this.health();
+        return "answers";
+      } catch (error) {
+        if ((await this.#state()).Running) throw error;
+        return "ended";
+      }
+    };
+    const limits = { timeoutMs: READY_TIMEOUT_MS, ...options };
+    const found = await eventually(look, `an answer of ${this.name}`, limits, () => this.scene);
+    if (found === "ended") throw new Error(failure(`${this.name} ended before it answered`, this.scene));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#probe[Symbol.dispose]();
+    await this.#asked("remove", removeContainer(this.#container.id));
+  }
+
+  get #network(): NetworkPlace {
+    if (this.#place.network === undefined) throw new Error(`${this.name} is in no network`);
+    return this.#place.network;
+  }
+
+  async #state(): Promise<Readonly<Record<"Running" | "Paused", boolean>> & { readonly StartedAt: string }> {
+    return (await this.#container.inspect()).State;
+  }
+
+  /** From the last start on, until the container stops. */
+  async #followLog(): Promise<void> {
+    const { container } = await engine();
+    const since = Date.parse((await this.#state()).StartedAt) / 1000;
+    const stream = await container.logs(this.#container, { since });
+    stream.on("data", (text: string) => this.#log.append(text));
+    stream.on("error", () => undefined);
+  }
+
+  async #login(): Promise<Credentials | undefined> {
+    const { credentials, isBasic } = this.#place;
+    if (credentials === undefined || "token" in credentials || isBasic) return credentials;
+    return { token: (await this.#probe.api.token(credentials)).token };
+  }
+
+  async #asked(what: string, work: Promise<unknown>): Promise<void> {
+    await withDeadline(work, ENGINE_TIMEOUT_MS, `${what} ${this.name}`);
+  }
+}

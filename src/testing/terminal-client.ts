@@ -1,0 +1,294 @@
+import { Emitter } from "../lib/emitter.ts";
+import { isFinal } from "../protocol/connection.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { ExitEvent, SessionEvent } from "../protocol/event.ts";
+import { keyBytes } from "../protocol/keys.ts";
+import { DEFAULT_COLS, DEFAULT_ROWS } from "../protocol/limits.ts";
+import type { OpenLink } from "../protocol/link.ts";
+import type { Resync, Subscribed } from "../protocol/payload.ts";
+import type { SignalName, TerminalSize } from "../protocol/session.ts";
+import { SessionSocket } from "../protocol/session-socket.ts";
+import { openLink } from "../remote/uplink.ts";
+import { type Access, targetOf } from "./access.ts";
+import type { OracleChecker } from "./oracle-checker.ts";
+import { ReceivedOutput } from "./received-output.ts";
+import { TerminalView } from "./terminal-view.ts";
+import { failure, WAIT_TIMEOUT_MS, type WaitOptions, waitFor } from "./wait.ts";
+
+/** Of the output, unless another is given. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+const KEPT_EVENTS = 1_000;
+
+/** A test does not want to wait for a server that is back longer than this. */
+const BACKOFF = { quickMs: 50, firstMs: 100, maxMs: 1_000 };
+
+export type ViewOptions = {
+  /** Where it begins: an offset, or "live" for what comes from now on. From the first byte unless given. */
+  readonly from?: number | "live";
+  /** Gets all output, with offsets and what was left out. */
+  readonly checker?: OracleChecker;
+  /** False saves the emulator: for many viewers of much output. */
+  readonly hasScreen?: boolean;
+  /** Of the output, the last ones; at most 16 MiB unless given. */
+  readonly keptBytes?: number;
+  /** What is added to the message when a wait fails. */
+  readonly scene?: () => string;
+};
+
+export type AttachOptions = ViewOptions & WaitOptions;
+
+/**
+ * Somebody at a terminal: follows one session over a /ws connection of its own, through reconnects, and types into it.
+ * Output is on the screen before anybody is told of it.
+ */
+export class TerminalClient implements Disposable {
+  readonly sessionId: string;
+  readonly #socket: SessionSocket;
+  readonly #view: TerminalView | undefined;
+  readonly #output: ReceivedOutput;
+  readonly #checker: OracleChecker | undefined;
+  readonly #scene: () => string;
+  readonly #changes = new Emitter<void>();
+  readonly #events: SessionEvent[] = [];
+  #isAttached = false;
+  #resyncs = 0;
+  #reconnects = 0;
+  #exit: ExitEvent | undefined;
+  #problem: Error | undefined;
+
+  private constructor(open: OpenLink, sessionId: string, options: ViewOptions) {
+    const { from = 0, checker, hasScreen = true, keptBytes = KEPT_BYTES, scene = () => "" } = options;
+    this.sessionId = sessionId;
+    this.#output = new ReceivedOutput(keptBytes);
+    this.#checker = checker;
+    this.#scene = scene;
+    this.#view = hasScreen ? new TerminalView({ cols: DEFAULT_COLS, rows: DEFAULT_ROWS }) : undefined;
+    this.#socket = new SessionSocket({ open, clientName: "testing", version: "0", backoff: BACKOFF });
+    this.#follow(from);
+  }
+
+  /** Resolves when the server has accepted. Rejects where it refuses, or when there is no answer in time. */
+  static attach(access: Access, sessionId: string, options: AttachOptions = {}): Promise<TerminalClient> {
+    const target = targetOf(access);
+    return TerminalClient.over((handlers, signal) => openLink(target, handlers, signal), sessionId, options);
+  }
+
+  /** The same over links of another kind. */
+  static async over(open: OpenLink, sessionId: string, options: AttachOptions): Promise<TerminalClient> {
+    const client = new TerminalClient(open, sessionId, options);
+    try {
+      await client.until(() => (client.#isAttached ? true : undefined), "the subscription", options);
+      return client;
+    } catch (error) {
+      client[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  /** The rows of the screen, joined by line feeds, without spaces at their ends and blank rows at the end. */
+  get screen(): string {
+    return this.#shown.text;
+  }
+
+  /** The same with what scrolled off before it: at most 1,000 lines. */
+  get screenWithScrollback(): string {
+    return this.#shown.textWithScrollback;
+  }
+
+  get size(): TerminalSize {
+    return this.#shown.size;
+  }
+
+  /** Counted from 0. */
+  get cursor(): { readonly column: number; readonly row: number } {
+    return this.#shown.cursor;
+  }
+
+  /** The output that is held; its last byte is the one before `offset`. Nothing in it is missing or there twice. */
+  get bytes(): Uint8Array {
+    return this.#output.bytes;
+  }
+
+  /** Of the byte that comes next; undefined before the first. */
+  get offset(): number | undefined {
+    return this.#output.next;
+  }
+
+  /** How often output was left out: the server sent the screen in its place. */
+  get resyncs(): number {
+    return this.#resyncs;
+  }
+
+  /** How often the connection was lost and came back. */
+  get reconnects(): number {
+    return this.#reconnects;
+  }
+
+  /** Of the session: the last 1,000. */
+  get events(): readonly SessionEvent[] {
+    return this.#events;
+  }
+
+  /** Resolves with the match as soon as the screen has one: one row is one line. Rejects at the session's end without. */
+  shows(
+    pattern: RegExp | string,
+    options: WaitOptions & { readonly withScrollback?: boolean } = {},
+  ): Promise<RegExpExecArray> {
+    const search = searcher(pattern);
+    const look = (): RegExpExecArray | undefined =>
+      search(options.withScrollback === true ? this.screenWithScrollback : this.screen);
+    return this.until(look, `${pattern} on the screen`, options);
+  }
+
+  /** Resolves when everything up to a byte has come. */
+  async reaches(offset: number, options: WaitOptions = {}): Promise<void> {
+    await this.until(() => (this.offset ?? -1) >= offset || undefined, `byte ${offset}`, options);
+  }
+
+  /** Resolves when the connection is open, at once or after a reconnect; what is typed without one is refused. */
+  connected({ timeoutMs = WAIT_TIMEOUT_MS }: { readonly timeoutMs?: number } = {}): Promise<void> {
+    return this.#socket.opened(timeoutMs);
+  }
+
+  /** Resolves when the program has ended and all its output is there. */
+  ended(options: WaitOptions = {}): Promise<ExitEvent> {
+    return this.until(() => this.#exit, "the end of the session", options);
+  }
+
+  /**
+   * Resolves when `look` finds something; it is called after everything that changes. Rejects with an Error that shows the
+   * screen: when it takes too long, when the session is over without, and with what the server refuses.
+   */
+  until<T>(look: () => T | undefined, what: string, options: WaitOptions = {}): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const check = (): void => {
+      if (this.#problem !== undefined) reject(this.#failed(this.#problem.message, this.#problem));
+      const found = look();
+      if (found !== undefined) resolve(found);
+      else if (this.#exit !== undefined) reject(this.#failed(`the session ended without ${what}`));
+    };
+    const listening = this.#changes.on(check);
+    check();
+    return waitFor(promise, what, options, () => this.#describe()).finally(() => listening[Symbol.dispose]());
+  }
+
+  /** Resolves when the server has dealt with it; rejects where it refuses, and when it is not known whether it arrived. */
+  type(input: string | Uint8Array): Promise<void> {
+    const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input;
+    return this.#socket.write(this.sessionId, bytes);
+  }
+
+  /** One of the keys that INPUT_KEY names, such as "enter" and "arrow_up". */
+  async press(key: string): Promise<void> {
+    const bytes = keyBytes(key);
+    if (bytes === undefined) throw new ServiceError("invalid_request", `no key is called ${key}`);
+    await this.type(bytes);
+  }
+
+  resize(size: TerminalSize): Promise<void> {
+    return this.#socket.resize(this.sessionId, size);
+  }
+
+  kill(signal: SignalName): Promise<void> {
+    return this.#socket.kill(this.sessionId, signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#socket[Symbol.dispose]();
+    this.#view?.[Symbol.dispose]();
+  }
+
+  get #shown(): TerminalView {
+    if (this.#view === undefined) throw new Error(`the client of session ${this.sessionId} has no screen`);
+    return this.#view;
+  }
+
+  #follow(from: number | "live"): void {
+    this.#socket.onReconnected(() => void this.#reconnects++);
+    this.#socket.onState((state) => {
+      if (state.kind === "closed" && state.error !== undefined) this.#fail(state.error);
+    });
+    this.#socket.attach(
+      this.sessionId,
+      { from },
+      {
+        onSubscribed: (subscribed) => this.#change(() => this.#subscribed(subscribed)),
+        onOutput: (offset, bytes) => this.#change(() => this.#took(offset, bytes)),
+        onResync: (resync) => this.#change(() => this.#resync(resync)),
+        onEvent: (event) => this.#change(() => this.#event(event)),
+        onError: (error) => {
+          if (isFinal(error)) this.#fail(error);
+        },
+      },
+    );
+  }
+
+  /** The socket's handlers may not throw: what goes wrong is told by every wait from then on. */
+  #change(work: () => void): void {
+    try {
+      work();
+      this.#changes.emit();
+    } catch (error) {
+      this.#fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  }
+
+  #subscribed({ cols, rows }: Subscribed): void {
+    this.#isAttached = true;
+    this.#view?.resize({ cols, rows });
+  }
+
+  #took(offset: number, bytes: Uint8Array): void {
+    this.#output.take(offset, bytes);
+    this.#checker?.take(bytes, offset);
+    this.#view?.write(bytes);
+  }
+
+  #resync({ offset, size, bytes }: Resync): void {
+    this.#resyncs += 1;
+    this.#output.skip(offset);
+    this.#checker?.skip(offset);
+    this.#view?.reset(size);
+    this.#view?.write(bytes);
+  }
+
+  #event(event: SessionEvent): void {
+    if (this.#events.push(event) > KEPT_EVENTS) this.#events.shift();
+    if (event.kind === "resize") this.#view?.resize(event);
+    if (event.kind === "exit") this.#exit = event;
+  }
+
+  #fail(error: Error): void {
+    this.#problem ??= error;
+    this.#changes.emit();
+  }
+
+  #failed(message: string, cause?: Error): Error {
+    return new Error(failure(message, this.#describe()), { cause });
+  }
+
+  #describe(): string {
+    const { state } = this.#socket;
+    const why = "error" in state && state.error !== undefined ? `: ${state.error.message}` : "";
+    const lines = [
+      `session ${this.sessionId}, output up to byte ${this.offset ?? "(none)"}, connection ${state.kind}${why}`,
+      ...(this.#exit === undefined ? [] : [`ended with exit code ${this.#exit.exitCode}`]),
+      ...(this.#view === undefined ? [] : [framed(this.#view)]),
+      this.#scene(),
+    ];
+    return lines.filter((line) => line !== "").join("\n");
+  }
+}
+
+function searcher(pattern: RegExp | string): (text: string) => RegExpExecArray | undefined {
+  const isText = typeof pattern === "string";
+  const source = isText ? pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&") : pattern.source;
+  // Without g and y: they would go on where the last search ended.
+  const regexp = new RegExp(source, isText ? "" : pattern.flags.replaceAll(/[gy]/g, ""));
+  return (text) => regexp.exec(text) ?? undefined;
+}
+
+function framed({ size: { cols, rows }, text }: TerminalView): string {
+  const head = `── screen ${cols}x${rows} `.padEnd(60, "─");
+  return [head, ...text.split("\n").map((line) => `│ ${line}`), "".padEnd(60, "─")].join("\n");
+}

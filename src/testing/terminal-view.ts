@@ -1,0 +1,50 @@
+import type { TerminalSize } from "../protocol/session.ts";
+import { ScreenTerminal } from "../sessions/screen-terminal.ts";
+import { screenText } from "../sessions/screen-text.ts";
+
+/** What somebody who looks at a session sees: a terminal emulator with 1,000 lines of scrollback. */
+export class TerminalView implements Disposable {
+  #terminal: ScreenTerminal;
+
+  constructor(size: TerminalSize) {
+    this.#terminal = new ScreenTerminal(size);
+  }
+
+  get size(): TerminalSize {
+    return this.#terminal.size;
+  }
+
+  /** The rows, joined by line feeds, without spaces at their ends and blank rows at the end. */
+  get text(): string {
+    return screenText(this.#terminal, { scrollback: false, styles: false });
+  }
+
+  /** The same with what scrolled off before it. */
+  get textWithScrollback(): string {
+    return screenText(this.#terminal, { scrollback: true, styles: false });
+  }
+
+  /** Counted from 0. */
+  get cursor(): { readonly column: number; readonly row: number } {
+    const { x, y } = this.#terminal.core.active;
+    return { column: x, row: y };
+  }
+
+  write(bytes: Uint8Array): void {
+    this.#terminal.write(bytes);
+  }
+
+  resize(size: TerminalSize): void {
+    this.#terminal.resize(size);
+  }
+
+  /** Begins anew. */
+  reset(size: TerminalSize): void {
+    this.#terminal[Symbol.dispose]();
+    this.#terminal = new ScreenTerminal(size);
+  }
+
+  [Symbol.dispose](): void {
+    this.#terminal[Symbol.dispose]();
+  }
+}

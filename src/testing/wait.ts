@@ -1,0 +1,65 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { isTimeout, withDeadline } from "../lib/deadline.ts";
+
+/** Unless a wait is given another. */
+export const WAIT_TIMEOUT_MS = 15_000;
+
+export type WaitOptions = {
+  /** Milliseconds; 15,000 unless given. */
+  readonly timeoutMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Waits for what tells of itself. Rejects with an Error that says what did not come, and what `scene` says then. */
+export async function waitFor<T>(
+  work: Promise<T>,
+  what: string,
+  { timeoutMs = WAIT_TIMEOUT_MS, signal }: WaitOptions,
+  scene: () => string = () => "",
+): Promise<T> {
+  try {
+    return await withDeadline(work, timeoutMs, what, signal);
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    throw new Error(failure(`${what} did not come within ${timeoutMs} ms`, scene()), { cause: error });
+  }
+}
+
+const LOOK_MS = 50;
+
+/**
+ * Looks every 50 ms for what does not tell of itself, until `look` finds something. A look that fails is tried again; the
+ * last failure is the cause of the Error that it rejects with when the time is over.
+ */
+export async function eventually<T>(
+  look: (signal: AbortSignal) => Promise<T | undefined>,
+  what: string,
+  { timeoutMs = WAIT_TIMEOUT_MS, signal }: WaitOptions = {},
+  scene: () => string = () => "",
+): Promise<T> {
+  let cause: unknown;
+  const search = async (stop: AbortSignal): Promise<T> => {
+    for (;;) {
+      try {
+        const found = await look(stop);
+        if (found !== undefined) return found;
+        cause = undefined;
+      } catch (error) {
+        cause = error;
+      }
+      await pause(LOOK_MS, undefined, { signal: stop });
+    }
+  };
+  try {
+    return await withDeadline(search, timeoutMs, what, signal);
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    const last = cause instanceof Error ? `: ${cause.message}` : "";
+    const message = `${what} did not come within ${timeoutMs} ms${last}`;
+    throw new Error(failure(message, scene()), { cause: cause ?? error });
+  }
+}
+
+export function failure(message: string, scene: string): string {
+  return scene === "" ? message : `${message}\n${scene}`;
+}

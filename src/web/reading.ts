@@ -1,0 +1,78 @@
+// Something of the server that is read again when it has changed, at most once in READ_INTERVAL_MS and only while the page
+// is shown: requests are counted.
+/** At least so long between two readings. */
+const READ_INTERVAL_MS = 2_500;
+/** After a refusal: the server is busy, or the requests of a minute are used up. */
+const RETRY_MS = 10_000;
+
+/** Of the document: whether somebody can see it. */
+export type Stage = Pick<Document, "visibilityState" | "addEventListener" | "removeEventListener">;
+
+export type ReadingOptions = {
+  /** Rejects where it could not be read: it is tried again, and the connection's own banner says what is wrong. */
+  readonly read: () => Promise<void>;
+  readonly stage: Stage;
+  readonly intervalMs?: number | undefined;
+};
+
+export class Reading implements Disposable {
+  readonly #read: () => Promise<void>;
+  readonly #stage: Stage;
+  readonly #intervalMs: number;
+  readonly #shown = (): void => this.#readLater();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #isReading = false;
+  #isStale = false;
+  #wasRead = false;
+  #isDisposed = false;
+
+  constructor({ read, stage, intervalMs = READ_INTERVAL_MS }: ReadingOptions) {
+    this.#read = read;
+    this.#stage = stage;
+    this.#intervalMs = intervalMs;
+    this.#stage.addEventListener("visibilitychange", this.#shown);
+  }
+
+  /** It has changed: it is read as soon as may be. */
+  refresh(): void {
+    this.#isStale = true;
+    this.#readLater();
+  }
+
+  /** More is known here than what is on its way may know. */
+  overtaken(): void {
+    this.#isStale ||= this.#isReading;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    clearTimeout(this.#timer);
+    this.#stage.removeEventListener("visibilitychange", this.#shown);
+  }
+
+  #readLater(inMs = 0): void {
+    if (!this.#isStale || this.#isReading || this.#isDisposed || this.#timer !== undefined) return;
+    // The first time it is needed even for a page that was opened in the background: its title shows a session's name.
+    if (this.#stage.visibilityState !== "visible" && this.#wasRead) return;
+    const wait = Math.max(inMs, this.#readAt + this.#intervalMs - performance.now(), 0);
+    this.#timer = setTimeout(() => void this.#readNow(), wait);
+  }
+
+  async #readNow(): Promise<void> {
+    this.#timer = undefined;
+    this.#isReading = true;
+    this.#isStale = false;
+    let retryMs = 0;
+    try {
+      await this.#read();
+      this.#wasRead = true;
+    } catch {
+      this.#isStale = true;
+      retryMs = RETRY_MS;
+    }
+    this.#readAt = performance.now();
+    this.#isReading = false;
+    this.#readLater(retryMs);
+  }
+}

@@ -1,0 +1,39 @@
+import { Fleet } from "../../../src/hq/fleet.ts";
+import { OwnLedger } from "../../../src/hq/own-ledger.ts";
+import { Registry } from "../../../src/hq/registry.ts";
+import { remoteTarget } from "../../../src/hq/remote-line.ts";
+import { RemoteSessions } from "../../../src/remote/remote-sessions.ts";
+import { TestServer } from "../harness/test-server.ts";
+import { describeBackend } from "./conformance.ts";
+
+/** A registry that is kept nowhere. */
+function passingRegistry(): Promise<Registry> {
+  const store = { load: async () => [], save: async () => {} };
+  const ledger = new OwnLedger({ store, onSaveFailure: () => {} });
+  return Registry.open({ ledger, isAlive: async () => true, now: () => new Date() });
+}
+
+describeBackend("the terminals of a remote, through its HQ", async () => {
+  const server = await TestServer.start();
+  const registry = await passingRegistry();
+  const quiet = { info: () => {}, warn: () => {} };
+  const backends: RemoteSessions[] = [];
+  const fleet = new Fleet({
+    ...{ registry, local: undefined, log: quiet, targetOf: (remote) => remoteTarget(remote, undefined) },
+    connect: (target) => {
+      const backend = new RemoteSessions({ target, version: "test" });
+      backends.push(backend);
+      return backend;
+    },
+  });
+  const { id } = await registry.register({ id: "remote", name: "worker", url: server.url, token: "unasked" });
+  await Promise.all(backends.map((backend) => backend.connected(10_000)));
+  return {
+    backend: fleet,
+    place: { remoteId: id },
+    [Symbol.asyncDispose]: async () => {
+      await fleet[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+});

@@ -1,0 +1,167 @@
+// The page on an HQ.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TestFleet } from "../harness/test-fleet.ts";
+import { TestServer } from "../harness/test-server.ts";
+import { Chromium } from "./chromium.ts";
+import type { PageDriver } from "./page-driver.ts";
+
+const scope = new AsyncDisposableStack();
+let chromium: Chromium;
+beforeAll(async () => {
+  chromium = scope.use(await Chromium.start());
+});
+afterAll(() => scope.disposeAsync());
+
+/** An HQ with these machines, and its page with all of them in the list. */
+async function open(...names: readonly string[]) {
+  const fleet = await TestFleet.start({ remotes: 0 });
+  const page = await chromium.open(fleet.hq.url);
+  for (const name of names) {
+    await fleet.add(name);
+    await machine(page, name).waitFor();
+  }
+  const end = async (): Promise<void> => {
+    await page[Symbol.asyncDispose]();
+    await fleet[Symbol.asyncDispose]();
+  };
+  return { fleet, page, [Symbol.asyncDispose]: end };
+}
+
+/** A machine with its sessions in the list. */
+function machine({ page }: PageDriver, name: string) {
+  return page.getByRole("region", { name, exact: true });
+}
+
+function state(page: PageDriver, name: string, words: "reachable" | "out of reach") {
+  return machine(page, name).getByText(words, { exact: true });
+}
+
+function outage(page: PageDriver, name: string) {
+  return page.page.getByText(`${name} is out of reach. The session goes on when it is back.`);
+}
+
+test("an HQ without machines says how to add one, and that command makes one join", async () => {
+  await using stage = await open();
+  const { page } = stage;
+  await page.page.getByText("No machine has joined yet.").waitFor();
+  const command = (await page.page.locator(".command pre").textContent()) ?? "";
+  const [program, serve, ...args] = command.split(/[\s\\]+/);
+  expect([program, serve]).toEqual(["ttyhq", "serve"]);
+  await using _machine = await TestServer.start({ args: ["--no-auth", ...args, "--name", "newcomer"] });
+  await machine(page, "newcomer").waitFor();
+  // The only one needs no choice.
+  await page.start("sleep 1000", { name: "its session" });
+  await machine(page, "newcomer").getByText("its session").waitFor();
+});
+
+test("sessions stand under their machines, and a new one runs on the machine that was chosen last", async () => {
+  await using stage = await open("web", "build");
+  const { page, fleet } = stage;
+  // Nothing is chosen by itself where there is a choice.
+  const field = page.page.getByLabel("Machine");
+  expect(await field.inputValue()).toBe("");
+  await page.start("sleep 1000", { name: "first", machine: "build" });
+  await page.page.reload();
+  await page.start("sleep 1000", { name: "second" });
+  await page.page.getByRole("link", { name: "New session", exact: true }).click();
+  await field.selectOption({ label: "web" });
+  await page.start("sleep 1000", { name: "third" });
+  await machine(page, "web").getByText("third").waitFor();
+  for (const name of ["first", "second"]) await machine(page, "build").getByText(name).waitFor();
+  expect(await page.page.locator(".session-machine").textContent()).toBe("web");
+  const places = (await fleet.sessions()).map(({ name, remoteName }) => `${name} on ${remoteName}`);
+  expect(places.sort()).toEqual(["first on build", "second on build", "third on web"]);
+});
+
+test("an HQ with sessions of its own has them first, as local", async () => {
+  await using fleet = await TestFleet.start({ remotes: 1, hqArgs: ["--hq-sessions"] });
+  await using page = await chromium.open(fleet.hq.url);
+  await machine(page, "worker-1").waitFor();
+  await page.start("sleep 1000", { name: "at home", machine: "local" });
+  await machine(page, "local").getByText("at home").waitFor();
+  expect(await page.page.getByRole("heading", { level: 2 }).allTextContents()).toEqual(["local", "worker-1"]);
+});
+
+test("a session goes on at the byte when its machine is back, and nothing typed meanwhile arrives", async () => {
+  await using stage = await open("fragile");
+  const { page, fleet } = stage;
+  const { controlDir: cwd } = fleet.remote("fragile");
+  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
+  await page.start(count, { cwd });
+  await page.shows("\nline-50\n");
+  await fleet.remote("fragile").kill();
+  await state(page, "fragile", "out of reach").waitFor();
+  await outage(page, "fragile").waitFor();
+  expect(await page.page.getByText("What you type is not sent.").count()).toBe(0);
+  await page.type("lost");
+  await page.page.getByText("What you type is not sent.").waitFor();
+  // It stays readable as it is, and known by its name.
+  expect(await page.text()).toContain("\nline-50\n");
+  expect(await page.page.locator(".session-machine").textContent()).toBe("fragile");
+  await fleet.remote("fragile").restart();
+  await outage(page, "fragile").waitFor({ state: "detached" });
+  await state(page, "fragile", "reachable").waitFor({ state: "attached" });
+  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
+  await page.shows(`\nline-${seen + 100}\n`);
+  await writeFile(join(cwd, "stop"), "");
+  await page.enter("the end");
+  await page.shows("\nthe end\nthe end\n");
+  const text = await page.text();
+  const numbers = [...text.matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  expect(text).not.toContain("lost");
+});
+
+test("what is typed before the HQ has noticed that a machine is gone is refused, too", async () => {
+  await using stage = await open("sudden");
+  const { page, fleet } = stage;
+  await page.startShell();
+  await fleet.remote("sudden").kill();
+  await page.type("l");
+  await outage(page, "sudden").waitFor();
+  await page.page.getByText("What you type is not sent.").waitFor();
+  await fleet.remote("sudden").restart();
+  await outage(page, "sudden").waitFor({ state: "detached" });
+  await page.enter("echo back-$((1 + 1))");
+  await page.shows(/^ready> echo back-\$\(\(1 \+ 1\)\)\nback-2\n/);
+});
+
+test("a session that is opened while its machine is away opens when that is back", async () => {
+  await using stage = await open("absent");
+  const { page, fleet } = stage;
+  const id = await page.startShell();
+  await page.enter("echo kept-$((1 + 1))");
+  await page.shows("\nkept-2\n");
+  await page.page.evaluate(`location.hash = "#/"`);
+  await fleet.remote("absent").kill("SIGTERM");
+  await state(page, "absent", "out of reach").waitFor();
+  await machine(page, "absent").getByText("shell").click();
+  await outage(page, "absent").waitFor();
+  // A window that never heard of that machine.
+  await using other = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
+  await other.page.getByText("There is no such session").waitFor();
+  await fleet.remote("absent").restart();
+  for (const window of [page, other]) {
+    await window.shows("\nkept-2\n");
+    await window.phase("running");
+    await window.page.locator(".banner").waitFor({ state: "detached" });
+  }
+  await page.enter("echo again-$((2 + 2))");
+  await page.shows("\nagain-4\n");
+});
+
+test("a machine that is gone is hidden on request, and what it cannot do is told in plain words", async () => {
+  await using stage = await open("retired");
+  const { page, fleet } = stage;
+  await page.start("sleep 1000", { name: "orphan" });
+  await fleet.remote("retired").kill("SIGTERM");
+  await page.button("End").click();
+  await page.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+  await page.page.getByText("The session was not ended. The machine is out of reach.").waitFor();
+  await page.button("Hide retired").click();
+  await machine(page, "retired").waitFor({ state: "detached" });
+  await fleet.remote("retired").restart();
+  await machine(page, "retired").getByText("orphan").waitFor();
+});

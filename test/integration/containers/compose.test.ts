@@ -1,0 +1,53 @@
+import { beforeAll, expect, test } from "vitest";
+import { collectBytes } from "../../../src/lib/collect.ts";
+import type { Client } from "../../../src/protocol/client.ts";
+import { builtImage } from "./built-image.ts";
+import { ComposeProject, type Flavour } from "./compose-project.ts";
+import { BUILD_TIMEOUT_MS } from "./docker.ts";
+
+const FLAVOURS: readonly Flavour[] = ["plain", "tls"];
+const MAX_RECORDING_BYTES = 1_000_000;
+
+beforeAll(async () => {
+  await builtImage();
+}, BUILD_TIMEOUT_MS);
+
+test.concurrent.each(FLAVOURS)(
+  "`docker compose up --wait` ends with an HQ and two remotes that run programs, %s",
+  async (flavour) => {
+    await using project = await ComposeProject.start(flavour);
+    const remotes = await project.remotes(2);
+    expect(remotes.map(({ name }) => name)).toEqual(["remote-1", "remote-2"]);
+    const client = await project.client();
+    for (const [at, { id, name }] of remotes.entries()) {
+      const container = await project.compose("exec", "--index", `${at + 1}`, project.remote, "hostname");
+      expect(await said(client, id, "hostname")).toContain(container);
+      expect(await said(client, id, "pwd -P")).toContain(`/data/${name}`);
+    }
+  },
+);
+
+test.concurrent("replicas come and go, and come back as who they were", async () => {
+  await using project = await ComposeProject.start("plain");
+  const [first, second] = await project.remotes(2);
+  const { id } = await (await project.client()).create({ command: ["true"], remoteId: second?.id });
+
+  await project.up("--scale", `${project.remote}=3`);
+  expect((await project.remotes(3)).map(({ name }) => name)).toEqual(["remote-1", "remote-2", "remote-3"]);
+
+  await project.up("--scale", `${project.remote}=1`);
+  expect((await project.remotes(1)).map(({ name }) => name)).toEqual(["remote-1"]);
+
+  // Containers are new, what they keep is not.
+  await project.compose("down");
+  await project.up();
+  expect((await project.remotes(2)).map((remote) => remote.id)).toEqual([first?.id, second?.id]);
+  expect(await (await project.client()).get(id)).toMatchObject({ source: "remote-2", status: "exited" });
+});
+
+/** What a script of the shell says on a remote. */
+async function said(client: Client, remoteId: string, script: string): Promise<string> {
+  const { id } = await client.create({ command: ["sh", "-c", script], remoteId });
+  const recording = await client.recording(id, { follow: true }, AbortSignal.timeout(20_000));
+  return new TextDecoder().decode(await collectBytes(recording, MAX_RECORDING_BYTES));
+}

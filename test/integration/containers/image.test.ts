@@ -1,0 +1,157 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { eventually } from "../harness/eventually.ts";
+import { buildImage, builtImage, IMAGE } from "./built-image.ts";
+import { BUILD_TIMEOUT_MS, docker, run } from "./docker.ts";
+import { ServerContainer } from "./server-container.ts";
+
+const MAX_IMAGE_BYTES = 400_000_000;
+
+const Inspected = z.object({
+  Size: z.int(),
+  Config: z.object({
+    User: z.string(),
+    StopSignal: z.string(),
+    Labels: z.record(z.string(), z.string()),
+    Healthcheck: z.object({ Test: z.array(z.string()) }),
+  }),
+});
+
+const KILL_SERVER = "pkill -9 -f '^node /usr/local/bin/ttyhq serve'";
+const ORPHANS = "for n in 1 2 3 4 5; do (setsid sleep 0.2 &); done; echo done; exec sleep 60";
+
+beforeAll(async () => {
+  await builtImage();
+}, BUILD_TIMEOUT_MS);
+
+describe("what is in the image", () => {
+  test("it is under 400 MB, says what it is, runs as a number and stops at SIGTERM", async () => {
+    const [image] = z.array(Inspected).parse(JSON.parse(await docker("image", "inspect", IMAGE)));
+    expect(image?.Size).toBeLessThan(MAX_IMAGE_BYTES);
+    expect(image?.Config).toMatchObject({
+      User: "10001:10001",
+      StopSignal: "SIGTERM",
+      Healthcheck: { Test: ["CMD", "ttyhq", "health"] },
+      Labels: {
+        "org.opencontainers.image.title": "ttyhq",
+        "org.opencontainers.image.version": (await run("docker", ["run", "--rm", IMAGE, "--version"])).stdout,
+      },
+    });
+  });
+
+  test("what people need to work is there, and what built it is not", async () => {
+    expect(
+      await inImage("for p in bash git ssh tmux ps less; do command -v $p || echo no $p; done"),
+    ).not.toContain("no ");
+    expect(await inImage("for p in gcc cc g++ c++ make python3; do command -v $p; done; ls /opt/ttyhq")).toBe(
+      "LICENSE\nbuild\ndist\nnode_modules\npackage.json",
+    );
+    expect(await inImage("locale charmap")).toBe("UTF-8");
+  });
+
+  test("nothing tells of the site that built it", async () => {
+    const left =
+      "ls -A /run/secrets /var/lib/apt/lists; find / -xdev -name '*npmrc' -o -xdev -name .package-lock.json; cat /etc/apt/sources.list | grep -v deb.debian.org";
+    expect(await inImage(`(${left}) 2>/dev/null || true`)).toBe("/run/secrets:\n\n/var/lib/apt/lists:");
+  });
+
+  test("a build argument adds packages", { timeout: BUILD_TIMEOUT_MS }, async () => {
+    const name = `ttyhq:test-${randomUUID()}`;
+    await buildImage(name, ["--build-arg", "PACKAGES=tree"]);
+    try {
+      expect(await docker("run", "--rm", "--entrypoint", "tree", name, "--version")).toMatch(/^tree v/);
+    } finally {
+      await docker("rmi", name);
+    }
+  });
+});
+
+describe("a container of it", () => {
+  test("runs sessions where only /data and /tmp can be written to, and is healthy", async () => {
+    await using container = await ServerContainer.start({ docker: ["--health-interval", "1s"] });
+    const { id } = await container.create({
+      command: ["sh", "-c", "touch /x; id -u; echo kept > ~/kept; cat"],
+    });
+    await container.shows(id, "10001");
+    await container.shows(id, "Read-only file system");
+    expect(await container.sh("cat /data/kept")).toBe("kept");
+    expect(await container.sh("ttyhq ls")).toContain(id);
+    const healthy = async (): Promise<true | undefined> =>
+      (await container.inspect("{{.State.Health.Status}}")) === "healthy" ? true : undefined;
+    await eventually(healthy, "the health of the container");
+  });
+
+  test("reaps what programs leave behind", async () => {
+    await using container = await ServerContainer.start();
+    const { id } = await container.create({ command: ["bash", "-c", ORPHANS] });
+    await container.shows(id, "done");
+    const reaped = async (): Promise<true | undefined> =>
+      /sleep 0\.2|<defunct>/.test(await container.sh("ps -eo args")) ? undefined : true;
+    await eventually(reaped, "the end of the orphans");
+  });
+
+  test("starts a server again that was killed, and its sessions go on", async () => {
+    await using container = await ServerContainer.start();
+    const { id, pid } = await container.create({ command: ["cat"] });
+    for (let kill = 1; kill <= 3; kill++) {
+      await container.sh(KILL_SERVER);
+      await container.answers();
+      await container.send("POST", `/api/sessions/${id}/input`, { text: `after ${kill}\r` });
+      await container.shows(id, `after ${kill}\nafter ${kill}`);
+    }
+    expect((await container.send("GET", `/api/sessions/${id}`)).json).toMatchObject({
+      pid,
+      status: "running",
+    });
+  });
+
+  test("ends with 0 when it is stopped, and its sessions have ended in good order", async () => {
+    const volume = `ttyhq-test-${randomUUID()}`;
+    try {
+      await stopWithSession(volume);
+      await using container = await ServerContainer.start({ volume });
+      expect((await container.send("GET", "/api/sessions/stopped")).json).toMatchObject({
+        status: "exited",
+        exitSignal: "SIGHUP",
+      });
+      expect(await container.sh("tail -n 1 ~/.ttyhq/sessions/stopped/recording.cast")).toContain("goodbye");
+    } finally {
+      await docker("volume", "rm", "--force", volume);
+    }
+  });
+
+  test("ends with the code of a server that cannot start, and says why", async () => {
+    expect(await run("docker", ["run", "--rm", IMAGE, "serve", "--hq"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--hq needs credentials"),
+    });
+    expect(
+      await run("docker", ["run", "--rm", "--tmpfs", "/data", IMAGE, "serve", "--no-auth"]),
+    ).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("user 10001 cannot write to /data"),
+    });
+  });
+
+  test("runs any other command in place of the server", async () => {
+    expect(await run("docker", ["run", "--rm", IMAGE, "ls"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("no server answers in /data/.ttyhq"),
+    });
+  });
+});
+
+/** What a script says in a container of the image. */
+function inImage(script: string): Promise<string> {
+  return docker("run", "--rm", "--entrypoint", "sh", IMAGE, "-c", script);
+}
+
+async function stopWithSession(volume: string): Promise<void> {
+  await using container = await ServerContainer.start({ volume });
+  const script = "trap 'echo goodbye; trap - HUP; kill -HUP $$' HUP; echo ready; while :; do sleep 0.1; done";
+  await container.create({ id: "stopped", command: ["sh", "-c", script] });
+  await container.shows("stopped", "ready");
+  await docker("stop", container.name);
+  expect(await container.inspect("{{.State.ExitCode}}")).toBe("0");
+}

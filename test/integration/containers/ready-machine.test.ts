@@ -1,0 +1,23 @@
+// What the scripts for containers do on a machine that has everything: nothing.
+import { expect, test } from "vitest";
+import { builtImage, ROOT } from "./built-image.ts";
+import { BUILD_TIMEOUT_MS, run } from "./docker.ts";
+
+const NOWHERE = "tcp://127.0.0.1:1";
+
+test("where an engine with Compose v2 and buildx answers, nothing is installed or started", async () => {
+  expect(await run("sh", [`${ROOT}docker/ensure-engine.sh`])).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+test("an engine elsewhere that does not answer is not replaced by one here", async () => {
+  const asked = await run("sh", [`${ROOT}docker/ensure-engine.sh`], { env: { DOCKER_HOST: NOWHERE } });
+  expect(asked).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`nothing answers at DOCKER_HOST=${NOWHERE}`),
+  });
+});
+
+test("a base image that is there is not made again", { timeout: BUILD_TIMEOUT_MS }, async () => {
+  await builtImage();
+  expect(await run("sh", [`${ROOT}docker/base/build.sh`])).toEqual({ code: 0, stdout: "", stderr: "" });
+});

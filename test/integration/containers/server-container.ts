@@ -1,0 +1,82 @@
+import { randomUUID } from "node:crypto";
+import { SessionRecord } from "../../../src/protocol/session.ts";
+import { eventually } from "../harness/eventually.ts";
+import { type Answer, call } from "../harness/http-call.ts";
+import { IMAGE } from "./built-image.ts";
+import { docker } from "./docker.ts";
+
+/** As locked up as the image allows: nothing to write to but /data and /tmp, no capabilities, no way to any. */
+const LOCKED_UP = [
+  ...["--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL", "--security-opt", "no-new-privileges"],
+  ...["--user", "10001"],
+];
+
+/** A container of the image. Disposing it removes it with its volume, unless the volume was given. */
+export class ServerContainer implements AsyncDisposable {
+  readonly name: string;
+  readonly url: string;
+
+  private constructor(name: string, url: string) {
+    this.name = name;
+    this.url = url;
+  }
+
+  /** Resolves when the server answers. */
+  static async start(
+    options: { readonly volume?: string; readonly docker?: readonly string[] } = {},
+  ): Promise<ServerContainer> {
+    const name = `ttyhq-test-${randomUUID()}`;
+    const volume = options.volume === undefined ? [] : ["--volume", `${options.volume}:/data`];
+    await docker(
+      ...["run", "--detach", "--name", name, "--publish", "127.0.0.1::4020", ...LOCKED_UP, ...volume],
+      ...[...(options.docker ?? []), IMAGE, "serve", "--no-auth", "--rate-limit-api", "0"],
+    );
+    const container = new ServerContainer(name, `http://${await docker("port", name, "4020/tcp")}`);
+    try {
+      await container.answers();
+    } catch (error) {
+      await container[Symbol.asyncDispose]();
+      throw error;
+    }
+    return container;
+  }
+
+  async answers(): Promise<void> {
+    const healthy = async (): Promise<true | undefined> => {
+      const answer = await call(this.url, { path: "/api/health" }).catch(() => undefined);
+      return answer?.status === 200 ? true : undefined;
+    };
+    await eventually(healthy, `the server in ${this.name}`);
+  }
+
+  send(method: string, path: string, body?: unknown): Promise<Answer> {
+    return call(this.url, { method, path, body });
+  }
+
+  async create(body: object): Promise<SessionRecord> {
+    return SessionRecord.parse((await this.send("POST", "/api/sessions", body)).json);
+  }
+
+  /** Resolves when the screen of the session has the text. */
+  async shows(id: string, expected: string): Promise<void> {
+    const found = async (): Promise<true | undefined> => {
+      const { text } = await this.send("GET", `/api/sessions/${id}/text`);
+      return text.includes(expected) ? true : undefined;
+    };
+    await eventually(found, `${JSON.stringify(expected)} on the screen of ${id}`);
+  }
+
+  /** Runs a command of the shell beside the server. */
+  sh(script: string): Promise<string> {
+    return docker("exec", this.name, "sh", "-c", script);
+  }
+
+  /** A field of `docker inspect`, by a template of Go. */
+  inspect(template: string): Promise<string> {
+    return docker("inspect", "--format", template, this.name);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await docker("rm", "--force", "--volumes", this.name);
+  }
+}

@@ -1,0 +1,80 @@
+// Something at an address that an HQ takes for a remote, and that answers as a test wants it to.
+import { once } from "node:events";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { Emitter } from "../../../src/lib/emitter.ts";
+
+const WAIT_MS = 30_000;
+
+/** `body` as JSON. */
+export type FakeAnswer = { readonly status: number; readonly body?: unknown; readonly location?: string };
+
+export class FakeRemote implements AsyncDisposable {
+  /** Paths that it was asked for. */
+  readonly requests: string[] = [];
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #asked = new Emitter<void>();
+
+  private constructor(answer: (path: string) => FakeAnswer | undefined) {
+    this.#server = createServer(({ url = "" }, response) => {
+      this.requests.push(url);
+      this.#asked.emit();
+      const given = answer(url);
+      if (given !== undefined) send(response, given);
+    });
+    this.#server.on("upgrade", ({ url = "" }, socket) => {
+      this.requests.push(`upgrade ${url}`);
+      this.#asked.emit();
+      socket.on("error", () => {});
+    });
+    this.#server.on("connection", (socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+    });
+  }
+
+  /** `answer` to a path; `undefined` takes the request and never answers, and so does every handshake. */
+  static async open(answer: (path: string) => FakeAnswer | undefined): Promise<FakeRemote> {
+    const remote = new FakeRemote(answer);
+    remote.#server.listen(0, "127.0.0.1");
+    await once(remote.#server, "listening");
+    return remote;
+  }
+
+  /** Healthy, and silent about everything else. */
+  static hanging(): Promise<FakeRemote> {
+    return FakeRemote.open((path) =>
+      path === "/api/health" ? { status: 200, body: { status: "healthy" } } : undefined,
+    );
+  }
+
+  get url(): string {
+    const address = this.#server.address();
+    if (address === null || typeof address === "string") throw new Error("not listening");
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  /** Resolves when it was asked for that path. */
+  async asked(path: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => void (this.requests.includes(path) && resolve());
+    using _listening = this.#asked.on(check);
+    check();
+    await withDeadline(promise, WAIT_MS, `a request for ${path}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+}
+
+function send(response: ServerResponse, { status, body, location }: FakeAnswer): void {
+  const where = location === undefined ? {} : { location };
+  response.writeHead(status, { "content-type": "application/json", ...where });
+  response.end(body === undefined ? "" : JSON.stringify(body));
+}

@@ -1,0 +1,110 @@
+// A real Redis on a free port of loopback, with a folder of its own; it can be stopped, frozen and started again.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempDisposable, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { Redis } from "ioredis";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { parseRedisAddress, type RedisAddress } from "../../../src/lib/redis-address.ts";
+
+const START_TIMEOUT_MS = 10_000;
+export const REDIS_PASSWORD = "open+sesame";
+
+type Folder = AsyncDisposable & { readonly path: string };
+
+export class RedisServer implements AsyncDisposable {
+  /** With its password. */
+  readonly url: string;
+  readonly #port: number;
+  readonly #folder: Folder;
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, folder: Folder) {
+    this.#port = port;
+    this.#folder = folder;
+    this.url = `redis://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`;
+  }
+
+  /** Needs the program `redis-server`, which Debian has in a package of that name. */
+  static async start(): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), await mkdtempDisposable(join(tmpdir(), "ttyhq-redis-")));
+    await server.resume();
+    return server;
+  }
+
+  get address(): RedisAddress {
+    const address = parseRedisAddress(this.url);
+    if (address === undefined) throw new Error(`${this.url} is no address`);
+    return address;
+  }
+
+  /** Everybody is cut off. */
+  async stop({ isDataKept }: { readonly isDataKept: boolean }): Promise<void> {
+    if (isDataKept) await this.ask((redis) => redis.save());
+    else await rm(join(this.#folder.path, "dump.rdb"), { force: true });
+    await this.#end();
+  }
+
+  /** As it was when it was stopped, on the same port. */
+  async resume(): Promise<void> {
+    const args = ["--port", `${this.#port}`, "--bind", "127.0.0.1", "--save", "", "--dir", this.#folder.path];
+    const child = spawn("redis-server", [...args, "--requirepass", REDIS_PASSWORD], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    this.#process = child;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`redis-server ended with ${code}`)));
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      if (line.includes("Ready to accept connections")) resolve();
+    });
+    await withDeadline(promise, START_TIMEOUT_MS, "the start of redis-server");
+  }
+
+  /** It answers nobody, and nobody is told. */
+  freeze(): void {
+    this.#process?.kill("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#process?.kill("SIGCONT");
+  }
+
+  /** As somebody who looks at it from outside. */
+  async ask<T>(question: (redis: Redis) => Promise<T>): Promise<T> {
+    const redis = new Redis(this.url, { lazyConnect: true, retryStrategy: () => undefined });
+    try {
+      await redis.connect();
+      return await question(redis);
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+    await this.#folder[Symbol.asyncDispose]();
+  }
+
+  async #end(): Promise<void> {
+    const child = this.#process;
+    this.#process = undefined;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return address.port;
+}

@@ -1,0 +1,61 @@
+// One of the HQs that share a ledger on a real Redis, as far as the ledger goes.
+import { RedisLedger } from "../../../src/hq/redis-ledger.ts";
+import type { LedgerChange, Remote } from "../../../src/hq/registry.ts";
+import { TokenSeal } from "../../../src/hq/token-seal.ts";
+import { parseRedisAddress } from "../../../src/lib/redis-address.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+import { eventually } from "./eventually.ts";
+
+const SECRET = "a secret of at least 32 bytes, as it were";
+export const OUT_OF_REACH = "registry is out of reach: going on with what is known";
+export const BACK = "registry is back";
+
+type Line = { readonly level: string; readonly message: string } & Readonly<Record<string, unknown>>;
+
+export class Replica implements AsyncDisposable {
+  readonly ledger: RedisLedger;
+  readonly log: Line[] = [];
+  readonly heard: LedgerChange[] = [];
+
+  /** `url`: of the Redis, with credentials. */
+  constructor(name: string, { url, secret = SECRET }: { readonly url: string; readonly secret?: string }) {
+    const note = (level: string) => (fields: object, message: string) => {
+      this.log.push({ level, message, ...fields });
+    };
+    const address = parseRedisAddress(url);
+    if (address === undefined) throw new Error("no address");
+    this.ledger = new RedisLedger({
+      ...{ address, ca: undefined, seal: new TokenSeal(Secret.fromText(secret)), replicaId: name },
+      ...{ log: { info: note("info"), warn: note("warn"), error: note("error") }, random: () => 1 },
+    });
+    this.ledger.watch((change) => this.heard.push(change));
+  }
+
+  static async loaded(name: string, url: string): Promise<Replica> {
+    const replica = new Replica(name, { url });
+    await replica.ledger.load();
+    return replica;
+  }
+
+  messages(): readonly string[] {
+    return this.log.map(({ message }) => message);
+  }
+
+  said(message: string): Promise<unknown> {
+    return eventually(async () => this.messages().includes(message) || undefined, message);
+  }
+
+  hears(fits: (change: LedgerChange) => boolean): Promise<LedgerChange> {
+    return eventually(async () => this.heard.find(fits), "a change of the ledger");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.ledger[Symbol.asyncDispose]();
+  }
+}
+
+export function remote(name: string, more: Partial<Remote> = {}): Remote {
+  const times = { registeredAt: "2026-01-01T00:00:00.000Z", lastHeartbeat: "2026-01-02T00:00:00.000Z" };
+  const own = { id: `id-of-${name}`, name, url: `http://${name}.test`, token: `token-of-${name}` };
+  return { ...own, ...times, ...more };
+}

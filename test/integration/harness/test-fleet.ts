@@ -1,0 +1,155 @@
+// An HQ and its remotes as plain processes, on ports of loopback that the system chose.
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import type { RemoteRecord } from "../../../src/protocol/remote.ts";
+import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/session.ts";
+import { eventually } from "./eventually.ts";
+import { type Answer, ask, type Question } from "./raw-http.ts";
+import { ServerEvents } from "./server-events.ts";
+import { TestServer, type TestServerOptions } from "./test-server.ts";
+
+/** What proves a remote, and a client, to an HQ that asks for it. */
+export const CREDENTIALS = { username: "fleet", password: "seven seas" } as const;
+
+/** Of a remote: nobody but its HQ gets in. */
+const REMOTE_LOGIN = { SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse" } as const;
+const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"] as const;
+
+export type TestFleetOptions = {
+  /** How many remotes it begins with; they are called worker-1, worker-2, … */
+  readonly remotes?: number;
+  /** Whether the HQ asks its clients and remotes for credentials. */
+  readonly isGuarded?: boolean;
+  readonly hqArgs?: readonly string[];
+};
+
+export class TestFleet implements AsyncDisposable {
+  readonly hq: TestServer;
+  readonly #isGuarded: boolean;
+  readonly #remotes = new Map<string, TestServer>();
+
+  private constructor(hq: TestServer, isGuarded: boolean) {
+    this.hq = hq;
+    this.#isGuarded = isGuarded;
+  }
+
+  static async start(options: TestFleetOptions = {}): Promise<TestFleet> {
+    const { remotes = 1, isGuarded = false } = options;
+    const fleet = new TestFleet(await startHq(options), isGuarded);
+    try {
+      const names = Array.from({ length: remotes }, (_, index) => `worker-${index + 1}`);
+      await Promise.all(names.map((name) => fleet.add(name)));
+      await fleet.joined(...names);
+      return fleet;
+    } catch (error) {
+      await fleet[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  remote(name: string): TestServer {
+    const remote = this.#remotes.get(name);
+    if (remote === undefined) throw new Error(`there is no remote ${name} in this fleet`);
+    return remote;
+  }
+
+  /** Starts one more; it need not be let in. `as`: how it is called here where two have the same name. */
+  async add(name: string, more: TestServerOptions & { readonly as?: string } = {}): Promise<TestServer> {
+    const { args = [], env = {}, as = name, ...rest } = more;
+    const proof = this.#isGuarded
+      ? { TTYHQ_HQ_USERNAME: CREDENTIALS.username, TTYHQ_HQ_PASSWORD: CREDENTIALS.password }
+      : { TTYHQ_NO_HQ_AUTH: "true" };
+    const to = ["--hq-url", this.hq.url, "--allow-insecure-hq", "--name", name];
+    const remote = await TestServer.start({
+      ...{ ...rest, args: [...to, ...NO_LIMITS, ...args] },
+      env: { ...REMOTE_LOGIN, ...proof, ...env },
+    });
+    this.#remotes.set(as, remote);
+    return remote;
+  }
+
+  /** A question to the HQ, as whoever may ask. */
+  ask(path: string, question: Question = {}): Promise<Answer> {
+    const proof = this.#isGuarded ? { authorization: basic() } : {};
+    return ask(this.hq.url, path, { ...question, headers: { ...proof, ...question.headers } });
+  }
+
+  async remotes(): Promise<readonly RemoteRecord[]> {
+    return endpoints.listRemotes.reply.json.parse((await this.ask("/api/remotes")).json);
+  }
+
+  async record(name: string): Promise<RemoteRecord> {
+    const record = (await this.remotes()).find((remote) => remote.name === name);
+    if (record === undefined) throw new Error(`the HQ has no remote ${name}`);
+    return record;
+  }
+
+  /** Resolves when the HQ has them all. */
+  async joined(...names: readonly string[]): Promise<void> {
+    await eventually(
+      async () => {
+        const known = new Set((await this.remotes()).map(({ name }) => name));
+        return names.every((name) => known.has(name)) || undefined;
+      },
+      `${names.join(", ")} in the registry`,
+    );
+  }
+
+  async sessions(): Promise<readonly SessionRecord[]> {
+    return endpoints.listSessions.reply.json.parse((await this.ask("/api/sessions")).json);
+  }
+
+  /** A new session on a remote, through the HQ. */
+  async create(name: string, body: CreateSessionBody): Promise<SessionRecord> {
+    const { id: remoteId } = await this.record(name);
+    const answer = await this.ask("/api/sessions", { body: { ...body, remoteId } });
+    if (answer.status !== 201) throw new Error(`status ${answer.status}: ${answer.text}`);
+    return endpoints.createSession.reply.json.parse(answer.json);
+  }
+
+  /** What the HQ tells everybody, from now on; of an HQ without a guard. */
+  async events(): Promise<ServerEvents> {
+    const socket = this.hq.connect();
+    const events = ServerEvents.of({
+      watch: (listener) => {
+        const watching = socket.subscribeGlobal(listener);
+        return {
+          [Symbol.dispose]: () => {
+            watching[Symbol.dispose]();
+            socket[Symbol.dispose]();
+          },
+        };
+      },
+    });
+    await events.first(({ type }) => type === "connected");
+    return events;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#remotes.values()].map((remote) => remote[Symbol.asyncDispose]()));
+    await this.hq[Symbol.asyncDispose]();
+  }
+}
+
+function startHq({ isGuarded = false, hqArgs = [] }: TestFleetOptions): Promise<TestServer> {
+  if (!isGuarded) return TestServer.start({ args: ["--hq", "--no-auth", ...NO_LIMITS, ...hqArgs] });
+  return TestServer.start({
+    args: ["--hq", ...NO_LIMITS, ...hqArgs],
+    env: { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password },
+  });
+}
+
+/** RFC 7617. */
+export function basic(
+  username: string = CREDENTIALS.username,
+  password: string = CREDENTIALS.password,
+): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+}
+
+/** The value of a metric that a server shows; of one with labels, the first. */
+export async function metric(server: TestServer, name: string): Promise<number> {
+  const { text } = await ask(server.url, "/metrics");
+  const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1];
+  if (value === undefined) throw new Error(`no metric ${name}`);
+  return Number(value);
+}

@@ -1,0 +1,118 @@
+// Who is there: machines that leave, die and come back, and an HQ that does.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { eventually } from "../harness/eventually.ts";
+import { ask } from "../harness/raw-http.ts";
+import { TestFleet } from "../harness/test-fleet.ts";
+import type { TestServer } from "../harness/test-server.ts";
+
+/** When the HQ can use a session, in ms from `started` on. */
+async function usableAfter(hq: TestServer, sessionId: string, started: number): Promise<number> {
+  return await eventually(async () => {
+    const { status } = await ask(hq.url, `/api/sessions/${sessionId}`);
+    return status === 200 ? performance.now() - started : undefined;
+  }, "the session");
+}
+
+test("joining and leaving is told to everybody, and leaving by SIGTERM is at once", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using events = await fleet.events();
+  const remote = await fleet.add("worker-1");
+  const joined = await events.first(({ type }) => type === "remote-joined");
+  const { id } = await fleet.record("worker-1");
+  expect(joined).toMatchObject({ remoteName: "worker-1", remoteId: id });
+  const { id: sessionId } = await fleet.create("worker-1", { command: ["cat"] });
+  const started = performance.now();
+  const ended = remote.kill("SIGTERM");
+  const left = await events.first(({ type }) => type === "remote-left");
+  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(left).toMatchObject({ remoteName: "worker-1", remoteId: id });
+  expect(await fleet.remotes()).toEqual([]);
+  expect(await fleet.sessions()).toEqual([]);
+  expect((await fleet.ask(`/api/sessions/${sessionId}`)).status).toBe(404);
+  expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test("a remote that was killed and started again is back within 2 s, as the same one, with its sessions", async () => {
+  await using fleet = await TestFleet.start();
+  await using events = await fleet.events();
+  const remote = fleet.remote("worker-1");
+  const { id } = await fleet.record("worker-1");
+  const session = await fleet.create("worker-1", { command: ["cat"] });
+  await remote.restart();
+  const tookMs = await usableAfter(fleet.hq, session.id, performance.now());
+  console.log(`killed and restarted: usable ${tookMs.toFixed(0)} ms after it listened`);
+  expect(tookMs).toBeLessThan(2_000);
+  expect((await fleet.record("worker-1")).id).toBe(id);
+  expect((await fleet.sessions()).map((record) => record.id)).toEqual([session.id]);
+  // It never was away as far as anybody was told.
+  expect(events.all.filter(({ type }) => type === "remote-left")).toEqual([]);
+});
+
+test("a remote that left and was started again is back within 2 s, as the same one", async () => {
+  await using fleet = await TestFleet.start();
+  await using events = await fleet.events();
+  const remote = fleet.remote("worker-1");
+  const { id } = await fleet.record("worker-1");
+  const session = await fleet.create("worker-1", { command: ["cat"] });
+  await remote.kill("SIGTERM");
+  await events.first(({ type }) => type === "remote-left");
+  const past = new Set(events.all);
+  await remote.restart();
+  expect(await usableAfter(fleet.hq, session.id, performance.now())).toBeLessThan(2_000);
+  expect((await fleet.record("worker-1")).id).toBe(id);
+  await events.first((event) => !past.has(event) && event.type === "remote-joined");
+});
+
+test("an HQ that was killed has its remotes and their sessions at once when it is back", async () => {
+  await using fleet = await TestFleet.start({ remotes: 2 });
+  const before = await fleet.remotes();
+  const ids = new Set<string>();
+  for (const name of ["worker-1", "worker-2"]) ids.add((await fleet.create(name, { command: ["cat"] })).id);
+  await fleet.hq.restart();
+  const started = performance.now();
+  const identities = (records: typeof before) => records.map(({ id, name, url }) => ({ id, name, url }));
+  expect(identities(await fleet.remotes())).toEqual(identities(before));
+  await eventually(async () => {
+    const listed = new Set((await fleet.sessions()).map(({ id }) => id));
+    return listed.size === ids.size || undefined;
+  }, "the sessions");
+  const tookMs = performance.now() - started;
+  console.log(`HQ restarted: all sessions listed ${tookMs.toFixed(0)} ms after it listened`);
+  expect(tookMs).toBeLessThan(1_000);
+  expect(new Set((await fleet.sessions()).map(({ id }) => id))).toEqual(ids);
+});
+
+test("a session is found at once by an HQ that has just started and read no list yet", async () => {
+  await using fleet = await TestFleet.start({ remotes: 2 });
+  const { id } = await fleet.create("worker-2", { command: ["cat"] });
+  await fleet.hq.restart();
+  expect((await fleet.ask(`/api/sessions/${id}`)).json).toMatchObject({ id, source: "worker-2" });
+});
+
+test("an HQ that lost its registry has its remotes back within 6 s", async () => {
+  await using fleet = await TestFleet.start({ remotes: 2 });
+  const before = new Map((await fleet.remotes()).map(({ id, name }) => [name, id]));
+  const { id: sessionId } = await fleet.create("worker-1", { command: ["cat"] });
+  await fleet.hq.kill();
+  await rm(join(fleet.hq.controlDir, "registry.json"));
+  await fleet.hq.restart();
+  const started = performance.now();
+  expect(await fleet.remotes()).toEqual([]);
+  await fleet.joined("worker-1", "worker-2");
+  const tookMs = performance.now() - started;
+  console.log(`HQ without a registry: remotes back after ${tookMs.toFixed(0)} ms`);
+  expect(tookMs).toBeLessThan(6_000);
+  expect(new Map((await fleet.remotes()).map(({ id, name }) => [name, id]))).toEqual(before);
+  expect((await fleet.ask(`/api/sessions/${sessionId}`)).status).toBe(200);
+});
+
+test("a remote waits for an HQ that is not there yet", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  await fleet.hq.kill();
+  const remote = await fleet.add("worker-1");
+  await eventually(async () => remote.log.includes("not registered with the HQ") || undefined, "a try");
+  await fleet.hq.restart();
+  await fleet.joined("worker-1");
+});

@@ -1,0 +1,130 @@
+// An uplink that breaks: every viewer goes on at its byte, and nothing that was typed meanwhile arrives later.
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { FrameType } from "../../../src/protocol/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { numberedLine } from "../fixtures/paced-lines.ts";
+import { eventually } from "../harness/eventually.ts";
+import { HashingViewer } from "../harness/hashing-viewer.ts";
+import { RawSocket, textOf } from "../harness/raw-socket.ts";
+import { metric, TestFleet } from "../harness/test-fleet.ts";
+import type { TestServer } from "../harness/test-server.ts";
+
+const PROGRAM = fileURLToPath(new URL("../fixtures/paced-lines.ts", import.meta.url));
+const LINES = 300_000;
+const BYTES_PER_SECOND = 6_000_000;
+const VIEWERS = 3;
+const STREAM_TIMEOUT_MS = 100_000;
+const { Stdout } = SubscribeFlag;
+
+/** What the terminal makes of the program's output. */
+function expected() {
+  const hash = createHash("sha256");
+  for (let number = 0; number < LINES; number += 1) hash.update(numberedLine(number).replace("\n", "\r\n"));
+  return { sha256: hash.digest("hex"), bytes: LINES * 101, resyncs: 0 };
+}
+
+/** Resolves when all viewers have so many bytes more. */
+async function streamed(viewers: readonly HashingViewer[], bytes: number): Promise<void> {
+  const marks = viewers.map(({ next }) => next + bytes);
+  await withDeadline(
+    Promise.all(viewers.map((viewer, index) => viewer.reached(marks[index] ?? 0))),
+    STREAM_TIMEOUT_MS,
+    "the stream",
+  );
+}
+
+/** Streams through the HQ while `whom` is killed and started again, three times. */
+async function streamThrough(fleet: TestFleet, whom: TestServer): Promise<void> {
+  const command = [process.execPath, PROGRAM, `${LINES}`, `${BYTES_PER_SECOND}`];
+  const { id } = await fleet.create("worker-1", { command });
+  await using stack = new AsyncDisposableStack();
+  const viewers = Array.from({ length: VIEWERS }, () => stack.use(new HashingViewer(fleet.hq.url, id)));
+  for (let cut = 0; cut < 3; cut += 1) {
+    await streamed(viewers, 3_000_000);
+    await whom.restart();
+  }
+  const ends = await withDeadline(
+    Promise.all(viewers.map(({ ended }) => ended)),
+    STREAM_TIMEOUT_MS,
+    "the end of the stream",
+  );
+  expect(ends).toEqual(viewers.map(expected));
+}
+
+test("the remote's server is killed three times during a stream: viewers go on at their byte", async () => {
+  await using fleet = await TestFleet.start();
+  await streamThrough(fleet, fleet.remote("worker-1"));
+  expect(await metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
+  expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(1);
+});
+
+test("the HQ is killed three times during a stream: viewers go on at their byte", async () => {
+  await using fleet = await TestFleet.start();
+  await streamThrough(fleet, fleet.hq);
+  expect(await metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
+});
+
+test("what is typed while a remote's server is away is refused, and never arrives", async () => {
+  await using fleet = await TestFleet.start();
+  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });
+  await using viewer = await RawSocket.open(fleet.hq.url);
+  viewer.subscribe(id, { flags: Stdout });
+  await viewer.shows(/ready\r\n/);
+  viewer.type(id, "before\n");
+  await viewer.shows(/before\r\n/);
+  await fleet.remote("worker-1").kill();
+  for (let round = 0; round < 20; round += 1) {
+    viewer.type(id, `lost ${round}\n`);
+    expect(await viewer.errorCode()).toBe("remote_unreachable");
+  }
+  const rest = await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "lost, too\n" } });
+  expect([rest.status, rest.json.code]).toEqual([502, "remote_unreachable"]);
+  await fleet.remote("worker-1").restart();
+  // As a person does: again, until it is not refused.
+  for (let isIn = false; !isIn; ) {
+    const refused = viewer.of(FrameType.ERROR).length;
+    viewer.type(id, "after\n");
+    await viewer.settled();
+    isIn = viewer.of(FrameType.ERROR).length === refused;
+  }
+  await viewer.shows(/after\r\n/);
+  expect(textOf(viewer.output(id))).toBe("ready\r\nbefore\r\nafter\r\n");
+});
+
+test("a remote that leaves and comes back has its viewers where they were", async () => {
+  await using fleet = await TestFleet.start();
+  await using events = await fleet.events();
+  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "stty -echo; echo ready; cat"] });
+  await using viewer = await RawSocket.open(fleet.hq.url);
+  viewer.subscribe(id, { flags: Stdout });
+  await viewer.shows(/ready\r\n/);
+  await fleet.remote("worker-1").kill("SIGTERM");
+  await events.first(({ type }) => type === "remote-left");
+  expect(await fleet.sessions()).toEqual([]);
+  await fleet.remote("worker-1").restart();
+  await eventually(async () => {
+    const { status } = await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "again\n" } });
+    return status === 200 || undefined;
+  }, "the remote");
+  await viewer.shows(/again\r\n/);
+  expect(textOf(viewer.output(id))).toBe("ready\r\nagain\r\n");
+});
+
+test("a viewer that comes while the remote is away is told, and one that waits gets it all when it is back", async () => {
+  await using fleet = await TestFleet.start();
+  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo all of it; exit 3"] });
+  await using before = await RawSocket.open(fleet.hq.url);
+  before.subscribe(id, { flags: Stdout });
+  await before.event("exit");
+  await fleet.remote("worker-1").kill();
+  await using viewer = await RawSocket.open(fleet.hq.url);
+  viewer.subscribe(id, { flags: Stdout });
+  expect(await viewer.errorCode()).toBe("remote_unreachable");
+  using waiting = new HashingViewer(fleet.hq.url, id);
+  await fleet.remote("worker-1").restart();
+  const sha256 = createHash("sha256").update("all of it\r\n").digest("hex");
+  expect(await waiting.ended).toEqual({ sha256, bytes: 11, resyncs: 0 });
+});

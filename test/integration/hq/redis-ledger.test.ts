@@ -1,0 +1,252 @@
+// The ledger that several HQs share, on a real Redis, without the HQs.
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
+import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
+import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
+
+let redis: RedisServer;
+beforeAll(async () => {
+  redis = await RedisServer.start();
+});
+afterAll(() => redis[Symbol.asyncDispose]());
+beforeEach(() => redis.ask((asking) => asking.flushall()));
+
+const loaded = (name: string): Promise<Replica> => Replica.loaded(name, redis.url);
+
+describe("HQs that share a ledger", () => {
+  test("hear of everything in the same order, and the one that did it before it goes on", async () => {
+    await using one = await loaded("one");
+    await using other = await loaded("other");
+    const a = remote("a");
+    expect(await one.ledger.put(a, "new")).toBeUndefined();
+    expect(one.heard).toEqual([{ kind: "kept", remote: a }]);
+    const again = remote("a", { token: "new" });
+    await one.ledger.put(again, "new");
+    await one.ledger.drop(again, "always");
+    await other.hears(({ kind }) => kind === "dropped");
+    expect(other.heard).toEqual([
+      { kind: "kept", remote: a },
+      { kind: "kept", remote: again },
+      { kind: "dropped", id: a.id },
+    ]);
+    expect(one.heard).toEqual(other.heard);
+  });
+
+  test("are one and the same to a remote, from the first start on", async () => {
+    await using one = await loaded("one");
+    await using other = await loaded("other");
+    expect([one.ledger.instanceId, other.ledger.instanceId]).toEqual(["one", "one"]);
+  });
+
+  test("find what the others kept when they start", async () => {
+    await using one = await loaded("one");
+    await one.ledger.put(remote("a"), "new");
+    await using later = new Replica("later", redis);
+    expect(await later.ledger.load()).toEqual([remote("a")]);
+  });
+
+  test("give a name that is claimed at all of them at once to one", async () => {
+    await using one = await loaded("one");
+    await using other = await loaded("other");
+    const claims = Array.from({ length: 10 }, (_, index) => remote("a", { id: `claim-${index}` }));
+    const holders = await Promise.all(
+      claims.map((claim, index) => (index % 2 === 0 ? one : other).ledger.put(claim, "new")),
+    );
+    const winner = claims[holders.indexOf(undefined)];
+    expect(winner).toBeDefined();
+    expect(holders.filter((holder) => holder === undefined)).toHaveLength(1);
+    expect(holders.filter((holder) => holder !== undefined)).toEqual(Array(9).fill(winner));
+  });
+
+  test("free a name with its holder, and with another name of that one", async () => {
+    await using one = await loaded("one");
+    await one.ledger.put(remote("a"), "new");
+    await one.ledger.put(remote("b", { id: "id-of-a" }), "new");
+    expect(await one.ledger.put(remote("a", { id: "second" }), "new")).toBeUndefined();
+    await one.ledger.drop(remote("b", { id: "id-of-a" }), "always");
+    expect(await one.ledger.put(remote("b", { id: "third" }), "new")).toBeUndefined();
+  });
+
+  test("do not remove what registered anew at another one meanwhile", async () => {
+    await using one = await loaded("one");
+    await using other = await loaded("other");
+    await one.ledger.put(remote("a"), "new");
+    await other.hears(({ kind }) => kind === "kept");
+    // Both at once: what one does comes first, and the other one does not know of it yet.
+    const refreshed = one.ledger.put(remote("a", { lastHeartbeat: "2026-01-03T00:00:00.000Z" }), "new");
+    const dropped = refreshed.then(() => other.ledger.drop(remote("a", { token: "old" }), "unchanged"));
+    await Promise.all([refreshed, dropped]);
+    await using later = new Replica("later", redis);
+    expect(await later.ledger.load()).toHaveLength(1);
+    await other.ledger.drop(remote("a"), "unchanged");
+    expect(await redis.ask((asking) => asking.hlen(LEDGER_KEYS.remotes))).toBe(0);
+  });
+
+  test("restore nothing over what is newer", async () => {
+    await using one = await loaded("one");
+    const newer = remote("a", { token: "new", lastHeartbeat: "2026-01-03T00:00:00.000Z" });
+    await one.ledger.put(newer, "new");
+    expect(await one.ledger.put(remote("a"), "restored")).toBeUndefined();
+    await using later = new Replica("later", redis);
+    expect(await later.ledger.load()).toEqual([newer]);
+    await one.ledger.put(remote("a"), "new");
+    await using last = new Replica("last", redis);
+    expect(await last.ledger.load()).toEqual([remote("a")]);
+  });
+});
+
+test("no token stands in Redis, plain or in base64, and everything is under one prefix", async () => {
+  await using one = await loaded("one");
+  await one.ledger.put(remote("a"), "new");
+  await one.ledger.take();
+  const keys = await redis.ask((asking) => asking.keys("*"));
+  expect(keys.toSorted()).toEqual(Object.values(LEDGER_KEYS).toSorted());
+  expect(keys.every((key) => key.startsWith("ttyhq:"))).toBe(true);
+  const everything = await redis.ask((asking) =>
+    Promise.all([asking.hgetall(LEDGER_KEYS.remotes), asking.xrange(LEDGER_KEYS.changes, "-", "+")]),
+  );
+  const text = JSON.stringify(everything);
+  expect(text).toContain("http://a.test");
+  expect(text).not.toContain("token-of-a");
+  expect(text).not.toContain(Buffer.from("token-of-a").toString("base64").replaceAll("=", ""));
+});
+
+describe("a start", () => {
+  const startOf = async (replica: Replica): Promise<unknown> => {
+    await using started = replica;
+    return await started.ledger.load().catch((error: unknown) => error);
+  };
+
+  test("fails with a sentence when nobody is there, and tells no credentials", async () => {
+    const url = `redis://me:${REDIS_PASSWORD}@127.0.0.1:9`;
+    const error = await startOf(new Replica("one", { url }));
+    expect(error).toMatchObject({
+      code: "start_failed",
+      message: "cannot use the registry at redis://127.0.0.1:9: connect ECONNREFUSED 127.0.0.1:9",
+    });
+  });
+
+  test("fails with a sentence when it is not let in", async () => {
+    const { host, port } = redis.address;
+    for (const [credentials, reason] of [
+      [":wrong@", /WRONGPASS/],
+      ["", /NOAUTH/],
+    ] as const) {
+      const error = await startOf(new Replica("one", { url: `redis://${credentials}${host}:${port}` }));
+      expect(error).toMatchObject({ code: "start_failed", message: expect.stringMatching(reason) });
+      expect(JSON.stringify(error)).not.toContain("wrong@");
+    }
+  });
+
+  test("fails with a sentence when the other HQs have another secret", async () => {
+    await using one = await loaded("one");
+    const error = await startOf(
+      new Replica("two", { url: redis.url, secret: "another secret of at least 32 bytes" }),
+    );
+    expect(error).toMatchObject({
+      code: "start_failed",
+      message: expect.stringContaining("made with another secret"),
+    });
+    expect(one.messages()).toEqual([]);
+  });
+
+  test("fails within seconds when something takes the connection and never answers", async () => {
+    await using server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no port");
+    server.on("connection", (socket) => socket.once("close", () => socket.destroy()).resume());
+    const error = await startOf(new Replica("one", { url: `redis://127.0.0.1:${address.port}` }));
+    expect(error).toMatchObject({
+      code: "start_failed",
+      message: expect.stringContaining("took longer than 5000 ms"),
+    });
+  });
+});
+
+describe("without its Redis", () => {
+  test("a ledger refuses at once, says so once, and is back by itself", async () => {
+    await using one = await loaded("one");
+    await one.ledger.put(remote("a"), "new");
+    await redis.stop({ isDataKept: true });
+    await one.said(OUT_OF_REACH);
+    await expect(one.ledger.put(remote("b"), "new")).rejects.toThrow("out of reach");
+    await expect(one.ledger.drop(remote("a"), "always")).rejects.toThrow("out of reach");
+    expect(await one.ledger.take()).toBe("other");
+    await redis.resume();
+    await one.said(BACK);
+    expect(one.messages()).toEqual([OUT_OF_REACH, BACK]);
+    expect(one.heard.at(-1)).toEqual({ kind: "reread", remotes: [remote("a")] });
+    await one.ledger.put(remote("b"), "new");
+    expect(one.heard.at(-1)).toEqual({ kind: "kept", remote: remote("b") });
+  });
+
+  test("that answers no more nobody waits longer than the deadline", async () => {
+    await using one = await loaded("one");
+    redis.freeze();
+    try {
+      const started = performance.now();
+      await expect(one.ledger.put(remote("a"), "new")).rejects.toThrow("took longer than 2000 ms");
+      await one.said(OUT_OF_REACH);
+      await expect(one.ledger.put(remote("a"), "new")).rejects.toThrow("out of reach");
+      expect(performance.now() - started).toBeLessThan(4_000);
+    } finally {
+      redis.thaw();
+    }
+    await one.said(BACK);
+    await one.ledger.put(remote("b"), "new");
+  });
+
+  test("that lost everything while it ran, it is noticed with the next change", async () => {
+    await using one = await loaded("one");
+    await one.ledger.put(remote("a"), "new");
+    await one.ledger.put(remote("b"), "new");
+    await redis.ask((asking) => asking.flushall());
+    await expect(one.ledger.put(remote("c"), "new")).rejects.toThrow("forgotten");
+    await one.said(BACK);
+    expect(one.ledger.instanceId).toBe("one");
+    expect(one.heard.at(-1)).toEqual({ kind: "reread", remotes: [remote("c")] });
+  });
+});
+
+describe("the lease", () => {
+  test("is one HQ's at a time, and anybody's when that one stops", async () => {
+    await using other = await loaded("other");
+    {
+      await using one = await loaded("one");
+      expect(await one.ledger.take()).toBe("own");
+      expect(await other.ledger.take()).toBe("other");
+      expect(await one.ledger.take()).toBe("own");
+    }
+    expect(await other.ledger.take()).toBe("own");
+  });
+
+  test("ends by itself when its HQ died", async () => {
+    await using one = await loaded("one");
+    await one.ledger.take();
+    const ms = await redis.ask((asking) => asking.pttl(LEDGER_KEYS.lease));
+    expect(ms).toBeGreaterThan(15_000);
+    expect(ms).toBeLessThanOrEqual(20_000);
+  });
+
+  test("that was passed on is taken by another one, who knows, and not by the one that passed it", async () => {
+    await using one = await loaded("one");
+    await using other = await loaded("other");
+    await one.ledger.take();
+    await other.ledger.take();
+    expect(await one.ledger.pass()).toBe(true);
+    expect(await one.ledger.take()).toBe("other");
+    expect(await other.ledger.take()).toBe("passed");
+    expect(await other.ledger.take()).toBe("own");
+    expect(await one.ledger.take()).toBe("other");
+  });
+
+  test("is not passed to nobody", async () => {
+    await using one = await loaded("one");
+    await one.ledger.take();
+    expect(await one.ledger.pass()).toBe(false);
+    expect(await one.ledger.take()).toBe("own");
+  });
+});

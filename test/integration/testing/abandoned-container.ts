@@ -1,0 +1,7 @@
+// A test run that never cleans up: starts a container, prints whose it is and waits to be killed.
+import { ServiceContainer } from "../../../src/testing/container.ts";
+import { ownName } from "../../../src/testing/owner.ts";
+
+await new ServiceContainer().withName("abandoned").withArgs("--no-auth").start();
+console.log(ownName());
+setInterval(() => {}, 60_000);

@@ -1,0 +1,126 @@
+import { describe, expect, test } from "vitest";
+import { Enrolment, type HqLook, isRegistrationDue } from "../../../src/hq/enrolment.ts";
+import { createCaller } from "../../../src/protocol/caller.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+import type { ClientRequest, Send } from "../../../src/protocol/send.ts";
+import { MemorySessions } from "../hub/memory-sessions.ts";
+import { registration } from "./memory-store.ts";
+
+type Look = Parameters<typeof isRegistrationDue>[0];
+const calm: Look = { sinceRegistered: 5_000, sinceLook: 1_000, hq: "same", hqBefore: "same" };
+
+describe("a registration is due", () => {
+  test.each<[string, Partial<Look>]>([
+    ["after a minute", { sinceRegistered: 60_000 }],
+    ["after sleep: the clock went on by more than five seconds between two looks", { sinceLook: 6_001 }],
+    ["when the clock was put back", { sinceLook: -1 }],
+    ["when another HQ answers at that address, or the same one after a restart", { hq: "other" }],
+    ["when another one answers after silence", { hq: "other", hqBefore: "silent" }],
+    ["when the HQ answers again after silence", { hq: "same", hqBefore: "silent" }],
+    ["after sleep, whatever the HQ says", { sinceLook: 3_600_000, hq: "silent" }],
+    ["after sleep, before anybody has looked", { sinceLook: 3_600_000, hq: undefined }],
+  ])("%s", (_, look) => {
+    expect(isRegistrationDue({ ...calm, ...look })).toBe(true);
+  });
+});
+
+describe("a registration is not due", () => {
+  test.each<[string, Partial<Look>]>([
+    ["while all is well", {}],
+    ["just before the minute is over", { sinceRegistered: 59_999 }],
+    ["when a look took as long as an HQ may take", { sinceLook: 6_000 }],
+    ["before anybody has looked at the HQ", { hq: undefined, hqBefore: undefined }],
+    ["while the HQ is silent: there is nobody to register with", { hq: "silent", hqBefore: "same" }],
+    ["while it goes on being silent", { hq: "silent", hqBefore: "silent" }],
+    ["when it was silent and nobody has looked again", { hq: undefined, hqBefore: "silent" }],
+    ["when it was seen for the first time", { hq: "same" satisfies HqLook, hqBefore: undefined }],
+  ])("%s", (_, look) => {
+    expect(isRegistrationDue({ ...calm, ...look })).toBe(false);
+  });
+});
+
+/** An HQ that answers as `answer` says; `requests`: what it was asked, in order. */
+function hqOf(answer: (request: ClientRequest) => Promise<object>) {
+  const requests: string[] = [];
+  const changes = new EventTarget();
+  const send: Send = async (request) => {
+    requests.push(`${request.method} ${request.path}`);
+    changes.dispatchEvent(new Event("request"));
+    const body = new TextEncoder().encode(JSON.stringify(await answer(request)));
+    return {
+      status: 200,
+      headers: new Map(),
+      body: (async function* () {
+        yield body;
+      })(),
+    };
+  };
+  const asked = async (line: string): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => void (requests.includes(line) && resolve());
+    changes.addEventListener("request", check);
+    check();
+    await promise;
+  };
+  return { hq: createCaller(send), requests, asked };
+}
+
+function answers({ path }: ClientRequest): object {
+  if (path === "/api/health") {
+    const counts = { uptime: 1, sessions: 0, pid: 1, protocol: 1 };
+    return { ...counts, status: "healthy", version: "0", mode: "hq", instanceId: "hq-1", timestamp: "" };
+  }
+  const { token: _, ...record } = registration("a");
+  const remote = { ...record, registeredAt: "", lastHeartbeat: "", sessionIds: [] };
+  return path === "/api/remotes/register" ? { success: true, remote } : { success: true, sessionCount: 1 };
+}
+
+function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"]) {
+  const backend = new MemorySessions();
+  const warnings: object[] = [];
+  const log = { info: () => {}, warn: (fields: object) => void warnings.push(fields) };
+  const enrolment = new Enrolment({
+    ...{ hq, backend, log, request: registration("a"), now: () => Date.now(), random: () => 0.5 },
+  });
+  return { enrolment, backend, warnings };
+}
+
+const LEAVE = "DELETE /api/remotes/id-of-a";
+const REFRESH = "POST /api/remotes/a/refresh-sessions";
+
+test("a remote registers, tells its sessions, and leaves when it stops", async () => {
+  const { hq, requests, asked } = hqOf(async (request) => answers(request));
+  const { enrolment, backend } = enrolmentAt(hq);
+  await asked("GET /api/health");
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await asked(REFRESH);
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).toEqual(["POST /api/remotes/register", "GET /api/health", REFRESH, LEAVE]);
+});
+
+test("a remote that was never let in says nothing of its sessions", async () => {
+  const { hq, requests, asked } = hqOf(async () => {
+    throw new ServiceError("unauthorized", "wrong user name or password");
+  });
+  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  await asked("POST /api/remotes/register");
+  while (warnings.length === 0) await new Promise(setImmediate);
+  expect(warnings[0]).toMatchObject({ name: "a", reason: "wrong user name or password" });
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).not.toContain(REFRESH);
+  expect(JSON.stringify(warnings)).not.toContain(registration("a").token);
+});
+
+test("a remote that stops while its HQ hangs does not wait for the registration, and leaves all the same", async () => {
+  const { hq, requests, asked } = hqOf((request) =>
+    request.method === "DELETE" ? Promise.resolve({ success: true }) : new Promise<never>(() => {}),
+  );
+  const { enrolment } = enrolmentAt(hq);
+  await asked("POST /api/remotes/register");
+  const started = performance.now();
+  await enrolment[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(1_000);
+  expect(requests).toEqual(["POST /api/remotes/register", LEAVE]);
+});

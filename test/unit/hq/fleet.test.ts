@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+import { CreateSession } from "../../../src/protocol/session.ts";
+import { MemorySessions } from "../hub/memory-sessions.ts";
+import { MemoryFleet, settled } from "./memory-fleet.ts";
+
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "success",
+    (error: { code?: unknown }) => error.code,
+  );
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const unreachable = (): Promise<never> =>
+  Promise.reject(new ServiceError("host_unreachable", "connection refused"));
+
+describe("the list", () => {
+  test("has the sessions of all machines, with whose they are", async () => {
+    const local = new MemorySessions();
+    local.add("here");
+    await using hq = await MemoryFleet.of({ local });
+    await hq.join("a", ["one"]);
+    await hq.join("b", ["two"]);
+    expect(await hq.ids()).toEqual(["here", "one", "two"]);
+    const records = new Map((await hq.fleet.list()).map((record) => [record.id, record]));
+    expect(records.get("one")).toMatchObject({
+      ...{ source: "a", remoteId: "id-of-a", remoteName: "a", remoteUrl: "http://a.test" },
+    });
+    expect(records.get("here")).toMatchObject({ source: "local", remoteId: "local", remoteName: "local" });
+    expect(records.get("here")?.remoteUrl).toBeUndefined();
+  });
+
+  test("waits for no machine", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a", ["one"]);
+    const hanging = hq.machine("http://b.test");
+    hanging.gate = new Promise(() => {});
+    await hq.join("b", ["two"]);
+    expect(await hq.ids()).toEqual(["one"]);
+  });
+
+  test("has no sessions of a machine that left", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a", ["one"]);
+    await hq.registry.remove("id-of-a");
+    expect(await hq.ids()).toEqual([]);
+    expect(await codeOf(hq.fleet.get("one"))).toBe("session_not_found");
+    expect(hq.machine("http://a.test").isDisposed).toBe(true);
+  });
+
+  test("does not bring back a session that was removed while the list of its machine was read", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one", "two"]);
+    const gate = Promise.withResolvers<void>();
+    machine.gate = gate.promise;
+    const reading = hq.fleet.refresh("a");
+    await settled();
+    await machine.remove("one");
+    gate.resolve();
+    await reading;
+    expect(await hq.ids()).toEqual(["two"]);
+  });
+
+  test("does not lose a session that was made while the list of its machine was read", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    const gate = Promise.withResolvers<void>();
+    machine.gate = gate.promise;
+    const reading = hq.fleet.refresh("a");
+    await settled();
+    await hq.fleet.create(CreateSession.parse({ id: "two", remoteId: "id-of-a" }));
+    gate.resolve();
+    await reading;
+    expect(await hq.ids()).toEqual(["one", "two"]);
+  });
+
+  test("does not bring back a session that was removed while it was asked for", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    const gate = Promise.withResolvers<void>();
+    machine.gate = gate.promise;
+    const asking = hq.fleet.get("one");
+    await settled();
+    await machine.remove("one");
+    gate.resolve();
+    await asking;
+    expect(await hq.ids()).toEqual([]);
+  });
+
+  test("loses a session that its machine says it has not", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    machine.sessions.delete("one");
+    expect(await codeOf(hq.fleet.get("one"))).toBe("session_not_found");
+    expect(await hq.ids()).toEqual([]);
+  });
+});
+
+describe("a session that is not known", () => {
+  test("is looked for on the machines, and known from then on", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a");
+    const machine = await hq.join("b");
+    machine.add("new");
+    expect(await hq.fleet.get("new")).toMatchObject({ id: "new", source: "b" });
+    expect(await hq.ids()).toEqual(["new"]);
+  });
+
+  test("is looked for once, however many want it, and gets its input in order", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a");
+    const session = machine.add("new");
+    const writes = Array.from("keystrokes", (key) => hq.fleet.write("new", bytes(key)));
+    // Meanwhile the owner becomes known another way: what is typed now waits its turn all the same.
+    await hq.fleet.refresh("a");
+    writes.push(hq.fleet.write("new", bytes("!")));
+    await Promise.all(writes);
+    expect(new TextDecoder().decode(Buffer.concat(session.input))).toBe("keystrokes!");
+    expect(machine.questions).toEqual(["new"]);
+  });
+
+  test("is session_not_found when all say that they have it not", async () => {
+    await using hq = await MemoryFleet.of();
+    expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
+    await hq.join("a");
+    await hq.join("b");
+    expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
+  });
+
+  test("is not said to be missing as long as one machine cannot be asked", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a");
+    const away = await hq.join("b");
+    away.gate = unreachable();
+    away.add("nobody");
+    expect(await codeOf(hq.fleet.get("nobody"))).toBe("remote_unreachable");
+  });
+
+  test("is not waited for longer than two seconds at a machine that hangs", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a");
+    const hanging = await hq.join("b");
+    hanging.gate = new Promise(() => {});
+    hanging.add("nobody");
+    const started = performance.now();
+    expect(await codeOf(hq.fleet.get("nobody"))).toBe("remote_timeout");
+    expect(performance.now() - started).toBeLessThan(3_000);
+  });
+});
+
+describe("two machines with the same id", () => {
+  test("have one session in the list, and the conflict is said of the later one, once", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a", ["same"]);
+    await hq.join("b", ["same", "other"]);
+    await hq.fleet.refresh("b");
+    expect((await hq.fleet.list()).map(({ id, source }) => [id, source])).toContainEqual(["same", "a"]);
+    expect(await hq.ids()).toEqual(["other", "same"]);
+    expect(hq.fleet.sessionsOf("a")).toEqual({ ids: ["same"], conflicts: [] });
+    expect(hq.fleet.sessionsOf("b")).toEqual({ ids: ["other"], conflicts: ["same"] });
+    expect(hq.log.filter(({ message }) => message === "session id is another machine's already")).toEqual([
+      { fields: { remote: "b", session: "same" }, message: "session id is another machine's already" },
+    ]);
+  });
+
+  test("reach the first one's, and what happens to the other's is told to nobody", async () => {
+    await using hq = await MemoryFleet.of();
+    const first = await hq.join("a", ["same"]);
+    const second = await hq.join("b", ["same"]);
+    await hq.fleet.write("same", bytes("x"));
+    expect(first.sessions.get("same")?.input).toHaveLength(1);
+    await second.remove("same");
+    await settled();
+    expect(hq.told("same")).toEqual([]);
+    expect(await hq.ids()).toEqual(["same"]);
+  });
+
+  test("lead to the second one's when the first one's is gone", async () => {
+    await using hq = await MemoryFleet.of();
+    const first = await hq.join("a", ["same"]);
+    await hq.join("b", ["same"]);
+    await first.remove("same");
+    expect(hq.told("same")).toEqual(["session-removed"]);
+    expect((await hq.fleet.list()).map(({ source }) => source)).toEqual(["b"]);
+    expect(hq.fleet.sessionsOf("b").conflicts).toEqual([]);
+  });
+});
+
+describe("create", () => {
+  test("needs to know where", async () => {
+    await using hq = await MemoryFleet.of();
+    await hq.join("a");
+    const create = (body: object): Promise<unknown> =>
+      codeOf(hq.fleet.create(CreateSession.parse({ command: "cat", ...body })));
+    expect(await create({})).toBe("remote_id_required");
+    expect(await create({ remoteId: "nobody" })).toBe("remote_not_found");
+    expect(await create({ remoteId: "local" })).toBe("remote_not_found");
+    expect(await create({ remoteId: "id-of-a", id: "one" })).toBe("success");
+  });
+
+  test("of an id that another machine has is refused, and asks its own machine about one of its own", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    await hq.join("b");
+    const at = (remoteId: string): Promise<unknown> =>
+      codeOf(hq.fleet.create(CreateSession.parse({ id: "one", remoteId })));
+    expect(await at("id-of-b")).toBe("session_exists");
+    // It went without a word.
+    machine.sessions.delete("one");
+    expect(await at("id-of-a")).toBe("success");
+  });
+});
+
+describe("a machine that cannot be used", () => {
+  test.each([
+    ["host_unreachable", "remote_unreachable"],
+    // It was restarted, and knows another token: the client's own login is as good as before.
+    ["unauthorized", "remote_unreachable"],
+    ["session_not_running", "session_not_running"],
+    ["rate_limited", "rate_limited"],
+  ] as const)("and says %s is %s to the client", async (code, seen) => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    machine.gate = Promise.reject(new ServiceError(code, "of the machine"));
+    expect(await codeOf(hq.fleet.get("one"))).toBe(seen);
+  });
+
+  test("because it is late is remote_timeout", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    const cause = new DOMException("late", "TimeoutError");
+    machine.gate = Promise.reject(new ServiceError("host_unreachable", "no answer", { cause }));
+    expect(await codeOf(hq.fleet.get("one"))).toBe("remote_timeout");
+  });
+});

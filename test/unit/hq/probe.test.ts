@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { isAlive, Probe, type RemoteHealth } from "../../../src/hq/probe.ts";
+import type { Registry } from "../../../src/hq/registry.ts";
+import { memoryRegistry, registration } from "./memory-store.ts";
+
+type Health = (url: string) => Promise<RemoteHealth>;
+
+function probeOf(registry: Registry, health: Health) {
+  const told: string[] = [];
+  const probe = new Probe({
+    registry,
+    ask: ({ url }) => health(url),
+    onAlive: ({ name }) => told.push(`${name} answers`),
+    onSilent: ({ name }) => told.push(`${name} is silent`),
+  });
+  return { probe, told };
+}
+
+const silence: Health = async () => {
+  throw new Error("no answer");
+};
+
+describe("a look at all remotes", () => {
+  test("keeps those that answer, and removes those that do not", async () => {
+    const registry = await memoryRegistry();
+    const { lastHeartbeat } = await registry.register(registration("a"));
+    await registry.register(registration("b"));
+    const { probe, told } = probeOf(registry, async (url) => (url === "http://a.test" ? {} : silence(url)));
+    using _probe = probe;
+    await probe.look();
+    expect(registry.remotes.map(({ name }) => name)).toEqual(["a"]);
+    expect(told.toSorted()).toEqual(["a answers", "b is silent"]);
+    expect((registry.byName("a")?.lastHeartbeat ?? "") > lastHeartbeat).toBe(true);
+  });
+
+  test("removes one at whose address another one answers by now", async () => {
+    const registry = await memoryRegistry();
+    await registry.register(registration("a", { url: "http://same.test" }));
+    await registry.register(registration("b", { url: "http://same.test" }));
+    const { probe } = probeOf(registry, async () => ({ mode: "remote", remoteId: "id-of-b" }));
+    using _probe = probe;
+    await probe.look();
+    expect(registry.remotes.map(({ name }) => name)).toEqual(["b"]);
+  });
+
+  test("leaves one alone that registered anew while it was asked", async () => {
+    const registry = await memoryRegistry();
+    await registry.register(registration("a"));
+    const { probe, told } = probeOf(registry, async (url) => {
+      await registry.register(registration("a", { url: "http://new.test" }));
+      return silence(url);
+    });
+    using _probe = probe;
+    await probe.look();
+    expect(registry.byName("a")?.url).toBe("http://new.test");
+    expect(told).toEqual([]);
+  });
+
+  test("asks all side by side: one that hangs keeps nobody waiting", async () => {
+    const registry = await memoryRegistry();
+    for (const name of ["a", "b", "c"]) await registry.register(registration(name));
+    const asked: string[] = [];
+    const hang = Promise.withResolvers<RemoteHealth>();
+    const { probe, told } = probeOf(registry, (url) => {
+      asked.push(url);
+      return url === "http://a.test" ? hang.promise : Promise.resolve({});
+    });
+    using _probe = probe;
+    const look = probe.look();
+    await new Promise(setImmediate);
+    expect(asked).toHaveLength(3);
+    expect(told).toEqual(["b answers", "c answers"]);
+    hang.resolve({});
+    await look;
+    expect(told).toHaveLength(3);
+  });
+});
+
+describe("a remote is alive", () => {
+  const remote = { id: "id-of-a", url: "http://a.test", token: "t" };
+
+  test("when it answers as itself, or does not say who it is", async () => {
+    expect(await isAlive(async () => ({ remoteId: "id-of-a" }), remote)).toBe(true);
+    expect(await isAlive(async () => ({}), remote)).toBe(true);
+  });
+
+  test("not when another one answers, or nobody", async () => {
+    expect(await isAlive(async () => ({ remoteId: "other" }), remote)).toBe(false);
+    expect(await isAlive(() => silence(""), remote)).toBe(false);
+  });
+});

@@ -1,0 +1,220 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { type Forwarded, forward } from "../../../src/http/routes/forward.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+import type { ClientRequest, ClientResponse } from "../../../src/protocol/send.ts";
+
+const FORWARDED = ["sessions", "worktrees", "git", "repositories", "health", "cleanup-exited"];
+
+/** What the remote is sent, and what the client gets of its answer. */
+async function forwarded(
+  request: Partial<Forwarded>,
+  more: {
+    readonly range?: string;
+    readonly lastEventId?: string;
+    readonly answer?: Partial<ClientResponse>;
+  } = {},
+) {
+  const sent: ClientRequest[] = [];
+  const { range, lastEventId, answer } = more;
+  const media = await forward(
+    async (outgoing) => {
+      sent.push(outgoing);
+      return { status: 200, headers: new Map(), body: nothing(), ...answer };
+    },
+    { method: "GET", path: ["sessions"], query: {}, body: undefined, ...request },
+    { remote: "a", range, lastEventId, signal: new AbortController().signal },
+  );
+  const [outgoing] = sent;
+  if (outgoing === undefined) throw new Error("nothing was sent");
+  return { ...outgoing, media };
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}
+
+const codeOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "success",
+    (error: { code?: unknown }) => error.code,
+  );
+
+describe("the path", () => {
+  test.each(FORWARDED)("of %s is forwarded, with api in front of it or without", async (name) => {
+    expect((await forwarded({ path: [name, "x"] })).path).toBe(`/api/${name}/x`);
+    expect((await forwarded({ path: ["api", name, "x"] })).path).toBe(`/api/${name}/x`);
+  });
+
+  test.each([
+    [[]],
+    [["api"]],
+    [["api", "api", "sessions"]],
+    [["auth", "token"]],
+    [["remotes"]],
+    [["remotes", "b", "proxy", "sessions"]],
+    [["metrics"]],
+    [["clients"]],
+    [["openapi.json"]],
+    [["Sessions"]],
+    [["sessions "]],
+    [["sessions/../auth"]],
+    [["sessions", "..", "auth", "token"]],
+    [["sessions", ".", "x"]],
+    [["sessions", "", "x"]],
+    [["", "sessions"]],
+    [["__proto__"]],
+  ])("%j is not forwarded", async (path) => {
+    expect(await codeOf(forwarded({ path }))).toBe("not_found");
+  });
+
+  test("of whatever segments leads to one of what is forwarded, and each segment stays the one that it was", async () => {
+    const segment = fc.oneof(
+      fc.string({ unit: "grapheme" }),
+      fc.string({ unit: "binary-ascii" }),
+      fc.constantFrom(
+        "..",
+        ".",
+        "",
+        "%2e%2e",
+        "..%2f",
+        "a/../b",
+        "\\..\\",
+        "?x=1",
+        "#y",
+        "a\r\nb",
+        "%",
+        ";",
+        "auth",
+      ),
+    );
+    const path = fc.tuple(fc.constantFrom(...FORWARDED, "api", "auth"), fc.array(segment, { maxLength: 5 }));
+    await fc.assert(
+      fc.asyncProperty(path, async ([first, rest]) => {
+        const outcome = await forwarded({ path: [first, ...rest] }).catch((error: unknown) => error);
+        if (outcome instanceof ServiceError) {
+          expect(outcome.code).toBe("not_found");
+          return;
+        }
+        const { path: sent } = await forwarded({ path: [first, ...rest] });
+        // As every server reads it: normalised, then unescaped.
+        const { pathname, search, hash, host } = new URL(sent, "http://remote.test");
+        expect([host, search, hash]).toEqual(["remote.test", "", ""]);
+        const segments = pathname.split("/").slice(1).map(decodeURIComponent);
+        expect(segments[0]).toBe("api");
+        expect(FORWARDED).toContain(segments[1]);
+        expect(segments.slice(1)).toEqual(first === "api" ? rest : [first, ...rest]);
+      }),
+    );
+  });
+
+  test("of a new session is not forwarded: creating one has a limit of its own", async () => {
+    expect(await codeOf(forwarded({ method: "POST", body: { command: "cat" } }))).toBe("not_found");
+    expect(await codeOf(forwarded({ method: "POST", path: ["api", "sessions"], body: {} }))).toBe(
+      "not_found",
+    );
+    expect(await codeOf(forwarded({ method: "POST", path: ["sessions", "x", "input"], body: {} }))).toBe(
+      "success",
+    );
+  });
+});
+
+describe("the query", () => {
+  test("is passed on, repeated members too", async () => {
+    const { path } = await forwarded({ query: { repoPath: "/a b", at: ["1", "2"] } });
+    expect(path).toBe("/api/sessions?repoPath=%2Fa+b&at=1&at=2");
+  });
+
+  test("has no token of the client, and cannot become a path or another parameter", async () => {
+    const value = fc.oneof(fc.string(), fc.array(fc.string(), { maxLength: 3 }));
+    const query = fc.dictionary(fc.oneof(fc.string(), fc.constant("token")), value);
+    await fc.assert(
+      fc.asyncProperty(query, async (asked) => {
+        const { path } = await forwarded({ query: asked });
+        const { pathname, searchParams } = new URL(path, "http://remote.test");
+        expect(pathname).toBe("/api/sessions");
+        expect(searchParams.has("token")).toBe(false);
+        const expected = Object.entries(asked)
+          .filter(([name]) => name !== "token")
+          .flatMap(([name, values]) => [values].flat().map((one) => [name, one]));
+        expect([...searchParams]).toEqual(expected);
+      }),
+    );
+  });
+});
+
+describe("the request", () => {
+  test("has the method and the body, as JSON", async () => {
+    const path = ["sessions", "x"];
+    const { method, body, headers } = await forwarded({ method: "PATCH", path, body: { name: "é" } });
+    expect({ method, body, headers }).toEqual({
+      method: "PATCH",
+      body: '{"name":"é"}',
+      headers: { "content-type": "application/json" },
+    });
+  });
+
+  test("has the client's range and last event, and no other header: no login, cookie or forwarding", async () => {
+    const { headers } = await forwarded({}, { range: "bytes=0-5", lastEventId: "7" });
+    expect(headers).toEqual({ range: "bytes=0-5", "last-event-id": "7" });
+    expect((await forwarded({})).headers).toEqual({});
+  });
+});
+
+describe("the answer", () => {
+  test("comes with the remote's status, type, length and what concerns the client, and nothing else", async () => {
+    const headers = new Map([
+      ["content-type", "application/x-asciicast"],
+      ["content-length", "3"],
+      ["content-disposition", 'attachment; filename="x.cast"'],
+      ["content-range", "bytes 0-2/9"],
+      ["set-cookie", "a=b"],
+      ["location", "http://elsewhere.test"],
+      ["www-authenticate", "Bearer"],
+      ["access-control-allow-origin", "*"],
+    ]);
+    const { media } = await forwarded({}, { answer: { status: 206, headers } });
+    expect(media).toMatchObject({ status: 206, type: "application/x-asciicast", length: 3 });
+    expect(media.headers).toEqual({
+      "content-disposition": 'attachment; filename="x.cast"',
+      "content-range": "bytes 0-2/9",
+    });
+  });
+
+  test("that is an error of the remote passes as it is", async () => {
+    const { media } = await forwarded({}, { answer: { status: 404 } });
+    expect(media.status).toBe(404);
+  });
+
+  test("that the remote does not know this HQ is none that the client could mend by logging in", async () => {
+    expect(await codeOf(forwarded({}, { answer: { status: 401 } }))).toBe("remote_unreachable");
+  });
+});
+
+describe("a remote", () => {
+  const request: Forwarded = { method: "GET", path: ["sessions"], query: {}, body: undefined };
+  const nobody = { range: undefined, lastEventId: undefined };
+
+  test("that is out of reach is remote_unreachable, and named", async () => {
+    const refused = async (): Promise<never> => {
+      throw new ServiceError("host_unreachable", "no answer: connection refused");
+    };
+    const signal = new AbortController().signal;
+    const work = forward(refused, request, { ...nobody, signal, remote: "worker-3" });
+    await expect(work).rejects.toMatchObject({
+      code: "remote_unreachable",
+      message: "remote worker-3 is out of reach: no answer: connection refused",
+    });
+  });
+
+  test("that hangs is given up when the client has gone", async () => {
+    const gone = new AbortController();
+    const sent: AbortSignal[] = [];
+    const hang = ({ signal }: ClientRequest): Promise<never> => {
+      sent.push(signal);
+      return new Promise(() => {});
+    };
+    const work = forward(hang, request, { ...nobody, signal: gone.signal, remote: "a" });
+    gone.abort();
+    await expect(work).rejects.toMatchObject({ name: "AbortError" });
+    expect(sent.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+});

@@ -1,0 +1,13 @@
+import { crc32 } from "node:zlib";
+import { concatBytes } from "../../../src/lib/collect.ts";
+import { type OracleSpec, oracleRecords } from "../../../src/testing/oracle-source.ts";
+
+/** What an oracle prints, record by record. */
+export function oracleStream(spec: Partial<OracleSpec> = {}): readonly Uint8Array[] {
+  const whole = { bytes: 3_000, seed: 1, isWild: false, linesPerSecond: 0, waitsForKey: false, ...spec };
+  return [...oracleRecords(whole, crc32, "\r\n")];
+}
+
+export function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  return concatBytes(pieces);
+}

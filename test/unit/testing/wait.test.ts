@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { eventually } from "../../../src/testing/wait.ts";
+
+test("what does not tell of itself is looked for until it is there", async () => {
+  let looks = 0;
+  const look = async () => (++looks === 3 ? "found" : undefined);
+  expect(await eventually(look, "it")).toBe("found");
+});
+
+test("a look that fails is made again, and the last failure is told", async () => {
+  const cause = new Error("connection refused");
+  const failing = eventually(
+    () => Promise.reject(cause),
+    "an answer",
+    { timeoutMs: 80 },
+    () => "the log",
+  );
+  await expect(failing).rejects.toThrow(
+    expect.objectContaining({
+      message: "an answer did not come within 80 ms: connection refused\nthe log",
+      cause,
+    }),
+  );
+});
+
+test("whoever gives up gets the reason that was given", async () => {
+  const stop = new AbortController();
+  const waiting = eventually(async () => undefined, "it", { signal: stop.signal });
+  stop.abort(new Error("enough"));
+  await expect(waiting).rejects.toThrow("enough");
+});
