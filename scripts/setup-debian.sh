@@ -13,6 +13,7 @@ ps         procps
 chromium   chromium
 asciinema  asciinema
 tmux       tmux
+redis-server redis-server
 '
 
 missing_commands() {

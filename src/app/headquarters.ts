@@ -53,7 +53,7 @@ export async function openHeadquarters(parts: {
   stack.use(fleet);
   stack.use(
     new Probe({
-      ...{ registry, ask, lease: shared },
+      ...{ registry, ask, lease: shared?.lease },
       onAlive: ({ name }) => void fleet.refresh(name).catch(() => undefined),
       onSilent: ({ name, url }) => log.warn({ remote: name, url }, "remote does not answer"),
     }),

@@ -6,17 +6,10 @@ import { withDeadline } from "../lib/deadline.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { formatRedisAddress, type RedisAddress } from "../lib/redis-address.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import {
-  LEDGER_RETRY_MAX_MS,
-  LEDGER_TIMEOUT_MS,
-  PROBE_LEASE_MS,
-  PROBE_LEASE_PASSED_MS,
-  REPLICA_LIFETIME_MS,
-  RETRY_FIRST_MS,
-} from "../protocol/limits.ts";
-import type { Lease, LeaseState } from "./probe.ts";
+import { LEDGER_RETRY_MAX_MS, LEDGER_TIMEOUT_MS, RETRY_FIRST_MS } from "../protocol/limits.ts";
+import { RedisLease } from "./redis-lease.ts";
 import { RedisLink, type StreamEntry } from "./redis-link.ts";
-import { DROP, LEAVE, LEDGER_KEYS, PASS, PUT, READ, REVISION, type Script, TAKE } from "./redis-scripts.ts";
+import { DROP, LEDGER_KEYS, PUT, READ, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
 import { isUnchanged, type Ledger, type LedgerChange, type Remote } from "./registry.ts";
 import { SealedRemote, type TokenSeal } from "./token-seal.ts";
 
@@ -42,12 +35,10 @@ export type RedisLedgerOptions = {
 const Contents = z.tuple([z.string(), z.int(), z.array(z.string())]);
 const Changed = z.union([z.tuple([z.int()]), z.tuple([z.int(), z.string()])]);
 const Revision = z.int();
-const Taken = z.enum(["own", "passed", "other"]);
 
-const { instance, revision, changes, remotes, names, lease, replicas } = LEDGER_KEYS;
+const { instance, revision, changes, remotes, names } = LEDGER_KEYS;
 const READ_KEYS = [instance, revision, remotes];
 const CHANGE_KEYS = [revision, changes, remotes, names];
-const LEASE_KEYS = [lease, replicas];
 
 /** A remote as it stands in Redis, and what that means. */
 type Known = { readonly text: string; readonly remote: Remote };
@@ -57,7 +48,9 @@ type Known = { readonly text: string; readonly remote: Remote };
  * change: so all HQs see the same in the same order. While Redis is out of reach `put` and `drop` reject at once, or
  * within LEDGER_TIMEOUT_MS when that is news; when it is back everything is read anew.
  */
-export class RedisLedger implements Ledger, Lease, AsyncDisposable {
+export class RedisLedger implements Ledger, AsyncDisposable {
+  /** Which of the HQs may remove remotes. */
+  readonly lease: RedisLease;
   readonly #options: RedisLedgerOptions;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
@@ -76,6 +69,7 @@ export class RedisLedger implements Ledger, Lease, AsyncDisposable {
       ...{ firstMs: RETRY_FIRST_MS, maxMs: LEDGER_RETRY_MAX_MS, random: options.random },
     });
     this.#instanceId = options.replicaId;
+    this.lease = new RedisLease({ replicaId: options.replicaId, run: this.#run });
   }
 
   /** Who all HQs of this registry are to a remote. After `load`; another one when Redis has lost it, and got another. */
@@ -107,7 +101,8 @@ export class RedisLedger implements Ledger, Lease, AsyncDisposable {
 
   async drop(remote: Remote, when: "always" | "unchanged"): Promise<void> {
     const known = this.#known.get(remote.id);
-    if (when === "unchanged" && (known === undefined || !isUnchanged(known.remote, remote))) return;
+    const isOther = when === "unchanged" && !isUnchanged(known?.remote, remote);
+    if (isOther && this.#link !== undefined) return;
     await this.#change(DROP, [remote.id, when === "unchanged" ? (known?.text ?? "") : ""]);
   }
 
@@ -115,20 +110,9 @@ export class RedisLedger implements Ledger, Lease, AsyncDisposable {
     return this.#changes.on(listener);
   }
 
-  async take(): Promise<LeaseState> {
-    const { replicaId } = this.#options;
-    const values = [replicaId, `${PROBE_LEASE_MS}`, `${REPLICA_LIFETIME_MS / 1000}`];
-    return Taken.parse(await this.#run(TAKE, LEASE_KEYS, values).catch(() => "other"));
-  }
-
-  async pass(): Promise<boolean> {
-    const values = [this.#options.replicaId, `${PROBE_LEASE_PASSED_MS}`];
-    return (await this.#run(PASS, LEASE_KEYS, values).catch(() => 0)) === 1;
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort();
-    await this.#run(LEAVE, LEASE_KEYS, [this.#options.replicaId]).catch(() => undefined);
+    await this.lease.leave();
     this.#link?.[Symbol.dispose]();
     await this.#following;
   }
@@ -236,13 +220,16 @@ export class RedisLedger implements Ledger, Lease, AsyncDisposable {
 
   /** Undefined for what another version or another secret wrote: it is as if that remote were not there. */
   #read(text: string): Known | undefined {
-    const remote = this.#options.seal.opened(SealedRemote.parse(JSON.parse(text)));
-    return remote && { text, remote };
+    try {
+      const remote = this.#options.seal.opened(SealedRemote.parse(JSON.parse(text)));
+      return remote && { text, remote };
+    } catch {
+      return undefined;
+    }
   }
 
-  #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
-    return this.#link?.run(script, keys, values) ?? Promise.reject(new Error("the registry is out of reach"));
-  }
+  readonly #run: RunScript = (script, keys, values) =>
+    this.#link?.run(script, keys, values) ?? Promise.reject(new Error("the registry is out of reach"));
 
   /** Waits until it has come back as a change. Returns the remote that was in its way, as it stands in Redis. */
   async #change(script: Script, values: readonly string[]): Promise<string | undefined> {

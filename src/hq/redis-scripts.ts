@@ -3,6 +3,13 @@ import { MAX_LEDGER_CHANGES } from "../protocol/limits.ts";
 
 export type Script = { readonly name: string; readonly text: string };
 
+/** Runs one as a single step, and rejects when that cannot be done in time. */
+export type RunScript = (
+  script: Script,
+  keys: readonly string[],
+  values: readonly string[],
+) => Promise<unknown>;
+
 /** Where everything is kept. */
 export const LEDGER_KEYS = {
   /** Text: who all HQs of this registry are, and a proof that they have the same secret. */

@@ -137,13 +137,13 @@ export class Registry implements Disposable {
   async remove(id: string): Promise<Remote> {
     const remote = this.#remotes.get(id);
     if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the id ${id}`);
-    await this.#options.ledger.drop(remote, "always").catch(() => this.#drop(remote));
+    await this.#discard(remote, "always");
     return remote;
   }
 
   /** Removes one that does not answer, unless it registered anew, here or with another HQ of this registry. */
   async expire(remote: Remote): Promise<void> {
-    await this.#options.ledger.drop(remote, "unchanged").catch(() => undefined);
+    await this.#discard(remote, "unchanged");
   }
 
   [Symbol.dispose](): void {
@@ -158,14 +158,20 @@ export class Registry implements Disposable {
     make: () => Remote,
     how: "new" | "restored",
   ): Promise<{ readonly remote: Remote; readonly holder?: Remote }> {
-    const { ledger, isAlive } = this.#options;
+    const { isAlive } = this.#options;
     for (let claims = 1; ; claims += 1) {
       const remote = make();
       const holder = await this.#keep(remote, how);
       if (holder === undefined) return { remote };
       if (claims === MAX_CLAIMS || (await isAlive(holder))) return { remote, holder };
-      await ledger.drop(holder, "unchanged").catch(() => this.#drop(holder));
+      await this.#discard(holder, "unchanged");
     }
+  }
+
+  /** What is in memory alone the ledger cannot remove. */
+  async #discard(remote: Remote, when: "always" | "unchanged"): Promise<void> {
+    await this.#options.ledger.drop(remote, when).catch(() => this.#drop(remote));
+    if (this.#unkept.has(remote.id)) this.#drop(remote);
   }
 
   async #keep(remote: Remote, how: "new" | "restored"): Promise<Remote | undefined> {

@@ -7,7 +7,7 @@ export const Health = z.object({
   version: z.string(),
   sessions: z.int().describe("running ones"),
   mode: z.enum(["standalone", "hq", "remote", "session-host"]),
-  instanceId: z.string().describe("another one after every start"),
+  instanceId: z.string().describe("another one after every start; the same of all HQs that share a registry"),
   pid: z.int(),
   protocol: z.int().describe("revision of the frame protocol between our own processes"),
   timestamp: z.string(),

@@ -60,8 +60,14 @@ export async function startContainer(plan: ContainerPlan): Promise<Container> {
     .withWaitStrategy(NOTHING);
   const { network } = plan;
   if (network !== undefined) container.withNetworkMode(network.name).withNetworkAliases(...network.aliases);
-  const started = await withDeadline(container.start(), START_TIMEOUT_MS, `the start of ${plan.name}`);
-  return (await engine()).container.getById(started.getId());
+  try {
+    const started = await withDeadline(container.start(), START_TIMEOUT_MS, `the start of ${plan.name}`);
+    return (await engine()).container.getById(started.getId());
+  } catch (error) {
+    // It may be there, and never have run.
+    await removeContainer(plan.name);
+    throw error;
+  }
 }
 
 export async function createNetwork(name: string): Promise<void> {
@@ -75,7 +81,7 @@ export async function removeNetwork(name: string): Promise<void> {
   await network.remove(network.getById(name));
 }
 
-/** Ends it whatever its state, and removes it with its volumes. Does nothing where it is gone. */
+/** By id or name. Ends it whatever its state, and removes it with its volumes. Does nothing where there is none. */
 export async function removeContainer(id: string): Promise<void> {
   const { container } = await engine();
   await container.getById(id).remove({ force: true, v: true }).catch(unlessGone);

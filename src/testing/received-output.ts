@@ -1,12 +1,13 @@
 import { concatBytes } from "../lib/collect.ts";
+import { Ring } from "../lib/ring.ts";
 
 /**
- * One session's output as it came, by offset. Throws an Error where a byte is missing or comes twice. Holds the last
- * `maxBytes` and no more than twice as much.
+ * One session's output as it came, by offset. Throws an Error where a byte is missing or comes twice. Holds at least the
+ * last `maxBytes`, and at most one piece more than these.
  */
 export class ReceivedOutput {
   readonly #maxBytes: number;
-  #pieces: Uint8Array[] = [];
+  readonly #pieces = new Ring<Uint8Array>();
   #held = 0;
   #first: number | undefined;
   #next: number | undefined;
@@ -25,10 +26,10 @@ export class ReceivedOutput {
     return this.#next;
   }
 
-  /** From `first` on. */
+  /** From `first` on, as a copy. */
   get bytes(): Uint8Array {
-    this.#pieces = [concatBytes(this.#pieces)];
-    return this.#pieces[0] ?? new Uint8Array(0);
+    const { length } = this.#pieces;
+    return concatBytes(Array.from({ length }, (_, index) => this.#pieces.at(index) ?? new Uint8Array(0)));
   }
 
   /** The bytes may be changed afterwards. */
@@ -40,20 +41,24 @@ export class ReceivedOutput {
     this.#next = offset + bytes.length;
     this.#pieces.push(bytes.slice());
     this.#held += bytes.length;
-    while (this.#held - (this.#pieces[0]?.length ?? 0) >= this.#maxBytes) this.#drop();
+    this.#trim();
   }
 
   /** The output goes on from a byte, and what is held ends before it. */
   skip(offset: number): void {
-    this.#pieces = [];
+    this.#pieces.clear();
     this.#held = 0;
     this.#first = offset;
     this.#next = offset;
   }
 
-  #drop(): void {
-    const dropped = this.#pieces.shift()?.length ?? 0;
-    this.#held -= dropped;
-    this.#first = (this.#first ?? 0) + dropped;
+  #trim(): void {
+    for (;;) {
+      const piece = this.#pieces.at(0);
+      if (piece === undefined || this.#held - piece.length < this.#maxBytes) return;
+      this.#pieces.shift();
+      this.#held -= piece.length;
+      this.#first = (this.#first ?? 0) + piece.length;
+    }
   }
 }

@@ -26,7 +26,7 @@ export type ViewOptions = {
   /** Where it begins: an offset, or "live" for what comes from now on. From the first byte unless given. */
   readonly from?: number | "live";
   /** Gets all output, with offsets and what was left out. */
-  readonly checker?: OracleChecker;
+  readonly checker?: Pick<OracleChecker, "take" | "skip">;
   /** False saves the emulator: for many viewers of much output. */
   readonly hasScreen?: boolean;
   /** Of the output, the last ones; at most 16 MiB unless given. */
@@ -46,7 +46,7 @@ export class TerminalClient implements Disposable {
   readonly #socket: SessionSocket;
   readonly #view: TerminalView | undefined;
   readonly #output: ReceivedOutput;
-  readonly #checker: OracleChecker | undefined;
+  readonly #checker: ViewOptions["checker"];
   readonly #scene: () => string;
   readonly #changes = new Emitter<void>();
   readonly #events: SessionEvent[] = [];

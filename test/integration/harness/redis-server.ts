@@ -1,7 +1,7 @@
 // A real Redis on a free port of loopback, with a folder of its own; it can be stopped, frozen and started again.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempDisposable, rm } from "node:fs/promises";
+import { mkdtempDisposable, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,22 +15,32 @@ export const REDIS_PASSWORD = "open+sesame";
 
 type Folder = AsyncDisposable & { readonly path: string };
 
+/** PEM. */
+export type RedisTls = { readonly ca: Uint8Array; readonly cert: Uint8Array; readonly key: Uint8Array };
+
 export class RedisServer implements AsyncDisposable {
   /** With its password. */
   readonly url: string;
   readonly #port: number;
   readonly #folder: Folder;
+  readonly #tls: RedisTls | undefined;
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, folder: Folder) {
+  private constructor(port: number, folder: Folder, tls: RedisTls | undefined) {
     this.#port = port;
     this.#folder = folder;
-    this.url = `redis://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`;
+    this.#tls = tls;
+    const scheme = tls === undefined ? "redis" : "rediss";
+    this.url = `${scheme}://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`;
   }
 
   /** Needs the program `redis-server`, which Debian has in a package of that name. */
-  static async start(): Promise<RedisServer> {
-    const server = new RedisServer(await freePort(), await mkdtempDisposable(join(tmpdir(), "ttyhq-redis-")));
+  static async start(tls?: RedisTls): Promise<RedisServer> {
+    const folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-redis-"));
+    const server = new RedisServer(await freePort(), folder, tls);
+    await Promise.all(
+      Object.entries(tls ?? {}).map(([name, pem]) => writeFile(join(folder.path, `${name}.pem`), pem)),
+    );
     await server.resume();
     return server;
   }
@@ -50,9 +60,18 @@ export class RedisServer implements AsyncDisposable {
 
   /** As it was when it was stopped, on the same port. */
   async resume(): Promise<void> {
-    const args = ["--port", `${this.#port}`, "--bind", "127.0.0.1", "--save", "", "--dir", this.#folder.path];
-    const child = spawn("redis-server", [...args, "--requirepass", REDIS_PASSWORD], {
-      stdio: ["ignore", "pipe", "inherit"],
+    const own = [
+      "--bind",
+      "127.0.0.1",
+      "--save",
+      "",
+      "--dir",
+      this.#folder.path,
+      "--requirepass",
+      REDIS_PASSWORD,
+    ];
+    const child = spawn("redis-server", [...own, ...this.#door()], {
+      stdio: ["ignore", "pipe", "ignore"],
     });
     this.#process = child;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -75,7 +94,10 @@ export class RedisServer implements AsyncDisposable {
 
   /** As somebody who looks at it from outside. */
   async ask<T>(question: (redis: Redis) => Promise<T>): Promise<T> {
-    const redis = new Redis(this.url, { lazyConnect: true, retryStrategy: () => undefined });
+    const redis = new Redis(this.url, {
+      ...{ lazyConnect: true, retryStrategy: () => undefined },
+      ...(this.#tls === undefined ? {} : { tls: { ca: Buffer.from(this.#tls.ca) } }),
+    });
     try {
       await redis.connect();
       return await question(redis);
@@ -87,6 +109,20 @@ export class RedisServer implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#end();
     await this.#folder[Symbol.asyncDispose]();
+  }
+
+  #door(): readonly string[] {
+    if (this.#tls === undefined) return ["--port", `${this.#port}`];
+    const file = (name: string): string => join(this.#folder.path, `${name}.pem`);
+    const files = [
+      "--tls-cert-file",
+      file("cert"),
+      "--tls-key-file",
+      file("key"),
+      "--tls-ca-cert-file",
+      file("ca"),
+    ];
+    return ["--port", "0", "--tls-port", `${this.#port}`, "--tls-auth-clients", "no", ...files];
   }
 
   async #end(): Promise<void> {

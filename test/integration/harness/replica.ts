@@ -17,15 +17,22 @@ export class Replica implements AsyncDisposable {
   readonly log: Line[] = [];
   readonly heard: LedgerChange[] = [];
 
-  /** `url`: of the Redis, with credentials. */
-  constructor(name: string, { url, secret = SECRET }: { readonly url: string; readonly secret?: string }) {
+  /** `url`: of the Redis, with credentials. `ca`: an authority that is trusted, PEM. */
+  constructor(
+    name: string,
+    {
+      url,
+      secret = SECRET,
+      ca,
+    }: { readonly url: string; readonly secret?: string; readonly ca?: Uint8Array | undefined },
+  ) {
     const note = (level: string) => (fields: object, message: string) => {
       this.log.push({ level, message, ...fields });
     };
     const address = parseRedisAddress(url);
     if (address === undefined) throw new Error("no address");
     this.ledger = new RedisLedger({
-      ...{ address, ca: undefined, seal: new TokenSeal(Secret.fromText(secret)), replicaId: name },
+      ...{ address, ca, seal: new TokenSeal(Secret.fromText(secret)), replicaId: name },
       ...{ log: { info: note("info"), warn: note("warn"), error: note("error") }, random: () => 1 },
     });
     this.ledger.watch((change) => this.heard.push(change));

@@ -42,7 +42,6 @@ test("a remote that was killed and started again is back within 2 s, as the same
   const session = await fleet.create("worker-1", { command: ["cat"] });
   await remote.restart();
   const tookMs = await usableAfter(fleet.hq, session.id, performance.now());
-  console.log(`killed and restarted: usable ${tookMs.toFixed(0)} ms after it listened`);
   expect(tookMs).toBeLessThan(2_000);
   expect((await fleet.record("worker-1")).id).toBe(id);
   expect((await fleet.sessions()).map((record) => record.id)).toEqual([session.id]);
@@ -79,7 +78,6 @@ test("an HQ that was killed has its remotes and their sessions at once when it i
     return listed.size === ids.size || undefined;
   }, "the sessions");
   const tookMs = performance.now() - started;
-  console.log(`HQ restarted: all sessions listed ${tookMs.toFixed(0)} ms after it listened`);
   expect(tookMs).toBeLessThan(1_000);
   expect(new Set((await fleet.sessions()).map(({ id }) => id))).toEqual(ids);
 });
@@ -102,7 +100,6 @@ test("an HQ that lost its registry has its remotes back within 6 s", async () =>
   expect(await fleet.remotes()).toEqual([]);
   await fleet.joined("worker-1", "worker-2");
   const tookMs = performance.now() - started;
-  console.log(`HQ without a registry: remotes back after ${tookMs.toFixed(0)} ms`);
   expect(tookMs).toBeLessThan(6_000);
   expect(new Map((await fleet.remotes()).map(({ id, name }) => [name, id]))).toEqual(before);
   expect((await fleet.ask(`/api/sessions/${sessionId}`)).status).toBe(200);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
+import { CertificateAuthority } from "../../unit/certificate-authority.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
 
@@ -100,7 +101,7 @@ describe("HQs that share a ledger", () => {
 test("no token stands in Redis, plain or in base64, and everything is under one prefix", async () => {
   await using one = await loaded("one");
   await one.ledger.put(remote("a"), "new");
-  await one.ledger.take();
+  await one.ledger.lease.take();
   const keys = await redis.ask((asking) => asking.keys("*"));
   expect(keys.toSorted()).toEqual(Object.values(LEDGER_KEYS).toSorted());
   expect(keys.every((key) => key.startsWith("ttyhq:"))).toBe(true);
@@ -111,6 +112,17 @@ test("no token stands in Redis, plain or in base64, and everything is under one 
   expect(text).toContain("http://a.test");
   expect(text).not.toContain("token-of-a");
   expect(text).not.toContain(Buffer.from("token-of-a").toString("base64").replaceAll("=", ""));
+});
+
+test("a Redis behind TLS is used when its authority is trusted, and else not", async () => {
+  const authority = new CertificateAuthority("private");
+  const { cert, key } = authority.issue(["127.0.0.1"]);
+  await using guarded = await RedisServer.start({ ca: authority.cert, cert, key: key.bytes() });
+  await using one = new Replica("one", { url: guarded.url, ca: authority.cert });
+  expect(await one.ledger.load()).toEqual([]);
+  expect(await one.ledger.put(remote("a"), "new")).toBeUndefined();
+  await using other = new Replica("other", { url: guarded.url });
+  await expect(other.ledger.load()).rejects.toThrow(/rediss:.*(self-signed|unable to)/);
 });
 
 describe("a start", () => {
@@ -174,7 +186,7 @@ describe("without its Redis", () => {
     await one.said(OUT_OF_REACH);
     await expect(one.ledger.put(remote("b"), "new")).rejects.toThrow("out of reach");
     await expect(one.ledger.drop(remote("a"), "always")).rejects.toThrow("out of reach");
-    expect(await one.ledger.take()).toBe("other");
+    expect(await one.ledger.lease.take()).toBe("other");
     await redis.resume();
     await one.said(BACK);
     expect(one.messages()).toEqual([OUT_OF_REACH, BACK]);
@@ -216,16 +228,16 @@ describe("the lease", () => {
     await using other = await loaded("other");
     {
       await using one = await loaded("one");
-      expect(await one.ledger.take()).toBe("own");
-      expect(await other.ledger.take()).toBe("other");
-      expect(await one.ledger.take()).toBe("own");
+      expect(await one.ledger.lease.take()).toBe("own");
+      expect(await other.ledger.lease.take()).toBe("other");
+      expect(await one.ledger.lease.take()).toBe("own");
     }
-    expect(await other.ledger.take()).toBe("own");
+    expect(await other.ledger.lease.take()).toBe("own");
   });
 
   test("ends by itself when its HQ died", async () => {
     await using one = await loaded("one");
-    await one.ledger.take();
+    await one.ledger.lease.take();
     const ms = await redis.ask((asking) => asking.pttl(LEDGER_KEYS.lease));
     expect(ms).toBeGreaterThan(15_000);
     expect(ms).toBeLessThanOrEqual(20_000);
@@ -234,19 +246,19 @@ describe("the lease", () => {
   test("that was passed on is taken by another one, who knows, and not by the one that passed it", async () => {
     await using one = await loaded("one");
     await using other = await loaded("other");
-    await one.ledger.take();
-    await other.ledger.take();
-    expect(await one.ledger.pass()).toBe(true);
-    expect(await one.ledger.take()).toBe("other");
-    expect(await other.ledger.take()).toBe("passed");
-    expect(await other.ledger.take()).toBe("own");
-    expect(await one.ledger.take()).toBe("other");
+    await one.ledger.lease.take();
+    await other.ledger.lease.take();
+    expect(await one.ledger.lease.pass()).toBe(true);
+    expect(await one.ledger.lease.take()).toBe("other");
+    expect(await other.ledger.lease.take()).toBe("passed");
+    expect(await other.ledger.lease.take()).toBe("own");
+    expect(await one.ledger.lease.take()).toBe("other");
   });
 
   test("is not passed to nobody", async () => {
     await using one = await loaded("one");
-    await one.ledger.take();
-    expect(await one.ledger.pass()).toBe(false);
-    expect(await one.ledger.take()).toBe("own");
+    await one.ledger.lease.take();
+    expect(await one.ledger.lease.pass()).toBe(false);
+    expect(await one.ledger.lease.take()).toBe("own");
   });
 });

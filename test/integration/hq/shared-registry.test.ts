@@ -67,6 +67,20 @@ test("keep what registered while Redis was away, and tell each other when it is 
   expect(one.replica.messages()).toEqual([OUT_OF_REACH, BACK]);
 });
 
+test("go on with names and removals while Redis is away", async () => {
+  await using one = await openHq("one");
+  await redis.stop({ isDataKept: true });
+  await one.replica.said(OUT_OF_REACH);
+  await one.registry.register(request("a", { id: "first" }));
+  await one.registry.register(request("a", { id: "second" }));
+  expect(idsOf(one)).toEqual(["second"]);
+  await one.registry.remove("second");
+  expect(idsOf(one)).toEqual([]);
+  await redis.resume();
+  await one.replica.said(BACK);
+  expect(idsOf(one)).toEqual([]);
+});
+
 test("that registered the same name while Redis was away agree on one when it is back", async () => {
   const alive = new Set(["first", "second"]);
   await using one = await openHq("one", alive);

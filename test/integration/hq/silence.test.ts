@@ -34,7 +34,6 @@ test("a remote that is stopped, killed, hanging or at an address of nobody is go
   const took = await Promise.all(
     ["worker-1", "worker-2", "nobody", "hanging"].map((name) => goneAfter(events, name, started)),
   );
-  console.log(`gone after ${took.map((ms) => ms.toFixed(0)).join(", ")} ms`);
   expect(Math.max(...took)).toBeLessThan(GONE_WITHIN_MS);
   expect((await fleet.remotes()).map(({ name }) => name)).toEqual(["worker-3"]);
   expect((await fleet.sessions()).map(({ id }) => id)).toEqual([ids.get("worker-3")]);
@@ -47,7 +46,6 @@ test("a remote that is stopped, killed, hanging or at an address of nobody is go
   fleet.remote("worker-1").signal("SIGCONT");
   await events.first((event) => !past.has(event) && event.type === "remote-joined");
   const tookMs = performance.now() - again;
-  console.log(`back ${tookMs.toFixed(0)} ms after SIGCONT`);
   expect(tookMs).toBeLessThan(3_000);
   expect((await fleet.ask(`/api/sessions/${ids.get("worker-1")}`)).status).toBe(200);
 });

@@ -1,4 +1,5 @@
 // /ws of an HQ: many viewers of a remote's sessions over one socket to that remote (contract 6.7).
+import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/payload.ts";
@@ -125,7 +126,6 @@ describe("what is typed", () => {
     viewer.subscribe(id, { flags: Stdout });
     await viewer.shows(/ready/);
     for (const key of keys) viewer.type(id, key);
-    const { createHash } = await import("node:crypto");
     await viewer.shows(new RegExp(createHash("md5").update(keys).digest("hex")));
     expect(viewer.of(FrameType.ERROR)).toEqual([]);
   });

@@ -30,6 +30,12 @@ test("the last bytes are held, at least as many as asked for", () => {
   expect(output.first).toBe(94);
 });
 
+test("nothing is held where nothing is asked for", () => {
+  const output = new ReceivedOutput(0);
+  output.take(0, bytes(1, 2));
+  expect([output.first, output.next, output.bytes]).toEqual([2, 2, bytes()]);
+});
+
 test("after a jump what is held begins there", () => {
   const output = new ReceivedOutput(5);
   output.take(0, bytes(1));

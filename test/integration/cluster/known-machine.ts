@@ -1,0 +1,18 @@
+// What an HQ says of one of its machines.
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import type { RemoteRecord } from "../../../src/protocol/remote.ts";
+import type { ServerClient } from "../../../src/testing/server-client.ts";
+
+export async function machineOf(
+  { api }: Pick<ServerClient, "api">,
+  name: string,
+): Promise<RemoteRecord | undefined> {
+  return (await api.call(endpoints.listRemotes)).find((remote) => remote.name === name);
+}
+
+/** Throws where it is not registered. */
+export async function knownMachine(client: Pick<ServerClient, "api">, name: string): Promise<RemoteRecord> {
+  const record = await machineOf(client, name);
+  if (record === undefined) throw new Error(`no remote is registered as ${name}`);
+  return record;
+}

@@ -1,0 +1,154 @@
+// Who belongs to an HQ: machines that join, that may not, and that come back; an HQ that does.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { Cluster } from "../../../src/testing/cluster.ts";
+import { ServiceContainer } from "../../../src/testing/container.ts";
+import type { ServerClient } from "../../../src/testing/server-client.ts";
+import type { StartedService } from "../../../src/testing/started.ts";
+import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
+import { eventually } from "../../../src/testing/wait.ts";
+import { builtImage } from "../containers/built-image.ts";
+import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
+import { knownMachine, machineOf } from "./known-machine.ts";
+
+const HQ_URL = "http://hq:4020";
+/** From its server's listening on. */
+const RETURN_MS = 2_000;
+/** From the death of the server to an answer of the session, through the HQ. */
+const RESUMPTION_MS = 5_000;
+
+let cluster: Cluster;
+let client: ServerClient;
+
+beforeAll(async () => {
+  await builtImage();
+  cluster = await Cluster.start({ remotes: 2 });
+  client = await cluster.client();
+}, BUILD_TIMEOUT_MS);
+
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+/** What the shell is to say of its own accord is not what was typed. */
+async function answers(shell: TerminalClient, product: number): Promise<void> {
+  await shell.type(`echo $((${product / 2} * 2))\r`);
+  await shell.shows(new RegExp(`^${product}$`, "m"));
+}
+
+/** Another machine that wants to join. */
+function stranger(name: string, login: { readonly username: string; readonly password: string }) {
+  return new ServiceContainer()
+    .withName(name)
+    .asRemote({ ...login, hqUrl: HQ_URL })
+    .withNetwork(cluster.network);
+}
+
+function logs(service: StartedService, text: string | RegExp): Promise<true> {
+  const look = async (): Promise<true | undefined> => service.log.search(text) >= 0 || undefined;
+  return eventually(look, `${text} in the log`, {}, () => service.scene);
+}
+
+/** When the server of a service listened, in ms since the epoch: once for each of its starts. */
+function listenings({ log }: StartedService): readonly number[] {
+  return [...log.matchAll(/^(\S+) info server listening/gm)].map(([, time = ""]) => Date.parse(time));
+}
+
+/** What an HQ must not forget of its machines. */
+async function identities() {
+  const records = await client.api.call(endpoints.listRemotes);
+  return records
+    .map(({ id, name, url, registeredAt }) => ({ id, name, url, registeredAt }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+test("two machines are listed under their names and the ids and addresses that they have", async () => {
+  const records = await client.api.call(endpoints.listRemotes);
+  expect(records.map(({ name }) => name).toSorted()).toEqual(["remote-1", "remote-2"]);
+  for (const { id, name, url, sessionIds } of records) {
+    const remote = cluster.remote(name);
+    expect(await remote.health()).toMatchObject({ mode: "remote", remoteId: id });
+    expect({ url, sessionIds }).toEqual({ url: remote.internalUrl, sessionIds: [] });
+  }
+  expect(await cluster.hq.health()).toMatchObject({ mode: "hq", remotes: 2 });
+});
+
+test("the sessions of a remote whose server was killed are used through the HQ within 5 s", async () => {
+  const remote = cluster.remote("remote-1");
+  const { id: remoteId } = await knownMachine(client, "remote-1");
+  using shell = await client.run({ remoteId, command: ["sh"] });
+  await answers(shell, 42);
+  const { pid } = await client.api.get(shell.sessionId);
+  const { instanceId } = await remote.health();
+  const killed = performance.now();
+  await remote.killServer();
+  const typed = async (): Promise<true> => {
+    await client.api.input(shell.sessionId, { text: "echo $((72 * 2))\r" });
+    return true;
+  };
+  await eventually(typed, "an input that is taken", { timeoutMs: RESUMPTION_MS }, () => cluster.scene);
+  await shell.shows(/^144$/m);
+  expect(performance.now() - killed).toBeLessThan(RESUMPTION_MS);
+  expect((await remote.health()).instanceId).not.toBe(instanceId);
+  expect(await client.api.get(shell.sessionId)).toMatchObject({ pid, status: "running" });
+  expect(shell.resyncs).toBe(0);
+});
+
+test.concurrent("a machine with the wrong password is not let in, and its log says so", async () => {
+  await using remote = await stranger("stranger", { ...cluster.login, password: "wrong" }).start();
+  await logs(remote, /not registered with the HQ .*name="stranger"/);
+  expect(await machineOf(client, "stranger")).toBeUndefined();
+  using person = await cluster.hq.client({ ...cluster.login, password: "wrong" });
+  await expect(person.api.list()).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+test.concurrent("a second machine of the same name is refused while the first one answers", async () => {
+  const { id, url } = await knownMachine(client, "remote-1");
+  await using second = await stranger("second", cluster.login)
+    .withEnvironment({ TTYHQ_NAME: "remote-1" })
+    .start();
+  await logs(second, "another remote has the name remote-1");
+  expect(await knownMachine(client, "remote-1")).toMatchObject({ id, url });
+});
+
+test.concurrent("a remote that was restarted is back within 2 s of its server's listening", async () => {
+  const remote = cluster.remote("remote-2");
+  const { id, registeredAt } = await knownMachine(client, "remote-2");
+  await remote.restart();
+  const back = await eventually(async () => {
+    const record = await machineOf(client, "remote-2");
+    return record?.registeredAt === registeredAt ? undefined : record;
+  }, "the return of remote-2");
+  await eventually(async () => listenings(remote).length === 2 || undefined, "the log of its second start");
+  const [, listening = Number.NaN] = listenings(remote);
+  expect(Date.parse(back.registeredAt) - listening).toBeLessThan(RETURN_MS);
+  expect(back.id).toBe(id);
+  using session = await client.run({ remoteId: id, command: ["true"] });
+  await session.ended();
+});
+
+type Outage = { readonly what: string; readonly of: (hq: StartedService) => Promise<void> };
+
+/** After each its server answers again. */
+const OUTAGES: readonly Outage[] = [
+  { what: "whose server was killed", of: (hq) => hq.killServer().then(() => hq.ready()) },
+  { what: "that was restarted", of: (hq) => hq.restart() },
+  { what: "whose machine was killed and started again", of: (hq) => hq.kill().then(() => hq.start()) },
+];
+
+test.each(OUTAGES)("an HQ $what knows its machines at once, and their sessions go on", async ({ of }) => {
+  const before = await identities();
+  using shell = await client.run({ remoteId: before[0]?.id, command: ["sh"] });
+  await answers(shell, 42);
+  const { instanceId } = await cluster.hq.health();
+  await of(cluster.hq);
+  expect(await identities()).toEqual(before);
+  expect((await cluster.hq.health()).instanceId).not.toBe(instanceId);
+  expect(await client.api.get(shell.sessionId)).toMatchObject({ status: "running", source: before[0]?.name });
+  await shell.until(() => shell.reconnects > 0 || undefined, "the reconnect");
+  await shell.connected();
+  await answers(shell, 144);
+  expect(shell.resyncs).toBe(0);
+  expect((await client.api.list()).map(({ id }) => id)).toContain(shell.sessionId);
+});
