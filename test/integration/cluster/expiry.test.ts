@@ -14,6 +14,7 @@ import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { knownMachine, machineOf } from "./known-machine.ts";
+import { answers } from "./shell.ts";
 
 /** From one look to the next, and what that one takes. */
 const EXPIRY_MS = HEALTH_CHECK_INTERVAL_MS + HEALTH_CHECK_TIMEOUT_MS;
@@ -42,11 +43,6 @@ async function shellOn(name: string): Promise<TerminalClient> {
   const shell = await client.run({ remoteId, command: ["sh"] });
   await answers(shell, 42);
   return shell;
-}
-
-async function answers(shell: TerminalClient, product: number): Promise<void> {
-  await shell.type(`echo $((${product / 2} * 2))\r`);
-  await shell.shows(new RegExp(`^${product}$`, "m"));
 }
 
 /** How long, in ms, until the HQ lists neither the machine nor any session of it. */
@@ -129,6 +125,7 @@ test.concurrent("a machine that slept for more than 5 s registers as soon as it 
   const asleep = Date.parse((await cluster.hq.health()).timestamp);
   const slept = async (): Promise<true | undefined> => {
     const now = Date.parse((await cluster.hq.health()).timestamp);
+    // The machine has looked at its clock up to CLOCK_LOOK_MS before it fell asleep.
     return now - asleep > CLOCK_LOOK_MS + CLOCK_JUMP_MS || undefined;
   };
   await eventually(slept, "the end of a nap");

@@ -5,11 +5,11 @@ import { Cluster } from "../../../src/testing/cluster.ts";
 import { ServiceContainer } from "../../../src/testing/container.ts";
 import type { ServerClient } from "../../../src/testing/server-client.ts";
 import type { StartedService } from "../../../src/testing/started.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { knownMachine, machineOf } from "./known-machine.ts";
+import { answers } from "./shell.ts";
 
 const HQ_URL = "http://hq:4020";
 /** From its server's listening on. */
@@ -30,12 +30,6 @@ afterAll(async () => {
   client[Symbol.dispose]();
   await cluster[Symbol.asyncDispose]();
 });
-
-/** What the shell is to say of its own accord is not what was typed. */
-async function answers(shell: TerminalClient, product: number): Promise<void> {
-  await shell.type(`echo $((${product / 2} * 2))\r`);
-  await shell.shows(new RegExp(`^${product}$`, "m"));
-}
 
 /** Another machine that wants to join. */
 function stranger(name: string, login: { readonly username: string; readonly password: string }) {
@@ -97,7 +91,7 @@ test("the sessions of a remote whose server was killed are used through the HQ w
 
 test.concurrent("a machine with the wrong password is not let in, and its log says so", async () => {
   await using remote = await stranger("stranger", { ...cluster.login, password: "wrong" }).start();
-  await logs(remote, /not registered with the HQ .*name="stranger"/);
+  await logs(remote, /not registered with the HQ .*reason="wrong user name or password"/);
   expect(await machineOf(client, "stranger")).toBeUndefined();
   using person = await cluster.hq.client({ ...cluster.login, password: "wrong" });
   await expect(person.api.list()).rejects.toMatchObject({ code: "unauthorized" });
