@@ -13,6 +13,7 @@ import { TokenSeal } from "../hq/token-seal.ts";
 import type { Routes } from "../http/route.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
 import type { Log } from "../log.ts";
+import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
@@ -24,6 +25,9 @@ export type Headquarters = AsyncDisposable & {
   /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
   readonly instanceId: () => string;
 };
+
+/** Lists are read anew within this long after a health check. */
+const REFRESH_SPREAD_MS = HEALTH_CHECK_INTERVAL_MS * 0.8;
 
 type HeadquartersConfig = Pick<Config, "role" | "tokenSecret" | "trustedCa">;
 
@@ -54,7 +58,7 @@ export async function openHeadquarters(parts: {
   stack.use(
     new Probe({
       ...{ registry, ask, lease: shared?.lease },
-      onAlive: ({ name }) => void fleet.refresh(name).catch(() => undefined),
+      onAlive: ({ name }) => refreshSoon(fleet, name),
       onSilent: ({ name, url }) => log.warn({ remote: name, url }, "remote does not answer"),
     }),
   );
@@ -68,6 +72,12 @@ export async function openHeadquarters(parts: {
     ...{ fleet, registry, routes, instanceId: sharedInstanceId },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Some time before the next health check: a thousand lists at once would hold up everything else. */
+function refreshSoon(fleet: Fleet, name: string): void {
+  const refresh = (): void => void fleet.refresh(name).catch(() => undefined);
+  setTimeout(refresh, Math.random() * REFRESH_SPREAD_MS).unref();
 }
 
 async function ownLedger(

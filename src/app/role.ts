@@ -18,7 +18,7 @@ import type { Surroundings } from "./surroundings.ts";
 export type Role = AsyncDisposable & {
   readonly backend: SessionBackend;
   readonly routes: Routes;
-  readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId">;
+  readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running">;
   /** What an HQ proves itself with. */
   readonly machineToken: Secret | undefined;
   measure(metrics: Metrics): void;
@@ -61,7 +61,11 @@ async function hqRole(parts: RoleParts, local: SessionBackend | undefined): Prom
   return {
     ...alone(fleet),
     routes,
-    identity: { remotes: () => registry.size, hqSessions: local !== undefined, sharedInstanceId },
+    identity: {
+      ...{ hqSessions: local !== undefined, sharedInstanceId },
+      remotes: () => registry.size,
+      running: () => fleet.running,
+    },
     measure: (metrics) => {
       metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
       metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);

@@ -13,6 +13,9 @@ const REQUEST_TIMEOUT_MS = 30_000;
  */
 const KEEP_ALIVE_MS = 75_000;
 
+/** Connections that wait to be accepted: after its restart all remotes of an HQ come at once. The system may allow less. */
+const BACKLOG = 4_096;
+
 /** What requests that are being answered, and clients that are told to go, are given when the listener stops. */
 const STOP_TIMEOUT_MS = 1_000;
 
@@ -61,7 +64,7 @@ export class Listener implements AsyncDisposable {
     const listener = new Listener(server, handlers.upgrade);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     server.once("error", (error) => reject(refused(place, error)));
-    server.listen(place, resolve);
+    server.listen({ ...place, backlog: BACKLOG }, resolve);
     await promise;
     server.removeAllListeners("error");
     return listener;

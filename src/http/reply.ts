@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
-import type { Media } from "./route.ts";
+import { JsonBytes, type Media } from "./route.ts";
 
 /** What WWW-Authenticate says with every 401 (RFC 9110, 11.6.1). */
 export const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
-  const body = JSON.stringify(value);
+  const body = value instanceof JsonBytes ? value.bytes : JSON.stringify(value);
   response.writeHead(status, {
     "content-type": "application/json; charset=utf-8",
     "content-length": Buffer.byteLength(body),

@@ -19,7 +19,18 @@ export type Context = {
 /** Bytes instead of JSON; the endpoint's own status unless another is given. */
 export type Media = Content & { readonly status?: number };
 
-type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string } ? Media : EndpointOutput<E>;
+/** A JSON answer that is there as UTF-8 already. */
+export class JsonBytes {
+  readonly bytes: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    this.bytes = bytes;
+  }
+}
+
+type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string }
+  ? Media
+  : EndpointOutput<E> | JsonBytes;
 
 export type Route<E extends Endpoint> = (input: EndpointInput<E>, context: Context) => Promise<Answer<E>>;
 

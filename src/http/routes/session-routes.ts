@@ -4,6 +4,7 @@ import type { Input, SessionRecord } from "../../protocol/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import { readRange } from "../range.ts";
 import type { Routes } from "../route.ts";
+import { SessionListJson } from "../session-list.ts";
 
 /** Sessions over REST (contract 2), for any backend. `viewersOf`: subscriptions in this process. */
 export function sessionRoutes(parts: {
@@ -12,8 +13,9 @@ export function sessionRoutes(parts: {
 }): Routes {
   const { backend, viewersOf } = parts;
   const seen = (record: SessionRecord): SessionRecord => ({ ...record, viewers: viewersOf(record.id) });
+  const listJson = new SessionListJson();
   return {
-    listSessions: async () => (await backend.list()).map(seen),
+    listSessions: async () => listJson.of(await backend.list(), viewersOf),
     createSession: async ({ body }) => seen(await backend.create(body)),
     getSession: async ({ params }) => seen(await backend.get(params.id)),
     renameSession: async ({ params, body }) => {

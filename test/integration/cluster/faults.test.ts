@@ -16,11 +16,12 @@ import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 /** The order of the cuts and their places in the stream. */
 const SEED = Number(env.TTYHQ_TEST_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const VIEWERS = 3;
-const CUTS_OF_A_KIND = 10;
+const CUTS_OF_A_KIND = 5;
+const CUTS = 50;
 /** Printed for each cut, in steps that take a second or more, so that the cut is in the middle of it. */
 const STEPS = 40;
 const STEP_BYTES = 100_000;
-const BYTES = 5 * CUTS_OF_A_KIND * STEPS * STEP_BYTES;
+const BYTES = CUTS * STEPS * STEP_BYTES;
 /** At least so much, and up to that, between two cuts. */
 const [LEAST_BYTES, MOST_BYTES] = [300_000, 2_000_000];
 const RECOVERY_TIMEOUT_MS = 45_000;
@@ -28,7 +29,7 @@ const TEST_TIMEOUT_MS = 240_000;
 
 /** The oracle's output goes on for so much with each key, and to its end after the last one. */
 const GATE = `stty raw -echo; "$@" </dev/null | {
-  for cut in $(seq ${5 * CUTS_OF_A_KIND}); do
+  for cut in $(seq ${CUTS}); do
     head -c 1 </dev/tty >/dev/null
     for step in $(seq ${STEPS}); do head -c ${STEP_BYTES}; sleep 0.02; done
   done
@@ -62,32 +63,44 @@ type Stage = {
 
 /** Each resolves when it is over for the machine or network that it befell. */
 const CUTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
-  "the HQ is paused": async ({ cluster: { hq } }) => {
-    await hq.pause();
-    await hq.unpause();
-  },
-  "the remote is paused": async ({ box }) => {
-    await box.pause();
-    await box.unpause();
-  },
-  "the remote is cut off": async ({ box }) => {
-    await box.disconnect();
-    await box.reconnect();
-  },
-  "the HQ's server is killed": async ({ cluster: { hq }, viewers }) => {
-    const back = viewers.map((viewer) => reconnected(viewer, viewer.reconnects + 1));
-    await Promise.all([hq.killServer(), ...back]);
-  },
-  "the remote's server is killed": async ({ box }) => {
-    await box.killServer();
-    await box.ready();
+  "the HQ is paused": ({ hq }) => paused(hq),
+  "the remote is paused": ({ box }) => paused(box),
+  "the remote is cut off": ({ box }) => cutOff(box),
+  "the HQ's server is killed": killHq,
+  "the remote's server is killed": ({ box }) => killRemote(box),
+  "the HQ is paused while the remote's server is killed": ({ hq, box }) => paused(hq, () => killRemote(box)),
+  "the remote is paused while the HQ's server is killed": (stage) => paused(stage.box, () => killHq(stage)),
+  "the remote is cut off while its server is killed": ({ box }) => cutOff(box, () => killRemote(box)),
+  "the remote is cut off while the HQ's server is killed": (stage) => cutOff(stage.box, () => killHq(stage)),
+  "both servers are killed": async (stage) => {
+    await Promise.all([killHq(stage), killRemote(stage.box)]);
   },
 };
 
-async function reconnected(viewer: TerminalClient, count: number): Promise<void> {
-  const look = (): true | undefined => viewer.reconnects >= count || undefined;
-  await viewer.until(look, `reconnect ${count}`, { timeoutMs: RECOVERY_TIMEOUT_MS });
+async function paused(service: StartedService, meanwhile: () => Promise<void> = nothing): Promise<void> {
+  await service.pause();
+  await meanwhile();
+  await service.unpause();
 }
+
+async function cutOff(service: StartedService, meanwhile: () => Promise<void> = nothing): Promise<void> {
+  await service.disconnect();
+  await meanwhile();
+  await service.reconnect();
+}
+
+/** Until every viewer is connected to the new server. */
+async function killHq({ hq, viewers }: Stage): Promise<void> {
+  const back = viewers.map((viewer) => connectedAgain(viewer));
+  await Promise.all([hq.killServer(), ...back]);
+}
+
+async function killRemote(box: StartedService): Promise<void> {
+  await box.killServer();
+  await box.ready();
+}
+
+async function nothing(): Promise<void> {}
 
 /** All kinds equally often, in any order. */
 function shuffled(draw: Draw): readonly string[] {

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { SessionListJson } from "../../../src/http/session-list.ts";
+import type { SessionRecord } from "../../../src/protocol/session.ts";
+import { MemorySessions } from "../hub/memory-sessions.ts";
+
+async function recordsOf(...ids: string[]): Promise<readonly SessionRecord[]> {
+  const memory = new MemorySessions();
+  for (const id of ids) memory.add(id);
+  return await memory.list();
+}
+
+const nobody = (): number => 0;
+const parsed = ({ bytes }: { bytes: Uint8Array }): unknown => JSON.parse(new TextDecoder().decode(bytes));
+
+test("the answer is the records in their order, each with its viewers", async () => {
+  const json = new SessionListJson();
+  const records = await recordsOf("one", "two");
+  const viewersOf = (id: string): number => (id === "two" ? 7 : 0);
+  const expected = records.map((record) => ({ ...record, viewers: viewersOf(record.id) }));
+  expect(parsed(json.of(records, viewersOf))).toEqual(expected);
+});
+
+test("no session at all is an empty list", () => {
+  const json = new SessionListJson();
+  expect(parsed(json.of([], nobody))).toEqual([]);
+});
+
+test("text beyond ASCII is whole", async () => {
+  const [record] = await recordsOf("one");
+  const named = [{ ...record, name: "größer → 端末" }] as readonly SessionRecord[];
+  expect(parsed(new SessionListJson().of(named, nobody))).toEqual([{ ...named[0], viewers: 0 }]);
+});
+
+test("the same answer is given until something has changed", async () => {
+  const json = new SessionListJson();
+  const records = await recordsOf("one", "two");
+  const answer = json.of(records, nobody);
+  expect(json.of(records, nobody)).toBe(answer);
+  expect(parsed(json.of(records, () => 1))).toEqual(records.map((record) => ({ ...record, viewers: 1 })));
+});
+
+test("a record that was replaced and one that is gone are seen", async () => {
+  const json = new SessionListJson();
+  const records = await recordsOf("one", "two", "three");
+  json.of(records, nobody);
+  const [one, two] = records;
+  if (one === undefined || two === undefined) throw new Error("no records");
+  const later = [{ ...two, name: "another" }, one];
+  expect(parsed(json.of(later, nobody))).toEqual(later.map((record) => ({ ...record, viewers: 0 })));
+});
