@@ -15,7 +15,7 @@ import type {
   TerminalSize,
 } from "./session.ts";
 
-/** Whether lines that scrolled off come too, and whether styles are marked, as `[style …]…[/style]`.  */
+/** Whether lines that scrolled off come too, and whether styles are marked, as `[style …]…[/style]`. */
 export type ScreenView = { readonly scrollback?: boolean; readonly styles?: boolean };
 
 /** The calls of the service by name, and any other endpoint by the Caller's own three. */
