@@ -46,6 +46,7 @@ export function isRunning(pid: number): boolean {
 /** The pids of all processes in terminal session `sessionId` (the pid of its first process) that have not ended. */
 export async function sessionProcesses(sessionId: number): Promise<readonly number[]> {
   if (sessionId <= 1) return [];
+  await hasBegun(sessionId, undefined);
   const processes = await allProcesses();
   return processes
     .filter((process) => process.session === sessionId && !process.isZombie)

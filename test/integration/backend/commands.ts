@@ -94,6 +94,14 @@ export function describeCommands(stage: Stage): void {
       }
     });
 
+    test("that comes before the program has begun is not lost", async () => {
+      for (let times = 0; times < 30; times++) {
+        const { id } = await stage.create({ command: ["sleep", "1000"] });
+        await stage.backend.kill(id, "SIGKILL");
+        expect(await stage.ended(id)).toMatchObject({ exitSignal: "SIGKILL" });
+      }
+    });
+
     test("by SIGSTOP and SIGCONT stops a program and lets it go on", async () => {
       const { id } = await stage.run("while :; do echo tick; sleep 0.01; done");
       using follower = await stage.follow(id);
