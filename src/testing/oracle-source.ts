@@ -79,13 +79,14 @@ export function* oracleRecords(spec: OracleSpec, crc32: typeof Crc32, lineEnd: s
   yield record("E", Buffer.from(`oracle ends: ${number + 1} records, sum ${sum.toString(16)}`));
 }
 
+/** Of `most` records, or of 32 KiB where that is 0. */
 export function* blocks(records: OracleRecords, most: number): Iterable<Uint8Array, void> {
   let block: Uint8Array[] = [];
   let size = 0;
   for (const record of records) {
     block.push(record);
     size += record.length;
-    if (size < 32768 && block.length < most) continue;
+    if (most > 0 ? block.length < most : size < 32768) continue;
     yield Buffer.concat(block);
     block = [];
     size = 0;
@@ -110,7 +111,7 @@ export async function printOracle(spec: OracleSpec, machine: OracleMachine): Pro
   if (spec.waitsForKey) await key;
   const { linesPerSecond } = spec;
   const started = performance.now();
-  const most = linesPerSecond > 0 ? Math.max(1, Math.floor(linesPerSecond / 50)) : 1e6;
+  const most = linesPerSecond > 0 ? Math.max(1, Math.floor(linesPerSecond / 50)) : 0;
   let lines = 0;
   for (const block of blocks({ [Symbol.iterator]: () => records }, most)) {
     await write(block);

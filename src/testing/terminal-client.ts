@@ -204,7 +204,7 @@ export class TerminalClient implements Disposable {
   }
 
   #follow(from: number | "live"): void {
-    this.#socket.onReconnected(() => void this.#reconnects++);
+    this.#socket.onReconnected(() => this.#change(() => void this.#reconnects++));
     this.#socket.onState((state) => {
       if (state.kind === "closed" && state.error !== undefined) this.#fail(state.error);
     });

@@ -5,36 +5,26 @@ import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import { Cluster } from "../../../src/testing/cluster.ts";
 import { OracleChecker } from "../../../src/testing/oracle-checker.ts";
-import { oracleProgram } from "../../../src/testing/oracle-program.ts";
 import { type Draw, drawer } from "../../../src/testing/oracle-source.ts";
 import type { ServerClient } from "../../../src/testing/server-client.ts";
 import type { StartedService } from "../../../src/testing/started.ts";
 import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
+import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
+import { gatedOracle, gateKey, READY_BYTES } from "./gated-oracle.ts";
 
 /** The order of the cuts and their places in the stream. */
 const SEED = Number(env.TTYHQ_TEST_SEED ?? Math.floor(Math.random() * 2 ** 32));
 const VIEWERS = 3;
 const CUTS_OF_A_KIND = 5;
 const CUTS = 50;
-/** Printed for each cut, in steps that take a second or more, so that the cut is in the middle of it. */
-const STEPS = 40;
-const STEP_BYTES = 100_000;
-const BYTES = CUTS * STEPS * STEP_BYTES;
+/** Four megabytes for each cut, in half a second or more: that the stream goes on meanwhile. */
+const GATE = { keys: CUTS, pieces: 40, pieceBytes: 100_000, pauseS: 0.01 };
 /** At least so much, and up to that, between two cuts. */
-const [LEAST_BYTES, MOST_BYTES] = [300_000, 2_000_000];
+const [LEAST_BYTES, MOST_BYTES] = [500_000, 3_500_000];
 const RECOVERY_TIMEOUT_MS = 45_000;
 const TEST_TIMEOUT_MS = 240_000;
-
-/** The oracle's output goes on for so much with each key, and to its end after the last one. */
-const GATE = `stty raw -echo; "$@" </dev/null | {
-  for cut in $(seq ${CUTS}); do
-    head -c 1 </dev/tty >/dev/null
-    for step in $(seq ${STEPS}); do head -c ${STEP_BYTES}; sleep 0.02; done
-  done
-  cat
-}`;
 
 beforeAll(async () => {
   await builtImage();
@@ -56,13 +46,13 @@ class Witness {
 }
 
 type Stage = {
-  readonly cluster: Cluster;
+  readonly hq: StartedService;
   readonly box: StartedService;
   readonly viewers: readonly TerminalClient[];
 };
 
 /** Each resolves when it is over for the machine or network that it befell. */
-const CUTS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+const WAYS: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   "the HQ is paused": ({ hq }) => paused(hq),
   "the remote is paused": ({ box }) => paused(box),
   "the remote is cut off": ({ box }) => cutOff(box),
@@ -91,7 +81,11 @@ async function cutOff(service: StartedService, meanwhile: () => Promise<void> = 
 
 /** Until every viewer is connected to the new server. */
 async function killHq({ hq, viewers }: Stage): Promise<void> {
-  const back = viewers.map((viewer) => connectedAgain(viewer));
+  const limits = { timeoutMs: RECOVERY_TIMEOUT_MS };
+  const back = viewers.map((viewer) => {
+    const before = viewer.reconnects;
+    return viewer.until(() => viewer.reconnects > before || undefined, "the reconnect", limits);
+  });
   await Promise.all([hq.killServer(), ...back]);
 }
 
@@ -104,7 +98,7 @@ async function nothing(): Promise<void> {}
 
 /** All kinds equally often, in any order. */
 function shuffled(draw: Draw): readonly string[] {
-  const kinds = Array.from({ length: CUTS_OF_A_KIND }, () => Object.keys(CUTS)).flat();
+  const kinds = Array.from({ length: CUTS_OF_A_KIND }, () => Object.keys(WAYS)).flat();
   return kinds
     .map((kind) => ({ kind, place: draw(2 ** 32) }))
     .toSorted((a, b) => a.place - b.place)
@@ -116,6 +110,15 @@ async function streamed(viewers: readonly TerminalClient[], bytes: number): Prom
   const marks = viewers.map((viewer) => (viewer.offset ?? 0) + bytes);
   const limits = { timeoutMs: RECOVERY_TIMEOUT_MS };
   await Promise.all(viewers.map((viewer, index) => viewer.reaches(marks[index] ?? 0, limits)));
+}
+
+/** As a person does: again, until it is not refused. */
+async function typed(viewers: readonly TerminalClient[], key: string): Promise<void> {
+  const type = async (): Promise<true> => {
+    await viewers[0]?.type(key);
+    return true;
+  };
+  await eventually(type, "the acceptance of a key", { timeoutMs: RECOVERY_TIMEOUT_MS });
 }
 
 async function storedHash(client: ServerClient, id: string): Promise<string> {
@@ -134,7 +137,7 @@ test("50 cuts of every kind during 200 MB: no byte is lost or comes twice, and t
   const box = cluster.remote("box");
   const { remoteId } = await box.health();
   using client = await cluster.client();
-  const command = ["sh", "-c", GATE, "gate", ...oracleProgram({ bytes: BYTES, seed: SEED, isWild: true })];
+  const command = gatedOracle(GATE, { seed: SEED, isWild: true });
   const { id, pid } = await client.api.create({ command, remoteId });
   const witnesses = Array.from({ length: VIEWERS }, () => new Witness());
   const options = { hasScreen: false, keptBytes: 0 };
@@ -142,25 +145,23 @@ test("50 cuts of every kind during 200 MB: no byte is lost or comes twice, and t
   using stack = new DisposableStack();
   const viewers = (await Promise.all(attaching)).map((viewer) => stack.use(viewer));
 
+  await Promise.all(viewers.map((viewer) => viewer.reaches(READY_BYTES)));
   const draw = drawer(SEED);
   const started = performance.now();
-  for (const kind of shuffled(draw)) {
-    await viewers[0]?.type("x");
-    const bytes = LEAST_BYTES + draw(MOST_BYTES - LEAST_BYTES);
-    await streamed(viewers, bytes);
-    const t = performance.now();
-    await CUTS[kind]?.({ cluster, box, viewers });
-    const t2 = performance.now();
-    await streamed(viewers, 1);
-    console.log(kind, (t2 - t).toFixed(0), (performance.now() - t2).toFixed(0), viewers[0]?.offset);
+  for (const [index, way] of shuffled(draw).entries()) {
+    await typed(viewers, gateKey(index + 1));
+    await streamed(viewers, LEAST_BYTES + draw(MOST_BYTES - LEAST_BYTES));
+    await WAYS[way]?.({ hq: cluster.hq, box, viewers });
   }
+  await typed(viewers, gateKey(CUTS + 1));
   const cutMs = performance.now() - started;
-  expect(await client.api.get(id)).toMatchObject({ status: "running", pid });
   const exits = await Promise.all(viewers.map((viewer) => viewer.ended({ timeoutMs: RECOVERY_TIMEOUT_MS })));
+  const allMs = performance.now() - started;
   console.log(
-    `50 cuts in ${(cutMs / 1000).toFixed(1)} s, all over after ${((performance.now() - started) / 1000).toFixed(1)} s`,
+    `${CUTS} cuts in ${(cutMs / 1000).toFixed(1)} s, and the end after ${(allMs / 1000).toFixed(1)} s`,
   );
   expect(exits.map(({ exitCode }) => exitCode)).toEqual(viewers.map(() => 0));
+  expect(await client.api.get(id)).toMatchObject({ status: "exited", exitCode: 0, pid });
   for (const { checker } of witnesses) expect(checker.verify()).toMatchObject({ skipped: 0 });
   const stored = await storedHash(client, id);
   expect(witnesses.map(({ hash }) => hash.digest("hex"))).toEqual(viewers.map(() => stored));

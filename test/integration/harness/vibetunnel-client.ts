@@ -37,6 +37,7 @@ export function encodeOldFrame(type: number, sessionId: string, payload: Buffer)
 export class VibeTunnelClient implements AsyncDisposable {
   readonly frames: OldFrame[] = [];
   readonly #url: string;
+  readonly #token: string | undefined;
   readonly #subscriptions = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #socket: WebSocket | undefined;
@@ -44,13 +45,14 @@ export class VibeTunnelClient implements AsyncDisposable {
   #connections = 0;
   #isDisposed = false;
 
-  private constructor(url: string) {
+  private constructor(url: string, token: string | undefined) {
     this.#url = url;
+    this.#token = token;
   }
 
-  /** `url` is the server's, with http. */
-  static async open(url: string): Promise<VibeTunnelClient> {
-    const client = new VibeTunnelClient(url);
+  /** `url` is the server's, with http; `token` that of a login, where it asks for one. */
+  static async open(url: string, token?: string): Promise<VibeTunnelClient> {
+    const client = new VibeTunnelClient(url, token);
     client.#connect(1_000);
     await client.until(() => client.#socket?.readyState === WebSocket.OPEN);
     return client;
@@ -157,7 +159,8 @@ export class VibeTunnelClient implements AsyncDisposable {
 
   /** 1.11: after a loss it connects again, after 1 s, doubled up to 30 s, and sends its SUBSCRIBEs again. */
   #connect(delayMs: number): void {
-    const socket = new WebSocket(`${this.#url.replace("http", "ws")}/ws`);
+    const query = this.#token === undefined ? "" : `?token=${encodeURIComponent(this.#token)}`;
+    const socket = new WebSocket(`${this.#url.replace("http", "ws")}/ws${query}`);
     socket.binaryType = "arraybuffer";
     this.#socket = socket;
     let nextMs = Math.min(delayMs * 2, 30_000);

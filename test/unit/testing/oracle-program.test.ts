@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { CreateSession } from "../../../src/protocol/session.ts";
 import { oracleProgram } from "../../../src/testing/oracle-program.ts";
 import { MAX_RECORD_BYTES } from "../../../src/testing/oracle-record.ts";
+import { blocks } from "../../../src/testing/oracle-source.ts";
 import { joined, oracleStream } from "./oracle-stream.ts";
 
 test("the program fits into the command of a session", () => {
@@ -15,6 +16,11 @@ test("the program needs nothing but Node's own modules", () => {
   expect([node, flag]).toEqual(["node", "-e"]);
   expect(text.match(/require\([^)]*\)/g)).toEqual(['require("node:zlib")']);
   expect(text).not.toMatch(/\bimport\b|__/);
+});
+
+test("a stream of so many lines a second is printed in blocks of that many lines, however long they are", () => {
+  const lines = Array.from({ length: 2_500 }, () => new Uint8Array(100));
+  expect([...blocks(lines, 1_000)].map(({ length }) => length)).toEqual([100_000, 100_000, 50_000]);
 });
 
 test("the same seed gives the same stream, another one another", () => {

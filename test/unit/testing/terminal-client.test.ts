@@ -119,6 +119,15 @@ test("all output is there, once, over cuts", async () => {
   expect(Buffer.compare(it.client.bytes, whole)).toBe(0);
 });
 
+test("a reconnect is noticed before the session is answered for", async () => {
+  using it = await stage("$ ");
+  await it.client.shows("$");
+  const back = it.client.until(() => it.client.reconnects > 0 || undefined, "the reconnect");
+  it.server.isManual = true;
+  it.server.link.cut();
+  await back;
+});
+
 test("output that is not held any more is left out: the screen goes on with the server's drawing", async () => {
   const whole = joined(oracleStream({ bytes: 20_000 }));
   const checker = new OracleChecker();

@@ -1,0 +1,44 @@
+import { crc32 } from "node:zlib";
+import { oracleRecords } from "../../../src/testing/oracle-source.ts";
+
+/** What an oracle of that length prints on a terminal. */
+export function expectedOutput(options: { readonly bytes: number; readonly seed: number }): Buffer {
+  const spec = { ...options, isWild: false, linesPerSecond: 0, waitsForKey: false };
+  return Buffer.concat([...oracleRecords(spec, crc32, "\r\n")]);
+}
+
+/** Compares output with what is due, byte for byte: a hundred streams cost less so than with checksums. */
+export class OutputComparison {
+  readonly #due: Buffer;
+  #next: number;
+  #skips = 0;
+
+  constructor(due: Buffer, from: number) {
+    this.#due = due;
+    this.#next = from;
+  }
+
+  /** Of the byte that comes next. */
+  get next(): number {
+    return this.#next;
+  }
+
+  /** How often output was left out. */
+  get skips(): number {
+    return this.#skips;
+  }
+
+  /** Throws an Error where a byte is another one, or at another place. */
+  take(bytes: Uint8Array, offset: number): void {
+    if (offset !== this.#next) throw new Error(`byte ${offset} came, ${this.#next} was due`);
+    this.#next = offset + bytes.length;
+    const isSame =
+      this.#next <= this.#due.length && this.#due.compare(bytes, 0, bytes.length, offset, this.#next) === 0;
+    if (!isSame) throw new Error(`from byte ${offset} on other bytes came than were due`);
+  }
+
+  skip(offset: number): void {
+    this.#next = offset;
+    this.#skips += 1;
+  }
+}

@@ -1,0 +1,160 @@
+// A hundred viewers of one remote's session, some of whom do not keep up.
+import { beforeAll, expect, test } from "vitest";
+import { targetOf } from "../../../src/testing/access.ts";
+import { Cluster } from "../../../src/testing/cluster.ts";
+import type { ServerClient } from "../../../src/testing/server-client.ts";
+import type { StartedService } from "../../../src/testing/started.ts";
+import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
+import { builtImage } from "../containers/built-image.ts";
+import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
+import { expectedOutput, OutputComparison } from "./expected-output.ts";
+import { gatedOracle, gateKey, READY_BYTES } from "./gated-oracle.ts";
+import { IdleViewer } from "./idle-viewer.ts";
+
+const STEADY = 89;
+const SLOW = 10;
+const MIB = 1024 * 1024;
+/** With each the slow ones read a half, and the stalled one nothing. */
+const STEP_BYTES = MIB;
+/** Before the steady ones come: the network between holds 20 MiB of what somebody does not read. */
+const EARLY_STEPS = 24;
+const STEPS = EARLY_STEPS + 12;
+const MAX_GROWTH_BYTES = 32 * MIB;
+const MAX_WAKING_MS = 300;
+const STEP_TIMEOUT_MS = 60_000;
+const TEST_TIMEOUT_MS = 180_000;
+
+type Stage = { readonly hq: StartedService; readonly box: StartedService; readonly client: ServerClient };
+type Measured = { readonly growth: number; readonly wakingMs: number };
+
+beforeAll(async () => {
+  await builtImage();
+}, BUILD_TIMEOUT_MS);
+
+type Audience = {
+  readonly steady: readonly TerminalClient[];
+  /** Of the steady ones. */
+  readonly outputs: readonly OutputComparison[];
+  readonly slow: readonly IdleViewer[];
+  readonly stalled: IdleViewer;
+};
+
+test("100 viewers, 10 of them slow and 1 stalled, are one upstream socket and little memory, and each is exact", {
+  timeout: TEST_TIMEOUT_MS,
+}, async () => {
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  using client = await cluster.client();
+  const stage = { hq: cluster.hq, box: cluster.remote("box"), client };
+  // Once for nothing: what a server keeps from then on is not what the viewers cost.
+  await perform(stage, 1);
+  const { growth, wakingMs } = await perform(stage, 2);
+  console.log(
+    `the HQ grew by ${(growth / MIB).toFixed(1)} MiB; the stalled viewer was right in ${wakingMs.toFixed(0)} ms`,
+  );
+  expect(growth).toBeLessThan(MAX_GROWTH_BYTES);
+  expect(wakingMs).toBeLessThan(MAX_WAKING_MS);
+});
+
+async function perform(stage: Stage, seed: number): Promise<Measured> {
+  const { hq, box, client } = stage;
+  const before = await memoryOf(hq);
+  const due = expectedOutput({ bytes: printedAfter(STEPS), seed });
+  const gate = { keys: STEPS, pieces: 1, pieceBytes: STEP_BYTES, pauseS: 0 };
+  const { remoteId } = await box.health();
+  const { id } = await client.api.create({ command: gatedOracle(gate, { seed }), remoteId });
+  await using stack = new AsyncDisposableStack();
+  const idle = { sessionId: id, due };
+  const audience = await assemble(client, idle, stack);
+
+  const most = await play(audience, hq);
+  expect(await metric(hq, "ttyhq_uplinks")).toBe(1);
+  expect(await metric(box, "ttyhq_clients")).toBe(1);
+  expect(await metric(hq, "ttyhq_clients")).toBe(STEADY + SLOW + 1);
+
+  const { stalled } = audience;
+  const started = performance.now();
+  await stalled.reach(printedAfter(STEPS));
+  const wakingMs = performance.now() - started;
+  expect(stalled.output.skips).toBe(1);
+  await using fresh = await IdleViewer.open(client.access, { ...idle, hasScreen: true });
+  await fresh.reach(printedAfter(STEPS));
+  expect(await stalled.screen()).toEqual(await fresh.screen());
+
+  await end(audience, due.length);
+  return { growth: Math.max(most, await memoryOf(hq)) - before, wakingMs };
+}
+
+function printedAfter(step: number): number {
+  return READY_BYTES + step * STEP_BYTES;
+}
+
+/** Slow ones and the stalled one are far behind when the steady ones come. */
+async function assemble(
+  client: ServerClient,
+  idle: { readonly sessionId: string; readonly due: Buffer },
+  stack: AsyncDisposableStack,
+): Promise<Audience> {
+  const stalled = stack.use(await IdleViewer.open(client.access, { ...idle, hasScreen: true }));
+  const opening = Array.from({ length: SLOW }, () => IdleViewer.open(client.access, idle));
+  const slow = (await Promise.all(opening)).map((viewer) => stack.use(viewer));
+  const attach = async (checker: OutputComparison): Promise<TerminalClient> => {
+    const options = { checker, from: checker.next, hasScreen: false, keptBytes: 0 };
+    return stack.use(await client.attach(idle.sessionId, options));
+  };
+  const leading = new OutputComparison(idle.due, 0);
+  const lead = await attach(leading);
+  await lead.reaches(READY_BYTES);
+  for (let step = 1; step <= EARLY_STEPS; step += 1) await advance([lead], slow, step);
+  const later = Array.from({ length: STEADY - 1 }, () => new OutputComparison(idle.due, leading.next));
+  const others = await Promise.all(later.map(attach));
+  return { steady: [lead, ...others], outputs: [leading, ...later], slow, stalled };
+}
+
+/** Resolves when the session has printed one more piece and who reads has it. */
+async function advance(
+  steady: readonly TerminalClient[],
+  slow: readonly IdleViewer[],
+  step: number,
+): Promise<void> {
+  await steady[0]?.type(gateKey(step));
+  const limits = { timeoutMs: STEP_TIMEOUT_MS };
+  await Promise.all(steady.map((viewer) => viewer.reaches(printedAfter(step), limits)));
+  await Promise.all(slow.map((viewer) => viewer.read(STEP_BYTES / 2)));
+}
+
+/** Returns what the HQ had in memory at most. */
+async function play({ steady, slow }: Audience, hq: StartedService): Promise<number> {
+  let most = 0;
+  for (let step = EARLY_STEPS + 1; step <= STEPS; step += 1) {
+    await advance(steady, slow, step);
+    most = Math.max(most, await memoryOf(hq));
+  }
+  return most;
+}
+
+async function end({ steady, outputs, slow, stalled }: Audience, bytes: number): Promise<void> {
+  await Promise.all(slow.map((viewer) => viewer.reach(printedAfter(STEPS))));
+  await steady[0]?.type(gateKey(STEPS + 1));
+  const exits = await Promise.all(steady.map((viewer) => viewer.ended()));
+  expect(exits.map(({ exitCode }) => exitCode)).toEqual(steady.map(() => 0));
+  await Promise.all([...slow, stalled].map((viewer) => viewer.reach(bytes)));
+  const seen = outputs.map(({ next, skips }) => ({ next, skips }));
+  expect(seen).toEqual(outputs.map(() => ({ next: bytes, skips: 0 })));
+  // One that is 4 MiB behind and takes nothing for half a second, on a busy machine, may get the screen in place of the past.
+  expect(slow.map(({ output }) => output.next)).toEqual(slow.map(() => bytes));
+}
+
+/** VmRSS of the server, in bytes. */
+async function memoryOf(service: StartedService): Promise<number> {
+  const { pid } = await service.health();
+  const { stdout } = await service.exec(["cat", `/proc/${pid}/status`]);
+  return Number(/VmRSS:\s+(\d+) kB/.exec(stdout)?.[1]) * 1024;
+}
+
+/** The value of a metric without labels. */
+async function metric(service: StartedService, name: string): Promise<number> {
+  const target = targetOf(await service.access());
+  if (!("url" in target)) throw new Error("a server at a socket of this machine");
+  const response = await fetch(`${target.url}/metrics`, { headers: target.headers });
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(await response.text())?.[1]);
+}

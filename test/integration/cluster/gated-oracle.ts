@@ -1,0 +1,45 @@
+import { type OracleOptions, oracleProgram } from "../../../src/testing/oracle-program.ts";
+
+export type Gate = {
+  /** Of each key but the last. */
+  readonly pieces: number;
+  readonly pieceBytes: number;
+  /** Between two pieces, in seconds: for a stream that goes on for a while. */
+  readonly pauseS: number;
+  /** The one after these opens the gate for good. */
+  readonly keys: number;
+};
+
+/** Printed without a key: who has them may type. */
+export const READY_BYTES = 64;
+
+/** $1 keys, $2 pieces, $3 bytes of a piece, $4 s. Through a pipe and a raw terminal the oracle's bytes stay as they are. */
+const SCRIPT = `
+stty raw -echo
+keys=$1 pieces=$2 bytes=$3 pause=$4
+shift 4
+key() { while [ "$(head -c 1 </dev/tty)" != $(($1 % 2)) ]; do :; done; }
+"$@" </dev/null | {
+  head -c ${READY_BYTES}
+  for k in $(seq "$keys"); do
+    key "$k"
+    for piece in $(seq "$pieces"); do head -c "$bytes"; sleep "$pause"; done
+  done
+  key $((keys + 1))
+  cat
+}`;
+
+/** A command: an oracle that prints so much for each `gateKey` that is typed. It ends with code 0. */
+export function gatedOracle(
+  { keys, pieces, pieceBytes, pauseS }: Gate,
+  options: Omit<OracleOptions, "bytes">,
+): string[] {
+  const numbers = [keys, pieces, pieceBytes, pauseS].map(String);
+  const oracle = oracleProgram({ ...options, bytes: READY_BYTES + keys * pieces * pieceBytes });
+  return ["sh", "-c", SCRIPT, "gated", ...numbers, ...oracle];
+}
+
+/** What is typed for the first piece, the second, …, and the rest. Once more than once does no harm. */
+export function gateKey(number: number): string {
+  return String(number % 2);
+}

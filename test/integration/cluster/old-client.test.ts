@@ -1,0 +1,148 @@
+// A VibeTunnel v3 client of an HQ, for sessions of another machine: it needs no change.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { Cluster } from "../../../src/testing/cluster.ts";
+import { builtImage } from "../containers/built-image.ts";
+import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
+import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";
+
+/** What the official clients ask for: the web's terminal, its previews, its global channel, and iOS. */
+const WEB = 5;
+const PREVIEW = 2;
+const GLOBAL = 4;
+const IOS = 6;
+
+let cluster: Cluster;
+let token: string;
+let remoteId: string | undefined;
+beforeAll(async () => {
+  await builtImage();
+  cluster = await Cluster.start({ remotes: ["box"] });
+  remoteId = (await cluster.remote("box").health()).remoteId;
+  token = await login();
+}, BUILD_TIMEOUT_MS);
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+async function ask<T extends z.ZodType>(
+  path: string,
+  { body, answer, headers = {} }: { body: object; answer: T; headers?: Record<string, string> },
+): Promise<z.infer<T>> {
+  const response = await fetch(`${cluster.hq.url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`status ${response.status}: ${text}`);
+  return answer.parse(JSON.parse(text));
+}
+
+/** As the web's login page does. */
+async function login(): Promise<string> {
+  const { username, password } = cluster.login;
+  const answer = z.object({ token: z.string() });
+  return (await ask("/api/auth/password", { body: { userId: username, password }, answer })).token;
+}
+
+/** As the web client starts one on another machine: the folder as workingDir; the answer has a sessionId. */
+async function start(script: string, more: object = {}): Promise<string> {
+  const body = { command: ["sh", "-c", script], workingDir: "/tmp", remoteId, ...more };
+  const answer = z.object({ sessionId: z.string() });
+  const headers = { authorization: `Bearer ${token}` };
+  return (await ask("/api/sessions", { body, answer, headers })).sessionId;
+}
+
+function open(): Promise<VibeTunnelClient> {
+  return VibeTunnelClient.open(cluster.hq.url, token);
+}
+
+test("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {
+  const id = await start("stty -echo -icrnl; printf 'before \\342\\202\\254\\n'; head -c 9; exit 3");
+  await using early = await open();
+  early.subscribe(id, WEB);
+  await early.until(() => early.text(id).includes("before €\r\n"));
+  await using client = await open();
+  client.subscribe(id, WEB);
+  await client.until(() => client.text(id) === "before €\r\n");
+  const header = { version: 2, width: 80, height: 24 };
+  expect(client.events(id)[0]).toMatchObject({ kind: "header", header });
+  client.type(id, "héy\n");
+  client.press(id, "enter");
+  client.press(id, "arrow_up");
+  client.type(id, "\n");
+  await client.until(() => client.exitCode(id) !== undefined);
+  expect(client.exitCode(id)).toBe(3);
+  expect(client.text(id)).toBe("before €\r\nhéy\r\n\r\x1b[A");
+  expect(client.frames.at(-1)?.type).toBe(22);
+  expect(client.dropped).toBeLessThanOrEqual(1);
+});
+
+test("the web's terminal is resized, and the program with it", async () => {
+  const id = await start("trap 'stty size' WINCH; echo ready; while :; do sleep 60 & wait; done");
+  await using client = await open();
+  client.subscribe(id, WEB);
+  await client.until(() => client.text(id).includes("ready"));
+  client.resize(id, 132, 43);
+  await client.until(() => client.text(id).includes("43 132"));
+  await client.until(() => client.events(id).some(({ dimensions }) => dimensions === "132x43"));
+  client.kill(id, "SIGKILL");
+  await client.until(() => client.exitCode(id) === 137);
+});
+
+test("the iOS client gets a screen at once, each change, and the exit", async () => {
+  const id = await start("stty -echo; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4");
+  await using client = await open();
+  client.subscribe(id, IOS);
+  await client.until(() => client.screen(id) !== undefined);
+  expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
+  client.type(id, "\n");
+  await client.until(() => oldScreenText(client.screen(id)).startsWith("red 語"));
+  expect(client.screen(id)?.rows[0]?.slice(0, 2)).toEqual([
+    { text: "r", attributes: 1, fg: 1 },
+    { text: "e", attributes: 1, fg: 1 },
+  ]);
+  client.type(id, "\n");
+  await client.until(() => client.exitCode(id) === 4);
+  expect(client.of("STDOUT")).toEqual([]);
+});
+
+test("the web's previews and its global channel share one socket", async () => {
+  await using client = await open();
+  client.subscribe("", GLOBAL);
+  await client.until(() => client.events("").some(({ type }) => type === "connected"));
+  const words = ["one", "two", "three"];
+  const ids = await Promise.all(words.map((word) => start(`echo ${word}; read line`, { name: word })));
+  for (const id of ids) client.subscribe(id, PREVIEW);
+  for (const [index, id] of ids.entries()) {
+    await client.until(() => oldScreenText(client.screen(id)).includes(words[index] ?? ""));
+    await client.until(() => told(client, id, "session-start"));
+    client.kill(id);
+    await client.until(() => told(client, id, "session-exit"));
+  }
+  client.ping();
+  await client.until(() => client.of("PONG").length > 0);
+});
+
+/** What happens at large is told with a time. */
+function told(client: VibeTunnelClient, sessionId: string, type: string): boolean {
+  return [...client.events(""), ...client.events(sessionId)].some(
+    (event) => event.type === type && event.sessionId === sessionId && event.timestamp !== undefined,
+  );
+}
+
+test("after the HQ's server was killed it comes back by itself, and its terminal is whole again", async () => {
+  const id = await start("cat");
+  await using client = await open();
+  client.subscribe(id, WEB);
+  client.subscribe("", GLOBAL);
+  client.type(id, "first\n");
+  await client.until(() => client.text(id) === "first\r\nfirst\r\n");
+  await cluster.hq.killServer();
+  client.frames.length = 0;
+  await client.until(() => client.connections === 2 && client.text(id) === "first\r\nfirst\r\n");
+  client.type(id, "second\n");
+  await client.until(() => client.text(id) === "first\r\nfirst\r\nsecond\r\nsecond\r\n");
+  expect(client.events("").map(({ type }) => type)).toContain("connected");
+});
