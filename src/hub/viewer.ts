@@ -1,4 +1,5 @@
 // One client's connection: frames in, strictly in order; frames out, as fast as it reads.
+import type { FailedRequest } from "../protocol/error-decoder.ts";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import {
@@ -158,7 +159,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       const request = readRequest(frame);
       if (request.kind === "subscribe" && sessionId !== "") {
         return this.#subscribe(sessionId, request.subscribe).catch((error: unknown) =>
-          this.#error(sessionId, error),
+          this.#error(sessionId, error, "subscribe"),
         );
       }
       this.#carryOut(sessionId, request);
@@ -183,7 +184,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   }
 
   #command(sessionId: string, work: Promise<void>): void {
-    this.#answers.follow(work, (error) => this.#error(sessionId, error));
+    this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
   }
 
   #pong(payload: Uint8Array): void {
@@ -261,11 +262,12 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     }
   }
 
-  #error(sessionId: string, error: unknown): void {
+  /** `request`: what the error answers, where it answers something: commands take their time, and a SUBSCRIBE may overtake them. */
+  #error(sessionId: string, error: unknown, request?: FailedRequest): void {
     const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
     const { error: message, code } = errorBody(known);
     if (code === "internal_error") this.#options.onFailure(error);
-    this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code }));
+    this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...(request && { request }) }));
   }
 
   #send(type: FrameType, sessionId: string, payload: Uint8Array): void {

@@ -1,26 +1,17 @@
 // The one client of /ws: of the page, of the command line and of every server that has its sessions elsewhere.
-import { z } from "zod";
 import { Emitter } from "../lib/emitter.ts";
 import { CommandSender } from "./command-sender.ts";
 import { Connection, type ConnectionOptions, type ConnectionState, isFinal } from "./connection.ts";
-import { errorFromBody, ServiceError } from "./errors.ts";
+import { decodeError } from "./error-decoder.ts";
+import { ServiceError } from "./errors.ts";
 import type { ServerEvent } from "./event.ts";
 import { decodeEvent } from "./event-decoder.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "./frame.ts";
 import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "./limits.ts";
 import { readU32 } from "./little-endian.ts";
-import {
-  decodeJson,
-  decodeSubscribed,
-  encodeJson,
-  encodeSubscribe,
-  PayloadError,
-  SubscribeFlag,
-} from "./payload.ts";
+import { decodeSubscribed, encodeJson, encodeSubscribe, PayloadError, SubscribeFlag } from "./payload.ts";
 import type { SignalName, TerminalSize } from "./session.ts";
 import { type AttachmentHandlers, SubscriptionState } from "./subscription-state.ts";
-
-const ErrorPayload = z.looseObject({ message: z.string() });
 
 export type SessionSocketOptions = ConnectionOptions & {
   /** Who this is, for the server's log: "page", "attach", "uplink". */
@@ -257,7 +248,7 @@ export class SessionSocket implements Disposable {
   #dispatch(frame: Frame, message: Uint8Array): void {
     const { type, sessionId, payload } = frame;
     if (type === FrameType.PONG) this.#commands.answered(readU32(payload, 0));
-    else if (type === FrameType.ERROR) this.#failed(sessionId, decodeError(payload));
+    else if (type === FrameType.ERROR) this.#failed(sessionId, payload);
     else if (type === FrameType.EVENT) this.#event(sessionId, payload);
     else {
       const state = this.#attachments.get(sessionId);
@@ -282,16 +273,14 @@ export class SessionSocket implements Disposable {
     else if (decoded !== undefined) this.#attachments.get(sessionId)?.event(decoded.event);
   }
 
-  #failed(sessionId: string, error: ServiceError): void {
+  /** An older server does not say what its error answers: then what is likely counts. */
+  #failed(sessionId: string, payload: Uint8Array): void {
+    const { error, request } = decodeError(payload);
     const state = this.#attachments.get(sessionId);
     // No SUBSCRIBE is refused because the session has ended: that was input.
-    if (state?.isSubscribing && error.code !== "session_not_running") this.#refused(state, error);
+    const isLikely = request === undefined && error.code !== "session_not_running";
+    if (state?.isSubscribing && (request === "subscribe" || isLikely)) this.#refused(state, error);
+    else if (request === "subscribe") return;
     else if (!this.#commands.failed(sessionId, error) && state?.isLive) state.handlers.onError?.(error);
   }
-}
-
-/** The payload of an ERROR frame; the frame says `message` where a REST body says `error`. */
-function decodeError(payload: Uint8Array): ServiceError {
-  const { data } = ErrorPayload.safeParse(decodeJson(payload));
-  return errorFromBody({ ...data, error: data?.message }, "internal_error", data?.message ?? "unknown error");
 }

@@ -61,11 +61,11 @@ export class RemoteSessions implements SessionBackend {
 
   /**
    * The other process answers at that target from now on. Subscriptions go on at their byte over a new uplink; one to
-   * the same target as before is left as it is, and tried at once where it is down.
+   * the same target as before is tried at once where it is down, and else asked whether it still answers.
    */
   retarget(target: UplinkTarget): void {
     if (isDeepStrictEqual(target, this.#target)) {
-      if (!this.isConnected) this.#socket.wake();
+      this.#socket.wake();
       return;
     }
     this.#target = target;

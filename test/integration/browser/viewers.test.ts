@@ -14,8 +14,7 @@ test("a second window shows the session at its size until it is told to fit", as
   await large.shows("\nhere-2\n");
   const size = await large.size();
   await using small = await chromium.open(large.page.url(), SMALL);
-  await small.phase("running");
-  expect(await small.size()).toEqual(size);
+  await expect.poll(() => small.size()).toEqual(size);
   const fit = `${size.cols} × ${size.rows} · Fit to my window`;
   await small.button(fit).click();
   await expect.poll(async () => (await small.size()).rows).toBeLessThan(size.rows);

@@ -43,7 +43,7 @@ test("a PONG follows whatever became of the commands before its PING", async () 
   const told = viewer.frames.slice(1).map(({ type, payload }) => [type, new TextDecoder().decode(payload)]);
   expect(told).toEqual([
     [FrameType.PONG, "1"],
-    [FrameType.ERROR, '{"message":"internal error","code":"internal_error"}'],
+    [FrameType.ERROR, '{"message":"internal error","code":"internal_error","request":"command"}'],
     [FrameType.PONG, "2"],
   ]);
 });

@@ -60,6 +60,23 @@ describe("subscriptions", () => {
     expect(server.links).toHaveLength(1);
   });
 
+  test("are not refused by what was typed before and failed late: that is told to who typed", async () => {
+    const server = new MemoryServer();
+    server.isManual = true;
+    server.create("a", bytesOf("x"));
+    using socket = connect(server);
+    await socket.opened(1_000);
+    const typed = socket.write("a", bytesOf("k"));
+    const { seen, handlers } = collect();
+    socket.attach("a", { from: 0 }, handlers);
+    server.link.outgoing.length = 0;
+    const late = { message: "out of reach", code: "remote_unreachable", request: "command" };
+    server.send(FrameType.ERROR, "a", encodeJson(late));
+    server.link.deliver(1);
+    await expect(typed).rejects.toMatchObject({ code: "remote_unreachable" });
+    expect(seen.errors).toEqual([]);
+  });
+
   test("end with their attachment, and a second one to the same session is refused", async () => {
     const server = new MemoryServer();
     const session = server.create("a");
