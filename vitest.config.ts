@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+/** These pause, cut off and kill what they run on, and measure how soon it is back: one at a time, after the others. */
+const CONTAINERS = ["test/integration/{cluster,containers,testing}/**/*.test.ts"];
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,9 +11,21 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
+          exclude: CONTAINERS,
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "containers",
+          include: CONTAINERS,
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
     ],

@@ -1,4 +1,4 @@
-// Runs the tests: `node scripts/test.ts [unit|integration] [arguments of vitest…]`. Its last line is the sum of them.
+// Runs the tests: `node scripts/test.ts [unit|integration|containers] [arguments of vitest…]`. Its last line is the sum of them.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, readFile } from "node:fs/promises";
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PROJECTS = ["unit", "integration"];
+const PROJECTS = ["unit", "integration", "containers"];
 
 const Report = z.object({
   numPassedTests: z.int(),

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 const LOOK_MS = 10;
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 60_000;
 
 /** Looks again and again, for what nobody tells of: files, and processes that are not ours. Throws after 30 s. */
 export async function eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {

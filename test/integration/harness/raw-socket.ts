@@ -7,7 +7,7 @@ import { Emitter } from "../../../src/lib/emitter.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
 import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
 
-const WAIT_MS = 30_000;
+const WAIT_MS = 60_000;
 /** How far back `shows` looks. */
 const SHOWN_BYTES = 64 * 1024;
 const encoder = new TextEncoder();
