@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const LOOK_MS = 10;
 const LIMIT_MS = 60_000;
 
-/** Looks again and again, for what nobody tells of: files, and processes that are not ours. Throws after 30 s. */
+/** Looks again and again, for what nobody tells of: files, and processes that are not ours. Throws after 60 s. */
 export async function eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
   const limit = performance.now() + LIMIT_MS;
   for (;;) {
