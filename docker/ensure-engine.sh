@@ -2,6 +2,8 @@
 # Brings a Docker engine with Compose v2 and buildx to a Debian machine where none answers, and starts it where no init
 # system does. Where all that answers it does nothing, and needs neither root nor a network.
 set -eu
+# shellcheck source=scripts/debian.sh
+. "$(dirname "$0")/../scripts/debian.sh"
 
 LOG=/var/log/ttyhq-dockerd.log
 ANSWER_SECONDS=10
@@ -16,7 +18,7 @@ main() {
     *) engine_answers || fail "nothing answers at DOCKER_HOST=$DOCKER_HOST: start that, or unset DOCKER_HOST" ;;
   esac
   check_permission
-  find_root
+  find_root "no engine answers, and this is neither root nor has it sudo: run docker/ensure-engine.sh as root"
   # A second run waits for the first, and then finds nothing to do.
   exec 9<"$0"
   flock -w 900 9 || fail "another run of this script has not ended in 15 minutes"
@@ -159,19 +161,6 @@ wait_for_engine() {
     [ "$(date +%s)" -lt "$deadline" ] || return 1
     sleep 0.2
   done
-}
-
-find_root() {
-  as_root=''
-  [ "$(id -u)" -ne 0 ] || return 0
-  command -v sudo >/dev/null 2>&1 || fail "no engine answers, and this is neither root nor has it sudo: run docker/ensure-engine.sh as root"
-  as_root='sudo'
-  # Nobody is there to type a password.
-  [ -t 0 ] || as_root='sudo -n'
-}
-
-apt() {
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
 }
 
 say() { echo "ensure-engine: $1"; }

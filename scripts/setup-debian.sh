@@ -2,6 +2,8 @@
 # Installs what the tests need and the npm packages do not bring, on Debian and its kin. Where everything is there
 # it does nothing, and needs neither root nor a network. Last, it sees that a container engine answers.
 set -eu
+# shellcheck source=scripts/debian.sh
+. "$(dirname "$0")/debian.sh"
 
 # One a line: a command that must be on the PATH, and the packages that bring it.
 needs='
@@ -31,7 +33,7 @@ install() {
   packages=$(echo "$1" | cut -d ' ' -f 2- | tr '\n' ' ')
   command -v apt-get >/dev/null 2>&1 ||
     fail "this machine has no apt-get; install by its own means what Debian calls: $packages"
-  find_root "$packages"
+  find_root "not root and no sudo; as root run: apt-get install $packages"
 
   echo "setup-debian: installing $packages"
   # An old list of packages may do as well, so only the installation decides.
@@ -41,19 +43,6 @@ install() {
 
   missing=$(missing_commands)
   [ -z "$missing" ] || fail "installed, but still not on the PATH: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"
-}
-
-find_root() {
-  as_root=''
-  [ "$(id -u)" -ne 0 ] || return 0
-  command -v sudo >/dev/null 2>&1 || fail "not root and no sudo; as root run: apt-get install $1"
-  as_root='sudo'
-  # Nobody is there to type a password.
-  [ -t 0 ] || as_root='sudo -n'
-}
-
-apt() {
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
 }
 
 missing=$(missing_commands)

@@ -14,6 +14,8 @@ import type { Workshop } from "./workshop.ts";
 const POLL_MS = 50;
 /** Between two lists: about what a page with many viewers asks. */
 const LIST_GAP_MS = 50;
+/** What a fleet may take to be known to its HQ. */
+export const JOIN_TIMEOUT_MS = 60_000;
 
 export type FleetSize = { readonly remotes: number; readonly sessionsEach: number };
 
@@ -53,6 +55,16 @@ export class FleetStage implements AsyncDisposable {
   /** Sessions of the whole fleet. */
   get sessions(): number {
     return this.size.remotes * this.size.sessionsEach;
+  }
+
+  /** Lets all remotes join, and waits until all their sessions are in the list. */
+  async fill(): Promise<void> {
+    await this.simulator.join(this.hq.origin);
+    await this.until(
+      ({ sessions }) => sessions === this.sessions,
+      JOIN_TIMEOUT_MS,
+      "all sessions in the list",
+    );
   }
 
   /** Resolves as soon as the HQ knows that much; looks every POLL_MS. */

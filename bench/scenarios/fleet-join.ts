@@ -2,14 +2,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../src/protocol/limits.ts";
 import { nowUs } from "../lib/clock.ts";
 import { Departures } from "../lib/departures.ts";
-import { FleetStage } from "../lib/fleet-stage.ts";
+import { FleetStage, JOIN_TIMEOUT_MS } from "../lib/fleet-stage.ts";
 import type { Peer } from "../lib/peer.ts";
 import type { Scenario, Values } from "../lib/scenario.ts";
 import { MIB } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 
 const SIZE = { remotes: 1_000, sessionsEach: 50 };
-const JOIN_TIMEOUT_MS = 60_000;
 /** Until the health check after the one that may be under way has decided about everybody. */
 const NEXT_CHECK_MS = HEALTH_CHECK_INTERVAL_MS + HEALTH_CHECK_TIMEOUT_MS + 1_000;
 

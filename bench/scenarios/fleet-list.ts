@@ -6,7 +6,6 @@ import { MIB } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 
 const SIZE = { remotes: 200, sessionsEach: 50 };
-const JOIN_TIMEOUT_MS = 60_000;
 const WARM_UP_LISTS = 50;
 /** As long as it is from one health check to the next: the time has one in it. */
 const WATCH_MS = 15_000;
@@ -35,12 +34,7 @@ export const fleetList: Scenario = {
 
 async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   await using stage = await FleetStage.open(peer, workshop, SIZE);
-  await stage.simulator.join(stage.hq.origin);
-  await stage.until(
-    ({ sessions }) => sessions === stage.sessions,
-    JOIN_TIMEOUT_MS,
-    "all sessions in the list",
-  );
+  await stage.fill();
   let warmUp = 0;
   await stage.times(() => ++warmUp > WARM_UP_LISTS);
   const quiet = await stage.times(after(WATCH_MS));

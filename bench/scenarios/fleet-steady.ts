@@ -6,7 +6,6 @@ import { MIB } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 
 const SIZE = { remotes: 200, sessionsEach: 50 };
-const JOIN_TIMEOUT_MS = 60_000;
 const MINUTE_MS = 60_000;
 const EVENTS_A_MINUTE = 5_000;
 const SAMPLE_MS = 1_000;
@@ -29,12 +28,7 @@ export const fleetSteady: Scenario = {
 
 async function run(peer: Peer, workshop: Workshop): Promise<Values> {
   await using stage = await FleetStage.open(peer, workshop, SIZE);
-  await stage.simulator.join(stage.hq.origin);
-  await stage.until(
-    ({ sessions }) => sessions === stage.sessions,
-    JOIN_TIMEOUT_MS,
-    "all sessions in the list",
-  );
+  await stage.fill();
   const first = await highest(stage);
   const cpuBefore = stage.group.cpuSeconds();
   const second = await highest(stage);

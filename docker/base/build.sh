@@ -8,12 +8,14 @@ NAME=${1:-node:24-bookworm-slim}
 SUITE=bookworm
 NPM=npm@11
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=scripts/debian.sh
+. "$root/scripts/debian.sh"
 
 main() {
   ! docker image inspect "$NAME" >/dev/null 2>&1 || exit 0
   docker version >/dev/null 2>&1 || fail "no engine answers: run docker/ensure-engine.sh"
   command -v npm >/dev/null 2>&1 || fail "npm is missing: it fetches Node"
-  find_root
+  find_root "a tree of Debian can be made by root alone, and there is no sudo: run docker/base/build.sh as root"
   command -v debootstrap >/dev/null 2>&1 || apt install --no-install-recommends debootstrap ||
     fail "debootstrap is missing and could not be installed"
 
@@ -96,19 +98,6 @@ debian_mirror() {
 
 # shellcheck disable=SC2016 # the inner shell's variables
 write() { $as_root sh -c 'cat >"$1"' sh "$tree/$1"; }
-
-find_root() {
-  as_root=''
-  [ "$(id -u)" -ne 0 ] || return 0
-  command -v sudo >/dev/null 2>&1 || fail "a tree of Debian can be made by root alone, and there is no sudo: run docker/base/build.sh as root"
-  as_root='sudo'
-  # Nobody is there to type a password.
-  [ -t 0 ] || as_root='sudo -n'
-}
-
-apt() {
-  $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
-}
 
 say() { echo "base image: $1"; }
 

@@ -1,11 +1,11 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
-import { LOGIN_SCHEME } from "./reply.ts";
+import { errorHeaders, statusOf } from "./reply.ts";
 
 /** Answers with an error, as http/reply.ts does, where there is no response to write to, and closes the connection. */
 export function refuse(socket: Duplex, error: unknown): void {
-  const status = error instanceof ServiceError ? error.status : 500;
+  const status = statusOf(error);
   const body = JSON.stringify(errorBody(error));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -13,10 +13,7 @@ export function refuse(socket: Duplex, error: unknown): void {
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Cache-Control: no-store",
     "Connection: close",
-    ...(error instanceof ServiceError && typeof error.details.retryAfterSeconds === "number"
-      ? [`Retry-After: ${error.details.retryAfterSeconds}`]
-      : []),
-    ...(status === 401 ? [`WWW-Authenticate: ${LOGIN_SCHEME}`] : []),
+    ...Object.entries(errorHeaders(error)).map(([name, value]) => `${name}: ${value}`),
   ];
   // A client that does not close its side would keep the socket for ever.
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());

@@ -5,7 +5,7 @@ import { errorBody, ServiceError } from "../protocol/errors.ts";
 import { JsonBytes, type Media } from "./route.ts";
 
 /** What WWW-Authenticate says with every 401 (RFC 9110, 11.6.1). */
-export const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
+const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
   const body = value instanceof JsonBytes ? value.bytes : JSON.stringify(value);
@@ -40,13 +40,25 @@ export function sendError(response: ServerResponse, error: unknown): void {
     response.destroy();
     return;
   }
-  const status = error instanceof ServiceError ? error.status : 500;
-  if (status === 401) response.setHeader("www-authenticate", LOGIN_SCHEME);
-  if (error instanceof ServiceError && typeof error.details.retryAfterSeconds === "number") {
-    response.setHeader("retry-after", error.details.retryAfterSeconds);
-  }
-  if (error instanceof ServiceError && error.code === "range_not_satisfiable") {
-    response.setHeader("content-range", `bytes */${Number(error.details.length ?? 0)}`);
-  }
-  sendJson(response, status, errorBody(error));
+  for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
+  sendJson(response, statusOf(error), errorBody(error));
+}
+
+export function statusOf(error: unknown): number {
+  return error instanceof ServiceError ? error.status : 500;
+}
+
+/** What an answer with this error says beside its body: how to log in, when to come back, how long the whole is. */
+export function errorHeaders(error: unknown): Readonly<Record<string, string>> {
+  if (!(error instanceof ServiceError)) return {};
+  const { status, code, details } = error;
+  return {
+    ...(status === 401 ? { "www-authenticate": LOGIN_SCHEME } : {}),
+    ...(typeof details.retryAfterSeconds === "number"
+      ? { "retry-after": `${details.retryAfterSeconds}` }
+      : {}),
+    ...(code === "range_not_satisfiable"
+      ? { "content-range": `bytes */${Number(details.length ?? 0)}` }
+      : {}),
+  };
 }

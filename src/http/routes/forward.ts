@@ -1,5 +1,5 @@
-import { unacquainted } from "../../hq/reach.ts";
-import { isTimeout, withDeadline } from "../../lib/deadline.ts";
+import { reach } from "../../hq/reach.ts";
+import { withDeadline } from "../../lib/deadline.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../protocol/send.ts";
@@ -36,24 +36,16 @@ export async function forward(
 ): Promise<Media> {
   const { remote, signal } = context;
   const outgoing = outgoingOf(request, context);
-  try {
+  return await reach({ name: remote }, async () => {
     const answer = await withDeadline(
       (giveUp) => send({ ...outgoing, signal: AbortSignal.any([signal, giveUp]) }),
       REQUEST_TIMEOUT_MS,
       `the answer of ${remote}`,
       signal,
     );
-    if (answer.status === 401) throw unacquainted(remote);
+    if (answer.status === 401) throw new ServiceError("unauthorized", "the bearer token is not known there");
     return mediaOf(answer);
-  } catch (cause) {
-    if (isTimeout(cause)) {
-      throw new ServiceError("remote_timeout", `remote ${remote} does not answer in time`, { cause });
-    }
-    if (!(cause instanceof ServiceError) || cause.code === "remote_unreachable") throw cause;
-    throw new ServiceError("remote_unreachable", `remote ${remote} is out of reach: ${cause.message}`, {
-      cause,
-    });
-  }
+  });
 }
 
 function outgoingOf(
