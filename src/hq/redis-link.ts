@@ -59,8 +59,10 @@ export class RedisLink implements Disposable {
   /** Whatever still waits for an answer is rejected. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
-    this.#commands.disconnect();
-    this.#reader.disconnect();
+    for (const redis of [this.#commands, this.#reader]) {
+      hearErrors(redis);
+      redis.disconnect();
+    }
   }
 
   #connection(address: RedisAddress, ca: Uint8Array | undefined): Redis {
@@ -77,6 +79,7 @@ export class RedisLink implements Disposable {
     });
     redis.on("error", (error) => {
       this.#problem ??= textOf(error);
+      hearErrors(redis);
     });
     redis.once("end", () => this[Symbol.dispose]());
     return redis;
@@ -93,6 +96,11 @@ export class RedisLink implements Disposable {
       throw new Error(isAnswer ? textOf(error) : (this.#problem ?? textOf(error)));
     }
   }
+}
+
+/** The package hears the first error of a connection alone: a second one, such as what TLS says at its end, would end us. */
+function hearErrors({ stream }: { readonly stream?: Redis["stream"] }): void {
+  stream?.on("error", () => {});
 }
 
 function textOf(error: unknown): string {

@@ -12,6 +12,7 @@ import { SessionSocket } from "../../../src/protocol/session-socket.ts";
 import { hostHealth } from "../../../src/remote/host-process.ts";
 import { createSender } from "../../../src/remote/send.ts";
 import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
+import { isRunning } from "../../../src/sessions/process-tree.ts";
 
 /** What is tested is what is shipped: the built program. */
 export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
@@ -171,14 +172,10 @@ export class TestServer implements AsyncDisposable {
   }
 }
 
-/** Resolves when no process has that pid any more; it is no child of ours, so nobody tells us. */
+/**
+ * Resolves when that process has ended. It is no child of ours, so nobody tells us, and its parent may take a second to
+ * notice: until then it has a pid and nothing else.
+ */
 export async function gone(pid: number): Promise<void> {
-  for (;;) {
-    try {
-      process.kill(pid, 0);
-    } catch {
-      return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
 }
