@@ -5,7 +5,7 @@ set -eu
 # shellcheck source=scripts/debian.sh
 . "$(dirname "$0")/debian.sh"
 
-# One a line: a command that must be on the PATH, and the packages that bring it.
+# One a line: a command that must be on the PATH or a file that must be there, and the packages that bring it.
 needs='
 npm        nodejs npm
 python3    python3
@@ -16,17 +16,40 @@ chromium   chromium
 asciinema  asciinema
 tmux       tmux
 redis-server redis-server
+openssl    openssl
+sshd       openssh-server
+nginx      nginx-light
+/usr/include/security/pam_appl.h libpam0g-dev
 '
 
-missing_commands() {
-  echo "$needs" | while read -r command packages; do
-    [ -z "$command" ] || command -v "$command" >/dev/null 2>&1 || echo "$command $packages"
+missing_needs() {
+  echo "$needs" | while read -r need packages; do
+    case "$need" in
+      '') ;;
+      /*) [ -e "$need" ] || echo "$need $packages" ;;
+      # Servers are no commands of everybody.
+      *) PATH="$PATH:/usr/sbin" command -v "$need" >/dev/null 2>&1 || echo "$need $packages" ;;
+    esac
   done
 }
 
 fail() {
   echo "setup-debian: $1" >&2
   exit 1
+}
+
+# The tests start servers of their own: none is to run here because it was installed. Debian asks this file.
+keep_services_off() {
+  policy=/usr/sbin/policy-rc.d
+  if [ -e "$policy" ]; then policy='' && return; fi
+  trap 'let_services_be' EXIT
+  printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
+  $as_root chmod 755 "$policy"
+}
+
+let_services_be() {
+  [ -z "${policy:-}" ] || $as_root rm -f "$policy"
+  trap - EXIT
 }
 
 install() {
@@ -38,13 +61,15 @@ install() {
   echo "setup-debian: installing $packages"
   # An old list of packages may do as well, so only the installation decides.
   apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
+  keep_services_off
   # shellcheck disable=SC2086 # a list of words
   apt install --no-install-recommends $packages || fail "apt-get could not install: $packages"
+  let_services_be
 
-  missing=$(missing_commands)
-  [ -z "$missing" ] || fail "installed, but still not on the PATH: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"
+  missing=$(missing_needs)
+  [ -z "$missing" ] || fail "installed, but still not there: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"
 }
 
-missing=$(missing_commands)
+missing=$(missing_needs)
 [ -z "$missing" ] || install "$missing"
 sh "$(dirname "$0")/../docker/ensure-engine.sh"

@@ -1,11 +1,15 @@
 // The composition root: from a configuration to something that runs. Only this and app/ wire folders together.
 import { randomUUID } from "node:crypto";
-import { openPublicDoor, openServerSocket, privateDoors } from "./app/doors.ts";
+import { openAccess } from "./app/access.ts";
+import { measureAudit, openAuditing, openAuditLog } from "./app/auditing.ts";
+import { privateDoors, publicRoutes } from "./app/doors.ts";
 import { healthOf, metricsOf } from "./app/facts.ts";
+import { openGate } from "./app/gate.ts";
 import { hostProgram, localSessions } from "./app/own-sessions.ts";
+import { pictureRoutes } from "./app/pictures.ts";
 import { openRole } from "./app/role.ts";
+import { openServerDoors } from "./app/server-doors.ts";
 import type { Surroundings } from "./app/surroundings.ts";
-import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
@@ -13,7 +17,6 @@ import { authRoutes } from "./http/routes/auth-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
 import { sessionRoutes } from "./http/routes/session-routes.ts";
 import { Hub } from "./hub/hub.ts";
-import type { Secret } from "./lib/secret.ts";
 import { claimSocket, temporarySocketPath } from "./lib/unix-socket.ts";
 import { createLogger, type Log } from "./log.ts";
 import { ServiceError } from "./protocol/errors.ts";
@@ -25,6 +28,8 @@ export type RunningServer = AsyncDisposable & {
   readonly url: string;
   /** Logs in once; there with `--login-link`. */
   readonly loginLink: string | undefined;
+  /** Where the server itself is found on this machine, where `url` is that of its reverse proxy. */
+  readonly behind?: string | undefined;
 };
 
 const now = (): number => performance.now();
@@ -42,7 +47,11 @@ export async function startSessionHost(
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
   const routes: Routes = {
-    ...sessionRoutes({ backend: sessions, viewersOf: (id) => hub.viewersOf(id) }),
+    ...sessionRoutes({
+      sessionsOf: () => sessions,
+      ownRequest: (request) => request,
+      viewersOf: (id) => hub.viewersOf(id),
+    }),
     ...serverRoutes({
       ...{ hub, version, metrics: metricsOf(sessions, hub), ready: async () => {} },
       health: healthOf(sessions, { version, mode: "session-host", instanceId: randomUUID() }),
@@ -72,13 +81,14 @@ export async function startSessionHost(
 export async function startServer(config: Config, surroundings: Surroundings): Promise<RunningServer> {
   const log = logOf(config, surroundings);
   for (const warning of config.warnings) log.warn({}, warning);
-  const { account, version, hostname, pageDir } = surroundings;
+  const { account, version } = surroundings;
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir);
   const instanceId = randomUUID();
-  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, log }));
+  const audit = stack.use(await openAuditLog({ config, controlDir, log }));
+  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
   const { backend, identity, machineToken } = role;
-  const gate = await gateOf(config, { controlDir, machineToken, log });
+  const gate = await openGate({ config, surroundings, controlDir, machineToken, log });
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = async (): Promise<string> =>
@@ -86,26 +96,28 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const metrics = metricsOf(backend, hub);
   role.measure(metrics);
+  measureAudit(metrics, audit);
+  const access = stack.use(openAccess({ backend, hub, gate }));
+  const { viewOf, witness } = stack.use(await openAuditing({ audit, config, version, backend, access }));
   const routes: Routes = {
-    ...sessionRoutes({ backend, viewersOf: (id) => hub.viewersOf(id) }),
+    ...access.routes(() => address.promise),
     ...serverRoutes({
       ...{ hub, version, health, metrics, ready: async () => void (await health()) },
-      mounted: () => Object.keys(routes),
+      mounted: () => Object.keys(publicRoutes(config, routes)),
     }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
+    ...pictureRoutes(account.user, process.platform),
     ...role.routes,
   };
-  const listener = stack.use(await openPublicDoor({ config, pageDir, routes, hub, gate, log }));
-  const url = urlOf(config, "localhost", listener.port);
+  const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, witness, audit, log };
+  const { url, behind, reachableAt } = stack.use(await openServerDoors(parts));
   address.resolve(url);
-  const doors = privateDoors({ routes, hub, log, user: account.user, ready: Promise.resolve() });
-  stack.use(await openServerSocket(controlDir, doors, log));
-  stack.use(role.listening(urlOf(config, hostname, listener.port)));
+  stack.use(role.listening(reachableAt));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const hasLink = config.auth.mode === "login" && config.auth.loginLink;
   const loginLink = hasLink ? await newLoginLink() : undefined;
   const owned = stack.move();
-  return { url, loginLink, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+  return { url, loginLink, behind, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts the session host of a control directory unless one answers there. */
@@ -113,32 +125,6 @@ export async function ensureSessionHost(config: HostConfig, surroundings: Surrou
   await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir)));
 }
 
-async function gateOf(
-  config: Config,
-  { controlDir, machineToken, log }: { controlDir: ControlDir; machineToken: Secret | undefined; log: Log },
-): Promise<Gate> {
-  // What only a server needs is not loaded into a session host: 15 MB of memory.
-  const { createGate } = await import("./auth/gate.ts");
-  const { role } = config;
-  return createGate({
-    mode: config.auth,
-    serverUser: config.serverUser,
-    tokenSecret: config.tokenSecret,
-    files: { secret: controlDir.secret, revokedTokens: controlDir.revokedTokens },
-    hqCredentials: role.kind === "hq" ? role.credentials : undefined,
-    openRegistration: role.kind === "hq" && role.credentials === undefined,
-    machineToken,
-    log,
-  });
-}
-
 function logOf({ log }: HostConfig, { stderr }: Surroundings): Log {
   return createLogger({ ...log, destination: stderr });
-}
-
-/** An address that stands for all of a machine is reached by the machine's name. */
-function urlOf({ listen, tls }: Config, machine: string, port: number): string {
-  const isEverywhere = listen.host === "0.0.0.0" || listen.host === "::";
-  const host = isEverywhere ? machine : listen.host;
-  return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

@@ -35,6 +35,7 @@ async function main(): Promise<number> {
       home: env.HOME ?? user.homedir,
       shell: env.SHELL ?? user.shell ?? "/bin/sh",
     },
+    isRoot: process.getuid?.() === 0,
     hostname: hostname(),
     pageDir: fileURLToPath(new URL("../dist/web", import.meta.url)),
   };

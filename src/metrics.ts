@@ -9,9 +9,14 @@ export type Metrics = {
   text(): Promise<string>;
   /** A figure that is looked up when somebody asks. To be added before the first `text`. */
   gauge(name: string, help: string, read: () => number | Promise<number>): void;
+  /** The same for what only grows, counted since the start; the name ends in `_total`. */
+  counter(name: string, help: string, read: () => number): void;
 };
 
-type Figure = { readonly name: string; readonly help: string; readonly read: () => number | Promise<number> };
+type Figure = { readonly name: string; readonly help: string } & (
+  | { readonly kind: "gauge"; readonly read: () => number | Promise<number> }
+  | { readonly kind: "counter"; readonly read: () => number }
+);
 
 /** Nothing is loaded or measured before somebody asks: most session hosts are never scraped. */
 export function createMetrics(): Metrics {
@@ -23,12 +28,13 @@ export function createMetrics(): Metrics {
       registry ??= createRegistry(figures);
       return (await registry).metrics();
     },
-    gauge: (name, help, read) => void figures.push({ name, help, read }),
+    gauge: (name, help, read) => void figures.push({ kind: "gauge", name, help, read }),
+    counter: (name, help, read) => void figures.push({ kind: "counter", name, help, read }),
   };
 }
 
 async function createRegistry(figures: readonly Figure[]): Promise<Registry> {
-  const { collectDefaultMetrics, Gauge, Registry } = await import("prom-client");
+  const { collectDefaultMetrics, Counter, Gauge, Registry } = await import("prom-client");
   const registry = new Registry();
   const options = {
     register: registry,
@@ -36,15 +42,24 @@ async function createRegistry(figures: readonly Figure[]): Promise<Registry> {
     eventLoopMonitoringPrecision: EVENT_LOOP_SAMPLE_MS,
   };
   collectDefaultMetrics(options);
-  for (const { name, help, read } of figures) {
-    new Gauge({
-      name: `ttyhq_${name}`,
-      help,
-      registers: [registry],
-      async collect() {
-        this.set(await read());
-      },
-    });
+  for (const { kind, name, help, read } of figures) {
+    const common = { name: `ttyhq_${name}`, help, registers: [registry] };
+    if (kind === "counter") {
+      new Counter({
+        ...common,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      });
+    } else {
+      new Gauge({
+        ...common,
+        async collect() {
+          this.set(await read());
+        },
+      });
+    }
   }
   return registry;
 }

@@ -4,11 +4,13 @@ import type { RequestListener } from "node:http";
 import { chain, everyoneIs, neverOver } from "../auth/chain.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
+import { type ClientOf, connectionOf } from "../http/client-address.ts";
 import { Listener } from "../http/listener.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
 import type { Routes } from "../http/route.ts";
 import { createRouter } from "../http/router.ts";
-import { createUpgrade, type Upgrade } from "../http/upgrade.ts";
+import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../http/upgrade.ts";
+import type { RequestWitness } from "../http/witness.ts";
 import type { Hub } from "../hub/hub.ts";
 import { claimSocket, temporarySocketPath } from "../lib/unix-socket.ts";
 import type { Log } from "../log.ts";
@@ -19,24 +21,55 @@ export type Doors = { readonly request: RequestListener; readonly upgrade: Upgra
 const noLimit: RateLimit = async () => {};
 const unlimited = { api: noLimit, sessions: noLimit };
 
-/** The address that everybody can reach: with login, limits and the page. */
-export async function openPublicDoor(parts: {
+export type PublicDoor = {
   readonly config: Config;
   readonly pageDir: string;
   readonly routes: Routes;
   readonly hub: Hub;
   readonly gate: Gate;
+  readonly clientOf: ClientOf;
+  readonly viewOf: UpgradeOptions["viewOf"];
+  readonly witness: RequestWitness;
   readonly log: Log;
-}): Promise<Listener> {
-  const { config, routes, hub, gate, log } = parts;
+};
+
+/** The address that everybody can reach: with login, limits and the page. */
+export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
+  const { config, hub, gate, clientOf, viewOf, witness, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
   const pageDir = existsSync(parts.pageDir) ? parts.pageDir : undefined;
   const { authenticate, whenOver } = gate;
-  const common = { hub, log, policy: config.policy, authenticate, whenOver };
+  const common = { hub, log, witness, clientOf, policy: config.policy, authenticate, whenOver };
+  const routes = publicRoutes(config, parts.routes);
   const { createRateLimit } = await import("../http/rate-limit.ts");
   const rateLimits = { api: createRateLimit(apiCalls), sessions: createRateLimit(sessions) };
   const request = createRouter({ ...common, routes, pageDir, rateLimits });
-  return Listener.open(config.listen, { request, upgrade: createUpgrade(common) }, config.tls);
+  return Listener.open(config.listen, { request, upgrade: createUpgrade({ ...common, viewOf }) }, config.tls);
+}
+
+/** What is served at the address that everybody can reach. */
+export function publicRoutes({ metricsListen }: Pick<Config, "metricsListen">, routes: Routes): Routes {
+  if (metricsListen === undefined) return routes;
+  const { metrics: _, ...others } = routes;
+  return others;
+}
+
+/** `--metrics-listen`: metrics and probes in the clear and without a login, and nothing else. */
+export async function openMetricsDoor(
+  { metricsListen }: Pick<Config, "metricsListen">,
+  { metrics, livez, readyz }: Routes,
+  log: Log,
+): Promise<AsyncDisposable> {
+  if (metricsListen === undefined) return new AsyncDisposableStack();
+  const request = createRouter({
+    routes: { ...(metrics && { metrics }), ...(livez && { livez }), ...(readyz && { readyz }) },
+    ...{ authenticate: chain([]), whenOver: neverOver, clientOf: connectionOf, policy: undefined },
+    ...{ rateLimits: unlimited, pageDir: undefined, log },
+  });
+  const place = { ...metricsListen, option: "--metrics-listen" };
+  const listener = await Listener.open(place, { request, upgrade: noUpgrade });
+  log.info({ host: metricsListen.host, port: listener.port }, "metrics listening");
+  return listener;
 }
 
 /** A private unix socket: whoever can open it is `user`. Requests wait until `ready`. */
@@ -46,12 +79,16 @@ export function privateDoors(parts: {
   readonly log: Log;
   readonly user: string;
   readonly ready: Promise<void>;
+  readonly viewOf?: UpgradeOptions["viewOf"];
+  readonly witness?: RequestWitness;
 }): Doors {
-  const { routes, hub, log, ready } = parts;
+  const { routes, hub, log, ready, viewOf, witness } = parts;
   const authenticate = chain([everyoneIs(parts.user, "socket")]);
-  const common = { hub, log, policy: undefined, authenticate, whenOver: neverOver };
+  const whenOver = neverOver;
+  const clientOf = connectionOf;
+  const common = { hub, log, witness, clientOf, policy: undefined, authenticate, whenOver };
   const router = createRouter({ ...common, routes, pageDir: undefined, rateLimits: unlimited });
-  const upgrade = createUpgrade(common);
+  const upgrade = createUpgrade({ ...common, viewOf });
   return {
     request: (request, response) => void ready.then(() => router(request, response)),
     upgrade: {

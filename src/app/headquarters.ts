@@ -1,4 +1,5 @@
 // What makes a server an HQ: the registry of its remotes, their sessions as one backend, and somebody who looks after them.
+import type { Audit } from "../audit/entry.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
 import type { Config } from "../config/config.ts";
 import { Fleet } from "../hq/fleet.ts";
@@ -38,9 +39,10 @@ export async function openHeadquarters(parts: {
   readonly local: SessionBackend | undefined;
   readonly version: string;
   readonly instanceId: string;
+  readonly audit: Audit;
   readonly log: Log;
 }): Promise<Headquarters> {
-  const { config, controlDir, local, version, instanceId, log } = parts;
+  const { config, controlDir, local, version, instanceId, audit, log } = parts;
   const { trustedCa } = config;
   const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
@@ -59,7 +61,10 @@ export async function openHeadquarters(parts: {
     new Probe({
       ...{ registry, ask, lease: shared?.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
-      onSilent: ({ name, url }) => log.warn({ remote: name, url }, "remote does not answer"),
+      onSilent: ({ id, name, url }) => {
+        log.warn({ remote: name, url }, "remote does not answer");
+        audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
+      },
     }),
   );
   const sharedInstanceId = (): string => shared?.instanceId ?? instanceId;

@@ -1,5 +1,6 @@
 // What a server is in its fleet: nothing but itself, the HQ, or one of the remotes.
 import { randomBytes } from "node:crypto";
+import type { Audit } from "../audit/entry.ts";
 import type { Config } from "../config/config.ts";
 import { keptRemoteId } from "../hq/remote-id.ts";
 import type { Routes } from "../http/route.ts";
@@ -31,6 +32,7 @@ export type RoleParts = {
   readonly surroundings: Surroundings;
   readonly controlDir: ControlDir;
   readonly instanceId: string;
+  readonly audit: Audit;
   readonly log: Log;
 };
 

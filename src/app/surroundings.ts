@@ -5,6 +5,8 @@ import type { Account } from "../sessions/launch.ts";
 export type Surroundings = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly account: Account;
+  /** Whether the process may become every other user. */
+  readonly isRoot: boolean;
   readonly version: string;
   /** What other machines call this one. */
   readonly hostname: string;

@@ -3,8 +3,14 @@ import jwt from "jsonwebtoken";
 import { z } from "zod";
 import type { Secret } from "../lib/secret.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { MAX_TOKEN_LENGTH, TOKEN_LIFETIME_S } from "../protocol/limits.ts";
-import type { Principal } from "./principal.ts";
+import {
+  MAX_SESSION_ID_LENGTH,
+  MAX_SHARE_LIFETIME_S,
+  MAX_TOKEN_LENGTH,
+  TOKEN_LIFETIME_S,
+} from "../protocol/limits.ts";
+import { ShareMode } from "../protocol/share.ts";
+import type { Principal, Proof } from "./principal.ts";
 import type { Revocations } from "./revocations.ts";
 
 /** What a login answers (specification 2.4); `expiresIn` in seconds. */
@@ -15,7 +21,17 @@ type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
 
 const ALGORITHM = "HS256";
 const ISSUER = "ttyhq";
+/** A longer timer would go off at once, and share links live longer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** What a share link opens. `created` tells the session from a later one of the same id. */
+const SharedSession = z.object({
+  id: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
+  created: z.string().max(64),
+  mode: ShareMode,
+});
+export type SharedSession = z.infer<typeof SharedSession>;
 
 const Claims = z
   .object({
@@ -23,10 +39,17 @@ const Claims = z
     jti: z.string().min(1).max(128),
     iat: z.int().nonnegative(),
     exp: z.int().nonnegative(),
+    share: SharedSession.optional(),
   })
-  .refine(({ iat, exp }) => exp - iat <= TOKEN_LIFETIME_S, "lives longer than a token may");
+  .refine(
+    ({ iat, exp, share }) => exp - iat <= (share === undefined ? TOKEN_LIFETIME_S : MAX_SHARE_LIFETIME_S),
+    "lives longer than a token may",
+  );
 
-/** Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5). */
+/** The token of a share link, and what it is listed and revoked by. */
+export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
+
+/** Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links, too. */
 export class AccessTokens {
   readonly #key: KeyObject;
   readonly #revocations: Pick<Revocations, "has" | "add" | "watch">;
@@ -50,11 +73,22 @@ export class AccessTokens {
     return { token, expiresIn: TOKEN_LIFETIME_S, user };
   }
 
+  /** A token that opens one session to whoever has it, for `lifetimeS` seconds; nobody is logged in by it. */
+  issueShare(session: SharedSession, lifetimeS: number): IssuedShare {
+    const iat = Math.floor(this.#now() / 1000);
+    const [id, exp] = [randomUUID(), iat + lifetimeS];
+    const claims = { sub: `guest-${id}`, iat, exp, jti: id, iss: ISSUER, share: session };
+    return { token: jwt.sign(claims, this.#key, { algorithm: ALGORITHM }), id, expiresAtS: exp };
+  }
+
   /** Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`. */
-  verify(token: string): Principal {
-    const { sub, jti, exp } = this.#claims(token);
+  verify(token: string): Proof {
+    const { sub, jti, exp, share } = this.#claims(token);
     if (this.#revocations.has({ id: jti, expiresAtS: exp })) throw refused("token was revoked: log in again");
-    return { user: sub, method: "token", tokenId: jti, expiresAtMs: exp * 1000 };
+    const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
+    if (share === undefined) return { ...known, method: "token" };
+    const { mode, ...session } = share;
+    return { ...known, method: "share", rights: { kind: "invited", session, mode } };
   }
 
   /** False once the token behind a principal has expired or was revoked; true where there is none. */
@@ -80,7 +114,12 @@ export class AccessTokens {
       over(isRevoked() ? "logged out" : "login expired");
     };
     watch.use(this.#revocations.watch(() => isRevoked() && end()));
-    const timer = setTimeout(end, isRevoked() ? 0 : expiresAtMs - this.#now());
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (): void => {
+      const leftMs = isRevoked() ? 0 : expiresAtMs - this.#now();
+      timer = leftMs > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS) : setTimeout(end, leftMs);
+    };
+    wait();
     watch.defer(() => clearTimeout(timer));
     return watch;
   }

@@ -6,6 +6,7 @@ import type { LoginAttempts } from "./attempts.ts";
 import { malformed, proofOf } from "./authorization.ts";
 import type { Authenticator } from "./chain.ts";
 import { pairMatch } from "./password-login.ts";
+import { ALL } from "./rights.ts";
 
 /** As bytes: a password need not be UTF-8. */
 export type BasicPair = { readonly username: Uint8Array; readonly password: Uint8Array };
@@ -31,7 +32,7 @@ export function byBasic(parts: {
     // The name that was sent, so that an unknown user is limited as a known one is.
     const claimant = { address, user: new TextDecoder().decode(pair.username) };
     return attempts.guardNow(claimant, () => {
-      if (matches(pair.username, pair.password)) return { user, method: "basic" };
+      if (matches(pair.username, pair.password)) return { user, method: "basic", rights: ALL };
       log.warn({ method: "basic", address }, "login refused");
       throw new ServiceError("unauthorized", "wrong user name or password");
     });

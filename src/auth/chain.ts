@@ -1,16 +1,32 @@
 import { ServiceError } from "../protocol/errors.ts";
 import type { AccessTokens } from "./access-token.ts";
 import { bearerToken } from "./authorization.ts";
-import type { Principal } from "./principal.ts";
+import type { Principal, Proof } from "./principal.ts";
+import { ALL } from "./rights.ts";
 import type { Tickets } from "./tickets.ts";
+import type { Users } from "./users.ts";
 
 /** What of a request says who it comes from. */
 export type RequestFacts = {
   readonly authorization: string | undefined;
   /** The query parameter `token`. */
   readonly queryToken: string | undefined;
-  /** The peer's address, undefined on a unix socket. */
+  /** The client's address, undefined on a unix socket; what a trusted proxy says it is. */
   readonly address: string | undefined;
+  /** The address at the other end of the connection. */
+  readonly peer: string | undefined;
+  /** The Host header. */
+  readonly host: string | undefined;
+  /** Whether a header tells of a proxy on the way. */
+  readonly isForwarded: boolean;
+  /** The header `X-Ttyhq-Local`. */
+  readonly localToken: string | undefined;
+  /** The headers `proxy-user-*`, as they came (specification 5.4); `undefined` where there is none of them. */
+  readonly identity: ClaimedIdentity | undefined;
+  /** With what our own reverse proxy proves that these are its own. */
+  readonly identityProof: string | undefined;
+  /** The header `Ttyhq-On-Behalf-Of`: for which of its users an HQ asks. */
+  readonly onBehalfOf: string | undefined;
   /**
    * Where the request goes: the query parameter counts on `/ws` and event streams alone (contract 5.5); "registry" is
    * where machines join an HQ.
@@ -18,11 +34,21 @@ export type RequestFacts = {
   readonly place: "api" | "websocket" | "event-stream" | "registry";
 };
 
+/** What headers say, whoever sent them. Without a login they name nobody. */
+export type ClaimedIdentity = {
+  readonly login: string | undefined;
+  readonly name: string | undefined;
+  readonly picture: string | undefined;
+};
+
 /**
  * One way of telling who asks. `undefined`: this way says nothing, ask the next. ServiceError `unauthorized`: there
  * is such a proof, and it is wrong.
  */
 export type Authenticator = (request: RequestFacts) => Promise<Principal | undefined>;
+
+/** The same before it is known what that user may do. */
+export type Prover = (request: RequestFacts) => Promise<Proof | undefined>;
 
 /** Calls `over` once, with the reason, when that login is over; disposing stops that. */
 export type LoginWatch = (principal: Principal, over: (reason: string) => void) => Disposable;
@@ -43,16 +69,17 @@ export function chain(ways: readonly Authenticator[]): (request: RequestFacts) =
 
 /** Everyone is `user`, whatever the request carries: `--no-auth`, and the private unix socket. */
 export function everyoneIs(user: string, method: "none" | "socket"): Authenticator {
-  return async () => ({ user, method });
+  return async () => ({ user, method, rights: ALL });
 }
 
 /** The registry of an HQ without credentials is open to everyone: `--no-hq-auth`. */
 export function openRegistry(serverUser: string): Authenticator {
-  return async ({ place }) => (place === "registry" ? { user: serverUser, method: "none" } : undefined);
+  return async ({ place }) =>
+    place === "registry" ? { user: serverUser, method: "none", rights: ALL } : undefined;
 }
 
 /** `Authorization: Bearer` with an access token. */
-export function byBearer(tokens: Pick<AccessTokens, "verify">): Authenticator {
+export function byBearer(tokens: Pick<AccessTokens, "verify">): Prover {
   return async ({ authorization }) => {
     const token = bearerToken(authorization);
     return token === undefined ? undefined : tokens.verify(token);
@@ -63,7 +90,7 @@ export function byBearer(tokens: Pick<AccessTokens, "verify">): Authenticator {
 export function byQueryToken(
   tokens: Pick<AccessTokens, "verify" | "isCurrent">,
   tickets: Pick<Tickets<Principal>, "redeem">,
-): Authenticator {
+): Prover {
   return async ({ queryToken, place }) => {
     const counts = place === "websocket" || place === "event-stream";
     if (!counts || queryToken === undefined) return undefined;
@@ -75,13 +102,19 @@ export function byQueryToken(
   };
 }
 
-/** Lets a way name only users who may log in now; a token outlives the options that it was issued under. */
-export function onlyFor(mayLogIn: (user: string) => boolean, way: Authenticator): Authenticator {
+/**
+ * Lets a way name only users who may log in now, with what they may do now: a proof outlives the options that it was
+ * given under. One that says itself what it opens (a share link) opens that.
+ */
+export function onlyFor(users: Users, way: Prover): Authenticator {
   return async (request) => {
-    const principal = await way(request);
-    if (principal !== undefined && !mayLogIn(principal.user)) {
+    const proof = await way(request);
+    if (proof === undefined) return undefined;
+    const { rights } = proof;
+    if (rights !== undefined) return { ...proof, rights };
+    if (!users.mayLogIn(proof.user)) {
       throw new ServiceError("unauthorized", "this user may not log in here");
     }
-    return principal;
+    return { ...proof, ...users.standing(proof.user) };
   };
 }

@@ -1,10 +1,10 @@
 // Everything about logging in, put together from the configuration.
+import { setTimeout } from "node:timers/promises";
 import type { Credentials } from "../lib/credentials.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/auth.ts";
 import { AccessTokens } from "./access-token.ts";
-import { allowedUsers } from "./allowed-users.ts";
 import { LoginAttempts } from "./attempts.ts";
 import { byBasic } from "./basic.ts";
 import {
@@ -16,28 +16,49 @@ import {
   type LoginWatch,
   onlyFor,
   openRegistry,
+  type Prover,
   type RequestFacts,
 } from "./chain.ts";
+import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
 import { byMachineToken } from "./machine-token.ts";
-import { configuredPassword } from "./password-login.ts";
+import { configuredPassword, type PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
+import { byProxyIdentity } from "./proxy-identity.ts";
 import { Revocations } from "./revocations.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
+import { Shares, type SharesOptions } from "./shares.ts";
+import { Challenges } from "./ssh/challenges.ts";
+import { KeyLogin } from "./ssh/key-login.ts";
+import { UserKeys } from "./ssh/user-keys.ts";
 import { LOGIN_LINKS, Tickets, WS_TICKETS } from "./tickets.ts";
+import { type Users, usersOf } from "./users.ts";
+
+/** How people log in, of the configuration. */
+export type LoginModes = {
+  readonly mode: "login";
+  readonly password:
+    | ({ readonly kind: "configured" } & Credentials)
+    | { readonly kind: "system" }
+    | undefined;
+  readonly sshKeys: boolean;
+  readonly loginLink: boolean;
+  readonly allowUsers: readonly string[];
+  readonly adminUsers: readonly string[];
+  readonly identity: "own-proxy" | "local-proxy" | undefined;
+  readonly localBypass: { readonly token: Secret | undefined } | undefined;
+};
 
 export type GateOptions = {
-  readonly mode:
-    | { readonly mode: "none" }
-    | {
-        readonly mode: "login";
-        readonly password: Credentials | undefined;
-        readonly allowUsers: readonly string[];
-      };
+  readonly mode: { readonly mode: "none" } | LoginModes;
+  /** Who the server runs as, and whether that is root, who may become everybody else. */
   readonly serverUser: string;
+  readonly isRoot: boolean;
+  /** The home of that user, where the keys are that log in. */
+  readonly serverHome: string;
   readonly tokenSecret: Secret | undefined;
-  /** Where the secret and the list of revoked tokens are kept. */
-  readonly files: { readonly secret: string; readonly revokedTokens: string };
+  /** Where the secret and the lists of revoked tokens and share links are kept. */
+  readonly files: { readonly secret: string; readonly revokedTokens: string; readonly shares: string };
   readonly log: Log;
   /** On an HQ: what Basic has to prove. */
   readonly hqCredentials?: Credentials | undefined;
@@ -45,6 +66,8 @@ export type GateOptions = {
   readonly openRegistration?: boolean;
   /** On a remote: what its HQ proves itself with, new at each start. */
   readonly machineToken?: Secret | undefined;
+  /** With what our own reverse proxy proves itself; there with `identity` "own-proxy". */
+  readonly proxyProof?: Secret | undefined;
 };
 
 /** What the server's doors and routes need to know who asks. */
@@ -56,6 +79,9 @@ export type Gate = {
   readonly tokens: AccessTokens;
   readonly tickets: Tickets<Principal>;
   readonly links: Tickets<string>;
+  /** `undefined` where nobody logs in. */
+  readonly shares: Shares | undefined;
+  readonly users: Users;
   readonly config: AuthConfig;
 };
 
@@ -72,44 +98,99 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const tokens = new AccessTokens({ secret, revocations, now });
   const tickets = new Tickets<Principal>(WS_TICKETS, monotonic);
   const links = new Tickets<string>(LOGIN_LINKS, monotonic);
-  const pair = mode.mode === "login" ? mode.password : undefined;
+  const modes = mode.mode === "login" ? mode : undefined;
+  const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
   const attempts = new LoginAttempts(monotonic);
+  const users = usersOf({
+    ...{ serverUser, isRoot: options.isRoot, configuredUser: pair?.username },
+    ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
+  });
+  const password = modes && (await passwordCheckOf(modes, options, users));
+  const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
+  const shares = modes && (await Shares.open({ path: files.shares, tokens, revoke, now, log }));
   const login = new Login({
-    ...{ serverUser, tokens, links, log, attempts },
-    mode: mode.mode === "none" ? mode : { mode: "login", password: pair && configuredPassword(pair) },
+    ...{ serverUser, tokens, links, log, attempts, users },
+    mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
     defaultUser: pair?.username ?? serverUser,
+    keys: modes?.sshKeys === true ? keyLoginOf(options, users, pair?.username) : undefined,
   });
   return {
-    ...{ login, tokens, tickets, links },
-    authenticate: chain(waysOf(options, { tokens, tickets, attempts })),
+    ...{ login, tokens, tickets, links, shares, users },
+    authenticate: chain(waysOf(options, { tokens, tickets, attempts, users })),
     whenOver: (principal, over) => tokens.whenOver(principal, over),
     config: {
-      enableSSHKeys: false,
-      disallowUserPassword: mode.mode === "login" && pair === undefined,
-      noAuth: mode.mode === "none",
-      ...(pair === undefined ? {} : { passwordMode: "configured" }),
-      proxyAuth: false,
-      ...(mode.mode === "none" ? { user: serverUser } : {}),
+      enableSSHKeys: modes?.sshKeys ?? false,
+      disallowUserPassword: modes !== undefined && password === undefined,
+      noAuth: modes === undefined,
+      ...(password === undefined ? {} : { passwordMode: pair === undefined ? "system" : "configured" }),
+      proxyAuth: modes?.identity !== undefined,
+      ...(modes === undefined ? { user: serverUser } : {}),
     },
   };
+}
+
+/** `undefined`: no password logs in. */
+async function passwordCheckOf(
+  modes: LoginModes,
+  { serverUser, isRoot, log }: Pick<GateOptions, "serverUser" | "isRoot" | "log">,
+  users: Users,
+): Promise<PasswordCheck | undefined> {
+  const { password, allowUsers, adminUsers, sshKeys, loginLink, identity, localBypass } = modes;
+  if (password === undefined) return undefined;
+  if (password.kind === "configured") return configuredPassword(password);
+  const { openSystemPassword } = await import("./system-login.ts");
+  return await openSystemPassword({
+    ...{ users, log, serverUser, isRoot },
+    hasOtherUsers: [...allowUsers, ...adminUsers].some((user) => user !== serverUser),
+    hasOtherWays: sshKeys || loginLink || identity !== undefined || localBypass !== undefined,
+  });
+}
+
+function keyLoginOf(
+  { serverUser, serverHome, log }: GateOptions,
+  users: Users,
+  configuredUser: string | undefined,
+): KeyLogin {
+  const clocks = { now: () => performance.now(), wallClock: () => Date.now() };
+  const ownNames = configuredUser === undefined ? [serverUser] : [serverUser, configuredUser];
+  return new KeyLogin({
+    challenges: new Challenges(clocks),
+    keys: new UserKeys({ ownNames, ownHome: serverHome, now: clocks.wallClock, log }),
+    ...{ users, now: clocks.now, pause: setTimeout },
+  });
 }
 
 /** In the order in which they are asked. */
 function waysOf(
   options: GateOptions,
-  parts: Pick<Gate, "tokens" | "tickets"> & { readonly attempts: LoginAttempts },
+  parts: Pick<Gate, "tokens" | "tickets" | "users"> & { readonly attempts: LoginAttempts },
 ): readonly Authenticator[] {
   const { mode, serverUser, hqCredentials, openRegistration = false, machineToken, log } = options;
-  const { tokens, tickets, attempts } = parts;
-  const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, serverUser)];
+  const { tokens, tickets, attempts, users } = parts;
+  const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
   if (mode.mode === "none") return [...machine, everyoneIs(serverUser, "none")];
-  const { password, allowUsers } = mode;
-  const mayLogIn = allowedUsers({ serverUser, configuredUser: password?.username, allowUsers });
+  const credentials = hqCredentials && byBasic({ credentials: hqCredentials, attempts, log });
+  const provers = [byBearer(tokens), byQueryToken(tokens, tickets), ...trustedWays(mode, options)];
   return [
     ...machine,
-    ...[byBearer(tokens), byQueryToken(tokens, tickets)].map((way) => onlyFor(mayLogIn, way)),
+    ...provers.map((way) => onlyFor(users, way)),
     // A Basic header may be the login of a proxy in front, and counts for nothing where there is a better proof.
-    ...(hqCredentials === undefined ? [] : [byBasic({ credentials: hqCredentials, attempts, log })]),
+    ...(credentials === undefined ? [] : [credentials]),
     ...(openRegistration ? [openRegistry(serverUser)] : []),
+  ];
+}
+
+/** What needs no login of ours. */
+function trustedWays(
+  { identity, localBypass }: LoginModes,
+  { serverUser, proxyProof }: GateOptions,
+): readonly Prover[] {
+  const trusted =
+    identity === "local-proxy"
+      ? ({ from: identity } as const)
+      : proxyProof && ({ from: "own-proxy", proof: proxyProof } as const);
+  return [
+    ...(identity === undefined || trusted === undefined ? [] : [byProxyIdentity(trusted)]),
+    ...(localBypass === undefined ? [] : [byLocalBypass({ serverUser, token: localBypass.token })]),
   ];
 }

@@ -1,10 +1,13 @@
 import type { Log } from "../log.ts";
+import type { Challenge } from "../protocol/auth.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { AccessTokens, IssuedToken } from "./access-token.ts";
 import type { Claimant, LoginAttempts } from "./attempts.ts";
 import type { PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
+import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
 import type { Tickets } from "./tickets.ts";
+import type { Users } from "./users.ts";
 
 /** How one logs in: not at all, or by what is offered. */
 export type LoginMode =
@@ -21,6 +24,9 @@ type LoginParts = {
   /** One-time login links; the holder is who is logged in. */
   readonly links: Pick<Tickets<string>, "redeem">;
   readonly attempts: Pick<LoginAttempts, "guard">;
+  readonly users: Pick<Users, "mayLogIn">;
+  /** `undefined`: no key logs in. */
+  readonly keys: Pick<KeyLogin, "challenge" | "take" | "prove"> | undefined;
   readonly log: Pick<Log, "info" | "warn">;
 };
 
@@ -46,7 +52,11 @@ export class Login {
     const { password: check } = mode;
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
     const { username = defaultUser, password = "", address } = request;
-    return await this.#admit("password", { address, user: username }, () => check({ username, password }));
+    return await this.#admit("password", { address, user: username }, async () => {
+      const user = await check({ username, password, address });
+      this.#refuseUnlisted(user);
+      return user;
+    });
   }
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */
@@ -58,11 +68,42 @@ export class Login {
     return await this.#admit("link", { address: request.address }, async () => links.redeem(request.ticket));
   }
 
+  /** Something to sign with an SSH key, for the default user unless one is named. ServiceError `ssh_keys_disabled`. */
+  challenge(user = this.#parts.defaultUser): Challenge {
+    return this.#keys.challenge(user);
+  }
+
+  /**
+   * A token for a signed challenge, which is used up whatever comes of it. ServiceError `invalid_credentials`,
+   * `ssh_keys_disabled`, `rate_limited`.
+   */
+  async withKey({
+    challengeId,
+    ...proof
+  }: KeyProof & { readonly challengeId: string }): Promise<IssuedToken> {
+    const keys = this.#keys;
+    const challenge = keys.take(challengeId);
+    const claimant = { address: proof.address, ...(challenge && { user: challenge.user }) };
+    return await this.#admit("ssh-key", claimant, () => keys.prove(challenge, proof));
+  }
+
   /** Revokes the token behind a principal, see AccessTokens.revoke. */
   async logOut(principal: Principal): Promise<void> {
     const { tokens, log } = this.#parts;
     await tokens.revoke(principal);
     log.info({ user: principal.user }, "logged out");
+  }
+
+  get #keys(): NonNullable<LoginParts["keys"]> {
+    const { keys } = this.#parts;
+    if (keys !== undefined) return keys;
+    throw new ServiceError("ssh_keys_disabled", "login with an SSH key is off: see --enable-ssh-keys");
+  }
+
+  /** Says nothing about whether the proof was right. */
+  #refuseUnlisted(user: string): void {
+    if (this.#parts.users.mayLogIn(user)) return;
+    throw new ServiceError("invalid_credentials", "wrong user name or password");
   }
 
   async #admit(method: string, claimant: Claimant, proof: () => Promise<string>): Promise<IssuedToken> {

@@ -2,7 +2,12 @@ import type { Credentials } from "../lib/credentials.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { sameBytes } from "./same-bytes.ts";
 
-export type PasswordAttempt = { readonly username: string; readonly password: string };
+export type PasswordAttempt = {
+  readonly username: string;
+  readonly password: string;
+  /** From where, as far as that is known. */
+  readonly address?: string | undefined;
+};
 
 /** Returns the user that a password proved. Wrong password or unknown user: ServiceError `invalid_credentials`. */
 export type PasswordCheck = (attempt: PasswordAttempt) => Promise<string>;

@@ -18,6 +18,8 @@ export type PolicyFacts = {
   readonly isUpgrade: boolean;
   readonly host: string | undefined;
   readonly origin: string | undefined;
+  /** What the client asked for, where a trusted proxy says so; without it: the host above, by the server's scheme. */
+  readonly asked?: { readonly host: string | undefined; readonly isHttps: boolean };
 };
 
 const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
@@ -33,13 +35,13 @@ export function enforcePolicy(policy: RequestPolicy, request: PolicyFacts): void
 /** No Origin is no browser. `null`, which sandboxed pages and local files send, is nobody's and refused. */
 function checkOrigin(
   { allowedOrigins, isHttps = false }: RequestPolicy,
-  { origin: sent, host }: Pick<PolicyFacts, "origin" | "host">,
+  { origin: sent, host, asked = { host, isHttps } }: Pick<PolicyFacts, "origin" | "host" | "asked">,
 ): void {
   if (sent === undefined) return;
   const origin = parseOrigin(sent);
-  const server = parseHost(host ?? "");
+  const server = parseHost(asked.host ?? "");
   const isOwn = origin !== undefined && server !== undefined && isOriginOf(origin, server);
-  if (isOwn && (!isHttps || origin.scheme === "https")) return;
+  if (isOwn && (!asked.isHttps || origin.scheme === "https")) return;
   if (origin !== undefined && allowedOrigins.includes(formatOrigin(origin))) return;
   throw new ServiceError(
     "origin_not_allowed",

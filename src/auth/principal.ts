@@ -1,13 +1,24 @@
+import type { Rights } from "./rights.ts";
+
 /** Who a request comes from, and how we know. */
 export type Principal = {
   readonly user: string;
   /**
    * "none": the server asks nobody. "socket": whoever can open the private unix socket is its owner. "basic": the
-   * credentials of an HQ. "hq": on a remote, its HQ.
+   * credentials of an HQ. "hq": on a remote, its HQ. "proxy": a reverse proxy proved who it is. "local": a request of
+   * this machine, which counts without a login. "share": a share link.
    */
-  readonly method: "none" | "socket" | "token" | "ticket" | "basic" | "hq";
+  readonly method: "none" | "socket" | "token" | "ticket" | "basic" | "hq" | "proxy" | "local" | "share";
+  readonly rights: Rights;
+  /** Under which name their sessions are owned; `undefined`: as those of the server's own user. */
+  readonly owner?: string | undefined;
+  /** The system user that their programs run as; `undefined`: the server's own. */
+  readonly account?: string | undefined;
   /** The `jti` of the access token behind it: what a logout revokes. */
   readonly tokenId?: string;
   /** When that token ends, in milliseconds since 1970. */
   readonly expiresAtMs?: number;
 };
+
+/** Who a proof names, before it is known what that user may do. */
+export type Proof = Omit<Principal, "rights"> & Partial<Pick<Principal, "rights">>;

@@ -43,14 +43,16 @@ export function addServe(program: Command, cli: Cli): void {
   );
 }
 
-function announced({ url, loginLink }: RunningServer, version: string): string {
+function announced({ url, loginLink, behind }: RunningServer, version: string): string {
   const link =
     loginLink === undefined ? "" : `log in with this link, once and within 10 minutes: ${loginLink}\n`;
-  return `ttyhq ${version} serves ${url}\n${link}`;
+  const place =
+    behind === undefined ? "" : `the proxy there leads to ${behind}, which is for this machine alone\n`;
+  return `ttyhq ${version} serves ${url}\n${place}${link}`;
 }
 
-function announcedAsJson({ url, loginLink }: RunningServer): string {
-  return `${JSON.stringify({ event: "listening", url, loginLink })}\n`;
+function announcedAsJson({ url, loginLink, behind }: RunningServer): string {
+  return `${JSON.stringify({ event: "listening", url, loginLink, behind })}\n`;
 }
 
 /** What comes in is dropped. */

@@ -37,6 +37,8 @@ export type RunningServer = AsyncDisposable & {
   readonly url: string;
   /** Logs in once; there where one was asked for. */
   readonly loginLink: string | undefined;
+  /** Where the server itself is found on this machine, where `url` is that of its reverse proxy. */
+  readonly behind?: string | undefined;
 };
 
 export type RunningHost = AsyncDisposable & {

@@ -6,6 +6,7 @@ import { ConfigError } from "./config-error.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
 import { type AuthConfig, readLogin } from "./login.ts";
 import { type LogFormat, OPTIONS } from "./options.ts";
+import { type ProxyServe, readProxyServe } from "./proxy-serve.ts";
 import { OptionReader, type Sources } from "./reader.ts";
 import { readTls, type TlsConfig } from "./tls.ts";
 
@@ -31,6 +32,14 @@ export type Config = HostConfig & {
   readonly role: FleetRole;
   /** `undefined`: http. */
   readonly tls: TlsConfig | undefined;
+  /** Our own reverse proxy; `undefined`: none is started. */
+  readonly proxyServe: ProxyServe | undefined;
+  /** Proxies in front that say where a request came from. */
+  readonly trustedProxies: readonly { readonly address: string; readonly prefix: number }[];
+  /** Where metrics and probes are served apart; `undefined`: with everything else. */
+  readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
+  /** Absolute; `undefined`: in the control directory. */
+  readonly auditLog: string | undefined;
   /** Certificates of the authorities that an HQ and its remotes trust beside the public ones, in PEM form. */
   readonly trustedCa: Uint8Array | undefined;
   /** `undefined`: made once and kept in the control directory. */
@@ -57,16 +66,22 @@ export type ConfigInput = Sources & {
   readonly hostname: string;
 };
 
+const PROXIED_HOST = "127.0.0.1";
+
 /** The configuration of `ttyhq serve`, frozen. Throws ConfigError with everything that is wrong or contradicts. */
 export function parseConfig(input: ConfigInput): Config {
   const reader = readerOf(input);
-  const listen = { host: reader.value(OPTIONS.bind), port: reader.value(OPTIONS.port) };
-  const auth = readLogin(reader, { host: listen.host, ...loginNeeds(reader) });
+  const listen = readListen(reader);
+  const auth = readLogin(reader, { host: listen.host, isHq: fleetKinds(reader).isHq });
   const role = readFleetRole(reader, { auth, hostname: input.hostname });
-  const tls = readTls(reader);
+  const { tls, proxyServe } = readProxyServe(reader, readTls(reader), auth);
+  const auditLog = reader.value(OPTIONS.auditLog);
   const config = {
     ...readHost(reader, input),
-    ...{ listen, auth, role, tls, serverUser: input.user },
+    ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
+    trustedProxies: reader.list(OPTIONS.trustedProxy),
+    metricsListen: reader.value(OPTIONS.metricsListen),
+    auditLog: auditLog === undefined ? undefined : absolute(auditLog, input),
     trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
     policy: {
@@ -84,10 +99,18 @@ export function parseConfig(input: ConfigInput): Config {
   return finish({ ...config, warnings: reader.warnings }, problems);
 }
 
-/** A remote is used through its HQ; an HQ without credentials is told so by its own problem. */
-function loginNeeds(reader: OptionReader): { readonly isHq: boolean; readonly isLoginNeeded: boolean } {
-  const { isHq, isRemote } = fleetKinds(reader);
-  return { isHq, isLoginNeeded: !isRemote && (!isHq || reader.isOn(OPTIONS.noHqAuth)) };
+/** Headers that say who asks are worth nothing where others can send them. */
+function readListen(reader: OptionReader): Config["listen"] {
+  const host = reader.value(OPTIONS.bind);
+  const port = reader.value(OPTIONS.port);
+  if (!reader.isOn(OPTIONS.enableProxyServe) || reader.isOn(OPTIONS.noAuth)) return { host, port };
+  const source = reader.sourceOf(OPTIONS.bind);
+  if (source !== undefined && host !== PROXIED_HOST) {
+    reader.refuse(
+      `--enable-proxy-serve listens on ${PROXIED_HOST} alone, and ${source} says ${host}: leave it out, and say with --proxy-listen where the proxy listens`,
+    );
+  }
+  return { host: PROXIED_HOST, port };
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */

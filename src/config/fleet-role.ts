@@ -95,7 +95,7 @@ function readCredentials(reader: OptionReader, auth: AuthConfig): Credentials | 
       "--hq needs credentials, which its remotes prove themselves with: give --username and --password-file, or TTYHQ_USERNAME and TTYHQ_PASSWORD; --no-hq-auth for none, in tests alone",
     );
   }
-  return pair && { username: pair.username, password: pair.password };
+  return pair?.kind === "configured" ? { username: pair.username, password: pair.password } : undefined;
 }
 
 /** Whichever of them is given; half a pair has been refused. */

@@ -4,15 +4,22 @@ import { OPTIONS } from "./options.ts";
 import { type Pair, readPair, warnOfUnused } from "./pair.ts";
 import type { OptionReader } from "./reader.ts";
 
-/** How people log in. With "login", at least one of `password` and `loginLink` is there, but on a remote. */
+/** How people log in. */
 export type AuthConfig =
   | { readonly mode: "none" }
   | {
       readonly mode: "login";
-      readonly password: ConfiguredPassword | undefined;
+      /** `undefined` with --disallow-user-password. */
+      readonly password: ConfiguredPassword | { readonly kind: "system" } | undefined;
+      readonly sshKeys: boolean;
       /** A one-time login link is made and printed at the start. */
       readonly loginLink: boolean;
       readonly allowUsers: readonly string[];
+      readonly adminUsers: readonly string[];
+      /** Whose headers say who asks: our own reverse proxy's, or those of another one on this machine. */
+      readonly identity: "own-proxy" | "local-proxy" | undefined;
+      /** Requests of this machine count without a login; `token`: what they must carry. */
+      readonly localBypass: { readonly token: Secret | undefined } | undefined;
     };
 
 /** SERVICE_USERNAME and SERVICE_PASSWORD, or `--username` and `--password` of an HQ: one pair, however it is given. */
@@ -22,32 +29,61 @@ export type ConfiguredPassword = {
   readonly password: Secret;
 };
 
-/** How people log in. `isLoginNeeded`: false where there is another way in, or another problem. */
+/** How people log in: with nothing said, with the password of a user of this system (specification 5.1). */
 export function readLogin(
   reader: OptionReader,
-  context: { readonly host: string; readonly isHq: boolean; readonly isLoginNeeded: boolean },
+  context: { readonly host: string; readonly isHq: boolean },
 ): AuthConfig {
   const service = readPair(reader, { username: OPTIONS.serviceUsername, password: OPTIONS.servicePassword });
   const hq = readPair(reader, { username: OPTIONS.username, password: OPTIONS.password });
   // Without --hq these two are refused as such, and there is nothing to say about them here.
   const pairs = context.isHq ? [hq, service] : [service];
-  const loginLink = reader.isOn(OPTIONS.loginLink);
-  const allowUsers = reader.list(OPTIONS.allowUser);
+  const localBypass = readLocalBypass(reader);
   if (reader.isOn(OPTIONS.noAuth)) {
     warnWithoutLogin(reader, context.host, pairs);
     return { mode: "none" };
   }
   for (const { problem } of pairs) if (problem !== undefined) reader.refuse(problem);
   refuseDifferent(reader, pairs);
-  const isNobodyKnown = pairs.every(({ sources }) => sources.length === 0);
-  if (isNobodyKnown && !loginLink && context.isLoginNeeded) reader.refuse(NOBODY_COULD_LOG_IN);
   const credentials = pairs.map((pair) => pair.credentials).find((each) => each !== undefined);
-  const password = credentials && ({ kind: "configured", ...credentials } as const);
-  return { mode: "login", password, loginLink, allowUsers };
+  const configured = credentials && ({ kind: "configured", ...credentials } as const);
+  const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
+  return {
+    mode: "login",
+    password: isWithoutPassword ? undefined : (configured ?? { kind: "system" }),
+    sshKeys: isWithoutPassword || reader.isOn(OPTIONS.enableSshKeys),
+    loginLink: reader.isOn(OPTIONS.loginLink),
+    allowUsers: reader.list(OPTIONS.allowUser),
+    adminUsers: reader.list(OPTIONS.adminUser),
+    identity: readIdentity(reader),
+    localBypass,
+  };
 }
 
-const NOBODY_COULD_LOG_IN =
-  "nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all";
+function readLocalBypass(reader: OptionReader): { readonly token: Secret | undefined } | undefined {
+  const token = reader.secret(OPTIONS.localAuthToken);
+  if (reader.isOn(OPTIONS.allowLocalBypass)) {
+    if (token === undefined && !reader.isOn(OPTIONS.noAuth)) reader.warn(OPEN_TO_THIS_MACHINE);
+    return { token };
+  }
+  const source = reader.sourceOf(OPTIONS.localAuthToken);
+  if (source !== undefined) {
+    reader.refuse(`${source} is for --allow-local-bypass alone: give that, too, or leave it out`);
+  }
+  return undefined;
+}
+
+const OPEN_TO_THIS_MACHINE =
+  "--allow-local-bypass: every user and program of this machine is the server's own user; give --local-auth-token-file to ask them for a secret";
+
+function readIdentity(reader: OptionReader): "own-proxy" | "local-proxy" | undefined {
+  if (!reader.isOn(OPTIONS.enableProxyServe)) return undefined;
+  if (!reader.isOn(OPTIONS.proxyExternal)) return "own-proxy";
+  reader.warn(
+    "--proxy-external: every user and program of this machine can say that it is the proxy, and who asks; use it where only that proxy runs",
+  );
+  return "local-proxy";
+}
 
 function refuseDifferent(reader: OptionReader, [first, second]: readonly Pair[]): void {
   const [one, other] = [first?.credentials, second?.credentials];

@@ -2,13 +2,14 @@ import {
   API_CALLS_PER_MINUTE,
   DEFAULT_MAX_RECORDING_BYTES,
   DEFAULT_PORT,
-  MIN_TOKEN_SECRET_BYTES,
   SESSIONS_PER_MINUTE,
 } from "../protocol/limits.ts";
 import { FLEET_OPTIONS } from "./fleet-options.ts";
-import { file, list, type Option, type Role, secret, toggle, value } from "./option.ts";
+import { LOGIN_OPTIONS } from "./login-options.ts";
+import { file, type Option, type Role, toggle, value } from "./option.ts";
 import { certificates, privateKey } from "./pem.ts";
-import { bindAddress, byteCount, choice, integer, limit, origin, path, userName } from "./value.ts";
+import { PROXY_OPTIONS } from "./proxy-options.ts";
+import { bindAddress, byteCount, choice, integer, limit, path, socketAddress } from "./value.ts";
 
 /** `auto`: text on a terminal, else JSON. */
 export type LogFormat = "auto" | "json" | "text";
@@ -57,55 +58,8 @@ export const OPTIONS = {
     prose: "Directory of the sessions, their recordings and the sockets; one for each server.",
     roles: BOTH,
   }),
-  noAuth: toggle({
-    name: "no-auth",
-    prose: "No login: everyone is the server's user. Overrides every other option about logging in.",
-    roles: SERVER,
-  }),
-  loginLink: toggle({
-    name: "login-link",
-    prose: "Print a link when the server has started that logs in once, within 10 minutes.",
-    roles: SERVER,
-  }),
-  allowUser: list({
-    name: "allow-user",
-    placeholder: "name",
-    parse: userName,
-    prose: "A user who may log in beside the server's own; the sessions run as the server's user.",
-    roles: SERVER,
-  }),
-  serviceUsername: value<string | undefined>({
-    name: "service-username",
-    placeholder: "name",
-    parse: userName,
-    fallback: undefined,
-    fallbackText: "",
-    env: "SERVICE_USERNAME",
-    hasFlag: false,
-    prose: "With SERVICE_PASSWORD: the one user name and password that log in.",
-    roles: SERVER,
-  }),
-  servicePassword: secret({
-    name: "service-password",
-    minBytes: 1,
-    env: "SERVICE_PASSWORD",
-    hasFlag: false,
-    prose: "With SERVICE_USERNAME: the one user name and password that log in.",
-    roles: SERVER,
-  }),
-  jwtSecret: secret({
-    name: "jwt-secret",
-    minBytes: MIN_TOKEN_SECRET_BYTES,
-    prose: `Secret that signs access tokens, at least ${MIN_TOKEN_SECRET_BYTES} bytes. Without it one is made and kept in the control directory.`,
-    roles: SERVER,
-  }),
-  allowedOrigin: list({
-    name: "allowed-origin",
-    placeholder: "origin",
-    parse: origin,
-    prose: "An origin whose pages may use the server beside its own, such as https://term.example.com.",
-    roles: SERVER,
-  }),
+  ...LOGIN_OPTIONS,
+  ...PROXY_OPTIONS,
   ...FLEET_OPTIONS,
   rateLimitSessions: value({
     name: "rate-limit-sessions",
@@ -123,6 +77,25 @@ export const OPTIONS = {
     fallback: API_CALLS_PER_MINUTE,
     fallbackText: String(API_CALLS_PER_MINUTE),
     prose: "API calls that a user may make a minute. 0 for no limit.",
+    roles: SERVER,
+  }),
+  metricsListen: value<{ readonly host: string; readonly port: number } | undefined>({
+    name: "metrics-listen",
+    placeholder: "address:port",
+    parse: socketAddress,
+    fallback: undefined,
+    fallbackText: "",
+    prose:
+      "Serve /metrics, /livez and /readyz there, without encryption or login, and /metrics nowhere else.",
+    roles: SERVER,
+  }),
+  auditLog: value<string | undefined>({
+    name: "audit-log",
+    placeholder: "path",
+    parse: path,
+    fallback: undefined,
+    fallbackText: "audit.log in the control directory",
+    prose: "File that tells, as JSON lines, who logged in, shared, registered or did something to a session.",
     roles: SERVER,
   }),
   maxRecordingSize: value({

@@ -1,5 +1,5 @@
 // From the text of an option to its value. Each parser throws RangeError "must be …" for anything else.
-import { isIP } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { formatOrigin, parseHost, parseOrigin } from "../lib/origin.ts";
 import { RemoteName, RemoteUrl } from "../protocol/remote.ts";
 
@@ -66,6 +66,26 @@ export function bindAddress(text: string): string {
     throw new RangeError("must be an address or a host name without a port, such as 127.0.0.1");
   }
   return host.name;
+}
+
+/** `host:port`, an IPv6 address in brackets; port 0 for any free one. */
+export function socketAddress(text: string): { readonly host: string; readonly port: number } {
+  const [, host = "", port = ""] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
+  if (host === "" || Number(port) > 65_535 || (host.includes(":") && !host.startsWith("["))) {
+    throw new RangeError("must be an address and a port, such as 0.0.0.0:4443");
+  }
+  return { host: bindAddress(host), port: Number(port) };
+}
+
+/** An address, or a range of them: `10.0.0.0/8`, `fd00::/8`. */
+export function addressRange(text: string): { readonly address: string; readonly prefix: number } {
+  const [, address = "", digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const bits = isIPv6(address) ? 128 : 32;
+  const prefix = digits === undefined ? bits : Number(digits);
+  if (isIP(address) === 0 || prefix > bits) {
+    throw new RangeError("must be an address or a range of addresses, such as 10.0.0.0/8");
+  }
+  return { address, prefix };
 }
 
 /** As a browser would send it. */

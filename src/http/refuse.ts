@@ -12,6 +12,7 @@ export function refuse(socket: Duplex, error: unknown): void {
     "Content-Type: application/json; charset=utf-8",
     `Content-Length: ${Buffer.byteLength(body)}`,
     "Cache-Control: no-store",
+    "X-Content-Type-Options: nosniff",
     "Connection: close",
     ...Object.entries(errorHeaders(error)).map(([name, value]) => `${name}: ${value}`),
   ];

@@ -8,9 +8,13 @@ import type { Content } from "../sessions/backend.ts";
 export type Context = {
   /** Undefined on open endpoints. */
   readonly principal: Principal | undefined;
-  /** The peer's address, undefined on a unix socket. */
+  /** Whom the server takes the caller for where no login is sent; `undefined`: nobody. */
+  readonly identified: () => Promise<Principal | undefined>;
+  /** The client's address, undefined on a unix socket. */
   readonly address: string | undefined;
   readonly range: string | undefined;
+  /** The Accept header. */
+  readonly accept: string | undefined;
   readonly lastEventId: string | undefined;
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal;

@@ -5,25 +5,35 @@ import type { z } from "zod";
 import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
+import { refuseAmbiguous } from "../lib/request-head.ts";
 import type { Log } from "../log.ts";
 import type { Endpoint } from "../protocol/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES } from "../protocol/limits.ts";
+import type { ClientOf } from "./client-address.ts";
+import { factsOf } from "./facts.ts";
+import { refuseDeep } from "./json-depth.ts";
 import { PAGE_FILES, setSecurityHeaders } from "./page.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
 import type { Context, Media, Routes } from "./route.ts";
+import { type RequestWitness, type Seen, sightOf, witnessed } from "./witness.ts";
+
+/** A body that is too large is taken up to this length, so that its client hears why it was refused. */
+const MAX_UNREAD_BODY_BYTES = 16 * MAX_BODY_BYTES;
 
 export type RouterOptions = {
   readonly routes: Routes;
   readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
   readonly whenOver: LoginWatch;
+  readonly clientOf: ClientOf;
   /** Undefined on the private unix socket, which no browser reaches. */
   readonly policy: RequestPolicy | undefined;
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   /** Where the page's files are; undefined for none. */
   readonly pageDir: string | undefined;
+  readonly witness?: RequestWitness | undefined;
   readonly log: Log;
 };
 
@@ -38,13 +48,14 @@ export function createRouter(options: RouterOptions): RequestListener {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("query parser", "simple");
-  app.use(setSecurityHeaders);
-  app.use(logRequests(options.log));
-  app.use((request, _response, next) => {
-    const { policy } = options;
-    const { host, origin } = request.headers;
-    if (policy !== undefined)
-      enforcePolicy(policy, { method: request.method, isUpgrade: false, host, origin });
+  app.use((request, response, next) => {
+    setSecurityHeaders(request, response, options.clientOf(request));
+    next();
+  });
+  app.use(logRequests(options));
+  app.use((request, response, next) => {
+    refuseUnclear(request, response);
+    letIn(request, options);
     next();
   });
   // Whatever its content type says: a body that is not read would be taken for none.
@@ -72,9 +83,35 @@ export function createRouter(options: RouterOptions): RequestListener {
   return app;
 }
 
+/** What comes after such a request on its connection is not looked at: nobody knows where it begins, or would wait for it. */
+function refuseUnclear(request: express.Request, response: express.Response): void {
+  try {
+    refuseAmbiguous(request);
+    if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES) throw tooLarge();
+  } catch (error) {
+    response.setHeader("connection", "close");
+    throw error;
+  }
+}
+
+/** Throws for what is let in by nobody, whoever sends it. */
+function letIn(request: express.Request, { policy, witness, clientOf }: RouterOptions): void {
+  if (policy === undefined) return;
+  const client = clientOf(request);
+  const { host, origin } = request.headers;
+  try {
+    enforcePolicy(policy, { method: request.method, isUpgrade: false, host, origin, asked: client });
+  } catch (error) {
+    witness?.({ ...sightOf(request, client), outcome: { error } });
+    throw error;
+  }
+}
+
 /** Without the query, which may hold a ticket. */
-function logRequests(log: Log): express.RequestHandler {
-  return ({ method, path, socket: { remoteAddress: address } }, response, next) => {
+function logRequests({ log, clientOf }: RouterOptions): express.RequestHandler {
+  return (request, response, next) => {
+    const { method, path } = request;
+    const { address } = clientOf(request);
     const started = performance.now();
     response.once("close", () => {
       const ms = Math.round(performance.now() - started);
@@ -88,28 +125,41 @@ function mount(app: express.Express, name: string, route: unknown, options: Rout
   if (!isEndpointName(name) || !isRoute(route)) return;
   const endpoint: Endpoint = endpoints[name];
   app[endpoint.method](endpoint.path, async (request, response) => {
-    const abort = new AbortController();
-    response.once("close", () => abort.abort());
-    const address = request.socket.remoteAddress;
-    const principal = await authorise(endpoint, request, response, options);
-    const { params, query } = request;
-    const input = {
-      params: parse(endpoint.params, params),
-      query: parse(endpoint.query, query),
-      body: parse(endpoint.body, request.body === undefined ? {} : request.body),
-    };
-    const { range, "last-event-id": lastEventId } = request.headers;
-    const answer = await route(input, {
-      ...{ principal, address, range, signal: abort.signal },
-      lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
+    const seen: Seen = { ...sightOf(request, options.clientOf(request)), endpoint: name };
+    const answer = await witnessed(seen, options.witness, () => {
+      return answerOf({ endpoint, route }, { request, response }, { seen, options });
     });
     const { status } = endpoint.reply;
     if ("json" in endpoint.reply) sendJson(response, status, answer);
     else if (isMedia(answer)) {
       // A stream may go on for days; it ends with the login that opened it.
-      using _login = principal && options.whenOver(principal, () => response.destroy());
+      using _login = seen.principal && options.whenOver(seen.principal, () => response.destroy());
       await sendBody(response, status, answer);
     }
+  });
+}
+
+async function answerOf(
+  { endpoint, route }: { readonly endpoint: Endpoint; readonly route: AnyRoute },
+  { request, response }: { readonly request: express.Request; readonly response: express.Response },
+  { seen, options }: { readonly seen: Seen; readonly options: RouterOptions },
+): Promise<unknown> {
+  const abort = new AbortController();
+  response.once("close", () => abort.abort());
+  await authorise(endpoint, { request, response }, { seen, options });
+  const { params, query } = request;
+  refuseDeep(request.body);
+  const input = {
+    params: parse(endpoint.params, params),
+    query: parse(endpoint.query, query),
+    body: parse(endpoint.body, request.body === undefined ? {} : request.body),
+  };
+  seen.input = input;
+  const { range, accept, "last-event-id": lastEventId } = request.headers;
+  return await route(input, {
+    ...{ principal: seen.principal, address: seen.address, range, accept, signal: abort.signal },
+    identified: () => identified(request, { seen, options }),
+    lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
   });
 }
 
@@ -146,32 +196,53 @@ const PLACES = { user: "api", stream: "event-stream", registry: "registry" } as 
 /** Who asks, counted against the limit; a refused login counts for its address. */
 async function authorise(
   endpoint: Endpoint,
-  request: express.Request,
-  response: express.Response,
-  options: RouterOptions,
-): Promise<Principal | undefined> {
-  const address = request.socket.remoteAddress;
+  { request, response }: { readonly request: express.Request; readonly response: express.Response },
+  { seen, options }: { readonly seen: Seen; readonly options: RouterOptions },
+): Promise<void> {
+  const { address } = seen;
   const count = (principal: Principal | undefined): Promise<void> => {
     if (endpoint.limit === "none") return Promise.resolve();
     return options.rateLimits[endpoint.limit](request, response, { principal, address });
   };
   if (endpoint.access === "open") {
     await count(undefined);
-    return undefined;
+    return;
   }
   try {
     const { token } = request.query;
-    const principal = await options.authenticate({
-      authorization: request.headers.authorization,
-      queryToken: typeof token === "string" ? token : undefined,
-      address,
-      place: PLACES[endpoint.access],
-    });
+    const queryToken = typeof token === "string" ? token : undefined;
+    const facts = factsOf(request, { queryToken, address, place: PLACES[endpoint.access] });
+    const principal = await options.authenticate(facts);
+    seen.principal = principal;
     await count(principal);
-    return principal;
+    refuseOutsiders(endpoint, principal);
   } catch (error) {
     if (error instanceof ServiceError && error.code === "unauthorized") await count(undefined);
     throw error;
+  }
+}
+
+/** Who asks, were there no login in the request: by a proxy, from this machine, or where nobody logs in. */
+async function identified(
+  request: express.Request,
+  { seen: { address }, options }: { readonly seen: Seen; readonly options: RouterOptions },
+): Promise<Principal | undefined> {
+  const facts = factsOf(request, { queryToken: undefined, address, place: "api" });
+  try {
+    return await options.authenticate({ ...facts, authorization: undefined });
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
+    throw error;
+  }
+}
+
+/** Who is logged in, but not among those whom this endpoint is for. */
+function refuseOutsiders({ audience }: Endpoint, { rights }: Principal): void {
+  if (rights.kind === "invited" && audience !== "guest") {
+    throw new ServiceError("forbidden", "a share link opens one session and nothing else");
+  }
+  if (rights.kind !== "all" && audience === "admin") {
+    throw new ServiceError("forbidden", "this is for the server's own user: name others with --admin-user");
   }
 }
 
@@ -194,13 +265,16 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
 function knownError(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error.code === "internal_error" ? undefined : error;
   if (!(error instanceof Error) || !("status" in error)) return undefined;
-  if (error.status === 413)
-    return new ServiceError("body_too_large", `a body has at most ${MAX_BODY_BYTES} bytes`);
+  if (error.status === 413) return tooLarge();
   if ("type" in error && error.type === "entity.parse.failed") {
     return new ServiceError("invalid_json", "the body is no JSON", { cause: error });
   }
   if (typeof error.status !== "number" || error.status >= 500) return undefined;
   return new ServiceError("invalid_request", "the request is malformed", { cause: error });
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError("body_too_large", `a body has at most ${MAX_BODY_BYTES} bytes`);
 }
 
 function isEndpointName(name: string): name is EndpointName {

@@ -3,21 +3,42 @@ import type { Secret } from "../lib/secret.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
 /** What a server proves its name with: the certificate, with those between it and its authority, and its key, in PEM form. */
-export type TlsIdentity = { readonly cert: Uint8Array; readonly key: Secret };
+export type TlsIdentity = {
+  readonly cert: Uint8Array;
+  readonly key: Secret;
+  /** Who may come; `undefined`: everybody. */
+  readonly clients?: ClientCertificates;
+};
+
+/** Certificates that clients show; who shows none, or one that is not good, is let in unless it is required. */
+export type ClientCertificates = {
+  /** The authorities, and no others, in PEM form. */
+  readonly ca: Uint8Array;
+  readonly isRequired: boolean;
+  /** Told of one that was shown and is not good, with OpenSSL's name for the reason, where one is required. */
+  readonly refused?: (reason: string, address: string | undefined) => void;
+};
 
 /** A connection whose handshake is not done by then is slow on purpose or gone. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** An HTTPS server, TLS 1.2 or newer. Throws `start_failed` for a pair that cannot be served. */
-export function createHttpsServer({ cert, key }: TlsIdentity, options: object): TlsServer {
+export function createHttpsServer({ cert, key, clients }: TlsIdentity, options: object): TlsServer {
   try {
-    return createTlsServer({
+    const server = createTlsServer({
       ...options,
       cert: Buffer.from(cert),
       key: Buffer.from(key.bytes()),
       minVersion: "TLSv1.2",
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      ...(clients === undefined
+        ? {}
+        : { ca: Buffer.from(clients.ca), requestCert: true, rejectUnauthorized: clients.isRequired }),
     });
+    server.on("tlsClientError", (_, { authorizationError: reason, remoteAddress }) => {
+      if (typeof reason === "string") clients?.refused?.(reason, remoteAddress);
+    });
+    return server;
   } catch (cause) {
     throw new ServiceError("start_failed", `cannot serve https: ${reasonOf(cause)}`, { cause });
   }

@@ -5,13 +5,17 @@ import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { Hub } from "../hub/hub.ts";
+import type { Hub, HubView } from "../hub/hub.ts";
 import type { Peer } from "../hub/outbox.ts";
 import { withDeadline } from "../lib/deadline.ts";
+import { refuseAmbiguous } from "../lib/request-head.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import type { ClientOf } from "./client-address.ts";
+import { factsOf } from "./facts.ts";
 import { refuse } from "./refuse.ts";
+import { type RequestWitness, sightOf } from "./witness.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
 /** What a client is given to answer the close when its login is over. */
@@ -24,6 +28,10 @@ export type UpgradeOptions = {
   readonly hub: Hub;
   readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
   readonly whenOver: LoginWatch;
+  readonly clientOf: ClientOf;
+  /** What of the sessions a client at that address may see and touch; `undefined`: everything. */
+  readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
+  readonly witness?: RequestWitness | undefined;
   readonly policy: RequestPolicy | undefined;
   readonly log: Log;
 };
@@ -33,6 +41,12 @@ export type Upgrade = {
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Closes every WebSocket with 1001 and refuses new ones with `shutting_down`. */
   close(): void;
+};
+
+/** Where there is nothing to upgrade to. */
+export const noUpgrade: Upgrade = {
+  handle: (_, socket) => refuse(socket, new ServiceError("not_found", "no WebSockets are served here")),
+  close: () => {},
 };
 
 export function createUpgrade(options: UpgradeOptions): Upgrade {
@@ -49,6 +63,8 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       socket.on("error", ignore);
       void admit(request, options)
         .then((principal) => {
+          const seen = sightOf(request, options.clientOf(request));
+          options.witness?.({ ...seen, principal, outcome: { answer: undefined } });
           if (isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
           socket.off("error", ignore);
           server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -57,6 +73,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
         })
         .catch((error: unknown) => {
           if (!(error instanceof ServiceError)) options.log.error({ error }, "handshake failed");
+          options.witness?.({ ...sightOf(request, options.clientOf(request)), outcome: { error } });
           refuse(socket, error);
         });
     },
@@ -68,18 +85,19 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
 }
 
 async function admit(request: IncomingMessage, options: UpgradeOptions): Promise<Principal> {
-  const url = URL.parse(request.url ?? "/", "http://localhost");
-  if (url?.pathname !== "/ws") throw new ServiceError("not_found", "WebSockets are served at /ws alone");
-  const { host, origin, authorization } = request.headers;
+  refuseAmbiguous(request);
+  const [path, query] = (request.url ?? "").split("?", 2);
+  if (path !== "/ws") throw new ServiceError("not_found", "WebSockets are served at /ws alone");
+  if (request.method !== "GET") throw new ServiceError("method_not_allowed", "a handshake is a GET");
+  const { host, origin } = request.headers;
+  const client = options.clientOf(request);
   if (options.policy !== undefined) {
-    enforcePolicy(options.policy, { method: request.method ?? "GET", isUpgrade: true, host, origin });
+    const method = request.method ?? "GET";
+    enforcePolicy(options.policy, { method, isUpgrade: true, host, origin, asked: client });
   }
-  const facts = {
-    authorization,
-    queryToken: url.searchParams.get("token") ?? undefined,
-    address: request.socket.remoteAddress,
-    place: "websocket",
-  } as const;
+  const queryToken = new URLSearchParams(query).get("token") ?? undefined;
+  const { address } = client;
+  const facts = factsOf(request, { queryToken, address, place: "websocket" });
   return withDeadline(options.authenticate(facts), AUTHENTICATION_TIMEOUT_MS, "the login check");
 }
 
@@ -89,8 +107,9 @@ function connect(
   request: IncomingMessage,
   options: UpgradeOptions,
 ): void {
-  const address = request.socket.remoteAddress;
-  const client = options.hub.connect(peerOf(webSocket), { user: principal.user, address });
+  const { address } = options.clientOf(request);
+  const who = { user: principal.user, address };
+  const client = options.hub.connect(peerOf(webSocket), who, options.viewOf?.(principal, address));
   const { viewer, id } = client;
   options.log.debug({ client: id, user: principal.user, address }, "client connected");
   const login = options.whenOver(principal, (reason) => {

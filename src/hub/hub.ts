@@ -6,6 +6,7 @@ import type { SessionBackend } from "../sessions/backend.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
 import { Viewer } from "./viewer.ts";
+import { Watch, type Witness } from "./witness.ts";
 
 /** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
 type Shared = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
@@ -29,12 +30,22 @@ export type HubClient = {
   readonly viewer: Viewer;
 };
 
+/** What a client may see and touch: the sessions as it has them, and which events it is told. */
+export type HubView = {
+  readonly sessions: SessionBackend;
+  readonly sees: (event: ServerEvent) => boolean;
+  readonly witness?: Witness;
+};
+
+/** A client with what it is told of. */
+type Connected = { readonly client: HubClient; readonly sees: HubView["sees"] };
+
 export class Hub implements AsyncDisposable {
   readonly #backend: SessionBackend;
   readonly #now: () => number;
   readonly #onFailure: (error: unknown) => void;
   readonly #feeds = new Map<string, Shared>();
-  readonly #clients = new Set<HubClient>();
+  readonly #clients = new Set<Connected>();
   readonly #watching: Disposable;
   readonly #keepAlive: NodeJS.Timeout;
   #lastId = 0;
@@ -46,13 +57,13 @@ export class Hub implements AsyncDisposable {
     this.#onFailure = onFailure;
     this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
-      for (const client of [...this.#clients]) client.viewer.keepAlive(pingIntervalMs);
+      for (const { viewer } of this.clients) viewer.keepAlive(pingIntervalMs);
     }, pingIntervalMs);
     this.#keepAlive.unref();
   }
 
   get clients(): readonly HubClient[] {
-    return [...this.#clients];
+    return [...this.#clients].map(({ client }) => client);
   }
 
   /** Subscriptions to a session at this moment. */
@@ -60,24 +71,35 @@ export class Hub implements AsyncDisposable {
     return this.#feeds.get(sessionId)?.users ?? 0;
   }
 
-  /** A client has connected; the caller hands its messages to the viewer and disposes of the client when it has gone. */
-  connect(peer: Peer, who: { user: string; address: string | undefined }): HubClient & AsyncDisposable {
+  /**
+   * A client has connected; the caller hands its messages to the viewer and disposes of the client when it has gone.
+   * Without a `view` it has all sessions.
+   */
+  connect(
+    peer: Peer,
+    who: { readonly user: string; readonly address: string | undefined },
+    view: HubView = { sessions: this.#backend, sees: () => true },
+  ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
+    const { sessions, sees, witness } = view;
+    const watch = witness && new Watch(witness, this.#now);
     const viewer = new Viewer({
       peer,
-      backend: this.#backend,
+      backend: sessions,
       now: this.#now,
       onFailure: this.#onFailure,
-      openFeed: (sessionId) => this.#openFeed(sessionId),
+      watch,
+      openFeed: (sessionId) => this.#openFeedFor(sessions, sessionId, watch),
       closeFeed: (feed) => this.#closeFeed(feed),
     });
     this.#lastId += 1;
     const client = { id: this.#lastId, ...who, connectedAt: new Date().toISOString(), viewer };
-    this.#clients.add(client);
+    const connected = { client, sees };
+    this.#clients.add(connected);
     return {
       ...client,
       [Symbol.asyncDispose]: async () => {
-        this.#clients.delete(client);
+        this.#clients.delete(connected);
         await viewer[Symbol.asyncDispose]();
       },
     };
@@ -87,13 +109,13 @@ export class Hub implements AsyncDisposable {
     this.#isClosed = true;
     clearInterval(this.#keepAlive);
     this.#watching[Symbol.dispose]();
-    await Promise.all([...this.#clients].map((client) => client.viewer[Symbol.asyncDispose]()));
+    await Promise.all(this.clients.map(({ viewer }) => viewer[Symbol.asyncDispose]()));
     this.#clients.clear();
   }
 
   #happened(event: ServerEvent): void {
     if (event.type === "session-removed" && event.sessionId !== undefined) this.#removed(event.sessionId);
-    for (const client of [...this.#clients]) client.viewer.notify(event);
+    for (const { client, sees } of [...this.#clients]) if (sees(event)) client.viewer.notify(event);
   }
 
   /** Another session may get the same id: nobody must be given the feed of the old one. */
@@ -106,6 +128,16 @@ export class Hub implements AsyncDisposable {
       (feed) => feed.lose(loss),
       () => {},
     );
+  }
+
+  /** Feeds are shared: whether a client may have one is asked of the sessions as that client has them. */
+  #openFeedFor(sessions: SessionBackend, sessionId: string, watch: Watch | undefined): Promise<Feed> {
+    const isOpen = sessions === this.#backend;
+    const opening = isOpen
+      ? this.#openFeed(sessionId)
+      : sessions.get(sessionId).then(() => this.#openFeed(sessionId));
+    watch?.subscribing(sessionId, opening);
+    return opening;
   }
 
   async #openFeed(sessionId: string): Promise<Feed> {

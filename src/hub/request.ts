@@ -21,6 +21,9 @@ export type Request =
   | { readonly kind: "resize"; readonly size: TerminalSize }
   | { readonly kind: "kill"; readonly signal: SignalName };
 
+/** What is done to a session, and answered only when it fails. */
+export type Command = Extract<Request, { kind: "input" | "resize" | "kill" }>;
+
 const NEEDS_SESSION: ReadonlyMap<number, string> = new Map([
   [FrameType.INPUT_TEXT, "INPUT_TEXT"],
   [FrameType.INPUT_KEY, "INPUT_KEY"],

@@ -18,8 +18,9 @@ import { Answers } from "./answers.ts";
 import type { Feed } from "./feed.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox, type Peer } from "./outbox.ts";
-import { type Request, readRequest } from "./request.ts";
+import { type Command, type Request, readRequest } from "./request.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
+import type { Watch } from "./witness.ts";
 
 export type ViewerOptions = {
   readonly peer: Peer;
@@ -30,6 +31,7 @@ export type ViewerOptions = {
   readonly onFailure: (error: unknown) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
+  readonly watch?: Watch | undefined;
 };
 
 export class Viewer implements SubscriptionHost, AsyncDisposable {
@@ -170,21 +172,28 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   }
 
   #carryOut(sessionId: string, request: Request): void {
-    const { backend } = this.#options;
     if (request.kind === "hello") this.#hello = request.hello;
     else if (request.kind === "ping") this.#pong(request.payload);
     else if (request.kind === "subscribe") this.#subscribeGlobal(request.subscribe.flags);
     else if (request.kind === "unsubscribe") this.#leave(sessionId);
     else {
       checkSessionId(sessionId);
-      if (request.kind === "input") this.#command(sessionId, backend.write(sessionId, request.bytes));
-      if (request.kind === "resize") this.#command(sessionId, backend.resize(sessionId, request.size));
-      if (request.kind === "kill") this.#command(sessionId, backend.kill(sessionId, request.signal));
+      const work = this.#begin(sessionId, request);
+      this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
   }
 
-  #command(sessionId: string, work: Promise<void>): void {
-    this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
+  #begin(sessionId: string, request: Command): Promise<void> {
+    const { backend, watch } = this.#options;
+    if (request.kind === "resize") return backend.resize(sessionId, request.size);
+    if (request.kind === "kill") {
+      const killed = backend.kill(sessionId, request.signal);
+      watch?.signalling(sessionId, request.signal, killed);
+      return killed;
+    }
+    const written = backend.write(sessionId, request.bytes);
+    watch?.typing(sessionId, written);
+    return written;
   }
 
   #pong(payload: Uint8Array): void {

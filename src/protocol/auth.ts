@@ -23,6 +23,7 @@ export const AuthConfig = z.object({
   passwordMode: z.enum(["system", "configured"]).optional(),
   proxyAuth: z.boolean(),
   user: z.string().optional().describe("who the server takes you for without any login"),
+  logoutPath: z.string().optional().describe("page of the reverse proxy at which that user logs out"),
 });
 export type AuthConfig = z.infer<typeof AuthConfig>;
 
@@ -44,3 +45,31 @@ export const PasswordResponse = z.object({
 });
 export const VerifyResponse = z.object({ valid: z.literal(true), userId: z.string() });
 export const CurrentUser = z.object({ userId: z.string() });
+
+/** POST /api/auth/challenge (contract 5.2); without a name the server's default user is meant. */
+export const ChallengeRequest = z.object({ userId: z.string().min(1).max(256).optional() });
+/** The challenge is the base64 of 32 bytes; `expiresAt` in milliseconds since 1970. */
+export const Challenge = z.object({
+  challengeId: z.string(),
+  challenge: z.base64(),
+  expiresAt: z.int(),
+});
+export type Challenge = z.infer<typeof Challenge>;
+
+/**
+ * POST /api/auth/ssh-login, and /api/auth/ssh-key, the old name (contract 5.2): a line of OpenSSH or the base64 of the
+ * wire form; the base64 of 64 bytes of Ed25519, or of an SSH signature.
+ */
+export const SshLogin = z.object({
+  challengeId: z.string().max(128),
+  publicKey: z.string().max(16_384),
+  signature: z.string().max(16_384),
+});
+export type SshLogin = z.infer<typeof SshLogin>;
+export const SshKeyResponse = PasswordResponse.extend({ authMethod: z.literal("ssh-key") });
+
+/** GET /api/auth/avatar/:userId as JSON (facts 4.1). */
+export const UserId = z
+  .string()
+  .max(255, "User ID too long")
+  .regex(/^[A-Za-z0-9._-]+$/, "Invalid user ID format");

@@ -1,6 +1,14 @@
 // The REST side of the contract, from the caller's end: of the page and of the command line.
 import type { z } from "zod";
-import type { AuthConfig, TokenRequest, TokenResponse, WsTicket } from "./auth.ts";
+import type {
+  AuthConfig,
+  Challenge,
+  ChallengeRequest,
+  SshLogin,
+  TokenRequest,
+  TokenResponse,
+  WsTicket,
+} from "./auth.ts";
 import { type Caller, createCaller } from "./caller.ts";
 import { endpoints } from "./endpoints.ts";
 import type { Health } from "./health.ts";
@@ -14,6 +22,7 @@ import type {
   SignalName,
   TerminalSize,
 } from "./session.ts";
+import type { CreateShare, NewShare, Share } from "./share.ts";
 
 /** Whether lines that scrolled off come too, and whether styles are marked, as `[style …]…[/style]`. */
 export type ScreenView = { readonly scrollback?: boolean; readonly styles?: boolean };
@@ -40,16 +49,23 @@ export type Client = Caller & {
     view: { readonly follow: boolean },
     signal: AbortSignal,
   ): Promise<AsyncIterable<Uint8Array>>;
+  /** A link that opens the session: for a day, unless `expiresIn` says otherwise. */
+  share(id: string, request: z.input<typeof CreateShare>): Promise<NewShare>;
+  shares(id: string): Promise<readonly Share[]>;
+  revokeShare(share: Pick<Share, "id" | "sessionId">): Promise<void>;
   health(): Promise<Health>;
   authConfig(): Promise<AuthConfig>;
   token(request: z.input<typeof TokenRequest>): Promise<TokenResponse>;
+  /** What is to be signed with an SSH key, and what is answered to the signature (contract 5.2). */
+  challenge(request: z.input<typeof ChallengeRequest>): Promise<Challenge>;
+  sshLogin(request: SshLogin): Promise<TokenResponse>;
   wsTicket(): Promise<WsTicket>;
   logout(): Promise<void>;
 };
 
 export function createClient(send: Send): Client {
   const caller = createCaller(send);
-  return { ...caller, ...sessionCalls(caller), ...serverCalls(caller) };
+  return { ...caller, ...sessionCalls(caller), ...shareCalls(caller), ...serverCalls(caller) };
 }
 
 function sessionCalls({ call, bytes, stream }: Caller) {
@@ -85,11 +101,24 @@ function sessionCalls({ call, bytes, stream }: Caller) {
   };
 }
 
+function shareCalls({ call }: Caller) {
+  return {
+    share: (id: string, body: z.input<typeof CreateShare>) =>
+      call(endpoints.createShare, { params: { id }, body }),
+    shares: (id: string) => call(endpoints.listShares, { params: { id } }),
+    revokeShare: async ({ id, sessionId }: Pick<Share, "id" | "sessionId">) => {
+      await call(endpoints.revokeShare, { params: { id: sessionId, shareId: id } });
+    },
+  };
+}
+
 function serverCalls({ call }: Caller) {
   return {
     health: () => call(endpoints.health),
     authConfig: () => call(endpoints.authConfig),
     token: (body: z.input<typeof TokenRequest>) => call(endpoints.createToken, { body }),
+    challenge: (body: z.input<typeof ChallengeRequest>) => call(endpoints.createChallenge, { body }),
+    sshLogin: (body: SshLogin) => call(endpoints.sshLogin, { body }),
     wsTicket: () => call(endpoints.createWsTicket),
     logout: async () => {
       await call(endpoints.logout);

@@ -7,12 +7,17 @@ export type Endpoint = {
   /** Path with `:name` for parameters. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: "sessions" | "auth" | "server" | "remotes";
+  readonly tag: "sessions" | "shares" | "auth" | "server" | "remotes";
   /**
    * "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. "registry":
    * how machines join an HQ, which one without credentials leaves open.
    */
   readonly access: "open" | "user" | "stream" | "registry";
+  /**
+   * Who among them: "guest" lets those in, too, who came by a share link; "admin" only those who may everything (the
+   * server's own user, an HQ). Without it: every user.
+   */
+  readonly audience?: "guest" | "admin";
   /** What a call counts against (contract 4.2). */
   readonly limit: "none" | "api" | "sessions";
   /** Whether the session host answers it too, on its unix socket. */

@@ -3,8 +3,15 @@ import { authEndpoints } from "./auth-endpoints.ts";
 import { remoteEndpoints } from "./remote-endpoints.ts";
 import { serverEndpoints } from "./server-endpoints.ts";
 import { sessionEndpoints } from "./session-endpoints.ts";
+import { shareEndpoints } from "./share-endpoints.ts";
 
-export const endpoints = { ...sessionEndpoints, ...serverEndpoints, ...authEndpoints, ...remoteEndpoints };
+export const endpoints = {
+  ...sessionEndpoints,
+  ...shareEndpoints,
+  ...serverEndpoints,
+  ...authEndpoints,
+  ...remoteEndpoints,
+};
 
 export type Endpoints = typeof endpoints;
 export type EndpointName = keyof Endpoints;

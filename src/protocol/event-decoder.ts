@@ -30,6 +30,7 @@ const ServerEventSchema = z.looseObject({
   timestamp: z.string(),
   sessionId: z.string().exactOptional(),
   sessionName: z.string().exactOptional(),
+  owner: z.string().exactOptional(),
   exitCode: z.int().exactOptional(),
   remoteId: z.string().exactOptional(),
   remoteName: z.string().exactOptional(),

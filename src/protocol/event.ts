@@ -33,6 +33,8 @@ export type ServerEvent = {
   readonly timestamp: string;
   readonly sessionId?: string;
   readonly sessionName?: string;
+  /** Whose session it is. */
+  readonly owner?: string;
   readonly exitCode?: number;
   readonly remoteId?: string;
   readonly remoteName?: string;

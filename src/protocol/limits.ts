@@ -72,6 +72,12 @@ export const MAX_PENDING_COMMANDS = 10_000;
 export const MIN_TOKEN_SECRET_BYTES = 32;
 /** A longer access token or ticket is refused unread. */
 export const MAX_TOKEN_LENGTH = 4_096;
+/** How long a share link may work. */
+export const MIN_SHARE_LIFETIME_S = 60;
+export const DEFAULT_SHARE_LIFETIME_S = 86_400;
+export const MAX_SHARE_LIFETIME_S = 30 * 86_400;
+/** Links of one server that work at a time; one more is refused. */
+export const MAX_SHARES = 1_000;
 /** Tickets waiting to be used; over that the oldest is forgotten. */
 export const MAX_WS_TICKETS = 10_000;
 export const LOGIN_LINK_LIFETIME_MS = 600_000;
@@ -85,6 +91,16 @@ export const LOGIN_WINDOW_MS = 60_000;
 export const MAX_COUNTED_LOGINS = 10_000;
 /** So long after a login from an address, failures elsewhere do not keep that user out there. */
 export const PROVEN_LOGIN_MS = 3_600_000;
+/** How long what is to be signed with an SSH key can be answered (specification 5.3). */
+export const SSH_CHALLENGE_LIFETIME_MS = 300_000;
+/** Challenges waiting for their answer; over that the oldest is forgotten. */
+export const MAX_SSH_CHALLENGES = 10_000;
+/** A refused login by key is answered this long after it was asked for, whatever was wrong. */
+export const KEY_REFUSAL_MS = 250;
+/** How long it may take to find out whether a user has a key. */
+export const KEY_LOOKUP_TIMEOUT_MS = 10_000;
+/** A larger authorized_keys is not read: about 10,000 keys. */
+export const MAX_AUTHORIZED_KEYS_BYTES = 1024 * 1024;
 
 /** What a feed holds in memory of one session's output; a viewer further behind reads the journal or gets RESYNC. */
 export const FEED_WINDOW_BYTES = 4 * 1024 * 1024;
@@ -164,3 +180,52 @@ export const PROBE_LEASE_MS = 20_000;
 export const PROBE_LEASE_PASSED_MS = 30_000;
 /** An HQ that did not look at the remotes for so long is gone. */
 export const REPLICA_LIFETIME_MS = 40_000;
+
+/** How long the system may take to say who a user is, and which limits it sets. */
+export const SYSTEM_LOOKUP_TIMEOUT_MS = 10_000;
+/** Passwords that the system is asked about at a time: each may cost it 16 MB, and a thread for seconds. */
+export const SYSTEM_PASSWORDS_AT_ONCE = 8;
+/** More that wait for their turn; one more is refused. */
+export const MAX_WAITING_SYSTEM_PASSWORDS = 64;
+/** What the system may take for one password before it is given up on. */
+export const SYSTEM_PASSWORD_TIMEOUT_MS = 30_000;
+/** A process that was asked about no password for so long is ended. */
+export const SYSTEM_PASSWORD_IDLE_MS = 60_000;
+/** A wrong system password is answered after this, or a multiple: PAM's own delay is 1 to 3 s, and it has to work. */
+export const WRONG_PASSWORD_MS = 4_000;
+/** So long after a wrong password that took PAM longer, all others are answered as late. */
+export const SLOW_PASSWORD_MEMORY_MS = 3_600_000;
+
+/** The reverse proxy of --enable-proxy-serve. How long one login lasts at most, whatever its provider says. */
+export const PROXY_LOGIN_LIFETIME_MS = 43_200_000;
+/** How long somebody may take to log in at the provider. */
+export const PROXY_LOGIN_TIMEOUT_MS = 600_000;
+/** Logins at a time; over that the oldest is over. */
+export const MAX_PROXY_LOGINS = 10_000;
+/** Logins of one user at a time, so that no user ends those of others. */
+export const MAX_PROXY_LOGINS_OF_USER = 32;
+/** Logins that one browser has begun and not finished; each takes up to a kilobyte of every request. */
+export const MAX_BEGUN_LOGINS = 4;
+/** What a provider is given to answer. */
+export const PROVIDER_TIMEOUT_MS = 10_000;
+/** How far its clock may differ from ours. */
+export const PROVIDER_CLOCK_TOLERANCE_S = 30;
+/** A login is confirmed by its provider at least this often while it is used. */
+export const PROVIDER_CONFIRM_MS = 300_000;
+/** For how long a provider that does not say so stands by what it said. */
+export const PROVIDER_ANSWER_LIFETIME_MS = 3_600_000;
+
+/** What git may take to answer a question, and to change a repository. */
+export const GIT_TIMEOUT_MS = 10_000;
+export const GIT_WRITE_TIMEOUT_MS = 60_000;
+/** Between SIGTERM, on which git removes what it has half made, and SIGKILL. */
+export const GIT_STOP_GRACE_MS = 3_000;
+/** git processes of a server at a time. */
+export const MAX_GIT_PROCESSES = 8;
+/** More that wait for their turn, and how long; one more is refused. */
+export const MAX_WAITING_GIT_PROCESSES = 512;
+export const GIT_TURN_TIMEOUT_MS = 20_000;
+/** What one of them may say on each of its two streams. */
+export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** How long what was found out about a repository is taken to be true (specification 8). */
+export const GIT_CACHE_MS = 5_000;

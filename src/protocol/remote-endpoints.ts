@@ -4,12 +4,13 @@ import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord } from "./rem
 import { Success } from "./success.ts";
 
 /** A registration comes every minute from each of perhaps a thousand machines with the same credentials: not counted. */
-const hq = { tag: "remotes", access: "registry", limit: "none", host: false } as const;
+const hq = { tag: "remotes", access: "registry", audience: "admin", limit: "none", host: false } as const;
 
 const proxy = {
-  ...hq,
+  tag: "remotes",
   access: "user",
   limit: "api",
+  host: false,
   path: "/api/remotes/:name/proxy/*path",
   summary: "Any request about sessions, worktrees and git, to a remote itself",
   params: z.object({ name: RemoteName, path: z.array(z.string()) }),
@@ -25,8 +26,10 @@ const proxy = {
 /** On an HQ alone (specification 4.5, contract 6). */
 export const remoteEndpoints = {
   listRemotes: {
-    ...hq,
+    tag: "remotes",
+    access: "registry",
     limit: "api",
+    host: false,
     method: "get",
     path: "/api/remotes",
     summary: "The machines of this HQ",

@@ -8,6 +8,7 @@ export const serverEndpoints = {
   listClients: {
     ...probe,
     access: "user",
+    audience: "admin",
     limit: "api",
     host: false,
     method: "get",

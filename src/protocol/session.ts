@@ -6,6 +6,7 @@ import {
   MAX_TERMINAL_SIZE,
   MIN_TERMINAL_SIZE,
 } from "./limits.ts";
+import { ShareMode } from "./share.ts";
 
 /** 1 to 64 of `A-Za-z0-9_-`: safe as a folder name, in a URL and in a frame. */
 export const SessionId = z
@@ -54,6 +55,12 @@ export const CreateSession = z.object({
   cols: Extent.default(DEFAULT_COLS),
   rows: Extent.default(DEFAULT_ROWS),
   remoteId: z.string().max(256).optional(),
+  owner: z.string().max(256).optional().describe("of a server that asks for one of its users: whose it is"),
+  account: z
+    .string()
+    .max(256)
+    .optional()
+    .describe("of a server to its session host: as whom the program runs"),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
 /** The same before defaults are filled in: what a client writes. */
@@ -88,6 +95,8 @@ export const SessionRecord = z.object({
   outputBytes: z.int().describe("bytes of output since the session began"),
   viewers: z.int().describe("subscriptions to this session right now"),
   title: z.string().optional().describe("the last title that the program set"),
+  owner: z.string().optional().describe("the user whose session it is"),
+  access: ShareMode.optional().describe("to whoever came by a share link: what it allows"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
   remoteId: z.string().optional(),
   remoteName: z.string().optional(),

@@ -50,6 +50,15 @@ export class ControlDir {
     return join(this.path, "revoked-tokens.json");
   }
 
+  /** Unless another file was named. */
+  get auditLog(): string {
+    return join(this.path, "audit.log");
+  }
+
+  get shares(): string {
+    return join(this.path, "shares.json");
+  }
+
   /** Of an HQ: its remotes. */
   get registry(): string {
     return join(this.path, "registry.json");

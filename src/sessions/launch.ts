@@ -1,10 +1,11 @@
 // From a request to what a pty is given: which program, where, with which environment (contract 2.1).
-import { access, constants, stat } from "node:fs/promises";
-import { basename, delimiter, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { ServiceError } from "../protocol/errors.ts";
 import type { CreateSession } from "../protocol/session.ts";
 import { type Account, type BaseEnv, launchEnv } from "./launch-env.ts";
 import type { PtyProgram } from "./pty.ts";
+import { userRunner } from "./run-as.ts";
+import { ownRunner, placesOf, type Runner } from "./runner.ts";
 
 export type { Account };
 
@@ -20,19 +21,34 @@ export type LaunchContext = {
 };
 
 /** A program ready to start; `command` is it and its arguments, as the session's record shows them. */
-export type LaunchPlan = PtyProgram & { readonly name: string; readonly command: readonly string[] };
+export type LaunchPlan = PtyProgram & {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** What runs in the terminal to become that program: itself, unless it is another user's. */
+  readonly inTerminal: PtyProgram;
+};
 
-/** Throws ServiceError `invalid_request`, `invalid_cwd`, `command_not_found`. */
+/**
+ * Throws ServiceError `invalid_request`, `invalid_cwd`, `command_not_found`; where the program is to run as another
+ * user `forbidden`, `launch_failed`.
+ */
 export async function planLaunch(request: CreateSession, context: LaunchContext): Promise<LaunchPlan> {
-  const { home } = context.account;
-  const env = launchEnv(context.env, request.env ?? {}, context);
-  const [file, ...args] = commandWords(request, env.SHELL ?? context.account.shell);
-  const cwd = await usableDirectory(askedDirectory(request, home), home);
-  await findProgram(file, env.PATH ?? "", cwd);
+  const runner = await runnerOf(request, context);
+  const { home, shell } = runner.account;
+  const env = launchEnv(runner.env, request.env ?? {}, { id: context.id, account: runner.account });
+  const [file, ...args] = commandWords(request, env.SHELL ?? shell);
+  const cwd = await usableDirectory(runner, askedDirectory(request, home));
+  await findProgram(runner, file, env.PATH ?? "", cwd);
   const name =
     request.name === undefined || request.name === "" ? defaultName(request, file, cwd, home) : request.name;
   const size = { cols: request.cols, rows: request.rows };
-  return { name, command: [file, ...args], file, args, cwd, size, env: { ...env, PWD: cwd } };
+  const program = { file, args, cwd, size, env: { ...env, PWD: cwd } };
+  return { ...program, name, command: [file, ...args], inTerminal: runner.inTerminal(program) };
+}
+
+async function runnerOf({ account }: CreateSession, own: LaunchContext): Promise<Runner> {
+  const isOwn = account === undefined || account === own.account.user;
+  return isOwn ? ownRunner(own.account, own.env) : await userRunner(account, own.env);
 }
 
 /** What is run: the words of an array, a program with its arguments, a line for the shell, or a login shell. */
@@ -65,54 +81,24 @@ function expandHome(path: string, home: string): string {
 }
 
 /** Without a wish the home directory, or / where there is none, as a login does. */
-async function usableDirectory(asked: string | undefined, home: string): Promise<string> {
-  const problem = await directoryProblem(asked ?? home);
-  if (problem === undefined) return asked ?? home;
+async function usableDirectory(runner: Runner, asked: string | undefined): Promise<string> {
+  const wanted = asked ?? runner.account.home;
+  const problem = await runner.directoryProblem(wanted);
+  if (problem === undefined) return wanted;
   if (asked === undefined) return "/";
   throw new ServiceError("invalid_cwd", `${problem}: ${asked}`, { details: { cwd: asked } });
-}
-
-async function directoryProblem(path: string): Promise<string | undefined> {
-  try {
-    if (!(await stat(path)).isDirectory()) return "not a directory";
-  } catch {
-    return "no such directory";
-  }
-  return (await isAllowed(path)) ? undefined : "no permission to enter the directory";
 }
 
 /**
  * Looks where execvp(3) will look, with the session's PATH: a program that is not there is an error of the request, not
  * a session that ends with 127.
  */
-async function findProgram(file: string, path: string, cwd: string): Promise<void> {
-  const folders = path.split(delimiter).map((folder) => resolve(cwd, folder));
-  const candidates = file.includes("/")
-    ? [resolve(cwd, file)]
-    : folders.map((folder) => resolve(folder, file));
-  for (const candidate of candidates) if (await isProgram(candidate)) return;
-  const lookedAt = file.includes("/") ? candidates : folders;
+async function findProgram(runner: Runner, file: string, path: string, cwd: string): Promise<void> {
+  if (await runner.hasProgram(file, { cwd, path })) return;
+  const lookedAt = placesOf(file, { cwd, path });
   throw new ServiceError("command_not_found", `no program ${file}; looked at ${lookedAt.join(", ")}`, {
     details: { command: file, lookedAt },
   });
-}
-
-async function isProgram(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isFile() && (await isAllowed(path));
-  } catch {
-    return false;
-  }
-}
-
-/** Whether a file may be run, or a directory entered. */
-async function isAllowed(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** For example "bash (~/dev/x)" (facts 3.6); a line for the shell is named by itself. */

@@ -93,7 +93,8 @@ export class LocalSessions implements SessionBackend {
     this.#starting.add(id);
     try {
       const { account, env } = this.#options;
-      const session = await this.#launch(id, await planLaunch(request, { id, account, env }));
+      const plan = await planLaunch(request, { id, account, env });
+      const session = await this.#launch(id, plan, request.owner ?? account.user);
       await this.#disk.writeFirstRecord(session);
       this.#keep(this.#disk.writeRecord(session));
       return session.record;
@@ -170,14 +171,14 @@ export class LocalSessions implements SessionBackend {
     await Promise.all(this.#finishing);
   }
 
-  async #launch(id: string, plan: LaunchPlan): Promise<Session> {
+  async #launch(id: string, plan: LaunchPlan, owner: string): Promise<Session> {
     const files = this.#options.controlDir.session(id);
     await makeDirectory(id, files.directory);
     let journal: Journal | undefined;
     try {
       const { now, recordInput } = this.#options;
       const onChange = (changed: Session, change: SessionChange): void => this.#changed(changed, change);
-      const session = newSession(id, plan, { files, now, recordInput, onChange });
+      const session = newSession({ id, owner, plan }, { files, now, recordInput, onChange });
       let pty: Pty | undefined;
       journal = await this.#openJournal(session, (isHigh) => (isHigh ? pty?.pause() : pty?.resume()));
       if (this.#isClosed) throw shuttingDown();
@@ -203,7 +204,7 @@ export class LocalSessions implements SessionBackend {
   /** In one go, so that nothing is told of the session before its start is. */
   #start(session: Session, plan: LaunchPlan, journal: Journal): Pty {
     const pty = session.start(journal, () =>
-      spawnPty(plan, {
+      spawnPty(plan.inTerminal, {
         onOutput: (chunk) => session.receive(chunk),
         onEnd: (exit) => this.#keep(this.#finish(session, exit)),
       }),
@@ -225,9 +226,13 @@ export class LocalSessions implements SessionBackend {
   }
 
   #emit(type: ServerEvent["type"], session: Session): void {
-    const { id, name, exit } = session.stored;
+    const { id, name, owner, exit } = session.stored;
     const event = { type, timestamp: new Date().toISOString(), sessionId: id, sessionName: name };
-    this.#events.emit(exit === undefined ? event : { ...event, exitCode: exit.code });
+    this.#events.emit({
+      ...event,
+      ...(owner === undefined ? {} : { owner }),
+      ...(exit === undefined ? {} : { exitCode: exit.code }),
+    });
   }
 
   async #writeEnd(session: Session): Promise<void> {
@@ -248,14 +253,14 @@ export class LocalSessions implements SessionBackend {
 }
 
 function newSession(
-  id: string,
-  plan: LaunchPlan,
+  { id, owner, plan }: { readonly id: string; readonly owner: string; readonly plan: LaunchPlan },
   options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,
 ): Session {
   const { name, command, cwd, size, env } = plan;
   const stored = {
     id,
     name,
+    owner,
     command: [...command],
     cwd,
     created: new Date().toISOString(),

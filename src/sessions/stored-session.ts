@@ -5,6 +5,8 @@ import { ExitReason, type SessionRecord } from "../protocol/session.ts";
 export const StoredSession = z.object({
   id: z.string(),
   name: z.string(),
+  /** Whose it is; none in sessions of versions that knew no owners. */
+  owner: z.string().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
   /** ISO 8601. */
@@ -33,11 +35,12 @@ export function sessionRecord(
   stored: StoredSession,
   now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers">,
 ): SessionRecord {
-  const { id, name, command, cwd, created, pid, cols, rows, title, exit } = stored;
+  const { id, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
   return {
     ...{ id, sessionId: id, name, created, startedAt: created, pid, command },
     ...{ cwd, workingDir: cwd, cols, rows, ...now },
     status: exit === undefined ? "running" : "exited",
+    ...(owner === undefined ? {} : { owner }),
     ...(title === undefined ? {} : { title }),
     ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
     ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),

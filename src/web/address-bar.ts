@@ -1,18 +1,20 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
-import { loginTicket, parseRoute, type Route, routeHash } from "./route.ts";
+import { hasSecret, parseRoute, type Route, routeHash, type Secrets, secretsIn } from "./route.ts";
 
 /** The address bar as a signal. */
 export class AddressBar implements Disposable {
   readonly #route = signal<Route>({ view: "list" });
   readonly #window: Window;
-  readonly #read = (): void => {
-    this.#route.value = parseRoute(this.#window.location.hash);
+  readonly #changed = (): void => {
+    // A link that lets somebody in, opened in a tab where the page is: as if it had been opened in a new one.
+    if (hasSecret(secretsIn(this.#window.location.hash))) this.#window.location.reload();
+    else this.#read();
   };
 
   constructor(window: Window) {
     this.#window = window;
     this.#read();
-    window.addEventListener("hashchange", this.#read);
+    window.addEventListener("hashchange", this.#changed);
   }
 
   get route(): ReadonlySignal<Route> {
@@ -23,16 +25,25 @@ export class AddressBar implements Disposable {
     this.#window.location.hash = routeHash(route);
   }
 
-  /** Reads the login ticket and takes it out of the address and the history at once: it is a secret until it is used. */
-  takeTicket(): string | undefined {
-    const ticket = loginTicket(this.#window.location.hash);
-    if (ticket === undefined) return undefined;
-    this.#window.history.replaceState(undefined, "", routeHash({ view: "list" }));
+  /** As `go`, in the place of where the page is: there is no way back to that. */
+  replace(route: Route): void {
+    this.#window.history.replaceState(undefined, "", routeHash(route));
     this.#read();
-    return ticket;
+  }
+
+  /** Takes what lets somebody in out of the address and the history at once. */
+  takeSecrets(): Secrets {
+    const secrets = secretsIn(this.#window.location.hash);
+    if (!hasSecret(secrets)) return {};
+    this.replace({ view: "list" });
+    return secrets;
   }
 
   [Symbol.dispose](): void {
-    this.#window.removeEventListener("hashchange", this.#read);
+    this.#window.removeEventListener("hashchange", this.#changed);
+  }
+
+  #read(): void {
+    this.#route.value = parseRoute(this.#window.location.hash);
   }
 }

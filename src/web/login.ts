@@ -1,30 +1,50 @@
 // Who uses the page. One state, from the first question to the server until the log out.
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { TokenResponse } from "../protocol/auth.ts";
+import type { AuthConfig, TokenResponse } from "../protocol/auth.ts";
 import { type Client, createClient } from "../protocol/client.ts";
+import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { fetchSend } from "../protocol/fetch-send.ts";
+import { GuestPass } from "./guest-pass.ts";
+import { answerChallenge } from "./keys/challenge.ts";
+import type { OpenKey } from "./keys/keyring.ts";
+import type { Secrets } from "./route.ts";
 import { type StoredLogin, TokenStore } from "./token-store.ts";
+
+/** By what the page is let in. */
+export type Access =
+  /** A login of one's own, which can be ended. */
+  | { readonly kind: "login"; readonly user: string; readonly token: string }
+  /** Nobody has to log in. */
+  | { readonly kind: "open"; readonly user: string; readonly token: string }
+  /** The server knows who asks without a token: from a proxy, or because it is this very machine. */
+  | { readonly kind: "known"; readonly user: string; readonly token: undefined }
+  /** A link that opens one session. */
+  | { readonly kind: "guest"; readonly token: string };
 
 export type LoginState =
   | { readonly kind: "checking" }
   /** `reason`: why the person has to log in, where there is something to say. */
-  | { readonly kind: "out"; readonly reason?: string; readonly user?: string }
-  | { readonly kind: "in"; readonly login: StoredLogin; readonly isOpenToAll: boolean }
+  | { readonly kind: "out"; readonly config: AuthConfig; readonly reason: string | undefined }
+  | { readonly kind: "in"; readonly access: Access }
+  /** The link to a session that led here does not open it any more. */
+  | { readonly kind: "uninvited" }
   | { readonly kind: "unreachable"; readonly error: unknown };
 
-/** Where no login is needed and a fresh token is refused, asking again at once would go on for ever. */
+/** Where no login is needed and what lets one in is refused, asking again at once would go on for ever. */
 const SELF_LOGIN_INTERVAL_MS = 5_000;
 
 export class Login implements Disposable {
   readonly #client: Client;
   readonly #store: TokenStore;
+  readonly #pass: GuestPass;
   readonly #state = signal<LoginState>({ kind: "checking" });
   #lastSelfLogin = Number.NEGATIVE_INFINITY;
 
   constructor(window: Window) {
     this.#client = createClient(fetchSend({ origin: "", token: () => undefined }));
     this.#store = new TokenStore(window, (login) => this.#changedElsewhere(login));
+    this.#pass = new GuestPass(window);
   }
 
   get state(): ReadonlySignal<LoginState> {
@@ -33,28 +53,53 @@ export class Login implements Disposable {
 
   /** The token in force. */
   get token(): string | undefined {
-    const state = this.#state.peek();
-    return state.kind === "in" ? state.login.token : undefined;
+    return this.#access?.token;
   }
 
-  /** Finds out whether there is anything to ask. `ticket`: of a one-time login link. */
-  async start(ticket: string | undefined): Promise<void> {
+  /** Finds out whether there is anything to ask. `secrets`: those of the address that led here. */
+  async start({ ticket, share }: Secrets): Promise<void> {
+    if (share !== undefined) this.#pass.write(share);
+    // Who follows a login link in a tab that was a guest's is no guest any more.
+    if (ticket !== undefined) this.#pass.clear();
     if (ticket !== undefined) return await this.#useTicket(ticket);
+    const pass = this.#pass.read();
     const stored = this.#store.read();
-    if (stored === undefined) await this.#ask(undefined);
-    else this.#state.value = { kind: "in", login: stored, isOpenToAll: false };
+    if (pass !== undefined) this.#let({ kind: "guest", token: pass });
+    else if (stored === undefined) await this.#ask(undefined);
+    else this.#let(loginOf(stored));
   }
 
   /** Throws the server's refusal. An empty `username` leaves it to the server. */
   async withPassword(username: string, password: string): Promise<void> {
-    const name = username === "" ? {} : { username };
-    this.#enter(await this.#client.token({ ...name, password }));
+    this.#keep(await this.#client.token({ ...nameOf(username), password }));
   }
 
-  /** The server refused this token: it is over, or was revoked. */
-  refused(token: string): void {
-    if (this.token !== token) return;
-    this.#store.clear();
+  /** As withPassword, by a signature of the key. */
+  async withKey(username: string, key: OpenKey): Promise<void> {
+    const { challenge, challengeId } = await this.#client.challenge(
+      username === "" ? {} : { userId: username },
+    );
+    const answer = await answerChallenge(key, challenge);
+    const response = await this.#client.sshLogin({ challengeId, ...answer });
+    key.usedBy(username);
+    this.#keep(response);
+  }
+
+  /** The user that the server runs as, who need not be one that may log in. */
+  async serverUser(): Promise<string> {
+    return (await this.#client.call(endpoints.currentUser)).userId;
+  }
+
+  /** The server refused what let us in: it is over, or was revoked. `token`: what the request carried. */
+  refused(token: string | undefined): void {
+    const access = this.#access;
+    if (access === undefined || access.token !== token) return;
+    if (access.kind === "guest") {
+      this.#pass.clear();
+      this.#state.value = { kind: "uninvited" };
+      return;
+    }
+    if (access.kind === "login") this.#store.clear();
     void this.#ask("Your login has ended. Please log in again.");
   }
 
@@ -66,16 +111,21 @@ export class Login implements Disposable {
     const client = createClient(fetchSend({ origin: "", token: () => token }));
     // Whatever the server says: here the person is out.
     await client.logout().catch(() => undefined);
-    this.#state.value = { kind: "out", reason: "You are logged out." };
+    await this.#leave("You are logged out.");
   }
 
   [Symbol.dispose](): void {
     this.#store[Symbol.dispose]();
   }
 
+  get #access(): Access | undefined {
+    const state = this.#state.peek();
+    return state.kind === "in" ? state.access : undefined;
+  }
+
   async #useTicket(ticket: string): Promise<void> {
     try {
-      this.#enter(await this.#client.token({ ticket }));
+      this.#keep(await this.#client.token({ ticket }));
     } catch (error) {
       const isRefused = error instanceof ServiceError && error.status === 401;
       const reason = "This login link was used already or is too old.";
@@ -84,35 +134,62 @@ export class Login implements Disposable {
     }
   }
 
-  /** Logs in by itself where the server lets everybody in, else asks the person. */
+  /** Goes in where the server lets everybody in or knows who this is, else asks the person. */
   async #ask(reason: string | undefined): Promise<void> {
     try {
       const config = await this.#client.authConfig();
       const isSoon = performance.now() - this.#lastSelfLogin < SELF_LOGIN_INTERVAL_MS;
-      if (!config.noAuth || isSoon) {
-        const user = config.user === undefined ? {} : { user: config.user };
-        this.#state.value = { kind: "out", ...(reason === undefined ? {} : { reason }), ...user };
-        return;
-      }
-      this.#lastSelfLogin = performance.now();
-      this.#enter(await this.#client.token({}), true);
+      const isLetIn = config.noAuth || config.user !== undefined;
+      if (isLetIn && !isSoon) await this.#letSelfIn(config);
+      else this.#state.value = { kind: "out", config, reason };
     } catch (error) {
       this.#state.value = { kind: "unreachable", error };
     }
   }
 
-  #enter({ token, expiresIn, user }: TokenResponse, isOpenToAll = false): void {
-    const login = { token, user, expiresAt: Date.now() + expiresIn * 1000 };
+  async #letSelfIn({ noAuth, user = "" }: AuthConfig): Promise<void> {
+    this.#lastSelfLogin = performance.now();
+    if (!noAuth) return this.#let({ kind: "known", user, token: undefined });
     // Nothing to keep where the next visit is let in as well.
-    if (!isOpenToAll) this.#store.write(login);
-    this.#state.value = { kind: "in", login, isOpenToAll };
+    const response = await this.#client.token({});
+    this.#let({ kind: "open", user: response.user, token: response.token });
+  }
+
+  /** Shows the ways in, and takes none by itself: the person wanted to be out. */
+  async #leave(reason: string): Promise<void> {
+    const checking = { kind: "checking" } as const;
+    this.#state.value = checking;
+    const next = await this.#client.authConfig().then(
+      (config) => ({ kind: "out", config, reason }) as const,
+      (error: unknown) => ({ kind: "unreachable", error }) as const,
+    );
+    // Somebody may have logged in in another tab meanwhile.
+    if (this.#state.peek() === checking) this.#state.value = next;
+  }
+
+  #keep({ token, expiresIn, user }: TokenResponse): void {
+    const login = { token, user, expiresAt: Date.now() + expiresIn * 1000 };
+    this.#store.write(login);
+    this.#let(loginOf(login));
+  }
+
+  #let(access: Access): void {
+    this.#state.value = { kind: "in", access };
   }
 
   #changedElsewhere(login: StoredLogin | undefined): void {
-    const state = this.#state.peek();
-    if (login !== undefined) this.#state.value = { kind: "in", login, isOpenToAll: false };
-    else if (state.kind === "in" && !state.isOpenToAll) {
-      this.#state.value = { kind: "out", reason: "You logged out in another window." };
-    }
+    const access = this.#access;
+    // A guest's tab is that one session's, whatever happens in others.
+    if (access?.kind === "guest" || this.#state.peek().kind === "uninvited") return;
+    if (login !== undefined) this.#let(loginOf(login));
+    else if (access?.kind === "login") void this.#leave("You logged out in another window.");
   }
+}
+
+function loginOf({ user, token }: StoredLogin): Access {
+  return { kind: "login", user, token };
+}
+
+function nameOf(username: string): { readonly username?: string } {
+  return username === "" ? {} : { username };
 }

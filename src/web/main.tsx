@@ -6,6 +6,7 @@ import "./styles/controls.css";
 import "./styles/popups.css";
 import "./styles/banner.css";
 import "./styles/login.css";
+import "./styles/share.css";
 import "./styles/workspace.css";
 import "./styles/session.css";
 import "./styles/machines.css";

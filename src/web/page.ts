@@ -3,6 +3,7 @@ import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals"
 import { AddressBar } from "./address-bar.ts";
 import { Clock } from "./clock.ts";
 import { SchemeWatch } from "./color-scheme.ts";
+import { Keyring } from "./keys/keyring.ts";
 import { Login } from "./login.ts";
 import { Notices } from "./notices.ts";
 import { Preferences } from "./preferences.ts";
@@ -12,19 +13,21 @@ import { Workspace } from "./workspace.ts";
 export class Page implements Disposable {
   readonly address: AddressBar;
   readonly login: Login;
+  readonly keyring: Keyring;
   readonly notices = new Notices();
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
   readonly clock = new Clock();
-  readonly #window: Window;
+  readonly #window: Window & typeof globalThis;
   readonly #workspace = signal<Workspace | undefined>(undefined);
   readonly #scope = new DisposableStack();
 
-  constructor(window: Window) {
+  constructor(window: Window & typeof globalThis) {
     this.#window = window;
     this.preferences = new Preferences(window.localStorage);
     this.address = this.#scope.use(new AddressBar(window));
     this.login = this.#scope.use(new Login(window));
+    this.keyring = this.#scope.use(new Keyring(window));
     this.schemes = this.#scope.use(new SchemeWatch(window));
     this.#scope.use(this.notices);
     this.#scope.use(this.clock);
@@ -35,7 +38,7 @@ export class Page implements Disposable {
         window.document.title = this.#title();
       }),
     );
-    void this.login.start(this.address.takeTicket());
+    void this.login.start(this.address.takeSecrets());
   }
 
   /** Undefined while nobody is logged in. */

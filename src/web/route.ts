@@ -1,5 +1,5 @@
 // Where the page is, kept in the address so that reload, bookmarks, back and forward work. The part after `#` never
-// reaches a server, which is why a login ticket may stand there.
+// reaches a server, which is why secrets may stand there.
 import { SessionId } from "../protocol/session.ts";
 
 export type Route =
@@ -20,7 +20,20 @@ export function routeHash(route: Route): string {
   return route.view === "new" ? "#/new" : "#/";
 }
 
-/** The one-time ticket of a login link (`#login=TICKET`), if the address is one. */
-export function loginTicket(hash: string): string | undefined {
-  return /^#login=([A-Za-z0-9._~-]+)$/.exec(hash)?.[1];
+/** What an address may let somebody in with. */
+export type Secrets = {
+  /** The one-time ticket of a login link, `#login=TICKET`. */
+  readonly ticket?: string | undefined;
+  /** The token of a link to one session, `#share=TOKEN`. */
+  readonly share?: string | undefined;
+};
+
+export function secretsIn(hash: string): Secrets {
+  const [, name, secret] = /^#(login|share)=([A-Za-z0-9._~-]+)$/.exec(hash) ?? [];
+  if (name === "login") return { ticket: secret };
+  return name === "share" ? { share: secret } : {};
+}
+
+export function hasSecret({ ticket, share }: Secrets): boolean {
+  return ticket !== undefined || share !== undefined;
 }

@@ -1,5 +1,6 @@
 import type { Client } from "../protocol/client.ts";
 import type { SessionRecord } from "../protocol/session.ts";
+import { saveFile } from "./save-file.ts";
 import { nameWords } from "./words.ts";
 
 /** A download that does not end by then is given up. */
@@ -15,15 +16,7 @@ export async function saveRecording(client: Client, record: SessionRecord): Prom
   for await (const part of await client.recording(record.id, { follow: false }, signal)) {
     parts.push(new Uint8Array(part));
   }
-  const url = URL.createObjectURL(new Blob(parts, { type: "application/x-asciicast" }));
-  try {
-    const link = document.createElement("a");
-    link.href = url;
-    link.download = `${fileName(record)}.cast`;
-    link.click();
-  } finally {
-    URL.revokeObjectURL(url);
-  }
+  saveFile(new Blob(parts, { type: "application/x-asciicast" }), `${fileName(record)}.cast`);
 }
 
 function fileName(record: SessionRecord): string {

@@ -40,6 +40,11 @@ export class SessionList implements Disposable {
     inOrder(this.#remembered.value),
   );
 
+  /** Whether they are not all of the same user: then it matters whose one is. */
+  readonly haveOwners: ReadonlySignal<boolean> = computed(
+    () => new Set(this.#records.value?.map(({ owner }) => owner)).size > 1,
+  );
+
   /** Sessions whose bell rang while they were not looked at. At most as many as there are sessions. */
   get rung(): ReadonlySignal<ReadonlySet<string>> {
     return this.#rung;

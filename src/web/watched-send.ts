@@ -2,16 +2,16 @@ import type { Send } from "../protocol/send.ts";
 
 const UNAUTHORIZED = 401;
 
-/** Passes requests on, and tells of a token that the server does not take any more. */
+/** Passes requests on, and tells when the server does not take what lets them in any more; `undefined`: no token. */
 export function watchedSend(
   send: Send,
   token: () => string | undefined,
-  onRefused: (token: string) => void,
+  onRefused: (token: string | undefined) => void,
 ): Send {
   return async (request) => {
     const used = token();
     const response = await send(request);
-    if (response.status === UNAUTHORIZED && used !== undefined) onRefused(used);
+    if (response.status === UNAUTHORIZED) onRefused(used);
     return response;
   };
 }

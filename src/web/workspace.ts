@@ -33,6 +33,8 @@ export class Workspace implements Disposable {
   readonly sessions: SessionList;
   readonly machines: MachineList;
   readonly client: Client;
+  /** Whoever uses it came by a link to one session. */
+  readonly isGuests: boolean;
   readonly #options: WorkspaceOptions;
   readonly #socket: SessionSocket;
   readonly #scope = new DisposableStack();
@@ -42,6 +44,8 @@ export class Workspace implements Disposable {
   constructor(options: WorkspaceOptions) {
     this.#options = options;
     const { login, window } = options;
+    const state = login.state.peek();
+    this.isGuests = state.kind === "in" && state.access.kind === "guest";
     const token = (): string | undefined => login.token;
     const send = fetchSend({ origin: "", token });
     this.client = createClient(watchedSend(send, token, (refused) => login.refused(refused)));
@@ -60,7 +64,8 @@ export class Workspace implements Disposable {
     this.sessions = this.#scope.use(new SessionList({ fetch: () => this.client.list(), subscribe, stage }));
     this.machines = this.#scope.use(
       new MachineList({
-        health: () => this.client.health(),
+        // To a guest it does not matter where the session runs, and the machines are not shown.
+        health: async () => (this.isGuests ? { mode: "standalone" } : await this.client.health()),
         remotes: () => this.client.call(endpoints.listRemotes),
         subscribe,
         stage,
@@ -73,6 +78,7 @@ export class Workspace implements Disposable {
     );
     this.#scope.defer(() => this.#close());
     this.#scope.defer(effect(() => this.#followRoute()));
+    if (this.isGuests) this.#scope.defer(effect(() => this.#stayAtShared()));
     this.#scope.use(this.#wakes());
   }
 
@@ -157,6 +163,14 @@ export class Workspace implements Disposable {
       this.#close();
       if (id !== undefined) this.#open.value = this.#openSession(id);
     });
+  }
+
+  /** A guest is at the one session, wherever the address points. */
+  #stayAtShared(): void {
+    const [shared] = this.sessions.all.value ?? [];
+    const route = this.#options.address.route.value;
+    if (shared === undefined || (route.view === "session" && route.id === shared.id)) return;
+    untracked(() => this.#options.address.replace({ view: "session", id: shared.id }));
   }
 
   #openSession(id: string): OpenSession {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { createGate, type GateOptions } from "../../src/auth/gate.ts";
+import { connectionOf } from "../../src/http/client-address.ts";
 import { Listener } from "../../src/http/listener.ts";
 import { createRateLimit } from "../../src/http/rate-limit.ts";
 import type { Routes } from "../../src/http/route.ts";
@@ -44,15 +45,22 @@ async function hq(options: Partial<GateOptions>) {
   stack.defer(() => directory.remove());
   const log = createLogger({ level: "silent", destination: { write: () => true } });
   const gate = await createGate({
-    mode: { mode: "login", password: undefined, allowUsers: [] },
-    ...{ serverUser: "me", tokenSecret: undefined, log },
-    files: { secret: join(directory.path, "secret"), revokedTokens: join(directory.path, "revoked") },
+    mode: {
+      ...{ mode: "login", password: undefined, sshKeys: false, loginLink: false },
+      ...{ allowUsers: [], adminUsers: [], identity: undefined, localBypass: undefined },
+    },
+    ...{ serverUser: "me", serverHome: "/", isRoot: false, tokenSecret: undefined, log },
+    files: {
+      secret: join(directory.path, "secret"),
+      revokedTokens: join(directory.path, "revoked"),
+      shares: join(directory.path, "shares"),
+    },
     ...options,
   });
   const noLimit = createRateLimit(undefined);
   const { authenticate, whenOver } = gate;
   const request = createRouter({
-    ...{ routes, authenticate, whenOver, log, pageDir: undefined },
+    ...{ routes, authenticate, whenOver, clientOf: connectionOf, log, pageDir: undefined },
     policy: { allowedOrigins: [], isLoopbackHostOnly: false },
     rateLimits: { api: noLimit, sessions: noLimit },
   });

@@ -21,15 +21,15 @@ const OPEN = ["--no-auth", "--bind", "127.0.0.1", "--port", "0", "--session-host
 
 const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-start-"));
 
-test("without a way to log in the server does not start, says what to do, and leaves nothing behind", async () => {
+test("with options that contradict each other the server does not start, says what to do, and leaves nothing behind", async () => {
   await using directory = await scratch();
   const controlDir = join(directory.path, "c");
-  const env = { SERVICE_USERNAME: undefined, SERVICE_PASSWORD: undefined };
-  expect(await ttyhq(["serve", "--port", "0", "--control-dir", controlDir], env)).toEqual({
+  const options = ["--enable-proxy-serve", "--proxy-external", "--bind", "0.0.0.0"];
+  expect(await ttyhq(["serve", "--port", "0", "--control-dir", controlDir, ...options])).toEqual({
     code: 2,
     stdout: "",
     stderr:
-      "ttyhq: nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all\n",
+      "ttyhq: --enable-proxy-serve listens on 127.0.0.1 alone, and --bind says 0.0.0.0: leave it out, and say with --proxy-listen where the proxy listens\n",
   });
   expect(await readdir(directory.path)).toEqual([]);
 });

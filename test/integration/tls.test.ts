@@ -5,6 +5,7 @@ import { connect as connectTcp } from "node:net";
 import { connect, setDefaultCACertificates } from "node:tls";
 import { expect, test } from "vitest";
 import { chain, everyoneIs, neverOver } from "../../src/auth/chain.ts";
+import { connectionOf } from "../../src/http/client-address.ts";
 import { Listener } from "../../src/http/listener.ts";
 import { createUpgrade } from "../../src/http/upgrade.ts";
 import { Hub } from "../../src/hub/hub.ts";
@@ -26,7 +27,15 @@ async function serve(tls?: Identity, request: RequestListener = hello, host = "1
   const hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
   const log = createLogger({ level: "silent", destination: { write: () => true } });
   const authenticate = chain([everyoneIs("me", "socket")]);
-  const upgrade = createUpgrade({ hub, log, authenticate, whenOver: neverOver, policy: undefined });
+  const upgrade = createUpgrade({
+    hub,
+    log,
+    authenticate,
+    whenOver: neverOver,
+    clientOf: connectionOf,
+    viewOf: undefined,
+    policy: undefined,
+  });
   const listener = await Listener.open({ host, port: 0 }, { request, upgrade }, tls);
   return {
     port: listener.port,

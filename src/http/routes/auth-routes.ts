@@ -16,7 +16,13 @@ export function authRoutes(parts: {
 }): Routes {
   const { login, tickets, config, serverUser, newLoginLink } = parts;
   return {
-    authConfig: async () => config,
+    authConfig: async (_, { identified }) => {
+      const principal = await identified();
+      const { logoutPath, ...others } = config;
+      if (principal === undefined) return others;
+      const isProxied = principal.method === "proxy" && logoutPath !== undefined;
+      return { ...others, user: principal.user, ...(isProxied ? { logoutPath } : {}) };
+    },
     currentUser: async () => ({ userId: serverUser }),
     createToken: async ({ body: { ticket, ...pair } }, { address }) =>
       ticket === undefined ? login.withPassword({ ...pair, address }) : login.withLink({ ticket, address }),
@@ -27,6 +33,12 @@ export function authRoutes(parts: {
         address,
       });
       return { success: true, token, userId: user, authMethod: "password" };
+    },
+    createChallenge: async ({ body }) => login.challenge(body.userId),
+    sshLogin: async ({ body }, { address }) => login.withKey({ ...body, address }),
+    sshKeyLogin: async ({ body }, { address }) => {
+      const { token, user } = await login.withKey({ ...body, address });
+      return { success: true, token, userId: user, authMethod: "ssh-key" };
     },
     createLoginLink: async (_, context) => {
       if (principalOf(context).method !== "socket") {

@@ -32,7 +32,7 @@ export type Forwarded = {
 export async function forward(
   send: Send,
   request: Forwarded,
-  context: Pick<Context, "range" | "lastEventId" | "signal"> & { readonly remote: string },
+  context: Pick<Context, "principal" | "range" | "lastEventId" | "signal"> & { readonly remote: string },
 ): Promise<Media> {
   const { remote, signal } = context;
   const outgoing = outgoingOf(request, context);
@@ -50,7 +50,7 @@ export async function forward(
 
 function outgoingOf(
   { method, path, query, body }: Forwarded,
-  { range, lastEventId }: Pick<Context, "range" | "lastEventId">,
+  { principal, range, lastEventId }: Pick<Context, "principal" | "range" | "lastEventId">,
 ): Omit<ClientRequest, "signal"> {
   const segments = path[0] === "api" ? path.slice(1) : path;
   const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
@@ -70,12 +70,20 @@ function outgoingOf(
     method,
     path: `/api/${segments.map(encodeURIComponent).join("/")}${search.size === 0 ? "" : `?${search}`}`,
     headers: {
+      ...onBehalfOf(principal),
       ...(isEmpty ? {} : { "content-type": "application/json" }),
       ...(range === undefined ? {} : { range }),
       ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
     },
     body: isEmpty ? undefined : JSON.stringify(body),
   };
+}
+
+/** Whoever may everything here may so there; for all others the remote decides as it does for its own users. */
+function onBehalfOf(principal: Context["principal"]): Readonly<Record<string, string>> {
+  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
+  if (principal.rights.kind === "all") return {};
+  return { "ttyhq-on-behalf-of": encodeURIComponent(principal.user) };
 }
 
 function mediaOf({ status, headers, body }: ClientResponse): Media {

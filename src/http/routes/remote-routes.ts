@@ -33,7 +33,12 @@ export function remoteRoutes(parts: {
     };
   };
   return {
-    listRemotes: async () => registry.remotes.map(recordOf),
+    listRemotes: async (_, { principal }) =>
+      registry.remotes.map((remote) => {
+        const record = recordOf(remote);
+        // Which sessions others have is not for everybody.
+        return principal?.rights.kind === "all" ? record : { ...record, sessionIds: [] };
+      }),
     registerRemote: async ({ body }) => {
       const known = registry.byId(body.id);
       if (known?.url !== body.url) await refuseLoop(body);

@@ -1,92 +1,117 @@
 import { inputKey } from "../../hub/request.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Input, SessionRecord } from "../../protocol/session.ts";
-import type { SessionBackend } from "../../sessions/backend.ts";
+import type { CreateSession, Input, SessionRecord } from "../../protocol/session.ts";
+import type { Content, SessionBackend, View } from "../../sessions/backend.ts";
 import { readRange } from "../range.ts";
-import type { Routes } from "../route.ts";
+import type { Context, Media, Routes } from "../route.ts";
 import { SessionListJson } from "../session-list.ts";
 
-/** Sessions over REST (contract 2), for any backend. `viewersOf`: subscriptions in this process. */
-export function sessionRoutes(parts: {
-  readonly backend: SessionBackend;
-  readonly viewersOf: (sessionId: string) => number;
-}): Routes {
-  const { backend, viewersOf } = parts;
+/** Sessions over REST (contract 2), for any backend. */
+export function sessionRoutes(parts: SessionRouteParts): Routes {
+  const { sessionsOf, ownRequest, viewersOf } = parts;
   const seen = (record: SessionRecord): SessionRecord => ({ ...record, viewers: viewersOf(record.id) });
   const listJson = new SessionListJson();
   return {
-    listSessions: async () => listJson.of(await backend.list(), viewersOf),
-    createSession: async ({ body }) => seen(await backend.create(body)),
-    getSession: async ({ params }) => seen(await backend.get(params.id)),
-    renameSession: async ({ params, body }) => {
-      const { name } = await backend.rename(params.id, body.name);
+    listSessions: async (_, { principal }) => {
+      const records = await sessionsOf(principal).list();
+      // What those see who see everything is worth being kept.
+      return principal?.rights.kind === "all" ? listJson.of(records, viewersOf) : records.map(seen);
+    },
+    createSession: async ({ body }, { principal }) =>
+      seen(await sessionsOf(principal).create(ownRequest(body, principal))),
+    getSession: async ({ params }, { principal }) => seen(await sessionsOf(principal).get(params.id)),
+    renameSession: async ({ params, body }, { principal }) => {
+      const { name } = await sessionsOf(principal).rename(params.id, body.name);
       return { success: true, name };
     },
-    deleteSession: ({ params }) => backend.remove(params.id),
-    cleanupSession: async ({ params }) => {
-      await removeEnded(backend, await backend.get(params.id));
+    deleteSession: ({ params }, { principal }) => sessionsOf(principal).remove(params.id),
+    cleanupSession: async ({ params }, { principal }) => {
+      const sessions = sessionsOf(principal);
+      await removeEnded(sessions, await sessions.get(params.id));
       return { success: true, status: "removed" };
     },
-    cleanupExited: async () => cleanUp(backend),
-    ...commandRoutes(backend),
-    ...viewRoutes(backend),
+    cleanupExited: async (_, { principal }) => cleanUp(sessionsOf(principal)),
+    ...commandRoutes(parts),
+    ...viewRoutes(parts),
   };
 }
 
-function commandRoutes(backend: SessionBackend): Routes {
+export type SessionRouteParts = {
+  /** The sessions as whoever asks may see and touch them. */
+  readonly sessionsOf: (principal: Context["principal"]) => SessionBackend;
+  /** What is asked for, with whose it will be. */
+  readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
+  /** Subscriptions in this process. */
+  readonly viewersOf: (sessionId: string) => number;
+};
+
+function commandRoutes({ sessionsOf }: SessionRouteParts): Routes {
   return {
-    inputSession: async ({ params, body }) => {
-      await backend.write(params.id, inputBytes(body));
+    inputSession: async ({ params, body }, { principal }) => {
+      await sessionsOf(principal).write(params.id, inputBytes(body));
       return { success: true };
     },
-    resizeSession: async ({ params, body }) => {
-      await backend.resize(params.id, body);
+    resizeSession: async ({ params, body }, { principal }) => {
+      await sessionsOf(principal).resize(params.id, body);
       return { success: true, ...body };
     },
-    killSession: async ({ params, body }) => {
-      await backend.kill(params.id, body.signal);
+    killSession: async ({ params, body }, { principal }) => {
+      await sessionsOf(principal).kill(params.id, body.signal);
       return { success: true };
     },
-    markSession: async ({ params, body }) => {
-      await backend.mark(params.id, body.label);
+    markSession: async ({ params, body }, { principal }) => {
+      await sessionsOf(principal).mark(params.id, body.label);
       return { success: true };
     },
   };
 }
 
-function viewRoutes(backend: SessionBackend): Routes {
+function viewRoutes({ sessionsOf }: SessionRouteParts): Routes {
+  const view = (id: string, what: View, { principal, signal }: Context): Promise<Content> =>
+    sessionsOf(principal).view(id, what, signal);
   return {
-    sessionText: ({ params, query }, { signal }) =>
-      backend.view(params.id, { kind: "text", ...query }, signal),
-    sessionBuffer: ({ params }, { signal }) => backend.view(params.id, { kind: "buffer" }, signal),
-    sessionResync: ({ params }, { signal }) => backend.view(params.id, { kind: "resync" }, signal),
-    sessionRecording: ({ params, query }, { signal }) =>
-      backend.view(params.id, { kind: "recording", follow: query.follow === "1" }, signal),
-    sessionStream: async ({ params, query }, { signal, lastEventId }) => {
-      const after = Number.parseInt(lastEventId ?? "", 10) || (query.after ?? 0);
-      const content = await backend.view(params.id, { kind: "stream", after: Math.max(0, after) }, signal);
+    sessionText: ({ params, query }, context) => view(params.id, { kind: "text", ...query }, context),
+    sessionBuffer: ({ params }, context) => view(params.id, { kind: "buffer" }, context),
+    sessionResync: ({ params }, context) => view(params.id, { kind: "resync" }, context),
+    sessionRecording: ({ params, query }, context) =>
+      view(params.id, { kind: "recording", follow: query.follow === "1" }, context),
+    sessionStream: async ({ params, query }, context) => {
+      const after = Number.parseInt(context.lastEventId ?? "", 10) || (query.after ?? 0);
+      const content = await view(params.id, { kind: "stream", after: Math.max(0, after) }, context);
       return {
         ...content,
         headers: { ...content.headers, "cache-control": "no-cache", "x-accel-buffering": "no" },
       };
     },
-    sessionOutput: async ({ params, query }, { range, signal }) => {
-      const { outputBytes } = await backend.get(params.id);
-      const stretch = stretchOf(query, outputBytes);
-      const part = readRange(range, stretch.to - stretch.from);
-      const from = stretch.from + (part?.start ?? 0);
-      const to = part === undefined ? stretch.to : stretch.from + part.end;
-      const content = await backend.view(params.id, { kind: "output", from, to }, signal);
-      const headers = { ...content.headers, "accept-ranges": "bytes" };
-      if (part === undefined) return { ...content, headers };
-      // Less may be held than was asked for.
-      const last = part.start + (content.length ?? to - from) - 1;
-      const contentRange = `bytes ${part.start}-${last}/${stretch.to - stretch.from}`;
-      return { ...content, status: 206, headers: { ...headers, "content-range": contentRange } };
+    sessionOutput: async ({ params, query }, context) => {
+      const { outputBytes } = await sessionsOf(context.principal).get(params.id);
+      return await outputPart(query, outputBytes, context.range, (from, to) =>
+        view(params.id, { kind: "output", from, to }, context),
+      );
     },
-    sessionEvents: ({ params, query }, { signal }) =>
-      backend.view(params.id, { kind: "events", from: query.from }, signal),
+    sessionEvents: ({ params, query }, context) =>
+      view(params.id, { kind: "events", from: query.from }, context),
   };
+}
+
+/** What of the output a query and a Range header name. */
+async function outputPart(
+  query: { readonly from: number; readonly to?: number | undefined },
+  outputBytes: number,
+  range: string | undefined,
+  open: (from: number, to: number) => Promise<Content>,
+): Promise<Media> {
+  const stretch = stretchOf(query, outputBytes);
+  const part = readRange(range, stretch.to - stretch.from);
+  const from = stretch.from + (part?.start ?? 0);
+  const to = part === undefined ? stretch.to : stretch.from + part.end;
+  const content = await open(from, to);
+  const headers = { ...content.headers, "accept-ranges": "bytes" };
+  if (part === undefined) return { ...content, headers };
+  // Less may be held than was asked for.
+  const last = part.start + (content.length ?? to - from) - 1;
+  const contentRange = `bytes ${part.start}-${last}/${stretch.to - stretch.from}`;
+  return { ...content, status: 206, headers: { ...headers, "content-range": contentRange } };
 }
 
 /** The part of the output that a query names. Throws `range_not_satisfiable` for one that begins after the end. */

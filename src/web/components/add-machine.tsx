@@ -1,7 +1,6 @@
-import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import { joinCommand } from "../join-command.ts";
-import { Icon } from "./icon.tsx";
+import { CopyButton } from "./copy-button.tsx";
 
 /** How a machine joins this HQ. `isOpen`: nobody has to log in. */
 export function AddMachine({ isOpen }: { readonly isOpen: boolean }): VNode {
@@ -21,26 +20,5 @@ export function AddMachine({ isOpen }: { readonly isOpen: boolean }): VNode {
         </ul>
       )}
     </div>
-  );
-}
-
-/** Only where the browser lets a page write to the clipboard: over HTTPS, or on this very machine. */
-function CopyButton({ text }: { readonly text: string }): VNode | undefined {
-  const isDone = useSignal(false);
-  if (!("clipboard" in navigator)) return undefined;
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(text);
-    isDone.value = true;
-  };
-  return (
-    <button
-      type="button"
-      class="button ghost small"
-      aria-label={isDone.value ? "Copied" : "Copy"}
-      title="Copy"
-      onClick={() => void copy().catch(() => undefined)}
-    >
-      <Icon name={isDone.value ? "check" : "copy"} />
-    </button>
   );
 }

@@ -1,7 +1,9 @@
 import type { VNode } from "preact";
 import type { Page } from "../page.ts";
+import { GuestView } from "./guest-view.tsx";
 import { LoginView } from "./login-view.tsx";
 import { NoticeList } from "./notice-list.tsx";
+import { Uninvited } from "./uninvited.tsx";
 import { Unreachable } from "./unreachable.tsx";
 import { WorkspaceView } from "./workspace-view.tsx";
 
@@ -18,9 +20,11 @@ function Stage({ page }: { readonly page: Page }): VNode {
   const state = page.login.state.value;
   const workspace = page.workspace.value;
   if (state.kind === "in" && workspace !== undefined) {
-    return <WorkspaceView page={page} workspace={workspace} state={state} />;
+    if (state.access.kind === "guest") return <GuestView page={page} workspace={workspace} />;
+    return <WorkspaceView page={page} workspace={workspace} access={state.access} />;
   }
-  if (state.kind === "out") return <LoginView login={page.login} reason={state.reason} user={state.user} />;
+  if (state.kind === "out") return <LoginView login={page.login} keyring={page.keyring} state={state} />;
+  if (state.kind === "uninvited") return <Uninvited login={page.login} />;
   if (state.kind === "unreachable") return <Unreachable error={state.error} />;
   return <output class="splash" aria-label="Loading" />;
 }

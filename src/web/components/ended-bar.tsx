@@ -39,7 +39,7 @@ export function EndedBar({
         )}
         <p class="muted">{why}</p>
       </div>
-      {record !== undefined && (
+      {record !== undefined && !workspace.isGuests && (
         <button type="button" class="button" disabled={isBusy.value} onClick={() => void again()}>
           <Icon name="again" />
           Start again

@@ -1,67 +1,47 @@
 import { useSignal } from "@preact/signals";
-import type { TargetedEvent, VNode } from "preact";
-import { useEffect, useRef } from "preact/hooks";
-import type { Login } from "../login.ts";
-import { Icon, Logo } from "./icon.tsx";
+import type { VNode } from "preact";
+import type { StoredKey } from "../keys/stored-key.ts";
+import { ImportKey } from "./import-key.tsx";
+import { KeySheet } from "./key-sheet.tsx";
+import { useLoginDraft } from "./login-draft.ts";
+import { LoginForm } from "./login-form.tsx";
+import type { LoginViewProps, Step } from "./login-props.ts";
+import { MakeKey } from "./make-key.tsx";
 
-type LoginViewProps = {
-  readonly login: Pick<Login, "withPassword">;
-  readonly reason: string | undefined;
-  readonly user: string | undefined;
-};
-
-export function LoginView({ login, reason, user }: LoginViewProps): VNode {
-  const failure = useSignal<string | undefined>(undefined);
-  const isBusy = useSignal(false);
-  const password = useRef<HTMLInputElement>(null);
-  useEffect(() => password.current?.focus(), []);
-  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    const fields = new FormData(event.currentTarget);
-    isBusy.value = true;
-    failure.value = undefined;
-    try {
-      await login.withPassword(String(fields.get("username")).trim(), String(fields.get("password")));
-    } catch (error) {
-      failure.value = error instanceof Error ? sentence(error.message) : "The log in failed.";
-      password.current?.select();
-    }
-    isBusy.value = false;
+export function LoginView({ login, keyring, state }: LoginViewProps): VNode {
+  const step = useSignal<Step>("login");
+  const draft = useLoginDraft();
+  const go = (next: Step): void => {
+    step.value = next;
   };
+  const back = (): void => go("login");
+  const added = ({ publicKey }: StoredKey): void => {
+    draft.key.value = publicKey;
+    go("sheet");
+  };
+  const keys = keyring.keys.value;
+  const chosen = keys.find(({ publicKey }) => publicKey === draft.key.value);
+  // A key may be removed in another tab while it is looked at here.
+  const shown = step.value === "sheet" && chosen === undefined ? "login" : step.value;
   return (
     <main class="entrance">
-      <form class="entrance-card" onSubmit={(event) => void submit(event)}>
-        <Logo />
-        <h1>Log in to ttyhq</h1>
-        <p class="muted">{reason ?? "Terminals on this machine, in your browser."}</p>
-        <label class="field">
-          <span>User</span>
-          <input
-            name="username"
-            autocomplete="username"
-            autocapitalize="none"
-            spellcheck={false}
-            placeholder={user ?? "the server's own user"}
+      <div class="entrance-card">
+        {shown === "make" && <MakeKey keyring={keyring} onDone={added} onBack={back} />}
+        {shown === "import" && <ImportKey keyring={keyring} onDone={added} onBack={back} />}
+        {shown === "sheet" && chosen !== undefined && (
+          <KeySheet keyring={keyring} stored={chosen} onBack={back} />
+        )}
+        {shown === "login" && (
+          <LoginForm
+            login={login}
+            keyring={keyring}
+            state={state}
+            stored={chosen ?? keys.at(-1)}
+            draft={draft}
+            go={go}
           />
-        </label>
-        <label class="field">
-          <span>Password</span>
-          <input ref={password} name="password" type="password" autocomplete="current-password" required />
-        </label>
-        <p class="failure" role="alert">
-          {failure.value !== undefined && <Icon name="warning" />}
-          {failure}
-        </p>
-        <button type="submit" class="button primary wide" disabled={isBusy.value}>
-          {isBusy.value ? "Logging in…" : "Log in"}
-        </button>
-      </form>
+        )}
+      </div>
     </main>
   );
-}
-
-/** A message of the server as a sentence of the page. */
-function sentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }

@@ -15,7 +15,7 @@ export function NewSession({ page, workspace }: WorkspaceProps): VNode {
   const pane = useRef<HTMLElement>(null);
   const machines = workspace.machines.all.value?.filter(({ isHere }) => isHere);
   const login = page.login.state.value;
-  const joining = <AddMachine isOpen={login.kind === "in" && login.isOpenToAll} />;
+  const joining = <AddMachine isOpen={login.kind === "in" && login.access.kind === "open"} />;
   return (
     <section class="new-session" ref={pane}>
       <div class="new-card">

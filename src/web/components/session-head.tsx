@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/session.ts";
 import { routeHash } from "../route.ts";
+import { accessWords } from "../share-words.ts";
 import { commandWords, detailWords, folderWords, nameWords } from "../words.ts";
 import { Confirm } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
@@ -17,15 +18,18 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
   const detail = record && (open.title.value ?? detailWords(record));
   return (
     <header class="session-head">
-      <a class="button ghost back" href={routeHash({ view: "list" })} aria-label="All sessions">
-        <Icon name="back" />
-      </a>
+      {!workspace.isGuests && (
+        <a class="button ghost back" href={routeHash({ view: "list" })} aria-label="All sessions">
+          <Icon name="back" />
+        </a>
+      )}
       <div class="session-names">
-        {record !== undefined && (
-          <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />
-        )}
+        {record !== undefined && <Name workspace={workspace} record={record} />}
         {record !== undefined && (
           <p class="session-detail" title={`${commandWords(record.command)} in ${record.cwd}`}>
+            {record.access !== undefined && (
+              <span class="badge shared">shared with you {accessWords(record.access)}</span>
+            )}
             {record.source !== undefined && (
               <span class="session-machine">
                 <Icon name="machine" />
@@ -48,16 +52,28 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
           <Icon name="search" />
         </button>
         <SessionMenu page={page} workspace={workspace} open={open} record={record} />
-        {record !== undefined && <EndButton workspace={workspace} record={record} />}
+        {record !== undefined && !workspace.isGuests && <EndButton workspace={workspace} record={record} />}
       </div>
     </header>
   );
 }
 
-type EndButtonProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
+type RecordProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
+
+/** Not a guest's to change. */
+function Name({ workspace, record }: RecordProps): VNode {
+  if (!workspace.isGuests) {
+    return <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />;
+  }
+  return (
+    <h1 class="session-name">
+      <span>{nameWords(record)}</span>
+    </h1>
+  );
+}
 
 /** Ends what runs, removes what ended; both only after a question. */
-function EndButton({ workspace, record }: EndButtonProps): VNode {
+function EndButton({ workspace, record }: RecordProps): VNode {
   const question = useToggle();
   const isEnded = record.status === "exited";
   const word = isEnded ? "Remove" : "End";

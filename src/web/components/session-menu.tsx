@@ -3,6 +3,7 @@ import { useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/session.ts";
 import { useDismissal } from "./dismissal.ts";
 import { Icon } from "./icon.tsx";
+import { ShareDialog } from "./share-dialog.tsx";
 import { useToggle } from "./toggle.ts";
 import type { SessionProps } from "./view-props.ts";
 
@@ -10,12 +11,24 @@ type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefi
 
 export function SessionMenu({ page, workspace, open, record }: SessionMenuProps): VNode {
   const menu = useToggle();
+  const login = page.login.state.value;
+  // Where nobody logs in everybody sees every session.
+  const isOwn = !workspace.isGuests && login.kind === "in" && login.access.kind !== "open";
   const root = useRef<HTMLDivElement>(null);
   const close = (): void => {
     menu.off();
     open.emulator.focus();
   };
+  const sharing = useToggle();
   useDismissal(root, menu.isOn, close);
+  const share = (): void => {
+    menu.off();
+    sharing.on();
+  };
+  const endSharing = (): void => {
+    sharing.off();
+    open.emulator.focus();
+  };
   return (
     <div class="menu-root" ref={root}>
       <button
@@ -31,6 +44,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
         <div class="menu">
           <FontSize page={page} />
           <ScreenReader page={page} />
+          {record !== undefined && isOwn && <ShareItem onClick={share} />}
           {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
@@ -38,7 +52,19 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
           </p>
         </div>
       )}
+      {record !== undefined && sharing.isOn && (
+        <ShareDialog page={page} workspace={workspace} record={record} onClose={endSharing} />
+      )}
     </div>
+  );
+}
+
+function ShareItem({ onClick }: { readonly onClick: () => void }): VNode {
+  return (
+    <button type="button" class="menu-item" onClick={onClick}>
+      <Icon name="share" />
+      Share…
+    </button>
   );
 }
 
@@ -106,6 +132,7 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
         Download the recording
       </button>
       {record.status !== "exited" &&
+        !workspace.isGuests &&
         SIGNALS.map(({ name, words }) => (
           <button
             key={name}

@@ -50,6 +50,11 @@ export function SessionRow({
               {detail}
             </span>
           )}
+          {record.owner !== undefined && workspace.sessions.haveOwners.value && (
+            <span class="row-owner" title={`The session of ${record.owner}`}>
+              {record.owner}
+            </span>
+          )}
           <span class="row-folder" title={record.cwd}>
             {folderWords(record.cwd)}
           </span>

@@ -53,9 +53,11 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
           ? "It was removed, its machine is out of reach, or the address is wrong."
           : "It was removed, or the address is wrong."}
       </p>
-      <a class="button primary" href="#/new">
-        Start another
-      </a>
+      {!workspace.isGuests && (
+        <a class="button primary" href="#/new">
+          Start another
+        </a>
+      )}
     </div>
   );
 }

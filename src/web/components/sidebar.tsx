@@ -1,17 +1,18 @@
 import type { RefObject, VNode } from "preact";
 import { routeHash } from "../route.ts";
+import { Avatar } from "./avatar.tsx";
 import { Icon, Logo } from "./icon.tsx";
 import { RemoveEnded } from "./remove-ended.tsx";
 import { SessionGroups } from "./session-groups.tsx";
 import { SessionRow } from "./session-row.tsx";
-import type { InState, WorkspaceProps } from "./view-props.ts";
+import type { UserAccess, WorkspaceProps } from "./view-props.ts";
 
 type SidebarProps = WorkspaceProps & {
-  readonly state: InState;
+  readonly access: UserAccess;
   readonly root: RefObject<HTMLElement | null>;
 };
 
-export function Sidebar({ page, workspace, state, root }: SidebarProps): VNode {
+export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
   return (
     <aside class="sidebar" ref={root}>
       <header class="sidebar-head">
@@ -27,10 +28,11 @@ export function Sidebar({ page, workspace, state, root }: SidebarProps): VNode {
       <SessionLists page={page} workspace={workspace} />
       <footer class="sidebar-foot">
         <ConnectionDot workspace={workspace} />
-        <span class="sidebar-user" title={`Logged in as ${state.login.user}`}>
-          {state.login.user}
+        <Avatar user={access.user} />
+        <span class="sidebar-user" title={`Logged in as ${access.user}`}>
+          {access.user}
         </span>
-        {!state.isOpenToAll && (
+        {access.kind === "login" && (
           <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
             <Icon name="exit" />
             Log out

@@ -1,4 +1,4 @@
-import type { LoginState } from "../login.ts";
+import type { Access } from "../login.ts";
 import type { Page } from "../page.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
 import type { Workspace } from "../workspace.ts";
@@ -9,4 +9,5 @@ export type WorkspaceProps = { readonly page: Page; readonly workspace: Workspac
 /** What the views of the session that is open are given. */
 export type SessionProps = WorkspaceProps & { readonly open: OpenSession };
 
-export type InState = Extract<LoginState, { readonly kind: "in" }>;
+/** By what those came in who are nobody's guests. */
+export type UserAccess = Exclude<Access, { readonly kind: "guest" }>;

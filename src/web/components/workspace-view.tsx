@@ -5,20 +5,20 @@ import { MachineBanner } from "./machine-banner.tsx";
 import { NewSession } from "./new-session.tsx";
 import { SessionView } from "./session-view.tsx";
 import { Sidebar } from "./sidebar.tsx";
-import type { InState, WorkspaceProps } from "./view-props.ts";
+import type { UserAccess, WorkspaceProps } from "./view-props.ts";
 
 /** The list beside what is open; on a narrow screen the one or the other, as the address says. */
 export function WorkspaceView({
   page,
   workspace,
-  state,
-}: WorkspaceProps & { readonly state: InState }): VNode {
+  access,
+}: WorkspaceProps & { readonly access: UserAccess }): VNode {
   const route = page.address.route.value;
   const open = workspace.open.value;
   const sidebar = useListKey();
   return (
     <div class={`workspace view-${route.view}`}>
-      <Sidebar page={page} workspace={workspace} state={state} root={sidebar} />
+      <Sidebar page={page} workspace={workspace} access={access} root={sidebar} />
       <main class="stage">
         {open === undefined ? (
           <NewSession page={page} workspace={workspace} />

@@ -121,9 +121,14 @@ export class Emulator implements Disposable {
     this.#terminal.options.screenReaderMode = isOn;
   }
 
-  /** The program is gone: keys are swallowed, and there is no cursor any more. */
-  finish(): void {
+  /** Keys are swallowed from now on. */
+  refuseInput(): void {
     this.#terminal.options.disableStdin = true;
+  }
+
+  /** The program is gone: there is no cursor any more either. */
+  finish(): void {
+    this.refuseInput();
     this.#terminal.write("\x1b[?25l");
   }
 

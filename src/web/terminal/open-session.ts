@@ -16,9 +16,12 @@ import { watchPane } from "./pane-watch.ts";
 import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";
 
-/** `failed`: it could not be opened, or is lost with its machine, and is tried again when that or the connection is back. */
+/**
+ * `failed`: it could not be opened, or is lost with its machine; it is tried again when that or the connection is back.
+ * `watching`: it runs, and a guest may look: nothing is sent.
+ */
 export type Phase =
-  | { readonly kind: "opening" | "running" | "missing" | "failed" }
+  | { readonly kind: "opening" | "running" | "watching" | "missing" | "failed" }
   | { readonly kind: "ended"; readonly ending: Ending };
 
 export type OpenSessionOptions = {
@@ -82,7 +85,7 @@ export class OpenSession implements Disposable {
     return this.#bells;
   }
 
-  /** Something may be there again that was not: what could not be opened is tried once more. */
+  /** Something may be there again: what could not be opened is tried once more. */
   retry(): void {
     const { kind } = this.#phase.peek();
     if (kind === "failed" || kind === "missing") void this.#begin();
@@ -183,9 +186,11 @@ export class OpenSession implements Disposable {
     this.contact.reached();
     this.contact.settle();
     if (record.status === "exited") return this.#ended(record);
-    this.#phase.value = { kind: "running" };
+    const mayType = record.access !== "view";
+    this.#phase.value = { kind: mayType ? "running" : "watching" };
+    if (!mayType) this.emulator.refuseInput();
     // Nobody else watches: the session takes this window's size.
-    if (record.viewers === 0) this.sizing.fit();
+    else if (record.viewers === 0) this.sizing.fit();
   }
 
   #sized(size: TerminalSize): void {
@@ -259,7 +264,7 @@ export class OpenSession implements Disposable {
   #goOn(): void {
     this.contact.settle();
     this.retry();
-    if (this.#isRunning) void this.#findPresent();
+    if (this.#isRunning || this.#phase.peek().kind === "watching") void this.#findPresent();
   }
 
   /** After a cut: what was written meanwhile is the past; the end of it is where the server says it is now. */

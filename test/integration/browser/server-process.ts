@@ -58,6 +58,11 @@ export class ServerProcess implements AsyncDisposable {
     return loginLink;
   }
 
+  /** HOME of the server, empty but for what it keeps there itself. */
+  get home(): string {
+    return this.#controlDir;
+  }
+
   /** On the same port and control directory as before. */
   async start(): Promise<void> {
     const { flags = ["--no-auth"], env = {} } = this.#options;

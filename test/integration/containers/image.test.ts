@@ -50,6 +50,15 @@ describe("what is in the image", () => {
     expect(await inImage("locale charmap")).toBe("UTF-8");
   });
 
+  test("no file makes whoever runs it somebody else, and none can be written to by everybody", async () => {
+    const found = (what: string): Promise<string> =>
+      docker("run", "--rm", "--user", "0", "--entrypoint", "sh", IMAGE, "-c", `find / -xdev ${what}`);
+    expect(await found("-type f -perm /6000")).toBe("");
+    // But for folders that are everybody's by nature, where nobody can take away what another has put.
+    const open = String.raw`! -type l -perm -o=w ! \( -type d -perm -1000 \) ! -path '/dev/*' ! -path '/proc/*'`;
+    expect(await found(open)).toBe("");
+  });
+
   test("nothing tells of the site that built it", async () => {
     const left =
       "ls -A /run/secrets /var/lib/apt/lists; find / -xdev -name '*npmrc' -o -xdev -name .package-lock.json; cat /etc/apt/sources.list | grep -v deb.debian.org";

@@ -7,8 +7,14 @@ import { Emitter } from "../../../src/lib/emitter.ts";
 
 const WAIT_MS = 30_000;
 
-/** `body` as JSON. */
-export type FakeAnswer = { readonly status: number; readonly body?: unknown; readonly location?: string };
+/** `body` as JSON, or `text` as whatever type it says it is. */
+export type FakeAnswer = {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly text?: string;
+  readonly type?: string;
+  readonly location?: string;
+};
 
 export class FakeRemote implements AsyncDisposable {
   /** Paths that it was asked for. */
@@ -73,8 +79,9 @@ export class FakeRemote implements AsyncDisposable {
   }
 }
 
-function send(response: ServerResponse, { status, body, location }: FakeAnswer): void {
+function send(response: ServerResponse, answer: FakeAnswer): void {
+  const { status, body, text, type = "application/json", location } = answer;
   const where = location === undefined ? {} : { location };
-  response.writeHead(status, { "content-type": "application/json", ...where });
-  response.end(body === undefined ? "" : JSON.stringify(body));
+  response.writeHead(status, { "content-type": type, "set-cookie": "a=b", ...where });
+  response.end(text ?? (body === undefined ? "" : JSON.stringify(body)));
 }

@@ -14,11 +14,15 @@ export class HashingViewer implements Disposable {
   #next = 0;
   #resyncs = 0;
 
-  /** `url`: the server's. */
-  constructor(url: string, sessionId: string) {
+  /** `url`: the server's; `ca`: what is trusted beside Node's own authorities. */
+  constructor(
+    url: string,
+    sessionId: string,
+    more: { readonly headers?: Readonly<Record<string, string>>; readonly ca?: Uint8Array } = {},
+  ) {
     this.#ended.promise.catch(() => undefined);
     this.#socket = new SessionSocket({
-      open: (handlers, signal) => openLink({ url, headers: {} }, handlers, signal),
+      open: (handlers, signal) => openLink({ url, headers: {}, ...more }, handlers, signal),
       clientName: "hashing",
       version: "0",
       backoff: { quickMs: 20, firstMs: 50, maxMs: 200 },

@@ -30,7 +30,7 @@ export type TestServerOptions = {
 };
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
-type Listening = { readonly url: string; readonly loginLink?: string };
+type Listening = { readonly url: string; readonly loginLink?: string; readonly behind?: string };
 
 export class TestServer implements AsyncDisposable {
   readonly controlDir: string;
@@ -59,6 +59,11 @@ export class TestServer implements AsyncDisposable {
 
   get url(): string {
     return this.#listening.url;
+  }
+
+  /** Where the server itself is found, where `url` is that of its reverse proxy. */
+  get behind(): string {
+    return this.#listening.behind ?? this.url;
   }
 
   get loginLink(): string {

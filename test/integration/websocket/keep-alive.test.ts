@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { chain, everyoneIs, neverOver } from "../../../src/auth/chain.ts";
+import { connectionOf } from "../../../src/http/client-address.ts";
 import { Listener } from "../../../src/http/listener.ts";
 import { createUpgrade } from "../../../src/http/upgrade.ts";
 import { Hub } from "../../../src/hub/hub.ts";
@@ -25,7 +26,15 @@ async function serve() {
   });
   const log = createLogger({ level: "silent", destination: { write: () => true } });
   const authenticate = chain([everyoneIs("me", "socket")]);
-  const upgrade = createUpgrade({ hub, log, authenticate, whenOver: neverOver, policy: undefined });
+  const upgrade = createUpgrade({
+    hub,
+    log,
+    authenticate,
+    whenOver: neverOver,
+    clientOf: connectionOf,
+    viewOf: undefined,
+    policy: undefined,
+  });
   const listener = await Listener.open({ host: "127.0.0.1", port: 0 }, { request: () => {}, upgrade });
   return {
     hub,

@@ -15,7 +15,21 @@ export type Layer = {
 const HANDED = ["log", "metrics"];
 /** Where everyone may look. */
 const BASE = ["ground", "lib", "protocol"];
-const SERVER = [...BASE, "backend", "sessions", "hub", "remote", "hq", "auth", "git", "http", "config"];
+const SERVER = [
+  ...BASE,
+  "backend",
+  "sessions",
+  "hub",
+  "remote",
+  "hq",
+  "auth",
+  "access",
+  "git",
+  "http",
+  "audit",
+  "proxy",
+  "config",
+];
 
 export const LAYERS: readonly Layer[] = [
   // Numbers and errors: `lib` cannot wait or fail without them.
@@ -29,12 +43,15 @@ export const LAYERS: readonly Layer[] = [
   { name: "hq", at: ["src/hq/"], imports: [...BASE, "backend", "remote"], types: HANDED },
   { name: "auth", at: ["src/auth/"], imports: BASE, types: HANDED },
   { name: "git", at: ["src/git/"], imports: BASE, types: HANDED },
+  { name: "access", at: ["src/access/"], imports: [...BASE, "backend", "auth"] },
   {
     name: "http",
     at: ["src/http/"],
     imports: [...BASE, "backend", "hub", "remote", "hq", "auth", "git"],
     types: HANDED,
   },
+  { name: "audit", at: ["src/audit/"], imports: BASE, types: [...HANDED, "auth", "http", "hub"] },
+  { name: "proxy", at: ["src/proxy/"], imports: BASE, types: HANDED },
   { name: "config", at: ["src/config/"], imports: BASE },
   { name: "log", at: ["src/log.ts"], imports: BASE },
   { name: "metrics", at: ["src/metrics.ts"], imports: BASE },
@@ -62,11 +79,12 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   commander: ["src/cli/"],
   express: ["src/http/router.ts"],
   "express-rate-limit": ["src/http/rate-limit.ts"],
-  "http-proxy": ["src/auth/proxy-serve.ts", "src/remote/send.ts"],
+  "http-proxy-3": ["src/proxy/forwarder.ts"],
   ioredis: ["src/hq/redis-link.ts"],
   jsonwebtoken: ["src/auth/access-token.ts"],
   "node-linux-pam": ["src/auth/pam.ts"],
   "node-pty": ["src/sessions/pty.ts"],
+  "openid-client": ["src/proxy/provider.ts"],
   pino: ["src/log.ts"],
   preact: ["src/web/"],
   "prom-client": ["src/metrics.ts"],

@@ -3,8 +3,10 @@ import { expect, test } from "vitest";
 import { LoginAttempts } from "../../../src/auth/attempts.ts";
 import { basicPair, byBasic } from "../../../src/auth/basic.ts";
 import type { RequestFacts } from "../../../src/auth/chain.ts";
+import { ALL } from "../../../src/auth/rights.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { BARE } from "./request-facts.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const basic = (pair: string | Uint8Array) => `Basic ${Buffer.from(pair).toString("base64")}`;
@@ -20,7 +22,7 @@ function hq() {
     log: { warn: (fields: object) => void warnings.push(fields) },
   });
   const ask = (authorization: string | undefined, more: Partial<RequestFacts> = {}) =>
-    way({ authorization, queryToken: undefined, address: "10.0.0.1", place: "api", ...more });
+    way({ ...BARE, authorization, ...more });
   return { clock, warnings, ask };
 }
 
@@ -28,7 +30,7 @@ test("the pair of the HQ is its user, everywhere", async () => {
   const { ask, warnings } = hq();
   for (const place of ["api", "registry", "websocket", "event-stream"] as const) {
     const principal = await ask(basic(`fleet:${PASSWORD}`), { place });
-    expect(principal).toEqual({ user: "fleet", method: "basic" });
+    expect(principal).toEqual({ user: "fleet", method: "basic", rights: ALL });
   }
   expect(await ask(basic(`fleet:${PASSWORD}`).replace("Basic", "bASIC "))).toMatchObject({ user: "fleet" });
   expect(warnings).toEqual([]);

@@ -1,24 +1,13 @@
 import { expect, test } from "vitest";
 import { AccessTokens } from "../../../src/auth/access-token.ts";
-import { allowedUsers } from "../../../src/auth/allowed-users.ts";
-import {
-  byBearer,
-  byQueryToken,
-  chain,
-  everyoneIs,
-  onlyFor,
-  type RequestFacts,
-} from "../../../src/auth/chain.ts";
+import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src/auth/chain.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
+import { ALL, OWN } from "../../../src/auth/rights.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
+import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
+import { BARE } from "./request-facts.ts";
 
-const BARE: RequestFacts = {
-  authorization: undefined,
-  queryToken: undefined,
-  address: "10.0.0.1",
-  place: "api",
-};
 const refused = { code: "unauthorized" };
 
 function login() {
@@ -32,10 +21,13 @@ function login() {
   };
   const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), revocations, now });
   const tickets = new Tickets<Principal>(WS_TICKETS, now);
-  const mayLogIn = allowedUsers({ serverUser: "root", configuredUser: "admin", allowUsers: ["ada"] });
+  const users = usersOf({
+    ...{ serverUser: "me", isRoot: false, configuredUser: "admin" },
+    ...{ allowUsers: ["ada"], adminUsers: [] },
+  });
   const authenticate = chain([
-    onlyFor(mayLogIn, byBearer(tokens)),
-    onlyFor(mayLogIn, byQueryToken(tokens, tickets)),
+    onlyFor(users, byBearer(tokens)),
+    onlyFor(users, byQueryToken(tokens, tickets)),
   ]);
   return { clock, tokens, tickets, authenticate, token: tokens.issue("ada").token };
 }
@@ -62,7 +54,7 @@ test("a token in the query counts on /ws and event streams alone", async () => {
 
 test("a ticket opens one socket, and stands for the token that bought it", async () => {
   const { authenticate, tokens, tickets, token } = login();
-  const buyer = tokens.verify(token);
+  const buyer = { ...tokens.verify(token), rights: OWN };
   const request = { ...BARE, queryToken: tickets.issue(buyer), place: "websocket" } as const;
   expect(await authenticate(request)).toEqual({ ...buyer, method: "ticket" });
   await expect(authenticate(request)).rejects.toMatchObject(refused);
@@ -70,7 +62,7 @@ test("a ticket opens one socket, and stands for the token that bought it", async
 
 test("a ticket is no Bearer token, and is not used up by trying", async () => {
   const { authenticate, tokens, tickets, token } = login();
-  const ticket = tickets.issue(tokens.verify(token));
+  const ticket = tickets.issue({ ...tokens.verify(token), rights: OWN });
   await expect(authenticate({ ...BARE, authorization: `Bearer ${ticket}` })).rejects.toMatchObject(refused);
   await expect(authenticate({ ...BARE, queryToken: ticket })).rejects.toMatchObject(refused);
   expect(await authenticate({ ...BARE, queryToken: ticket, place: "websocket" })).toMatchObject({
@@ -80,13 +72,13 @@ test("a ticket is no Bearer token, and is not used up by trying", async () => {
 
 test("a ticket dies with the token that bought it", async () => {
   const { authenticate, clock, tokens, tickets, token } = login();
-  const buyer = tokens.verify(token);
+  const buyer = { ...tokens.verify(token), rights: OWN };
   const revoked = tickets.issue(buyer);
   await tokens.revoke(buyer);
   await expect(authenticate({ ...BARE, queryToken: revoked, place: "websocket" })).rejects.toMatchObject(
     refused,
   );
-  const other = tokens.verify(tokens.issue("ada").token);
+  const other = { ...tokens.verify(tokens.issue("ada").token), rights: OWN };
   clock.ms += 86_400_000 - 1_000;
   const late = tickets.issue(other);
   clock.ms += 1_000;
@@ -114,7 +106,7 @@ test("another scheme, such as a proxy's own login, does not stand in the way of 
 
 test("a token of a user who may not log in any more is refused", async () => {
   const { authenticate, tokens } = login();
-  for (const user of ["root", "admin", "ada"]) {
+  for (const user of ["me", "admin", "ada"]) {
     const request = { ...BARE, authorization: `Bearer ${tokens.issue(user).token}` };
     expect((await authenticate(request)).user).toBe(user);
   }
@@ -130,6 +122,6 @@ test("without login everyone is the server's user, whatever they bring", async (
     queryToken: "wrong",
     place: "websocket",
   } as const;
-  expect(await authenticate(request)).toEqual({ user: "ada", method: "none" });
-  expect(await authenticate(BARE)).toEqual({ user: "ada", method: "none" });
+  expect(await authenticate(request)).toEqual({ user: "ada", method: "none", rights: ALL });
+  expect(await authenticate(BARE)).toEqual({ user: "ada", method: "none", rights: ALL });
 });

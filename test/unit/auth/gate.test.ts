@@ -3,13 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createGate, type GateOptions } from "../../../src/auth/gate.ts";
+import { ALL } from "../../../src/auth/rights.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
+import { BARE } from "./request-facts.ts";
 
 const LOGIN = {
   mode: "login",
-  password: { username: "admin", password: Secret.fromText("right") },
-  allowUsers: [],
+  password: { kind: "configured", username: "admin", password: Secret.fromText("right") },
+  ...{ sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
+  ...{ identity: undefined, localBypass: undefined },
 } as const;
 const address = "10.0.0.1";
 
@@ -18,16 +21,16 @@ async function scratch() {
   const files = {
     secret: join(directory.path, "jwt-secret"),
     revokedTokens: join(directory.path, "revoked-tokens.json"),
+    shares: join(directory.path, "shares.json"),
   };
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   /** A server started on this control directory. */
   const open = (mode: GateOptions["mode"], tokenSecret?: Secret, more: Partial<GateOptions> = {}) =>
-    createGate({ mode, serverUser: "me", tokenSecret, files, log, ...more });
+    createGate({ mode, serverUser: "me", serverHome: "/", isRoot: false, tokenSecret, files, log, ...more });
   return { path: directory.path, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
 
-const facts = (token: string) =>
-  ({ authorization: `Bearer ${token}`, queryToken: undefined, address, place: "api" }) as const;
+const facts = (token: string) => ({ ...BARE, authorization: `Bearer ${token}` });
 
 test("a token from a password works, also after a restart, until it is revoked", async () => {
   await using place = await scratch();
@@ -64,16 +67,10 @@ test("a ticket stands for its buyer on a socket", async () => {
   const gate = await place.open(LOGIN);
   const { token } = await gate.login.withLink({ ticket: gate.links.issue("me"), address });
   const queryToken = gate.tickets.issue(await gate.authenticate(facts(token)));
-  const principal = await gate.authenticate({
-    authorization: undefined,
-    queryToken,
-    address,
-    place: "websocket",
-  });
+  const principal = await gate.authenticate({ ...BARE, queryToken, place: "websocket" });
   expect(principal).toMatchObject({ user: "me", method: "ticket" });
 });
 
-const bare = { authorization: undefined, queryToken: undefined, address, place: "api" } as const;
 const basic = (pair: string) => `Basic ${Buffer.from(pair).toString("base64")}`;
 const hqCredentials = { username: "admin", password: Secret.fromText("right") };
 const refused = { code: "unauthorized" };
@@ -82,19 +79,23 @@ test("an HQ takes its pair as Basic and a token alike, another server a token al
   await using place = await scratch();
   const authorization = basic("admin:right");
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
-  expect(await hq.authenticate({ ...bare, authorization })).toEqual({ user: "admin", method: "basic" });
+  expect(await hq.authenticate({ ...BARE, authorization })).toEqual({
+    user: "admin",
+    method: "basic",
+    rights: ALL,
+  });
   const { token } = await hq.login.withPassword({ password: "right", address });
   expect((await hq.authenticate(facts(token))).method).toBe("token");
-  await expect(hq.authenticate({ ...bare, authorization: basic("admin:x") })).rejects.toMatchObject(refused);
+  await expect(hq.authenticate({ ...BARE, authorization: basic("admin:x") })).rejects.toMatchObject(refused);
   const other = await place.open(LOGIN);
-  await expect(other.authenticate({ ...bare, authorization })).rejects.toMatchObject(refused);
+  await expect(other.authenticate({ ...BARE, authorization })).rejects.toMatchObject(refused);
 });
 
 test("a proxy's own Basic login stands in the way of no ticket on an HQ", async () => {
   await using place = await scratch();
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
-  const queryToken = hq.tickets.issue({ user: "admin", method: "token" });
-  const request = { ...bare, authorization: basic("proxy:x"), queryToken, place: "websocket" } as const;
+  const queryToken = hq.tickets.issue({ user: "admin", method: "token", rights: ALL });
+  const request = { ...BARE, authorization: basic("proxy:x"), queryToken, place: "websocket" } as const;
   expect((await hq.authenticate(request)).method).toBe("ticket");
 });
 
@@ -103,13 +104,13 @@ test("guesses at a login and at Basic count together", async () => {
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
   for (let count = 0; count < 5; count++) {
     await expect(hq.login.withPassword({ password: "x", address })).rejects.toThrow();
-    await expect(hq.authenticate({ ...bare, authorization: basic("admin:x") })).rejects.toMatchObject(
+    await expect(hq.authenticate({ ...BARE, authorization: basic("admin:x") })).rejects.toMatchObject(
       refused,
     );
   }
   const limited = { code: "rate_limited" };
   await expect(hq.login.withPassword({ password: "right", address })).rejects.toMatchObject(limited);
-  await expect(hq.authenticate({ ...bare, authorization: basic("admin:right") })).rejects.toMatchObject(
+  await expect(hq.authenticate({ ...BARE, authorization: basic("admin:right") })).rejects.toMatchObject(
     limited,
   );
 });
@@ -118,14 +119,14 @@ test("an HQ without credentials lets machines join, and nobody in", async () => 
   await using place = await scratch();
   const hq = await place.open(LOGIN, undefined, { openRegistration: true });
   for (const authorization of [undefined, basic("any:thing")]) {
-    const joining = { ...bare, authorization, place: "registry" } as const;
-    expect(await hq.authenticate(joining)).toEqual({ user: "me", method: "none" });
+    const joining = { ...BARE, authorization, place: "registry" } as const;
+    expect(await hq.authenticate(joining)).toEqual({ user: "me", method: "none", rights: ALL });
     for (const elsewhere of ["api", "websocket", "event-stream"] as const) {
       await expect(hq.authenticate({ ...joining, place: elsewhere })).rejects.toMatchObject(refused);
     }
   }
   const closed = await place.open(LOGIN);
-  await expect(closed.authenticate({ ...bare, place: "registry" })).rejects.toMatchObject(refused);
+  await expect(closed.authenticate({ ...BARE, place: "registry" })).rejects.toMatchObject(refused);
 });
 
 test("the HQ of a remote is known by the token of this start, with and without a login", async () => {
@@ -134,7 +135,7 @@ test("the HQ of a remote is known by the token of this start, with and without a
   const more = { machineToken: Secret.fromText(token) };
   for (const mode of [LOGIN, { mode: "none" }] as const) {
     const remote = await place.open(mode, undefined, more);
-    expect(await remote.authenticate(facts(token))).toEqual({ user: "me", method: "hq" });
+    expect(await remote.authenticate(facts(token))).toEqual({ user: "me", method: "hq", rights: ALL });
     const restarted = await place.open(mode, undefined, { machineToken: Secret.fromText("n".repeat(43)) });
     const again = restarted.authenticate(facts(token));
     if (mode.mode === "none") expect((await again).method).toBe("none");

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { LoginAttempts } from "../../../src/auth/attempts.ts";
 import { Login, type LoginMode } from "../../../src/auth/login.ts";
 import { configuredPassword } from "../../../src/auth/password-login.ts";
+import { OWN } from "../../../src/auth/rights.ts";
 import { LOGIN_LINKS, Tickets } from "../../../src/auth/tickets.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
@@ -25,6 +26,8 @@ function loginWith(mode: LoginMode) {
     tokens,
     links,
     attempts: new LoginAttempts(now),
+    users: { mayLogIn: () => true },
+    keys: undefined,
   };
   return { login: new Login(parts), links, logged };
 }
@@ -86,7 +89,7 @@ test("the log tells of logins and of refused ones, but not which name was given"
   await login.withPassword({ username: "my password", password: "", address }).catch(() => {});
   await login.withLink({ ticket: links.issue("ada"), address });
   await login.withLink({ ticket: "guessed", address }).catch(() => {});
-  await login.logOut({ user: "ada", method: "token" });
+  await login.logOut({ user: "ada", method: "token", rights: OWN });
   expect(logged).toEqual([
     [{ user: "admin", method: "password", address }, "logged in"],
     [{ method: "password", address }, "login refused"],

@@ -2,16 +2,23 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RequestFacts } from "../../../src/auth/chain.ts";
 import { byMachineToken } from "../../../src/auth/machine-token.ts";
+import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
+import { BARE } from "./request-facts.ts";
 
 const TOKEN = "b5eQ0m5bq0yG9p-3v5w_fXoO2yJmY1nN8pV0t1uS2kA";
-const way = byMachineToken(Secret.fromText(TOKEN), "me");
+const users = usersOf({
+  ...{ serverUser: "me", isRoot: true, configuredUser: undefined },
+  ...{ allowUsers: [], adminUsers: [] },
+});
+const way = byMachineToken(Secret.fromText(TOKEN), { serverUser: "me", users });
 const ask = (authorization: string | undefined, more: Partial<RequestFacts> = {}) =>
-  way({ authorization, queryToken: undefined, address: "10.0.0.1", place: "api", ...more });
+  way({ ...BARE, authorization, ...more });
 
 test("the token of this start is the HQ, for the server's user, everywhere", async () => {
   for (const place of ["api", "registry", "websocket", "event-stream"] as const) {
-    expect(await ask(`Bearer ${TOKEN}`, { place })).toEqual({ user: "me", method: "hq" });
+    expect(await ask(`Bearer ${TOKEN}`, { place })).toEqual({ user: "me", method: "hq", rights: ALL });
   }
 });
 
@@ -27,6 +34,17 @@ test.each([
 ])("%j says nothing, and is for others to judge", async (header) =>
   expect(await ask(header)).toBeUndefined(),
 );
+
+test("an HQ that names one of its users asks for that one, with no more than that name has here", async () => {
+  const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: "ada" });
+  expect(asked).toEqual({ user: "ada", method: "hq", rights: OWN, owner: "ada", account: "ada" });
+  const itself = await ask(`Bearer ${TOKEN}`, { onBehalfOf: "me" });
+  expect(itself).toMatchObject({ user: "me", rights: OWN });
+});
+
+test("whom others ask for says nothing", async () => {
+  expect(await ask("Bearer other", { onBehalfOf: "me" })).toBeUndefined();
+});
 
 test("it counts in the header alone", async () => {
   expect(await ask(undefined, { queryToken: TOKEN, place: "websocket" })).toBeUndefined();

@@ -57,5 +57,6 @@ export function reveal(secret: Secret | undefined): string | undefined {
 }
 
 export function passwordOf({ auth }: Config): string | undefined {
-  return auth.mode === "login" ? reveal(auth.password?.password) : undefined;
+  if (auth.mode !== "login" || auth.password?.kind !== "configured") return undefined;
+  return reveal(auth.password.password);
 }

@@ -7,9 +7,18 @@ test("the defaults are those of the specification", () => {
     listen: { host: "0.0.0.0", port: 4020 },
     controlDir: "/home/me/.ttyhq",
     serverUser: "me",
-    auth: { mode: "login", password: undefined, loginLink: true, allowUsers: [] },
+    auth: {
+      mode: "login",
+      password: { kind: "system" },
+      ...{ sshKeys: false, loginLink: true, allowUsers: [], adminUsers: [] },
+      ...{ identity: undefined, localBypass: undefined },
+    },
     role: { kind: "standalone" },
     tls: undefined,
+    proxyServe: undefined,
+    trustedProxies: [],
+    metricsListen: undefined,
+    auditLog: undefined,
     trustedCa: undefined,
     tokenSecret: undefined,
     policy: { allowedOrigins: [], isLoopbackHostOnly: false, isHttps: false },
@@ -89,14 +98,6 @@ test("a control directory whose sockets would have too long a path is refused wi
   expect(() => parseHostConfig(input(`--control-dir ${longest}x`, {}, "session-host"))).toThrow(
     "has 81 bytes",
   );
-});
-
-test("nobody could log in: the server refuses to start and says what to do", () => {
-  expect(problems("")).toEqual([
-    "nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all",
-  ]);
-  expect(problems("", { TTYHQ_NO_AUTH: "false" })).toHaveLength(1);
-  expect(problems("--allow-user ada")).toHaveLength(1);
 });
 
 test("a user name and a password make a login", () => {
@@ -179,12 +180,37 @@ test.each<[string, Env, string]>([
     { SERVICE_USERNAME: "a", SERVICE_PASSWORD_FILE: "/run/secrets/empty" },
     "SERVICE_PASSWORD_FILE: has 0 bytes, must have at least 1",
   ],
+  [
+    "--enable-proxy-serve --proxy-external --bind 0.0.0.0",
+    {},
+    "--enable-proxy-serve listens on 127.0.0.1 alone, and --bind says 0.0.0.0: leave it out, and say with --proxy-listen where the proxy listens",
+  ],
+  [
+    "--proxy-external",
+    {},
+    "--proxy-external is for the proxy that --enable-proxy-serve starts: give that alone, or leave it out",
+  ],
+  [
+    "--local-auth-token-file jwt",
+    {},
+    "--local-auth-token-file is for --allow-local-bypass alone: give that, too, or leave it out",
+  ],
+  [
+    "",
+    { TTYHQ_TRUSTED_PROXY: "10.0.0.0/33" },
+    'TTYHQ_TRUSTED_PROXY: must be an address or a range of addresses, such as 10.0.0.0/8, not "10.0.0.0/33"',
+  ],
+  [
+    "--metrics-listen 9100",
+    {},
+    '--metrics-listen: must be an address and a port, such as 0.0.0.0:4443, not "9100"',
+  ],
 ])("%s with %j is refused", (commandLine, env, sentence) => {
   expect(problems(commandLine, env)).toEqual([sentence]);
 });
 
 test("everything that is wrong is told at once", () => {
-  expect(problems("--port x --bind y:1", { TTYHQ_RATE_LIMIT_API: "z" })).toHaveLength(4);
+  expect(problems("--port x --bind y:1", { TTYHQ_RATE_LIMIT_API: "z" })).toHaveLength(3);
 });
 
 test("a problem with a secret does not show it", () => {

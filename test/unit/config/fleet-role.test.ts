@@ -63,13 +63,8 @@ test("a remote names its HQ, itself and where it is", () => {
   });
 });
 
-test("a remote needs no login of its own, because it is used through its HQ", () => {
-  expect(serve(REMOTE).auth).toEqual({
-    mode: "login",
-    password: undefined,
-    loginLink: false,
-    allowUsers: [],
-  });
+test("a remote is used through its HQ, and logged in to as every other server", () => {
+  expect(serve(REMOTE).auth).toMatchObject({ mode: "login", password: { kind: "system" } });
   expect(serve(`${REMOTE} --no-auth --bind 127.0.0.1`).role).toMatchObject({ hq: { credentials: {} } });
 });
 
@@ -165,11 +160,6 @@ const CONTRADICTIONS: readonly (readonly [string, Env, string])[] = [
     "--hq-url https://a",
     {},
     "--hq-url needs the credentials of that HQ: give --hq-username and --hq-password-file, or TTYHQ_HQ_USERNAME and TTYHQ_HQ_PASSWORD; --no-hq-auth for none, in tests alone",
-  ],
-  [
-    "--hq --no-hq-auth",
-    {},
-    "nobody could log in: set SERVICE_USERNAME and SERVICE_PASSWORD, or give --login-link for a link that logs in once, or --no-auth for no login at all",
   ],
   [
     "--hq --username a --password x --password-file jwt",

@@ -1,10 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Principal } from "../../../src/auth/principal.ts";
+import { ALL, OWN } from "../../../src/auth/rights.ts";
 import { type Forwarded, forward } from "../../../src/http/routes/forward.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ClientRequest, ClientResponse } from "../../../src/protocol/send.ts";
 
 const FORWARDED = ["sessions", "worktrees", "git", "repositories", "health", "cleanup-exited"];
+
+const ADMIN: Principal = { user: "me", method: "token", rights: ALL };
 
 /** What the remote is sent, and what the client gets of its answer. */
 async function forwarded(
@@ -12,18 +16,19 @@ async function forwarded(
   more: {
     readonly range?: string;
     readonly lastEventId?: string;
+    readonly principal?: Principal;
     readonly answer?: Partial<ClientResponse>;
   } = {},
 ) {
   const sent: ClientRequest[] = [];
-  const { range, lastEventId, answer } = more;
+  const { range, lastEventId, principal = ADMIN, answer } = more;
   const media = await forward(
     async (outgoing) => {
       sent.push(outgoing);
       return { status: 200, headers: new Map(), body: nothing(), ...answer };
     },
     { method: "GET", path: ["sessions"], query: {}, body: undefined, ...request },
-    { remote: "a", range, lastEventId, signal: new AbortController().signal },
+    { remote: "a", principal, range, lastEventId, signal: new AbortController().signal },
   );
   const [outgoing] = sent;
   if (outgoing === undefined) throw new Error("nothing was sent");
@@ -191,7 +196,7 @@ describe("the answer", () => {
 
 describe("a remote", () => {
   const request: Forwarded = { method: "GET", path: ["sessions"], query: {}, body: undefined };
-  const nobody = { range: undefined, lastEventId: undefined };
+  const nobody = { principal: ADMIN, range: undefined, lastEventId: undefined };
 
   test("that is out of reach is remote_unreachable, and named", async () => {
     const refused = async (): Promise<never> => {
@@ -216,5 +221,17 @@ describe("a remote", () => {
     gone.abort();
     await expect(work).rejects.toMatchObject({ name: "AbortError" });
     expect(sent.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+});
+
+describe("for whom is asked", () => {
+  test("is not said of whoever may everything", async () => {
+    expect((await forwarded({})).headers).not.toHaveProperty("ttyhq-on-behalf-of");
+  });
+
+  test("is said of everybody else, whatever the name", async () => {
+    const principal: Principal = { user: "ädä\r\nx: y", method: "token", rights: OWN };
+    const { headers } = await forwarded({}, { principal });
+    expect(headers).toMatchObject({ "ttyhq-on-behalf-of": "%C3%A4d%C3%A4%0D%0Ax%3A%20y" });
   });
 });

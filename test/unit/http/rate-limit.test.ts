@@ -2,6 +2,7 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
+import { ALL } from "../../../src/auth/rights.ts";
 import { createRateLimit } from "../../../src/http/rate-limit.ts";
 
 const address = "10.0.0.1";
@@ -27,5 +28,5 @@ test.each([
   ["socket", 5],
   ["hq", 5],
 ] as const)("of five calls by %s, %i pass a limit of two", async (method, passed) => {
-  expect(await letThrough(5, { user: "me", method })).toBe(passed);
+  expect(await letThrough(5, { user: "me", method, rights: ALL })).toBe(passed);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loginTicket, parseRoute, routeHash } from "../../../src/web/route.ts";
+import { parseRoute, routeHash, secretsIn } from "../../../src/web/route.ts";
 
 test("every view has an address that leads back to it", () => {
   for (const route of [{ view: "list" }, { view: "new" }, { view: "session", id: "A_b-9" }] as const) {
@@ -13,8 +13,9 @@ test("an address that means nothing is the list", () => {
   }
 });
 
-test("a login link's ticket is found, and only there", () => {
-  expect(loginTicket("#login=aB3_-x")).toBe("aB3_-x");
-  for (const hash of ["#login=", "#/login=abc", "#login=a b", "#/s/login"])
-    expect(loginTicket(hash)).toBeUndefined();
+test("what lets somebody in is found in a link, and only there", () => {
+  expect(secretsIn("#login=aB3_-x")).toEqual({ ticket: "aB3_-x" });
+  expect(secretsIn("#share=aa.bb.c-_")).toEqual({ share: "aa.bb.c-_" });
+  for (const hash of ["#login=", "#/login=abc", "#login=a b", "#/s/login", "#share=", "#x=share=a"])
+    expect(secretsIn(hash)).toEqual({});
 });

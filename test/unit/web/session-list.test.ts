@@ -27,6 +27,19 @@ test("the sessions of a machine that left are remembered until it has some again
   expect(sessions.remembered.value).toEqual([]);
 });
 
+test("whose a session is matters as soon as there are sessions of several users", async () => {
+  const events = new Events();
+  const of = (id: string, owner: string) => ({ ...session(id), owner });
+  let records = [of("1", "ada"), of("2", "ada")];
+  using sessions = new SessionList({ fetch: async () => records, subscribe: events.subscribe, ...shown });
+  await until(sessions.all, (all) => all?.length === 2);
+  expect(sessions.haveOwners.value).toBe(false);
+  records = [of("1", "ada"), of("2", "ada"), of("3", "bob")];
+  events.tell({ type: "session-start", sessionId: "3" });
+  await until(sessions.all, (all) => all?.length === 3);
+  expect(sessions.haveOwners.value).toBe(true);
+});
+
 test("a session that is removed is not remembered", async () => {
   const events = new Events();
   const records = [session("1", "a")];

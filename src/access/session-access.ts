@@ -1,0 +1,70 @@
+// What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
+import type { Principal } from "../auth/principal.ts";
+import type { Rights } from "../auth/rights.ts";
+import type { ServerEvent } from "../protocol/event.ts";
+import type { CreateSession } from "../protocol/session.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import { GuardedSessions } from "./guarded-sessions.ts";
+import { KnownOwners } from "./known-owners.ts";
+
+/** The sessions of one principal, and which events concern them. */
+export type SessionView = {
+  readonly sessions: SessionBackend;
+  readonly sees: (event: ServerEvent) => boolean;
+};
+
+const everything = (): boolean => true;
+
+export class SessionAccess implements Disposable {
+  readonly #backend: SessionBackend;
+  readonly #owners: KnownOwners;
+
+  /** Whoever may everything gets `backend` itself. */
+  constructor(backend: SessionBackend) {
+    this.#backend = backend;
+    this.#owners = new KnownOwners(backend);
+  }
+
+  of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
+    if (rights.kind === "all") return { sessions: this.#backend, sees: everything };
+    const sessions = new GuardedSessions({
+      ...{ backend: this.#backend, owners: this.#owners },
+      holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
+    });
+    return { sessions, sees: (event) => isSeen(event, rights, owner) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#owners[Symbol.dispose]();
+  }
+}
+
+/** What concerns no session concerns everybody who is no guest; of an event without an owner nobody knows whose it is. */
+function isSeen(event: ServerEvent, rights: Rights, owner: string | undefined): boolean {
+  if (rights.kind === "invited") return event.type === "connected" || event.sessionId === rights.session.id;
+  if (event.sessionId === undefined) return true;
+  return event.owner !== undefined && event.owner === owner;
+}
+
+/**
+ * The request with whose session it will be and as whom it will run. A server that asks for one of its own users (an
+ * HQ, or the server to its session host) says so itself; `accountOf`: as whom a user's programs run here.
+ */
+export function ownedRequest(
+  request: CreateSession,
+  { method, owner, account }: Pick<Principal, "method" | "owner" | "account">,
+  accountOf: (user: string) => string | undefined,
+): CreateSession {
+  const { owner: named, account: asked, ...rest } = request;
+  if (method === "socket") return request;
+  if (method === "hq" && owner === undefined && named !== undefined) {
+    return { ...rest, owner: named, ...part("account", accountOf(named)) };
+  }
+  return { ...rest, ...part("owner", owner), ...part("account", account) };
+}
+
+function part<Name extends string>(name: Name, value: string | undefined): { readonly [N in Name]?: string } {
+  const members: { [N in Name]?: string } = {};
+  if (value !== undefined) members[name] = value;
+  return members;
+}

@@ -1,0 +1,79 @@
+// The audit log of a server, and everything that it tells of.
+import type { AuditFile } from "../audit/audit-file.ts";
+import type { Audit } from "../audit/entry.ts";
+import type { Config } from "../config/config.ts";
+import type { UpgradeOptions } from "../http/upgrade.ts";
+import type { RequestWitness } from "../http/witness.ts";
+import type { Log } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import type { ControlDir } from "../sessions/control-dir.ts";
+import type { Access } from "./access.ts";
+
+export type Auditing = Disposable & {
+  readonly witness: RequestWitness;
+  /** The sessions as a client has them, with somebody who sees what it does to them. */
+  readonly viewOf: NonNullable<UpgradeOptions["viewOf"]>;
+};
+
+// What only a server needs is not loaded into a session host.
+
+/** Throws `start_failed` for a path at which no such file can be. */
+export async function openAuditLog(parts: {
+  readonly config: Pick<Config, "auditLog">;
+  readonly controlDir: ControlDir;
+  readonly log: Log;
+}): Promise<AuditFile> {
+  const { config, controlDir, log } = parts;
+  const { AuditFile } = await import("../audit/audit-file.ts");
+  return await AuditFile.open({ path: config.auditLog ?? controlDir.auditLog, log });
+}
+
+/** From now on everything is told of, the start and the end of it included. */
+export async function openAuditing(parts: {
+  readonly audit: Audit;
+  readonly config: Config;
+  readonly version: string;
+  readonly backend: SessionBackend;
+  readonly access: Pick<Access, "viewOf">;
+}): Promise<Auditing> {
+  const { audit, config, version, backend, access } = parts;
+  const { Auditor } = await import("../audit/auditor.ts");
+  const auditor = new Auditor({
+    ...{ audit, users: knownUsers(config), now: () => performance.now() },
+    ...(config.role.kind === "hq" ? { remoteOf: (id: string) => remoteOf(backend, id) } : {}),
+  });
+  const details = { version, mode: config.role.kind, pid: process.pid };
+  audit.write({ action: "server.start", result: "ok", details });
+  return {
+    witness: auditor.request,
+    viewOf: (principal, address) => ({
+      ...access.viewOf(principal),
+      witness: auditor.client({ principal, address }),
+    }),
+    [Symbol.dispose]: () => {
+      auditor[Symbol.dispose]();
+      audit.write({ action: "server.stop", result: "ok", details });
+    },
+  };
+}
+
+export function measureAudit(metrics: Metrics, audit: Pick<AuditFile, "counts">): void {
+  metrics.counter("audit_lines_total", "Lines written to the audit log.", () => audit.counts.written);
+  metrics.counter(
+    "audit_lines_lost_total",
+    "Lines of the audit log that could not be written.",
+    () => audit.counts.lost,
+  );
+}
+
+function knownUsers({ auth, serverUser }: Config): readonly string[] {
+  if (auth.mode === "none") return [serverUser];
+  const configured = auth.password?.kind === "configured" ? [auth.password.username] : [];
+  return [serverUser, ...configured, ...auth.allowUsers, ...auth.adminUsers];
+}
+
+async function remoteOf(backend: SessionBackend, sessionId: string): Promise<string | undefined> {
+  const record = (await backend.list()).find(({ id }) => id === sessionId);
+  return record?.remoteName ?? record?.source;
+}

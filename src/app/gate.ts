@@ -1,0 +1,39 @@
+// Who gets in, from the configuration and what is kept of earlier runs.
+import { randomBytes } from "node:crypto";
+import type { Gate } from "../auth/gate.ts";
+import type { Config } from "../config/config.ts";
+import { Secret } from "../lib/secret.ts";
+import type { Log } from "../log.ts";
+import type { ControlDir } from "../sessions/control-dir.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+const PROXY_PROOF_BYTES = 32;
+
+/** `proxyProof`: what our own reverse proxy proves itself with, another one at each start. */
+export async function openGate(parts: {
+  readonly config: Config;
+  readonly surroundings: Surroundings;
+  readonly controlDir: ControlDir;
+  readonly machineToken: Secret | undefined;
+  readonly log: Log;
+}): Promise<Gate & { readonly proxyProof: Secret }> {
+  const { config, surroundings, controlDir, machineToken, log } = parts;
+  // What only a server needs is not loaded into a session host: 15 MB of memory.
+  const { createGate } = await import("../auth/gate.ts");
+  const { role } = config;
+  const { secret, revokedTokens, shares } = controlDir;
+  const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));
+  const gate = await createGate({
+    mode: config.auth,
+    serverUser: config.serverUser,
+    isRoot: surroundings.isRoot,
+    serverHome: surroundings.account.home,
+    tokenSecret: config.tokenSecret,
+    files: { secret, revokedTokens, shares },
+    hqCredentials: role.kind === "hq" ? role.credentials : undefined,
+    openRegistration: role.kind === "hq" && role.credentials === undefined,
+    ...{ machineToken, proxyProof, log },
+  });
+  const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };
+  return { ...gate, config: { ...gate.config, ...logout }, proxyProof };
+}

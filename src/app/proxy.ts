@@ -1,0 +1,109 @@
+// Reverse proxies: those in front that are believed, and our own (contract 5.9).
+import type { RequestListener } from "node:http";
+import type { Audit } from "../audit/entry.ts";
+import type { Config } from "../config/config.ts";
+import type { OidcClient, ProxyServe } from "../config/proxy-serve.ts";
+import { type ClientOf, clientReader } from "../http/client-address.ts";
+import { Listener } from "../http/listener.ts";
+import { refuse } from "../http/refuse.ts";
+import { sendError } from "../http/reply.ts";
+import type { Upgrade } from "../http/upgrade.ts";
+import type { Secret } from "../lib/secret.ts";
+import type { Log } from "../log.ts";
+import type { ReverseProxy, ReverseProxyParts } from "../proxy/reverse-proxy.ts";
+import { urlOf } from "./url.ts";
+
+export type ProxyDoor = AsyncDisposable & {
+  /** Where a request to the server itself came from. */
+  readonly clientOf: ClientOf;
+  /** Where browsers find our own proxy; `undefined`: there is none. */
+  readonly url: string | undefined;
+  /** From now on that proxy leads to the server at this port of 127.0.0.1. */
+  leadTo(port: number): void;
+};
+
+/** To be opened before the server's own address, so that it is closed after it: the server closes what is open. */
+export async function openProxyDoor(parts: {
+  readonly config: Pick<Config, "proxyServe" | "trustedProxies">;
+  readonly surroundings: { readonly hostname: string };
+  readonly gate: { readonly proxyProof: Secret };
+  readonly audit: Audit;
+  readonly log: Log;
+}): Promise<ProxyDoor> {
+  const { config, surroundings, audit, log } = parts;
+  const { proxyServe, trustedProxies: ranges } = config;
+  if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
+  const proof = parts.gate.proxyProof;
+  // Who comes to the proxy itself proves nothing by that header.
+  const clientOf = clientReader({ ranges });
+  const { ReverseProxy } = await import("../proxy/reverse-proxy.ts");
+  await using stack = new AsyncDisposableStack();
+  const ready = Promise.withResolvers<ReverseProxy>();
+  const listener = stack.use(await openListener(proxyServe, ready.promise, log));
+  const url = proxyServe.url ?? urlOf(proxyServe, surroundings.hostname, listener.port);
+  const { oidc } = proxyServe;
+  const login = oidc && (await openLogin({ oidc, origin: url, clientOf, audit, log }, stack));
+  const answers = { error: sendError, refuse };
+  const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
+  ready.resolve(proxy);
+  log.info({ url }, "reverse proxy listening");
+  const owned = stack.move();
+  return {
+    ...{ url, clientOf: clientReader({ ranges, proof }) },
+    leadTo: (port) => proxy.forwardTo(port),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function withoutProxy(clientOf: ClientOf): ProxyDoor {
+  return {
+    ...{ clientOf, url: undefined },
+    leadTo: () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+function openListener(
+  { listen, tls, clientCa, oidc }: ProxyServe,
+  proxy: Promise<ReverseProxy>,
+  log: Log,
+): Promise<Listener> {
+  const clients = clientCa && {
+    ...{ ca: clientCa, isRequired: oidc === undefined },
+    refused: (reason: string, address: string | undefined) =>
+      log.debug({ reason, address }, "client certificate refused"),
+  };
+  const upgrade: Upgrade = {
+    handle: (request, socket, head) => void proxy.then((it) => it.upgrade.handle(request, socket, head)),
+    close: () => void proxy.then((it) => it.upgrade.close()),
+  };
+  const request: RequestListener = (...both) => void proxy.then((it) => it.request(...both));
+  const identity = clients === undefined ? tls : { ...tls, clients };
+  return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
+}
+
+async function openLogin(
+  parts: {
+    readonly oidc: OidcClient;
+    readonly origin: string;
+    readonly clientOf: ClientOf;
+    readonly audit: Audit;
+    readonly log: Log;
+  },
+  stack: AsyncDisposableStack,
+): Promise<ReverseProxyParts["login"]> {
+  const { oidc, origin, clientOf, audit, log } = parts;
+  // Only who logs in at a provider needs its client library.
+  const [{ Provider }, { OwnPages }, { ProviderLogins }, { lookFor }] = await Promise.all([
+    import("../proxy/provider.ts"),
+    import("../proxy/own-pages.ts"),
+    import("../proxy/provider-logins.ts"),
+    import("../proxy/discovery.ts"),
+  ]);
+  const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
+  const provider = new Provider({ ...oidc, ...places }, log);
+  stack.use(lookFor(provider, Math.random));
+  const now = (): number => performance.now();
+  const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });
+  return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };
+}

@@ -1,0 +1,187 @@
+import type { Principal } from "../auth/principal.ts";
+import type { RequestWitness, SeenRequest } from "../http/witness.ts";
+import type { Witness } from "../hub/witness.ts";
+import { ExpiringMap } from "../lib/expiring-map.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { type Deed, signalled, tellOf, typed, viewed } from "./deeds.ts";
+import type { Audit, AuditEntry } from "./entry.ts";
+import { proxiedDeed } from "./proxied.ts";
+import { Refusals } from "./refusals.ts";
+
+/** What is done again and again, such as typing, is told of so often. */
+const ONCE_MS = 600_000;
+/** And that somebody came in who never logs in, by a proxy or with the credentials of an HQ. */
+const SIGN_IN_MS = 86_400_000;
+/** Of each kind; over that the oldest is forgotten, and told of again. */
+const MAX_REMEMBERED = 10_000;
+
+/** These are no login by themselves: each request proves anew who it is from. */
+const SIGNING_IN: ReadonlySet<string> = new Set(["basic", "proxy", "hq", "local"]);
+const REFUSALS: ReadonlySet<string> = new Set([
+  ...["unauthorized", "invalid_credentials", "forbidden", "origin_not_allowed", "host_not_allowed"],
+  ...["password_disabled", "ssh_keys_disabled", "rate_limited"],
+]);
+
+type Who = { readonly principal: Principal | undefined; readonly address: string | undefined };
+
+export type AuditorOptions = {
+  readonly audit: Audit;
+  /** Users whose names the configuration has. A name that somebody typed is written down only if it is known. */
+  readonly users: readonly string[];
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** On an HQ: the machine that has a session. */
+  readonly remoteOf?: (sessionId: string) => Promise<string | undefined>;
+};
+
+/** Decides what of everything that is done is written to the audit log, and how often. */
+export class Auditor implements Disposable {
+  readonly #options: AuditorOptions;
+  readonly #refusals: Refusals;
+  readonly #done: ExpiringMap<string, true>;
+  readonly #signedIn: ExpiringMap<string, true>;
+  /** Who logged in, since the server started and within a day. */
+  readonly #users: ExpiringMap<string, true>;
+  /** Remotes of sessions: of one that was just removed nobody could tell any more. */
+  readonly #remotes: ExpiringMap<string, string>;
+
+  constructor(options: AuditorOptions) {
+    const aDay = { lifetimeMs: SIGN_IN_MS, maxEntries: MAX_REMEMBERED, now: options.now };
+    this.#options = options;
+    this.#refusals = new Refusals({ write: (entry) => this.#write(entry) });
+    this.#done = new ExpiringMap({ ...aDay, lifetimeMs: ONCE_MS });
+    this.#signedIn = new ExpiringMap(aDay);
+    this.#users = new ExpiringMap(aDay);
+    this.#remotes = new ExpiringMap(aDay);
+  }
+
+  /** A request over HTTP, or the handshake of a WebSocket. */
+  readonly request: RequestWitness = (seen) => {
+    this.#noteSignIn(seen);
+    const deed = deedOf(seen);
+    if ("error" in seen.outcome) this.#refused(seen, deed, codeOf(seen.outcome.error));
+    else if (deed !== undefined) this.#answered(seen, deed, seen.outcome.answer);
+  };
+
+  /** What one client does over its WebSocket. */
+  client(who: Who): Witness {
+    const tell = (deed: Deed, error: unknown): void => {
+      if (error === undefined) this.#did(who, deed);
+      else this.#didNot(who, deed, codeOf(error));
+    };
+    return {
+      subscribed: (id, error) => tell(viewed(id, "socket"), error),
+      signalled: (id, signal, error) => tell(signalled(id, signal), error),
+      typed: (id, error) => {
+        // Keys that come too late, for a session that has ended, are nothing that anybody did.
+        if (error === undefined || REFUSALS.has(codeOf(error))) tell(typed(id), error);
+      },
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#refusals[Symbol.dispose]();
+  }
+
+  #answered(seen: SeenRequest, deed: Deed, answer: unknown): void {
+    // What a remote refuses comes through with its status.
+    const status = statusOf(answer);
+    if (status !== undefined && status >= 400) this.#didNot(seen, deed, `remote_status_${status}`);
+    else this.#did(seen, deed);
+    if (deed.action === "login" && deed.user !== undefined) this.#users.set(deed.user, true);
+  }
+
+  #refused(seen: SeenRequest, deed: Deed | undefined, code: string): void {
+    if (deed !== undefined) {
+      this.#didNot(seen, deed, code);
+      return;
+    }
+    // A page that asks before anybody has logged in is no news.
+    if (!REFUSALS.has(code) || (code === "unauthorized" && !seen.hasProof)) return;
+    const { method, path, host, origin } = seen;
+    const isForeign = code === "origin_not_allowed" || code === "host_not_allowed";
+    const details = { code, request: `${method} ${path}`, ...(isForeign ? { host, origin } : {}) };
+    this.#refusals.write({ ...entryOf(seen, { action: "request" }), result: "refused", details });
+  }
+
+  #did(who: Who, deed: Deed): void {
+    const { once } = deed;
+    if (once !== undefined && !this.#isNews(this.#done, who, once)) return;
+    this.#write({ ...entryOf(who, deed), result: "ok" });
+  }
+
+  #didNot(who: Who, deed: Deed, code: string): void {
+    const result = REFUSALS.has(code) ? "refused" : "failed";
+    const details = { ...deed.details, code };
+    const user = deed.claimed === undefined ? {} : { user: this.#known(deed.claimed) };
+    this.#refusals.write({ ...entryOf(who, deed), ...user, result, details });
+  }
+
+  /** People type their password where the name goes. */
+  #known(name: string): string | undefined {
+    const isKnown = this.#options.users.includes(name) || this.#users.get(name) !== undefined;
+    return isKnown ? name : undefined;
+  }
+
+  #noteSignIn({ principal, address }: Who): void {
+    if (principal === undefined) return;
+    const { user, rights, method } = principal;
+    const who = { principal, address };
+    if (rights.kind === "invited") {
+      if (!this.#isNews(this.#signedIn, { principal: undefined, address }, user)) return;
+      const { session, mode } = rights;
+      this.#did(who, { action: "share.use", session: session.id, details: { mode } });
+    } else if (SIGNING_IN.has(method) && this.#isNews(this.#signedIn, who, "sign-in")) {
+      this.#did(who, { action: "login" });
+    }
+  }
+
+  #isNews(known: ExpiringMap<string, true>, { principal, address }: Who, what: string): boolean {
+    const key = JSON.stringify([principal?.user, principal?.method, address, what]);
+    if (known.get(key) !== undefined) return false;
+    known.set(key, true);
+    return true;
+  }
+
+  #write(entry: AuditEntry): void {
+    const { audit, remoteOf } = this.#options;
+    const { session, remote } = entry;
+    if (remoteOf === undefined || session === undefined) {
+      audit.write(entry);
+      return;
+    }
+    const known = remote ?? this.#remotes.get(session);
+    if (known !== undefined) this.#writeOf(known, entry);
+    else
+      void remoteOf(session).then(
+        (found) => this.#writeOf(found, entry),
+        () => audit.write(entry),
+      );
+  }
+
+  #writeOf(remote: string | undefined, entry: AuditEntry): void {
+    if (remote !== undefined && entry.session !== undefined) this.#remotes.set(entry.session, remote);
+    this.#options.audit.write({ ...entry, remote });
+  }
+}
+
+function entryOf({ principal, address }: Who, deed: Deed): Omit<AuditEntry, "result"> {
+  const { action, session, remote, details, user = principal?.user, method = principal?.method } = deed;
+  return { action, user, method, address, session, remote, details };
+}
+
+function deedOf({ endpoint, method, input, outcome }: SeenRequest): Deed | undefined {
+  if (endpoint === undefined || input === undefined) return undefined;
+  if (endpoint.startsWith("proxy")) return proxiedDeed({ method, params: input.params, body: input.body });
+  return tellOf(endpoint)?.(input, "answer" in outcome ? outcome.answer : undefined);
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof ServiceError ? error.code : "internal_error";
+}
+
+/** Of an answer that says its own status. */
+function statusOf(answer: unknown): number | undefined {
+  const status: unknown = Object(answer).status;
+  return typeof status === "number" ? status : undefined;
+}

@@ -1,0 +1,122 @@
+// Which requests are told of, and what is told of each: one line for each endpoint that does something.
+import type { z } from "zod";
+import type { Endpoint, EndpointInput } from "../protocol/endpoint.ts";
+import type { EndpointName, Endpoints } from "../protocol/endpoints.ts";
+import type { AuditAction, AuditDetails } from "./entry.ts";
+
+/** What a request did, or was to do. */
+export type Deed = {
+  readonly action: AuditAction;
+  readonly session?: string | undefined;
+  readonly remote?: string | undefined;
+  readonly details?: AuditDetails;
+  /** Of a login: how, who it was if it succeeded, and the name that was given, which may be anything. */
+  readonly method?: string;
+  readonly user?: string | undefined;
+  readonly claimed?: string | undefined;
+  /** Told of once in a while for each of those who do it, and this. */
+  readonly once?: string;
+};
+
+/** What an endpoint with JSON answered; undefined for all others, and where it failed. */
+type Answer<E extends Endpoint> = E["reply"] extends { readonly json: infer J extends z.ZodType }
+  ? z.output<J> | undefined
+  : undefined;
+
+type Tell<E extends Endpoint> = (input: EndpointInput<E>, answer: Answer<E>) => Deed | undefined;
+
+/** What has no entry here is told of only when it is refused. */
+const DEEDS: { readonly [Name in EndpointName]?: Tell<Endpoints[Name]> } = {
+  createToken: ({ body: { ticket, username } }, answer) =>
+    login(ticket === undefined ? "password" : "link", answer?.user, username),
+  passwordLogin: ({ body }, answer) => login("password", answer?.userId, body.userId),
+  sshLogin: (_, answer) => login("ssh-key", answer?.user),
+  sshKeyLogin: (_, answer) => login("ssh-key", answer?.userId),
+  logout: () => ({ action: "logout" }),
+  createLoginLink: () => ({ action: "login-link.create" }),
+
+  createSession: ({ body }, answer) => ({
+    ...{ action: "session.create", session: answer?.id ?? body.id, remote: answer?.remoteName },
+    details: {
+      command: answer?.command ?? [body.command ?? [], body.args ?? []].flat(),
+      cwd: answer?.cwd ?? body.cwd ?? body.workingDir,
+      ...{ name: answer?.name ?? body.name, owner: answer?.owner, account: body.account },
+    },
+  }),
+  deleteSession: ({ params }, answer) => ({
+    action: answer?.status === "removed" ? "session.remove" : "session.end",
+    session: params.id,
+  }),
+  cleanupSession: ({ params }) => ({ action: "session.remove", session: params.id }),
+  cleanupExited: (_, answer) => ({
+    action: "session.remove",
+    details: { sessions: answer?.cleanedSessions, count: answer?.cleanedSessions.length },
+  }),
+  renameSession: ({ params, body }) => ({
+    ...{ action: "session.rename", session: params.id },
+    details: { name: body.name },
+  }),
+  killSession: ({ params, body }) => signalled(params.id, body.signal),
+  inputSession: ({ params }) => typed(params.id),
+  markSession: ({ params }) => ({
+    ...{ action: "session.mark", session: params.id },
+    once: `mark ${params.id}`,
+  }),
+
+  sessionText: ({ params }) => viewed(params.id, "text"),
+  sessionBuffer: ({ params }) => viewed(params.id, "buffer"),
+  sessionResync: ({ params }) => viewed(params.id, "resync"),
+  sessionRecording: ({ params }) => viewed(params.id, "recording"),
+  sessionStream: ({ params }) => viewed(params.id, "stream"),
+  sessionOutput: ({ params }) => viewed(params.id, "output"),
+  sessionEvents: ({ params }) => viewed(params.id, "events"),
+
+  createShare: ({ params, body: { mode, expiresIn } }, answer) => ({
+    ...{ action: "share.create", session: params.id },
+    details: { share: answer?.id, mode, expiresIn },
+  }),
+  revokeShare: ({ params }) => ({
+    ...{ action: "share.revoke", session: params.id },
+    details: { share: params.shareId },
+  }),
+
+  registerRemote: ({ body: { id, name, url } }, answer) => {
+    const told = { remote: name, details: { id, url } };
+    const isNew = answer?.remote.registeredAt === answer?.remote.lastHeartbeat;
+    if (isNew) return { ...told, action: "remote.register" };
+    return { ...told, action: "remote.refresh", once: `refresh ${id} ${url}` };
+  },
+  removeRemote: ({ params }) => ({ action: "remote.remove", details: { id: params.id } }),
+};
+
+type AnyTell = (
+  input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
+  answer: unknown,
+) => Deed | undefined;
+
+/** For an input that the endpoint's schemas have parsed, and what it answered. */
+export function tellOf(endpoint: string): AnyTell | undefined {
+  const tell: unknown = Object.hasOwn(DEEDS, endpoint) ? Object(DEEDS)[endpoint] : undefined;
+  return isTell(tell) ? tell : undefined;
+}
+
+function isTell(value: unknown): value is AnyTell {
+  return typeof value === "function";
+}
+
+export function typed(session: string): Deed {
+  return { action: "session.input", session, once: `input ${session}` };
+}
+
+export function signalled(session: string, signal: string): Deed {
+  return { action: "session.kill", session, details: { signal } };
+}
+
+/** `view`: the last part of the address, or "socket". */
+export function viewed(session: string, view: string): Deed {
+  return { action: "session.view", session, details: { view }, once: `view ${session} ${view}` };
+}
+
+function login(method: string, user: string | undefined, claimed?: string): Deed {
+  return { action: "login", method, user, claimed };
+}

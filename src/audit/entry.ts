@@ -1,0 +1,54 @@
+// What the audit log tells: who did what to which session, from where, and with which result.
+
+/** The closed set of what is told of. */
+export type AuditAction =
+  | "server.start"
+  | "server.stop"
+  | "login"
+  | "logout"
+  | "login-link.create"
+  | "session.create"
+  | "session.end"
+  | "session.remove"
+  | "session.rename"
+  | "session.kill"
+  | "session.input"
+  | "session.mark"
+  | "session.view"
+  | "share.create"
+  | "share.revoke"
+  | "share.use"
+  | "remote.register"
+  | "remote.refresh"
+  | "remote.remove"
+  | "remote.expire"
+  | "remote.request"
+  /** Any other request that was refused. */
+  | "request"
+  /** Lines are missing here. */
+  | "audit.gap";
+
+/** "refused": not allowed. "failed": allowed, and not done. */
+export type AuditResult = "ok" | "refused" | "failed";
+
+/** Never input, output, environments or proofs. What is too long is cut. */
+export type AuditDetails = Readonly<
+  Record<string, string | number | boolean | readonly string[] | undefined>
+>;
+
+export type AuditEntry = {
+  readonly action: AuditAction;
+  readonly result: AuditResult;
+  readonly user?: string | undefined;
+  /** How the user proved it: of a login "password", "link", "ssh-key"; else the method of the principal. */
+  readonly method?: string | undefined;
+  /** Where from; without one through a unix socket of this machine. */
+  readonly address?: string | undefined;
+  readonly session?: string | undefined;
+  /** On an HQ: the machine that it is about. */
+  readonly remote?: string | undefined;
+  readonly details?: AuditDetails | undefined;
+};
+
+/** Where entries go. Never throws and keeps nobody waiting. */
+export type Audit = { write(entry: AuditEntry): void };

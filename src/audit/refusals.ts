@@ -1,0 +1,62 @@
+import { addressKey } from "../lib/address.ts";
+import type { Audit, AuditEntry } from "./entry.ts";
+
+const WINDOW_MS = 60_000;
+/** Different refusals that are told of one by one in a window; further ones are only counted. */
+const MAX_TOLD = 60;
+
+type Repeated = { readonly entry: AuditEntry; more: number };
+
+/**
+ * What was refused or failed, which anybody can cause as often as the wire allows: at most 121 lines a minute. The first of
+ * a kind is told of at once; its repetitions, when a minute is over, in one line with `times`. What comes on top of 60
+ * kinds is counted in one line of its own.
+ */
+export class Refusals implements Disposable {
+  readonly #audit: Audit;
+  readonly #told = new Map<string, Repeated>();
+  #others = 0;
+  #window: NodeJS.Timeout | undefined;
+
+  constructor(audit: Audit) {
+    this.#audit = audit;
+  }
+
+  write(entry: AuditEntry): void {
+    this.#window ??= setTimeout(() => this.#sum(), WINDOW_MS).unref();
+    const kind = kindOf(entry);
+    const told = this.#told.get(kind);
+    if (told !== undefined) {
+      told.more += 1;
+      return;
+    }
+    if (this.#told.size >= MAX_TOLD) {
+      this.#others += 1;
+      return;
+    }
+    this.#told.set(kind, { entry, more: 0 });
+    this.#audit.write(entry);
+  }
+
+  [Symbol.dispose](): void {
+    this.#sum();
+  }
+
+  #sum(): void {
+    clearTimeout(this.#window);
+    this.#window = undefined;
+    for (const { entry, more } of this.#told.values()) {
+      if (more > 0) this.#audit.write({ ...entry, details: { ...entry.details, times: more } });
+    }
+    if (this.#others > 0) {
+      this.#audit.write({ action: "request", result: "refused", details: { times: this.#others } });
+    }
+    this.#told.clear();
+    this.#others = 0;
+  }
+}
+
+/** Who was refused what, and why; not how it was put. */
+function kindOf({ action, user, method, address, details }: AuditEntry): string {
+  return JSON.stringify([action, user, method, addressKey(address), details?.code]);
+}

@@ -1,0 +1,87 @@
+// The picture that a user of macOS has chosen, as the system's directory has it (specification 5.6).
+import { open } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import type { Finished } from "../lib/system-command.ts";
+import { runSystemCommand } from "../lib/system-command.ts";
+
+/** `source`: in which attribute it was found. */
+export type Picture = {
+  readonly type: "image/jpeg" | "image/png";
+  readonly bytes: Uint8Array;
+  readonly source: "dscl" | "picture_path";
+};
+
+/** Undefined where there is none that a browser can show. Never rejects. */
+export type FindPicture = () => Promise<Picture | undefined>;
+
+const MAX_PICTURE_BYTES = 2 * 1024 * 1024;
+/** Two letters of hex for each byte, and a space behind every four. */
+const MAX_OUTPUT_BYTES = 3 * MAX_PICTURE_BYTES;
+const TIMEOUT_MS = 5_000;
+/** Whoever changes the picture sees it after this. */
+const KEPT_MS = 3_600_000;
+
+const SIGNATURES = [
+  { type: "image/jpeg", begins: [0xff, 0xd8, 0xff] },
+  { type: "image/png", begins: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] },
+] as const;
+
+type RunSystem = (
+  file: string,
+  args: readonly string[],
+  options: { readonly timeoutMs: number; readonly maxOutputBytes: number },
+) => Promise<Pick<Finished, "code" | "stdout">>;
+
+/** The picture of one user, looked up when it is asked for, and kept for an hour. */
+export function macPicture(
+  user: string,
+  { now, run = runSystemCommand }: { readonly now: () => number; readonly run?: RunSystem },
+): FindPicture {
+  let known: { readonly picture: Promise<Picture | undefined>; readonly untilMs: number } | undefined;
+  return () => {
+    if (known === undefined || now() > known.untilMs) {
+      known = { picture: findPicture(user, run).catch(() => undefined), untilMs: now() + KEPT_MS };
+    }
+    return known.picture;
+  };
+}
+
+async function findPicture(user: string, run: RunSystem): Promise<Picture | undefined> {
+  const read = async (attribute: string): Promise<string> => {
+    const args = [".", "-read", `/Users/${user}`, attribute];
+    const limits = { timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
+    const { code, stdout } = await run("/usr/bin/dscl", args, limits);
+    return code === 0 ? stdout : "";
+  };
+  const photo = pictureOf(photoBytes(await read("JPEGPhoto").catch(() => "")), "dscl");
+  if (photo !== undefined) return photo;
+  const path = picturePath(await read("Picture"));
+  return path === undefined ? undefined : pictureOf(await fileBytes(path), "picture_path");
+}
+
+/** The bytes of `JPEGPhoto:` and lines of hex. Empty for anything else. */
+export function photoBytes(output: string): Uint8Array {
+  const [, hex = ""] = /^JPEGPhoto:\s*([0-9a-fA-F\s]*)$/.exec(output) ?? [];
+  const digits = hex.replaceAll(/\s/g, "");
+  const isWhole = digits.length % 2 === 0 && digits.length <= 2 * MAX_PICTURE_BYTES;
+  return new Uint8Array(Buffer.from(isWhole ? digits : "", "hex"));
+}
+
+/** The path of `Picture: PATH`, which has a line of its own where there is a space in it. */
+export function picturePath(output: string): string | undefined {
+  const [, path = ""] = /^Picture:[ \n]+([^\0\n]{1,1024})\n?$/.exec(output) ?? [];
+  return isAbsolute(path) ? path : undefined;
+}
+
+/** Only what shows by its first bytes that it is a picture: a path may lead anywhere. */
+function pictureOf(bytes: Uint8Array, source: Picture["source"]): Picture | undefined {
+  const kind = SIGNATURES.find(({ begins }) => begins.every((byte, index) => bytes[index] === byte));
+  return kind && { type: kind.type, bytes, source };
+}
+
+async function fileBytes(path: string): Promise<Uint8Array> {
+  await using file = await open(path, "r");
+  const facts = await file.stat();
+  if (!facts.isFile() || facts.size > MAX_PICTURE_BYTES) return new Uint8Array();
+  return await file.readFile();
+}

@@ -1,0 +1,17 @@
+import type { ShareMode } from "../protocol/share.ts";
+
+/** What of the sessions somebody may see and touch (contract 5.7). */
+export type Rights =
+  /** Everything: the server's own user, an HQ, whoever holds the private socket, everyone where nobody logs in. */
+  | { readonly kind: "all" }
+  /** The sessions that this user owns. */
+  | { readonly kind: "own" }
+  /** One session, by a share link. `created` tells it from a later one of the same id. */
+  | {
+      readonly kind: "invited";
+      readonly session: { readonly id: string; readonly created: string };
+      readonly mode: ShareMode;
+    };
+
+export const ALL: Rights = { kind: "all" };
+export const OWN: Rights = { kind: "own" };

@@ -1,0 +1,40 @@
+import type { Principal } from "./principal.ts";
+import { ALL, OWN } from "./rights.ts";
+
+/** `--allow-user` for everybody that a proxy, the system or a key proves. */
+const ANYBODY = "*";
+
+/** Who may be logged in, and what they may do then (contract 5.7). */
+export type Users = {
+  /** Whether that user may be logged in now; a token outlives the options that it was issued under. */
+  mayLogIn(user: string): boolean;
+  /** What belongs to a user beside the name. */
+  standing(user: string): Pick<Principal, "rights" | "owner" | "account">;
+};
+
+/**
+ * The server's own user, the one with the configured password and those of `--admin-user` may everything; those of
+ * `--allow-user` own what they start. A server that runs as root lets every user of the system in unless
+ * `--allow-user` names some, and runs programs as the user who logged in.
+ */
+export function usersOf(names: {
+  readonly serverUser: string;
+  readonly isRoot: boolean;
+  readonly configuredUser: string | undefined;
+  readonly allowUsers: readonly string[];
+  readonly adminUsers: readonly string[];
+}): Users {
+  const { serverUser, isRoot, configuredUser, allowUsers, adminUsers } = names;
+  const own = new Set([serverUser, ...(configuredUser === undefined ? [] : [configuredUser])]);
+  const admins = new Set([...own, ...adminUsers]);
+  const allowed = new Set([...admins, ...allowUsers]);
+  const isOpen = allowed.has(ANYBODY) || (isRoot && allowUsers.length === 0);
+  return {
+    mayLogIn: (user) => isOpen || allowed.has(user),
+    standing: (user) => ({
+      rights: admins.has(user) ? ALL : OWN,
+      owner: own.has(user) ? undefined : user,
+      account: isRoot && !own.has(user) ? user : undefined,
+    }),
+  };
+}

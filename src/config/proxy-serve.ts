@@ -1,0 +1,95 @@
+// The identity-aware reverse proxy that --enable-proxy-serve starts (contract 5.9).
+import type { Secret } from "../lib/secret.ts";
+import type { AuthConfig } from "./login.ts";
+import { type Option, titleOf } from "./option.ts";
+import { OPTIONS } from "./options.ts";
+import type { OptionReader } from "./reader.ts";
+import type { TlsConfig } from "./tls.ts";
+
+/** At least one of `clientCa` and `oidc` is there. */
+export type ProxyServe = {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly tls: TlsConfig;
+  /** The origin that browsers know; `undefined`: made of the machine's name and the port. */
+  readonly url: string | undefined;
+  /** Authorities of client certificates, in PEM form. */
+  readonly clientCa: Uint8Array | undefined;
+  readonly oidc: OidcClient | undefined;
+};
+
+export type OidcClient = {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  /** With spaces between them. */
+  readonly scope: string;
+};
+
+/** The server behind our own proxy speaks plain HTTP on a loopback address: the certificate is the proxy's. */
+export function readProxyServe(
+  reader: OptionReader,
+  tls: TlsConfig | undefined,
+  auth: AuthConfig,
+): { readonly tls: TlsConfig | undefined; readonly proxyServe: ProxyServe | undefined } {
+  // Without any login there is nobody to prove.
+  if (auth.mode === "none") return { tls, proxyServe: undefined };
+  const oidc = readOidc(reader);
+  const clientCa = reader.file(OPTIONS.proxyClientCa);
+  const listen = reader.value(OPTIONS.proxyListen);
+  const url = reader.value(OPTIONS.proxyUrl);
+  const { identity } = auth;
+  if (identity !== "own-proxy") {
+    refuseUnused(reader, identity === undefined ? [...OF_OWN_PROXY, OPTIONS.proxyExternal] : OF_OWN_PROXY);
+    return { tls, proxyServe: undefined };
+  }
+  if (reader.sourceOf(OPTIONS.tlsCert) === undefined) {
+    reader.refuse("--enable-proxy-serve starts a proxy that speaks HTTPS: give --tls-cert and --tls-key");
+  }
+  if (PROOFS.every((option) => reader.sourceOf(option) === undefined)) {
+    reader.refuse(
+      "--enable-proxy-serve needs to know how people prove who they are: give --proxy-client-ca for client certificates, --proxy-oidc-issuer for OpenID Connect, or --proxy-external where another proxy does it",
+    );
+  }
+  if (tls === undefined) return { tls: undefined, proxyServe: undefined };
+  return { tls: undefined, proxyServe: { listen, tls, url, clientCa, oidc } };
+}
+
+const PROOFS: readonly Option[] = [OPTIONS.proxyClientCa, OPTIONS.proxyOidcIssuer];
+const OF_OIDC: readonly Option[] = [
+  OPTIONS.proxyOidcIssuer,
+  OPTIONS.proxyOidcClientId,
+  OPTIONS.proxyOidcClientSecret,
+];
+const OF_OWN_PROXY: readonly Option[] = [
+  ...OF_OIDC,
+  OPTIONS.proxyOidcScope,
+  OPTIONS.proxyClientCa,
+  OPTIONS.proxyListen,
+  OPTIONS.proxyUrl,
+];
+
+function readOidc(reader: OptionReader): OidcClient | undefined {
+  const issuer = reader.value(OPTIONS.proxyOidcIssuer);
+  const clientId = reader.value(OPTIONS.proxyOidcClientId);
+  const clientSecret = reader.secret(OPTIONS.proxyOidcClientSecret);
+  const scope = reader.value(OPTIONS.proxyOidcScope);
+  const given = OF_OIDC.filter((option) => reader.sourceOf(option) !== undefined);
+  const missing = OF_OIDC.filter((option) => reader.sourceOf(option) === undefined);
+  if (given.length > 0 && missing.length > 0) {
+    const names = missing.map(titleOf).join(" and ");
+    reader.refuse(`${given.map(titleOf).join(" and ")} without ${names}: OpenID Connect needs all three`);
+  }
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  return { issuer, clientId, clientSecret, scope };
+}
+
+function refuseUnused(reader: OptionReader, options: readonly Option[]): void {
+  for (const option of options) {
+    if (option.shape === "switch" && !reader.isOn(option)) continue;
+    const source = reader.sourceOf(option);
+    if (source === undefined) continue;
+    reader.refuse(
+      `${source} is for the proxy that --enable-proxy-serve starts: give that alone, or leave it out`,
+    );
+  }
+}

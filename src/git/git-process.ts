@@ -1,0 +1,139 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { ServiceError } from "../protocol/errors.ts";
+import { GIT_STOP_GRACE_MS } from "../protocol/limits.ts";
+
+/** What a git process said, as UTF-8: other bytes are U+FFFD. A process that a signal ended has the code -1. */
+export type GitRun = { readonly stdout: string; readonly stderr: string; readonly code: number };
+
+export type GitCommand = {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** What it reads; nothing without it. */
+  readonly input?: string | undefined;
+};
+
+export type GitLimits = {
+  readonly timeoutMs: number;
+  /** Of each of its two streams. */
+  readonly maxBytes: number;
+  /** So much of its output is all that is asked for: it is ended then. */
+  readonly enoughBytes?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** A hook may leave programs behind that hold the streams open; what git itself said has been read by then. */
+const DRAIN_MS = 100;
+
+/**
+ * Runs a program in a process group and a terminal session of its own, so that nothing in it can ask at a terminal and
+ * all of it can be ended. Settles when it has ended. ServiceError `git_timeout` after `timeoutMs`, `git_unavailable`
+ * where there is no such program, `git_failed` where it says more than `maxBytes`; or the reason of the signal.
+ */
+export async function runGit(command: GitCommand, limits: GitLimits): Promise<GitRun> {
+  limits.signal?.throwIfAborted();
+  const child = spawn(command.file, command.args, {
+    cwd: "/",
+    env: command.env,
+    detached: true,
+    stdio: [command.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+  });
+  const { promise: stopped, resolve: stop } = Promise.withResolvers<Stop>();
+  const output = new Output(child, limits, stop);
+  const timer = setTimeout(() => stop(timedOut(command, limits.timeoutMs)), limits.timeoutMs);
+  const abort = (): void => stop({ reason: limits.signal?.reason });
+  limits.signal?.addEventListener("abort", abort, { once: true });
+  // Input that nobody reads is no failure: the exit code says what is.
+  child.stdin?.on("error", () => undefined).end(command.input);
+  try {
+    const first = await Promise.race([ended(child), stopped]);
+    if (typeof first === "number") return output.finish(first);
+    await end(child);
+    if (first === "enough") return output.finish(0);
+    throw first.reason;
+  } finally {
+    clearTimeout(timer);
+    limits.signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Why a process is not waited for any longer: enough was said, or it fails with that reason. */
+type Stop = "enough" | { readonly reason: unknown };
+
+/** What a process says; at most `maxBytes` of each stream are held. */
+class Output {
+  readonly #stdout: Uint8Array[] = [];
+  readonly #stderr: Uint8Array[] = [];
+
+  constructor(child: ChildProcess, { maxBytes, enoughBytes }: GitLimits, stop: (stop: Stop) => void) {
+    const tooMuch = new ServiceError("git_failed", `git said more than ${maxBytes} bytes`);
+    for (const [stream, pieces] of [
+      [child.stdout, this.#stdout],
+      [child.stderr, this.#stderr],
+    ] as const) {
+      let length = 0;
+      stream?.on("data", (piece: Uint8Array) => {
+        length += piece.length;
+        if (length <= maxBytes) pieces.push(piece);
+        else stop({ reason: tooMuch });
+        if (stream === child.stdout && length >= (enoughBytes ?? Infinity)) stop("enough");
+      });
+    }
+  }
+
+  finish(code: number): GitRun {
+    return { stdout: textOf(this.#stdout), stderr: textOf(this.#stderr), code };
+  }
+}
+
+function textOf(pieces: readonly Uint8Array[]): string {
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+/** The exit code, once all that it said has been read. */
+async function ended(child: ChildProcess): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  child.once("error", (cause) => reject(notRun(cause)));
+  child.once("exit", () => {
+    const drain = setTimeout(() => {
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    }, DRAIN_MS);
+    child.once("close", () => clearTimeout(drain));
+  });
+  child.once("close", (code) => resolve(code ?? -1));
+  return await promise;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  signalGroup(child.pid, "SIGTERM");
+  const kill = setTimeout(signalGroup, GIT_STOP_GRACE_MS, child.pid, "SIGKILL");
+  // What even SIGKILL does not end waits for a disk: nobody waits for that.
+  const giveUp = new Promise<void>((resolve) => setTimeout(resolve, 2 * GIT_STOP_GRACE_MS).unref());
+  await Promise.race([gone, giveUp]);
+  clearTimeout(kill);
+  // What ignored SIGTERM while git ended: a hook, a filter.
+  signalGroup(child.pid, "SIGKILL");
+}
+
+function signalGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // Gone already.
+  }
+}
+
+function timedOut({ args }: GitCommand, ms: number): Stop {
+  const what = args.find((argument) => /^[a-z][a-z-]*$/.test(argument)) ?? "";
+  return { reason: new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`) };
+}
+
+function notRun(cause: Error): ServiceError {
+  if ("code" in cause && cause.code === "ENOENT") {
+    return new ServiceError("git_unavailable", "there is no git on this machine: install it", { cause });
+  }
+  return new ServiceError("git_failed", "git could not be run", { cause });
+}

@@ -1,0 +1,43 @@
+import type { Shares } from "../../auth/shares.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Context, Routes } from "../route.ts";
+import type { SessionRouteParts } from "./session-routes.ts";
+
+/** Links that open one session to whoever has them. Whoever may not see a session may not share it. */
+export function shareRoutes(parts: {
+  readonly sessionsOf: SessionRouteParts["sessionsOf"];
+  /** `undefined` where nobody logs in. */
+  readonly shares: Shares | undefined;
+  /** The address that this server knows itself by. */
+  readonly url: () => Promise<string>;
+}): Routes {
+  const { sessionsOf, url } = parts;
+  const sharesOrThrow = (): Shares => {
+    if (parts.shares !== undefined) return parts.shares;
+    throw new ServiceError(
+      "forbidden",
+      "without a login everybody sees every session: there is nothing to share",
+    );
+  };
+  const sessionOf = ({ principal }: Context, id: string): ReturnType<ReturnType<typeof sessionsOf>["get"]> =>
+    sessionsOf(principal).get(id);
+  return {
+    createShare: async ({ params, body: { mode, expiresIn } }, context) => {
+      const shares = sharesOrThrow();
+      const session = await sessionOf(context, params.id);
+      const by = context.principal?.user ?? "";
+      const share = await shares.create(session, { mode, lifetimeS: expiresIn, by });
+      const path = `/#share=${share.token}`;
+      return { ...share, path, url: `${await url()}${path}` };
+    },
+    listShares: async ({ params }, context) => {
+      const session = await sessionOf(context, params.id);
+      return [...(parts.shares?.of(session) ?? [])];
+    },
+    revokeShare: async ({ params }, context) => {
+      const session = await sessionOf(context, params.id);
+      await sharesOrThrow().revoke(session, params.shareId);
+      return { success: true };
+    },
+  };
+}

@@ -1,0 +1,33 @@
+// Cookies of the proxy. Their prefix has browsers take them from this host over TLS alone (RFC 6265bis, 4.1.3.2).
+export const LOGIN_COOKIE = "__Host-ttyhq-login";
+/** One for each login that was begun: the id follows. */
+export const BEGUN_COOKIE = "__Host-ttyhq-begun-";
+
+const OURS = "__Host-ttyhq-";
+
+/** The cookies of a request; of two with one name the first. What is no cookie is passed over. Never throws. */
+export function cookiesOf(header: string | undefined): ReadonlyMap<string, string> {
+  const cookies = new Map<string, string>();
+  for (const piece of piecesOf(header)) {
+    const equals = piece.indexOf("=");
+    const name = piece.slice(0, equals).trim();
+    if (equals > 0 && name !== "" && !cookies.has(name)) cookies.set(name, piece.slice(equals + 1).trim());
+  }
+  return cookies;
+}
+
+/** The value of Set-Cookie. `maxAgeMs` 0 takes the cookie away. */
+export function cookie(name: string, value: string, maxAgeMs: number): string {
+  const maxAgeS = Math.floor(maxAgeMs / 1000);
+  return `${name}=${value}; Path=/; Max-Age=${maxAgeS}; Secure; HttpOnly; SameSite=Lax`;
+}
+
+/** The header without the proxy's own cookies, which are nobody else's business; `undefined` when nothing is left. */
+export function foreignCookies(header: string | undefined): string | undefined {
+  const foreign = piecesOf(header).filter((piece) => piece.trim() !== "" && !piece.trim().startsWith(OURS));
+  return foreign.length === 0 ? undefined : foreign.map((piece) => piece.trim()).join("; ");
+}
+
+function piecesOf(header: string | undefined): readonly string[] {
+  return header === undefined ? [] : header.split(";");
+}

@@ -1,0 +1,118 @@
+// From the headers of a client to those that the server behind the proxy gets.
+import type { IncomingHttpHeaders } from "node:http";
+import { parseHost } from "../lib/origin.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { foreignCookies } from "./cookies.ts";
+import type { ProxyUser } from "./proxy-user.ts";
+
+/** What the proxy says of a request. */
+export type Voucher = {
+  readonly user: ProxyUser;
+  /** What tells the server that it is its own proxy which speaks. */
+  readonly proof: string;
+  readonly address: string | undefined;
+  readonly host: string;
+};
+
+type RequestHead = {
+  readonly headers: IncomingHttpHeaders;
+  readonly headersDistinct: NodeJS.Dict<string[]>;
+  readonly url?: string | undefined;
+};
+
+/** Names with other characters, `_` above all, are one and the same with these to some programs. */
+const PLAIN_NAME = /^[a-z0-9-]+$/;
+const PLAIN_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Between two machines (RFC 9110, 7.6.1), or already answered by this one. */
+const OF_THIS_HOP: ReadonlySet<string> = new Set([
+  "connection",
+  "expect",
+  "http2-settings",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+/** What only a proxy may say. */
+const OF_PROXIES =
+  /^(?:proxy|proxy-user-.*|x-ttyhq-.*|ttyhq-.*|forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-client-.*|true-client-ip)$/;
+
+/**
+ * Throws `invalid_request` for what two programs could read in two ways (RFC 9112, 11.2): a request for another host
+ * than its Host, a body with two lengths or an unusual coding, odd characters.
+ */
+export function refuseAmbiguous({ headers, headersDistinct, url = "" }: RequestHead): void {
+  if (!url.startsWith("/"))
+    throw new ServiceError("invalid_request", "ask for a path, which begins with a slash");
+  const hosts = headersDistinct.host ?? [];
+  if (hosts.length !== 1 || parseHost(hosts[0] ?? "") === undefined) {
+    throw new ServiceError("invalid_request", "say once, in the header Host, which host is asked");
+  }
+  const { "transfer-encoding": coding, "content-length": length } = headers;
+  const isOdd = coding !== undefined && coding.toLowerCase() !== "chunked";
+  const isTwice = coding !== undefined && length !== undefined;
+  if (isOdd || isTwice || (headersDistinct["content-length"] ?? []).length > 1) {
+    throw new ServiceError(
+      "invalid_request",
+      "say in one way how long the body is: Content-Length, or chunked",
+    );
+  }
+  for (const value of Object.values(headers).flat()) {
+    if (value !== undefined && !PLAIN_VALUE.test(value)) {
+      throw new ServiceError("invalid_request", "a header has a control character in it");
+    }
+  }
+}
+
+/**
+ * What the client sent, without what is between it and the proxy, without the proxy's own cookies, and without anything
+ * that only a proxy may say; and what this proxy says.
+ */
+export function forwardedHeaders(
+  { headers }: Pick<RequestHead, "headers">,
+  voucher: Voucher,
+  kind: "request" | "upgrade",
+): IncomingHttpHeaders {
+  const named = new Set((headers.connection ?? "").toLowerCase().split(/[\s,]+/));
+  const kept = Object.entries(headers).filter(
+    ([name]) => PLAIN_NAME.test(name) && !OF_THIS_HOP.has(name) && !OF_PROXIES.test(name) && !named.has(name),
+  );
+  const { cookie, ...others }: IncomingHttpHeaders = Object.fromEntries(kept);
+  const cookies = foreignCookies(cookie);
+  return {
+    ...others,
+    ...(cookies === undefined ? {} : { cookie: cookies }),
+    ...framing(headers, kind),
+    ...said(voucher),
+  };
+}
+
+/** How long the body is; an upgrade has none. What `Connection` names never touches it. */
+function framing(headers: IncomingHttpHeaders, kind: "request" | "upgrade"): IncomingHttpHeaders {
+  if (kind === "upgrade") return { connection: "Upgrade", upgrade: "websocket" };
+  const { "transfer-encoding": coding, "content-length": length } = headers;
+  if (coding !== undefined) return { "transfer-encoding": "chunked" };
+  return length === undefined ? {} : { "content-length": length };
+}
+
+function said({ user, proof, address, host }: Voucher): IncomingHttpHeaders {
+  return {
+    host,
+    "proxy-user-proof": proof,
+    "proxy-user-login": headerText(user.login),
+    ...(user.name === undefined ? {} : { "proxy-user-name": headerText(user.name) }),
+    ...(user.picture === undefined ? {} : { "proxy-user-profile-pic": user.picture }),
+    ...(address === undefined ? {} : { "x-forwarded-for": address }),
+    "x-forwarded-proto": "https",
+    "x-forwarded-host": host,
+  };
+}
+
+/** The bytes of UTF-8, each as a character, which is how node:http writes them (RFC 9110, 5.5: obs-text). */
+function headerText(text: string): string {
+  return Buffer.from(text, "utf8").toString("latin1");
+}

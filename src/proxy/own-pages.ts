@@ -1,0 +1,181 @@
+// Everything at /.proxy/, which never reaches the server behind: logging in and out at the provider.
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/origin.ts";
+import type { Log } from "../log.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { MAX_BEGUN_LOGINS, PROXY_LOGIN_LIFETIME_MS, PROXY_LOGIN_TIMEOUT_MS } from "../protocol/limits.ts";
+import type { Client } from "./answers.ts";
+import { BegunLogins, begunId } from "./begun-login.ts";
+import { BEGUN_COOKIE, cookie, cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
+import { redirect, sendPage } from "./plain-page.ts";
+import type { Provider } from "./provider.ts";
+import type { ProviderLogins } from "./provider-logins.ts";
+import { returnPath } from "./return-path.ts";
+
+export type OwnPagesParts = {
+  readonly provider: Provider;
+  readonly logins: ProviderLogins;
+  /** The origin that the provider sends browsers back to. */
+  readonly origin: string;
+  readonly clientOf: (request: IncomingMessage) => Client;
+  readonly audit: { write(entry: LoginEntry): void };
+  readonly log: Pick<Log, "info" | "warn">;
+};
+
+/** What the audit log is told. */
+type LoginEntry = {
+  readonly action: "login" | "logout";
+  readonly result: "ok" | "refused";
+  readonly user?: string;
+  readonly method: "oidc";
+  readonly address: string | undefined;
+};
+
+export class OwnPages {
+  readonly #parts: OwnPagesParts;
+  readonly #begun = new BegunLogins(() => Date.now());
+
+  constructor(parts: OwnPagesParts) {
+    this.#parts = parts;
+  }
+
+  /** Answers a request for a path at /.proxy/. Rejects with a ServiceError for whoever answers with errors. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", this.#parts.origin);
+    switch (`${request.method} ${url.pathname}`) {
+      case "GET /.proxy/login":
+        return await this.begin(request, response, url.searchParams.get("return") ?? undefined);
+      case "GET /.proxy/callback":
+        return await this.#finish(request, response, url);
+      case "GET /.proxy/logout":
+        return this.#askToLogOut(request, response);
+      case "POST /.proxy/logout":
+        return await this.#logOut(request, response);
+      case "GET /.proxy/logged-out":
+        return sendPage(response, LOGGED_OUT);
+      default:
+        throw new ServiceError("not_found", `there is nothing at ${request.method} ${url.pathname}`);
+    }
+  }
+
+  /** Sends a browser to the provider, and from there back to that path. */
+  async begin(request: IncomingMessage, response: ServerResponse, path: string | undefined): Promise<void> {
+    const { origin, provider, clientOf } = this.#parts;
+    const host = parseHost(clientOf(request).host ?? "");
+    // The cookie of a login that is begun under one name is not sent to another one, where the provider leads back to.
+    if (host === undefined || formatOrigin({ scheme: "https", host }) !== origin) {
+      return sendPage(response, {
+        ...OTHER_NAME,
+        action: { kind: "link", to: origin, text: `Go to ${origin}` },
+      });
+    }
+    const login = this.#begun.begin(returnPath(path));
+    const url = await provider.loginUrl(login);
+    const begunCookie = cookie(cookieOf(login.state), this.#begun.seal(login), PROXY_LOGIN_TIMEOUT_MS);
+    response.setHeader("set-cookie", [...this.#oldestBegun(request), begunCookie]);
+    redirect(response, url.href);
+  }
+
+  async #finish(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const { provider, logins, clientOf, audit, log } = this.#parts;
+    const state = url.searchParams.get("state") ?? "";
+    const cookies = cookiesOf(request.headers.cookie);
+    const begun = begunId(state) && this.#begun.open(cookies.get(cookieOf(state)) ?? "");
+    if (begun === undefined || begun === "" || begun.state !== state) {
+      throw new ServiceError(
+        "login_refused",
+        "this login was begun in another browser, or too long ago: begin again",
+      );
+    }
+    // Whatever comes of it, it works once.
+    const doneWith = cookie(cookieOf(state), "", 0);
+    response.setHeader("set-cookie", doneWith);
+    const { address } = clientOf(request);
+    const answer = await provider.finish(url.search, begun).catch((error: unknown) => {
+      log.warn({ method: "oidc", address }, "login refused");
+      audit.write({ action: "login", result: "refused", method: "oidc", address });
+      throw error;
+    });
+    // Another one than before the login, so that nobody who set the cookie beforehand has it.
+    logins.find(cookies.get(LOGIN_COOKIE))?.[Symbol.dispose]();
+    const login = cookie(LOGIN_COOKIE, logins.begin(answer), PROXY_LOGIN_LIFETIME_MS);
+    const { login: user } = answer.user;
+    log.info({ user, method: "oidc", address }, "logged in");
+    audit.write({ action: "login", result: "ok", user, method: "oidc", address });
+    response.setHeader("set-cookie", [doneWith, login]);
+    redirect(response, begun.returnTo);
+  }
+
+  #askToLogOut(request: IncomingMessage, response: ServerResponse): void {
+    const login = this.#loginOf(request);
+    if (login === undefined) {
+      sendPage(response, NOT_LOGGED_IN);
+      return;
+    }
+    const { login: user, name = user } = login.user;
+    const sentences = [
+      name === user ? `You are logged in as ${user}.` : `You are logged in as ${name} (${user}).`,
+    ];
+    const action = { kind: "button", to: "/.proxy/logout", text: "Log out" } as const;
+    sendPage(response, { status: 200, title: "Log out?", sentences, action, leadsTo: PROVIDERS });
+  }
+
+  async #logOut(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { provider, clientOf, audit, log } = this.#parts;
+    refuseForeignPages(request, clientOf(request));
+    const login = this.#loginOf(request);
+    response.setHeader("set-cookie", cookie(LOGIN_COOKIE, "", 0));
+    login?.[Symbol.dispose]();
+    if (login === undefined) return redirect(response, "/.proxy/logged-out");
+    const { login: user } = login.user;
+    const { address } = clientOf(request);
+    log.info({ user, method: "oidc", address }, "logged out");
+    audit.write({ action: "logout", result: "ok", user, method: "oidc", address });
+    // Here the person is out, whether or not the provider hears of it.
+    const url = await provider.logoutUrl(login.idToken).catch(() => undefined);
+    redirect(response, url?.href ?? "/.proxy/logged-out");
+  }
+
+  #loginOf(request: IncomingMessage): ReturnType<ProviderLogins["find"]> {
+    return this.#parts.logins.find(cookiesOf(request.headers.cookie).get(LOGIN_COOKIE));
+  }
+
+  /** Takes the oldest cookies of begun logins away where there would be too many: all go with every request. */
+  #oldestBegun(request: IncomingMessage): readonly string[] {
+    const begun = [...cookiesOf(request.headers.cookie)]
+      .filter(([name]) => name.startsWith(BEGUN_COOKIE))
+      .map(([name, sealed]) => ({ name, beganAtMs: this.#begun.open(sealed)?.beganAtMs ?? 0 }))
+      .sort((one, other) => other.beganAtMs - one.beganAtMs);
+    return begun.slice(MAX_BEGUN_LOGINS - 1).map(({ name }) => cookie(name, "", 0));
+  }
+}
+
+/** Of the browser that shows a page of ours, or of no browser. A foreign page may not log anybody out. */
+function refuseForeignPages({ headers }: IncomingMessage, { host }: Client): void {
+  const { origin: sent, "sec-fetch-site": site = "none" } = headers;
+  const [origin, server] = [parseOrigin(sent ?? ""), parseHost(host ?? "")];
+  const isOwn = origin?.scheme === "https" && server !== undefined && isOriginOf(origin, server);
+  const isSame = site === "same-origin" || (site === "none" && sent === undefined);
+  if (!isOwn && !isSame)
+    throw new ServiceError("origin_not_allowed", "only a page of this server logs you out");
+}
+
+function cookieOf(state: string): string {
+  return `${BEGUN_COOKIE}${begunId(state) ?? ""}`;
+}
+
+/** Where the logout leads on to: one that speaks http is on this machine. */
+const PROVIDERS = ["https:", "http://localhost:*", "http://127.0.0.1:*"];
+const AGAIN = { kind: "link", to: "/", text: "Log in" } as const;
+const LOGGED_OUT = {
+  status: 200,
+  title: "Logged out",
+  sentences: ["You are logged out here."],
+  action: AGAIN,
+};
+const NOT_LOGGED_IN = { ...LOGGED_OUT, sentences: ["You are not logged in at a login provider."] };
+const OTHER_NAME = {
+  status: 421,
+  title: "Another name",
+  sentences: ["This server has another name, and people log in to it under that name alone."],
+};

@@ -1,0 +1,73 @@
+// Pages of the proxy itself: a heading, a sentence or two, and something to press.
+import type { ServerResponse } from "node:http";
+
+export type PlainPage = {
+  readonly status: number;
+  readonly title: string;
+  readonly sentences: readonly string[];
+  readonly action?: { readonly kind: "link" | "button"; readonly to: string; readonly text: string };
+  /** Origins beside the own one that the button may lead on to. */
+  readonly leadsTo?: readonly string[];
+};
+
+const STYLE =
+  "body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;color:#1b1b1f;background:#fff}" +
+  "a,button{font:inherit;color:#fff;background:#2457c5;border:0;border-radius:.4rem;padding:.5rem 1rem;text-decoration:none;cursor:pointer}" +
+  "@media(prefers-color-scheme:dark){body{color:#e4e4e9;background:#16161a}}";
+
+export function sendPage(response: ServerResponse, page: PlainPage): void {
+  const { status, title, sentences, action } = page;
+  const body = [
+    "<!doctype html>",
+    `<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">`,
+    `<title>${escaped(title)}</title><style>${STYLE}</style></head><body><h1>${escaped(title)}</h1>`,
+    ...sentences.map((sentence) => `<p>${escaped(sentence)}</p>`),
+    action === undefined ? "" : shown(action),
+    "</body></html>",
+  ].join("\n");
+  setOwnHeaders(response, page.leadsTo);
+  response.writeHead(status, {
+    "content-type": "text/html; charset=utf-8",
+    "content-length": Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/** See Other: the browser asks with GET, whatever it asked with before. */
+export function redirect(response: ServerResponse, to: string): void {
+  setOwnHeaders(response);
+  response.writeHead(303, { location: to, "content-length": 0 });
+  response.end();
+}
+
+/** Not "no-referrer": with that a browser sends `Origin: null` with the button, and nobody could tell whose it is. */
+function setOwnHeaders(response: ServerResponse, leadsTo: readonly string[] = []): void {
+  const formAction = ["'self'", ...leadsTo].join(" ");
+  const headers = {
+    "cache-control": "no-store",
+    "content-security-policy": `default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'; form-action ${formAction}`,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+  };
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+}
+
+function shown({ kind, to, text }: NonNullable<PlainPage["action"]>): string {
+  if (kind === "link") return `<p><a href="${escaped(to)}">${escaped(text)}</a></p>`;
+  return `<form method="post" action="${escaped(to)}"><button>${escaped(text)}</button></form>`;
+}
+
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ["&", "&amp;"],
+  ["<", "&lt;"],
+  [">", "&gt;"],
+  ['"', "&quot;"],
+  ["'", "&#39;"],
+]);
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES.get(character) ?? "");
+}

@@ -1,0 +1,64 @@
+// What a process may, as Linux shows it in /proc/PID/status and /proc/PID/limits (proc(5)).
+
+/** A limit as setrlimit(2) knows it: a number, or "unlimited". */
+export type Limit = { readonly soft: string; readonly hard: string };
+
+/** By the names that prlimit(1) has for them. */
+export type Limits = Readonly<Record<string, Limit>>;
+
+/** Who a process is. */
+export type Standing = { readonly uid: number; readonly groups: readonly number[] };
+
+/** What native/run-as.c knows. */
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ["Max cpu time", "cpu"],
+  ["Max file size", "fsize"],
+  ["Max data size", "data"],
+  ["Max stack size", "stack"],
+  ["Max core file size", "core"],
+  ["Max resident set", "rss"],
+  ["Max processes", "nproc"],
+  ["Max open files", "nofile"],
+  ["Max locked memory", "memlock"],
+  ["Max address space", "as"],
+  ["Max file locks", "locks"],
+  ["Max pending signals", "sigpending"],
+  ["Max msgqueue size", "msgqueue"],
+  ["Max nice priority", "nice"],
+  ["Max realtime priority", "rtprio"],
+  ["Max realtime timeout", "rttime"],
+]);
+
+const LIMIT_LINE = /^(Max [a-z ]+?)\s+(unlimited|\d{1,20})\s+(unlimited|\d{1,20})(?:\s|$)/;
+
+/** The limits in a text; lines that are none, or none that is known, say nothing. */
+export function parseLimits(text: string): Limits {
+  return Object.fromEntries(
+    text.split("\n").flatMap((line) => {
+      const [, label = "", soft, hard] = LIMIT_LINE.exec(line) ?? [];
+      const name = NAMES.get(label);
+      return name === undefined || soft === undefined || hard === undefined ? [] : [[name, { soft, hard }]];
+    }),
+  );
+}
+
+/** As native/run-as.c takes them. */
+export function formatLimits(limits: Limits): string {
+  return Object.entries(limits)
+    .map(([name, { soft, hard }]) => `${name}=${soft}:${hard}`)
+    .join(",");
+}
+
+/** `undefined` for a text that does not say who that is. */
+export function parseStanding(text: string): Standing | undefined {
+  const uid = /^Uid:\t(\d{1,10})\t/m.exec(text)?.[1];
+  const groups = /^Groups:\t([\d ]*)$/m.exec(text)?.[1];
+  if (uid === undefined || groups === undefined) return undefined;
+  return {
+    uid: Number(uid),
+    groups: groups
+      .split(" ")
+      .filter((group) => group !== "")
+      .map(Number),
+  };
+}

@@ -1,0 +1,31 @@
+import type { VNode } from "preact";
+import type { Login } from "../login.ts";
+import { Avatar } from "./avatar.tsx";
+import { Logo } from "./icon.tsx";
+
+type LoginHeadProps = {
+  readonly login: Pick<Login, "start">;
+  readonly reason: string | undefined;
+  /** Who the server takes this browser for without any login. */
+  readonly known: string | undefined;
+  /** Whose picture is shown. */
+  readonly user: string | undefined;
+};
+
+export function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode {
+  return (
+    <>
+      <div class="entrance-head">
+        <Logo />
+        {user !== undefined && <Avatar user={user} />}
+      </div>
+      <h1>Log in to ttyhq</h1>
+      <p class="muted">{reason ?? "Terminals on this machine, in your browser."}</p>
+      {known !== undefined && (
+        <button type="button" class="button primary wide" onClick={() => void login.start({})}>
+          Go on as {known}
+        </button>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,52 @@
+import type { AllHTMLAttributes, RefObject, VNode } from "preact";
+import { useId } from "preact/hooks";
+import { Failure } from "./failure.tsx";
+
+type Attributes = Pick<
+  AllHTMLAttributes<HTMLInputElement>,
+  | "name"
+  | "defaultValue"
+  | "placeholder"
+  | "autocomplete"
+  | "autocapitalize"
+  | "spellcheck"
+  | "maxLength"
+  | "required"
+  | "onInput"
+  | "onChange"
+>;
+
+type TextFieldProps = Attributes & {
+  readonly label: string;
+  readonly isPassword?: boolean;
+  /** What is wrong with what was put in. */
+  readonly failure?: string | undefined;
+  readonly input?: RefObject<HTMLInputElement | null>;
+};
+
+/** A field with its name above and what is wrong with it below. */
+export function TextField({
+  label,
+  isPassword = false,
+  failure,
+  input,
+  ...attributes
+}: TextFieldProps): VNode {
+  const id = useId();
+  const kind = isPassword ? ({ type: "password" } as const) : ({ type: "text" } as const);
+  const isWrong = failure !== undefined;
+  return (
+    <div class="field-group">
+      <label class="field">
+        <span>{label}</span>
+        <input
+          {...attributes}
+          {...kind}
+          {...(input !== undefined && { ref: input })}
+          {...(isWrong && { "aria-invalid": "true", "aria-describedby": id })}
+        />
+      </label>
+      <Failure id={id} words={failure} />
+    </div>
+  );
+}

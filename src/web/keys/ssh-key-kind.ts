@@ -1,0 +1,16 @@
+export const ED25519_KIND = "ssh-ed25519";
+
+const KINDS: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/-cert-v\d/, "a certificate"],
+  [/^sk-/, "a key that a security key keeps"],
+  [/^ssh-rsa$/, "an RSA key"],
+  [/^ssh-dss$/, "a DSA key"],
+  [/^ssh-ed448$/, "an Ed448 key"],
+  [/^ecdsa-/, "an ECDSA key"],
+];
+
+/** What a key is by SSH's name for its kind, with its article; undefined for Ed25519. */
+export function sshKeyKind(name: string): string | undefined {
+  if (name === ED25519_KIND) return undefined;
+  return KINDS.find(([pattern]) => pattern.test(name))?.[1] ?? "a key of another kind";
+}

@@ -1,0 +1,12 @@
+/** Saves it as the browser saves downloads; `name` is made one that every system takes. */
+export function saveFile(content: Blob, name: string): void {
+  const url = URL.createObjectURL(content);
+  try {
+    const link = document.createElement("a");
+    link.href = url;
+    link.download = name.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+/, "");
+    link.click();
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}

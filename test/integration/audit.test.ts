@@ -1,0 +1,260 @@
+// The audit log: who did what to which session, from where, and with which result.
+import { chmod, mkdtempDisposable, rename, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FrameType } from "../../src/protocol/frame.ts";
+import { SubscribeFlag } from "../../src/protocol/payload.ts";
+import { AuditLog, type Line } from "./harness/audit-log.ts";
+import { ttyhq } from "./harness/command.ts";
+import { eventually } from "./harness/eventually.ts";
+import { askAs, bearer, logIn, PASSWORD, passwordServer, USERNAME } from "./harness/password-server.ts";
+import { ask, shakeHands } from "./harness/raw-http.ts";
+import { RawSocket } from "./harness/raw-socket.ts";
+import { TestFleet } from "./harness/test-fleet.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const LOOPBACK = "127.0.0.1";
+
+const named = ({ action, result, session }: Line) => [
+  action,
+  result,
+  ...(session === undefined ? [] : [session]),
+];
+
+test("each thing that is done leaves its line, with who did it and from where", async () => {
+  await using server = await passwordServer("inline");
+  const audit = new AuditLog(server.controlDir);
+  await ask(server.url, "/api/auth/token", { body: { password: "wrong" } });
+  const token = await logIn(server);
+  const id = "audited";
+  const of = (path: string, question = {}) => askAs(token, server, `/api/sessions/${id}${path}`, question);
+  await askAs(token, server, "/api/sessions", {
+    body: { id, command: ["cat", "-u"], env: { KEY: "v" }, cwd: "/" },
+  });
+  await of("", { method: "PATCH", body: { name: "new name" } });
+  await of("/text");
+  await of("/input", { body: { text: "typed" } });
+  await of("/resize", { body: { cols: 90, rows: 30 } });
+  {
+    await using socket = await RawSocket.open(server.url, { headers: bearer(token) });
+    socket.subscribe(id, { flags: SubscribeFlag.Stdout });
+    socket.send(FrameType.KILL, id, "SIGWINCH");
+    await socket.settled();
+  }
+  const share = await of("/share", { body: { mode: "view" } });
+  await ask(server.url, `/api/sessions/${id}`, { headers: bearer(share.json.token) });
+  await of(`/shares/${share.json.id}`, { method: "DELETE" });
+  await of("", { method: "DELETE" });
+  await of("/recording?follow=0");
+  await of("", { method: "DELETE" });
+  await askAs(token, server, "/api/auth/logout", { method: "POST" });
+  await audit.of("logout");
+  const lines = await audit.lines();
+  expect(lines.map(named)).toEqual([
+    ["server.start", "ok"],
+    ["login", "refused"],
+    ["login", "ok"],
+    ["session.create", "ok", id],
+    ["session.rename", "ok", id],
+    ["session.view", "ok", id],
+    ["session.input", "ok", id],
+    ["session.view", "ok", id],
+    ["session.kill", "ok", id],
+    ["share.create", "ok", id],
+    ["share.use", "ok", id],
+    ["share.revoke", "ok", id],
+    ["session.end", "ok", id],
+    ["session.view", "ok", id],
+    ["session.remove", "ok", id],
+    ["logout", "ok"],
+  ]);
+  const [, refused, ...others] = lines;
+  expect(refused).toMatchObject({
+    method: "password",
+    address: LOOPBACK,
+    details: { code: "invalid_credentials" },
+  });
+  for (const { action, user, address } of others) {
+    expect([action, user, address]).toEqual([
+      action,
+      action === "share.use" ? `guest-${share.json.id}` : USERNAME,
+      LOOPBACK,
+    ]);
+  }
+  const details = (action: string) =>
+    lines.filter((line) => line.action === action).map((line) => line.details);
+  expect(details("session.create")).toMatchObject([{ command: ["cat", "-u"], cwd: "/" }]);
+  expect(details("session.view")).toEqual([{ view: "text" }, { view: "socket" }, { view: "recording" }]);
+  expect(details("session.kill")).toEqual([{ signal: "SIGWINCH" }]);
+  expect(details("share.create")).toMatchObject([{ share: share.json.id, mode: "view" }]);
+});
+
+test("what a guest may not do is told of, over REST and over the socket", async () => {
+  await using server = await passwordServer("inline");
+  const token = await logIn(server);
+  const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["cat"] } });
+  const share = await askAs(token, server, `/api/sessions/${json.id}/share`, { body: { mode: "view" } });
+  const guest = bearer(share.json.token);
+  await ask(server.url, `/api/sessions/${json.id}/kill`, { headers: guest, body: {} });
+  await ask(server.url, "/api/clients", { headers: guest });
+  {
+    await using socket = await RawSocket.open(server.url, { headers: guest });
+    socket.type(json.id, "typed by a guest");
+    expect(await socket.errorCode()).toBe("forbidden");
+  }
+  const audit = new AuditLog(server.controlDir);
+  const kill = await audit.of("session.kill", "refused");
+  expect(kill).toMatchObject({
+    user: `guest-${share.json.id}`,
+    session: json.id,
+    details: { code: "forbidden" },
+  });
+  expect(await audit.of("session.input", "refused")).toMatchObject({ session: json.id });
+  const other = await audit.of("request", "refused");
+  expect(other.details).toEqual({ code: "forbidden", request: "GET /api/clients" });
+});
+
+test("a foreign page, a foreign name and a wrong proof are told of, a thousand of them in a few lines", async () => {
+  await using server = await passwordServer("inline");
+  const origin = "https://evil.example";
+  for (let count = 0; count < 500; count++) {
+    await ask(server.url, "/api/sessions", { headers: { origin }, body: {} });
+    await ask(server.url, "/api/sessions", { headers: bearer("guessed") });
+  }
+  await shakeHands(server.url, "/ws", { origin });
+  const audit = new AuditLog(server.controlDir);
+  const foreign = await audit.line(({ details }) => details?.code === "origin_not_allowed", "a foreign page");
+  expect(foreign).toMatchObject({ address: LOOPBACK, details: { origin, request: "POST /api/sessions" } });
+  await server.kill("SIGTERM");
+  const lines = await audit.lines();
+  expect(lines.length).toBeLessThan(10);
+  const times = lines.filter(({ details }) => details?.times !== undefined).map(({ details }) => details);
+  expect(times).toMatchObject([
+    { code: "origin_not_allowed", times: 500 },
+    { code: "unauthorized", times: 499 },
+  ]);
+});
+
+test("brute force leaves a line, a count and no name that was typed", async () => {
+  await using server = await passwordServer("inline");
+  for (let count = 0; count < 30; count++) {
+    const body = { username: `hunter${count}`, password: "x" };
+    await ask(server.url, "/api/auth/token", { body });
+  }
+  await server.kill("SIGTERM");
+  const audit = new AuditLog(server.controlDir);
+  const refused = (await audit.lines()).filter(({ action }) => action === "login");
+  expect(refused.map(({ details }) => [details?.code, details?.times])).toEqual([
+    ["invalid_credentials", undefined],
+    ["rate_limited", undefined],
+    ["invalid_credentials", 9],
+    ["rate_limited", 19],
+  ]);
+  expect(await audit.text()).not.toContain("hunter");
+});
+
+test("the log is its owner's alone, goes on after a restart, and has what was done before a crash", async () => {
+  await using server = await passwordServer("inline");
+  const audit = new AuditLog(server.controlDir);
+  await logIn(server);
+  await audit.of("login");
+  await server.kill("SIGKILL");
+  await chmod(audit.path, 0o644);
+  await server.restart();
+  await server.kill("SIGTERM");
+  expect((await audit.lines()).map(({ action }) => action)).toEqual([
+    ...["server.start", "login"],
+    ...["server.start", "server.stop"],
+  ]);
+  expect((await stat(audit.path)).mode & 0o777).toBe(0o640);
+});
+
+test("another file may be named, moved away, and must be one that can be written", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-audit-"));
+  const path = join(folder.path, "who.jsonl");
+  await using server = await passwordServer("inline", { args: ["--audit-log", path] });
+  const audit = new AuditLog(server.controlDir, path);
+  await audit.of("server.start");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+  await expect(stat(join(server.controlDir, "audit.log"))).rejects.toThrow("ENOENT");
+  await rename(path, `${path}.1`);
+  const isThere = () => stat(path).catch(() => undefined);
+  await eventually(async () => {
+    await logIn(server);
+    return await isThere();
+  }, "a new file");
+  expect((await audit.lines()).map(({ action }) => action)).toContain("login");
+  const bad = await ttyhq([
+    "serve",
+    "--no-auth",
+    "--port",
+    "0",
+    "--control-dir",
+    folder.path,
+    "--audit-log",
+    folder.path,
+  ]);
+  expect([bad.code, bad.stderr]).toEqual([
+    1,
+    expect.stringMatching(/cannot write the audit log .*--audit-log/),
+  ]);
+});
+
+test("what is done through the machine's own socket is told of, without an address", async () => {
+  await using server = await passwordServer("inline");
+  await ttyhq(["login-link", "--control-dir", server.controlDir]);
+  const line = await new AuditLog(server.controlDir).of("login-link.create");
+  expect(line).toMatchObject({ method: "socket" });
+  expect(line).not.toHaveProperty("address");
+});
+
+test("on an HQ each line says on which machine it was, and machines come and go", async () => {
+  await using fleet = await TestFleet.start({ isGuarded: true });
+  const audit = new AuditLog(fleet.hq.controlDir);
+  expect(await audit.of("remote.register")).toMatchObject({ remote: "worker-1", method: "basic" });
+  const { id } = await fleet.create("worker-1", { command: ["cat"] });
+  await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "typed" } });
+  await fleet.ask(`/api/remotes/worker-1/proxy/sessions/${id}/text`);
+  await fleet.ask(`/api/sessions/${id}`, { method: "DELETE" });
+  for (const action of ["session.create", "session.input", "session.view", "session.end"]) {
+    expect(await audit.of(action)).toMatchObject({ session: id, remote: "worker-1", address: LOOPBACK });
+  }
+  // Its own log says that the HQ did it.
+  const there = new AuditLog(fleet.remote("worker-1").controlDir);
+  expect(await there.of("session.create")).toMatchObject({ session: id, method: "hq" });
+  await fleet.remote("worker-1").kill("SIGTERM");
+  expect(await audit.of("remote.remove")).toMatchObject({ method: "basic" });
+  expect(await audit.text()).not.toMatch(/token/i);
+});
+
+test("a machine that does not answer is told of when it is removed", async () => {
+  await using fleet = await TestFleet.start();
+  const { id } = await fleet.record("worker-1");
+  await fleet.remote("worker-1").kill("SIGKILL");
+  const line = await new AuditLog(fleet.hq.controlDir).of("remote.expire");
+  expect(line).toMatchObject({ remote: "worker-1", details: { id } });
+});
+
+test("a name or a command of whatever characters makes one line", async () => {
+  await using server = await TestServer.start({ args: ["--no-auth", "--session-host", "inline"] });
+  const name = 'a\n{"action":"login","result":"ok"}\u001b[2J\u009b\u2028\u202e';
+  const command = ["true", name, "x".repeat(4_000)];
+  await ask(server.url, "/api/sessions", { body: { id: "odd", command, name } });
+  const audit = new AuditLog(server.controlDir);
+  expect((await audit.of("session.create")).details).toMatchObject({
+    name,
+    command: ["true", name, /^x{1024}…$/],
+  });
+  expect((await audit.lines()).filter(({ action }) => action === "login")).toEqual([]);
+  expect((await audit.text()).replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+});
+
+test(`nothing of a password is written: ${PASSWORD}`, async () => {
+  await using server = await passwordServer("inline");
+  await logIn(server);
+  expect(await new AuditLog(server.controlDir).of("login")).toEqual({
+    ...{ time: expect.any(String), action: "login", result: "ok" },
+    ...{ user: USERNAME, method: "password", address: LOOPBACK },
+  });
+});

@@ -1,0 +1,78 @@
+// A server that people log in to with SSH keys, and a client that does.
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Answer, ask } from "../harness/raw-http.ts";
+import { TestServer } from "../harness/test-server.ts";
+import { SshAgent } from "./ssh-agent.ts";
+
+type KeyServerOptions = {
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** How a key and a signature are written. */
+export type Spelling = { readonly key?: "line" | "blob"; readonly signature?: "raw" | "ssh" };
+export type Proof = { readonly challengeId: string; readonly publicKey: string; readonly signature: string };
+
+export class KeyServer implements AsyncDisposable {
+  readonly server: TestServer;
+  readonly agent: SshAgent;
+  /** A key that logs the server's own user in. */
+  readonly key: string;
+  readonly #resources: AsyncDisposableStack;
+
+  private constructor(server: TestServer, agent: SshAgent, key: string, resources: AsyncDisposableStack) {
+    this.server = server;
+    this.agent = agent;
+    this.key = key;
+    this.#resources = resources;
+  }
+
+  /** Without limits but that of failed logins. `args` beside the limits; keys are on unless others are given. */
+  static async start({ args = ["--enable-ssh-keys"], env = {} }: KeyServerOptions = {}): Promise<KeyServer> {
+    await using stack = new AsyncDisposableStack();
+    const agent = stack.use(await SshAgent.start());
+    const limits = ["--session-host", "inline", "--rate-limit-api", "0"];
+    const server = stack.use(await TestServer.start({ args: [...limits, ...args], env }));
+    const started = new KeyServer(server, agent, await agent.newKey(), stack.move());
+    await started.authorize(started.key);
+    return started;
+  }
+
+  /** The server's own user's; its home is the control directory. */
+  get file(): string {
+    return join(this.server.controlDir, ".ssh", "authorized_keys");
+  }
+
+  async authorize(text: string): Promise<void> {
+    await mkdir(join(this.server.controlDir, ".ssh"), { recursive: true, mode: 0o700 });
+    await writeFile(this.file, text);
+    await chmod(this.file, 0o600);
+  }
+
+  post(path: string, body: unknown, from?: string): Promise<Answer> {
+    return ask(this.server.url, `/api/auth/${path}`, { body, ...(from === undefined ? {} : { from }) });
+  }
+
+  /** A challenge and the answer to it. */
+  async prove(user?: string, key = this.key, spelling: Spelling = {}): Promise<Proof> {
+    const { json } = await this.post("challenge", user === undefined ? {} : { userId: user });
+    const message = Buffer.from(json.challenge, "base64");
+    const signature = await this.agent.sign(key, message);
+    const bytes = spelling.signature === "ssh" ? signature : signature.subarray(-64);
+    return {
+      challengeId: json.challengeId,
+      publicKey: spelling.key === "blob" ? (key.split(" ")[1] ?? "") : key,
+      signature: Buffer.from(bytes).toString("base64"),
+    };
+  }
+
+  /** The whole way, to the answer of /ssh-login. */
+  async logIn(user?: string, key = this.key, from?: string): Promise<Answer> {
+    return await this.post("ssh-login", await this.prove(user, key), from);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#resources.disposeAsync();
+  }
+}

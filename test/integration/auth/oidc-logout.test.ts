@@ -1,0 +1,125 @@
+// Logging out of the reverse proxy, and what is kept of logins (contract 5.9).
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { ControlDir } from "../../../src/sessions/control-dir.ts";
+import { eventually } from "../harness/eventually.ts";
+import { NAVIGATION, type TlsClient } from "../harness/tls-client.ts";
+import { useOidcStage } from "./oidc-stage.ts";
+
+const LOGIN_COOKIE = "__Host-ttyhq-login";
+const stage = useOidcStage();
+
+/** Everything that a test of this file needs, short. */
+function tools() {
+  const at = stage();
+  const { provider, origin, authority, server } = at;
+  return {
+    ...{ provider, origin, authority, server },
+    browser: () => at.browser(),
+    userOf: (client: TlsClient) => at.userOf(client),
+  };
+}
+
+test("logging out ends the login here and at the provider, and what is open by it within a second", async () => {
+  const { provider, origin, browser } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const socket = await client.webSocket(origin, { origin });
+  const stream = await client.open(`${origin}/api/auth/config`);
+  stream.resume();
+  const asked = await client.ask(`${origin}/.proxy/logout`, { headers: NAVIGATION });
+  expect(asked.text).toContain("You are logged in as Ada Lovelace (ada@example.com).");
+  const thief = client.copy();
+  const closed = once(socket, "close");
+  const started = performance.now();
+  const out = await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers: { origin } });
+  await withDeadline(closed, 1_000, "the close");
+  expect(performance.now() - started).toBeLessThan(1_000);
+  const to = new URL(String(out.headers.location));
+  expect([out.status, to.origin, to.pathname]).toEqual([303, provider.issuer, "/session/end"]);
+  expect(to.searchParams.get("post_logout_redirect_uri")).toBe(`${origin}/.proxy/logged-out`);
+  expect(to.searchParams.get("id_token_hint")).toMatch(/^eyJ/);
+  // The cookie is gone from the browser, and good for nothing where it is not.
+  expect(client.cookies(origin).get(LOGIN_COOKIE)).toBeUndefined();
+  expect((await thief.ask(`${origin}/api/auth/config`)).status).toBe(401);
+  await expect(thief.webSocket(origin, { origin })).rejects.toThrow("status 401");
+  // The provider asks before it ends its own session, too, and leads back.
+  const form = await client.visit(to.href);
+  const xsrf = /name="xsrf" value="([^"]+)"/.exec(form.text)?.[1] ?? "";
+  const ended = await client.visit(`${provider.issuer}/session/end/confirm`, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: `xsrf=${xsrf}&logout=yes`,
+  });
+  expect([ended.url, ended.text]).toEqual([
+    `${origin}/.proxy/logged-out`,
+    expect.stringContaining("Logged out"),
+  ]);
+  expect((await client.visit(`${origin}/`)).url).toContain("/press/");
+});
+
+test("a page of another origin logs nobody out", async () => {
+  const { origin, browser, userOf } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const foreign = [
+    { origin: "https://evil.example" },
+    { origin: "null" },
+    { origin: origin.replace("https", "http") },
+    { "sec-fetch-site": "cross-site" },
+    { "sec-fetch-site": "same-site" },
+  ];
+  for (const headers of foreign) {
+    const refused = await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers });
+    expect([refused.status, refused.json.code]).toEqual([403, "origin_not_allowed"]);
+  }
+  expect(await userOf(client)).toBe("ada@example.com");
+  // The proxy's own page, in browsers that keep the origin to themselves.
+  const headers = { origin: "null", "sec-fetch-site": "same-origin" };
+  expect((await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers })).status).toBe(303);
+});
+
+test("there is nothing else at /.proxy/, and none of it reaches the server", async () => {
+  const { origin, browser } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  for (const path of ["/.proxy", "/.proxy/", "/.proxy/x", "/.proxy/login/x", "/.proxy?x"]) {
+    expect((await client.ask(`${origin}${path}`)).status).toBe(404);
+  }
+  expect((await client.ask(`${origin}/.proxy/callback`, { method: "POST" })).status).toBe(404);
+});
+
+test("logins, refused ones and logouts are in the audit log", async () => {
+  const { server, origin, browser } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers: { origin } });
+  const start = await client.ask(`${origin}/`, { headers: NAVIGATION });
+  const state = new URL(String(start.headers.location)).searchParams.get("state");
+  await client.ask(`${origin}/.proxy/callback?code=guess&state=${state}`, { headers: NAVIGATION });
+  const last = await eventually(async () => {
+    const text = await readFile(new ControlDir(server.controlDir).auditLog, "utf8");
+    const lines = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const ours = lines.filter(({ method }) => method === "oidc").slice(-3);
+    return ours.at(-1)?.result === "refused" ? ours : undefined;
+  }, "the audit log");
+  expect(last).toMatchObject([
+    { action: "login", result: "ok", user: "ada@example.com", address: "127.0.0.1" },
+    { action: "logout", result: "ok", user: "ada@example.com" },
+    { action: "login", result: "refused" },
+  ]);
+});
+
+test("no secret of a login gets into the log", async () => {
+  const { origin, server, browser } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const secrets = [client.cookies(origin).get(LOGIN_COOKIE) ?? "none", "the client secret", "eyJ"];
+  for (const secret of secrets) expect(server.log).not.toContain(secret);
+  expect(server.log).toContain('"logged in"');
+});

@@ -1,0 +1,146 @@
+// A login at a provider lasts for as long as the provider says so, and a provider need not always be there.
+import { once } from "node:events";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { eventually } from "../harness/eventually.ts";
+import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
+import { NAVIGATION } from "../harness/tls-client.ts";
+import { OidcStage, useOidcStage } from "./oidc-stage.ts";
+
+const WAIT_MS = 20_000;
+/** In seconds; long enough for a login, short enough to wait for its end. */
+const SHORT = 3;
+const stage = useOidcStage({ accessTokenLifetime: SHORT });
+
+/** How often the provider renewed a login, of somebody or of all. */
+function renewals(sub = ""): number {
+  return stage().provider.grants.filter((grant) => grant.startsWith(`refresh_token ${sub}`)).length;
+}
+
+/** Time that passes: so many renewals of ADA, who has something open. */
+async function pass(count: number): Promise<void> {
+  const before = renewals("1");
+  await eventually(async () => (renewals("1") >= before + count ? true : undefined), "renewals");
+}
+
+function tools() {
+  const at = stage();
+  return {
+    ...{ provider: at.provider, origin: at.origin, authority: at.authority },
+    browser: () => at.browser(),
+  };
+}
+
+test("a login goes on for as long as the provider renews it", async () => {
+  const { browser, origin } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const socket = await client.webSocket(origin, { origin });
+  await pass(3);
+  expect([socket.readyState, await stage().isLoggedIn(client)]).toEqual([socket.OPEN, true]);
+  socket.terminate();
+});
+
+test("a login that the provider does not renew is over, with everything that is open by it", async () => {
+  const { browser, origin, provider } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const socket = await client.webSocket(origin, { origin });
+  provider.gone.add("1");
+  const [code] = await withDeadline(once(socket, "close"), SHORT * 1000 + 1_000, "the close");
+  expect(code).toBe(1006);
+  expect(await stage().isLoggedIn(client)).toBe(false);
+  await expect(client.webSocket(origin, { origin })).rejects.toThrow("status 401");
+});
+
+test("a renewal for somebody else ends the login", async () => {
+  const { browser, origin, provider } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const socket = await client.webSocket(origin, { origin });
+  provider.bend = (claims) => ({ ...claims, sub: "2" });
+  await withDeadline(once(socket, "close"), SHORT * 1000 + 1_000, "the close");
+  expect(await stage().isLoggedIn(client)).toBe(false);
+});
+
+test("a login that nobody uses is not renewed until somebody does", async () => {
+  const { browser, origin, provider } = tools();
+  const clock = browser();
+  await stage().logIn(clock);
+  const socket = await clock.webSocket(origin, { origin });
+  provider.person = { sub: "idle" };
+  const client = browser();
+  await stage().logIn(client);
+  // One, because it was used until a moment ago.
+  await eventually(async () => (renewals("idle") === 1 ? true : undefined), "a renewal");
+  await pass(3);
+  expect(renewals("idle")).toBe(1);
+  expect(await stage().isLoggedIn(client)).toBe(true);
+  expect(renewals("idle")).toBe(2);
+  socket.terminate();
+});
+
+test("while the provider is down, a login that it stood by goes on, and then is over", async () => {
+  const { browser, origin, provider } = tools();
+  const client = browser();
+  await stage().logIn(client);
+  const socket = await client.webSocket(origin, { origin });
+  await provider.down();
+  try {
+    expect(await stage().isLoggedIn(client)).toBe(true);
+    await withDeadline(once(socket, "close"), WAIT_MS, "the close");
+    expect(await stage().isLoggedIn(client)).toBe(false);
+  } finally {
+    await provider.up();
+  }
+});
+
+test("a provider that is not there at the start is found as soon as it is, and people are told meanwhile", async () => {
+  await using late = await OidcStage.open({ isDown: true });
+  const client = late.browser();
+  const visit = () => client.ask(`${late.origin}/`, { headers: NAVIGATION });
+  const page = await visit();
+  expect([page.status, page.headers["retry-after"]]).toEqual([503, "5"]);
+  expect(page.text).toContain("The login does not work just now");
+  expect((await client.ask(`${late.origin}/api/sessions`)).json.code).toBe("unauthorized");
+  await late.provider.up();
+  await eventually(
+    async () => ((await visit()).status === 303 ? true : undefined),
+    "the way to the provider",
+  );
+  expect((await late.logIn(client)).status).toBe(200);
+  expect(late.server.log.match(/login provider out of reach/g)?.length).toBe(1);
+});
+
+test("a provider that says that it is another one is not believed", async () => {
+  const { browser, authority, provider } = tools();
+  const origin = await proxyOrigin();
+  const other = provider.issuer.replace("127.0.0.1", "localhost");
+  const args = ["--proxy-oidc-issuer", other, "--proxy-oidc-client-id", "ttyhq"];
+  await using server = await proxiedServer({ origin, authority, args });
+  expect((await browser().ask(`${origin}/`, { headers: NAVIGATION })).status).toBe(503);
+  expect(server.log).toContain("login provider out of reach");
+});
+
+test("without a refresh token the provider is not asked again, and its word stands", async () => {
+  await using quiet = await OidcStage.open({ accessTokenLifetime: 1, refreshes: false });
+  const client = quiet.browser();
+  await quiet.logIn(client);
+  const socket = await client.webSocket(quiet.origin, { origin: quiet.origin });
+  const clock = stage().browser();
+  await stage().logIn(clock);
+  const open = await clock.webSocket(stage().origin, { origin: stage().origin });
+  await pass(1);
+  expect([socket.readyState, await quiet.isLoggedIn(client)]).toEqual([socket.OPEN, true]);
+  expect(quiet.provider.grants).toEqual(["authorization_code 1"]);
+  for (const each of [socket, open]) each.terminate();
+});
+
+test("a scope that asks for refresh tokens makes the provider ask for consent", async () => {
+  const scope = "openid email offline_access";
+  await using strict = await OidcStage.open({ refreshes: false, args: () => ["--proxy-oidc-scope", scope] });
+  const start = await strict.browser().ask(`${strict.origin}/`, { headers: NAVIGATION });
+  const { searchParams } = new URL(String(start.headers.location));
+  expect([searchParams.get("scope"), searchParams.get("prompt")]).toEqual([scope, "consent"]);
+  expect((await strict.logIn(strict.browser())).status).toBe(200);
+});

@@ -1,0 +1,204 @@
+// The reverse proxy of --enable-proxy-serve, where client certificates prove who asks (contract 5.9).
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { connect } from "node:tls";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { CertificateAuthority } from "../../unit/certificate-authority.ts";
+import { OpensslAuthority, type OpensslIdentity } from "../harness/openssl-authority.ts";
+import { People } from "../harness/people.ts";
+import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
+import { ask } from "../harness/raw-http.ts";
+import type { TestServer } from "../harness/test-server.ts";
+import { TlsClient } from "../harness/tls-client.ts";
+
+const WAIT_MS = 20_000;
+const scope = new AsyncDisposableStack();
+let authority: OpensslAuthority;
+let stranger: OpensslAuthority;
+let server: TestServer;
+let origin: string;
+
+beforeAll(async () => {
+  authority = scope.use(await OpensslAuthority.make("our people"));
+  stranger = scope.use(await OpensslAuthority.make("our people"));
+  origin = await proxyOrigin();
+  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*"];
+  server = scope.use(await proxiedServer({ origin, authority, args }));
+});
+afterAll(() => scope.disposeAsync());
+
+function clientWith(identity?: OpensslIdentity): TlsClient {
+  const { cert, key } = identity ?? {};
+  return new TlsClient({
+    ca: authority.cert,
+    ...(cert === undefined || key === undefined ? {} : { cert, key }),
+  });
+}
+
+async function userOf(identity: OpensslIdentity): Promise<unknown> {
+  return (await clientWith(identity).ask(`${origin}/api/auth/config`)).json.user;
+}
+
+test("the proxy's address is the server's, which itself is for this machine alone", async () => {
+  expect(server.url).toBe(origin);
+  expect(server.behind).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect((await ask(server.behind, "/api/sessions")).status).toBe(401);
+  expect((await ask(server.behind, "/api/auth/config")).json).not.toHaveProperty("user");
+});
+
+test("a certificate says who asks: its e-mail address, else that of its subject, else its common name", async () => {
+  const subject = "/CN=Ada Lovelace/emailAddress=old@example.com";
+  const names = "email:ada@example.com,DNS:ada.example.com";
+  expect(await userOf(await authority.issue({ subject, names }))).toBe("ada@example.com");
+  expect(await userOf(await authority.issue({ subject }))).toBe("old@example.com");
+  expect(await userOf(await authority.issue({ subject: "/CN=grace" }))).toBe("grace");
+  expect(await userOf(await authority.issue({ subject: "/CN=Zoë/emailAddress=z@example.com" }))).toBe(
+    "z@example.com",
+  );
+  expect(await userOf(await authority.issue({ subject: "/CN=zoë" }))).toBe("zoë");
+});
+
+test("whoever has one works with sessions of their own, over REST and over /ws", async () => {
+  await using people = await People.make();
+  const { one, other } = people;
+  const ada = clientWith(await authority.issue({ subject: `/CN=${one}`, purpose: "clientAuth" }));
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ command: ["cat"] });
+  const made = await ada.ask(`${origin}/api/sessions`, { method: "POST", headers, body });
+  expect([made.status, made.json.status]).toEqual([201, "running"]);
+  const listed = await ada.ask(`${origin}/api/sessions`);
+  expect(listed.json.map(({ id }: { id: string }) => id)).toEqual([made.json.id]);
+  const socket = await ada.webSocket(origin, { origin });
+  socket.close();
+  const grace = clientWith(await authority.issue({ subject: `/CN=${other}` }));
+  expect((await grace.ask(`${origin}/api/sessions`)).json).toEqual([]);
+  expect((await grace.ask(`${origin}/api/sessions/${made.json.id}`)).status).toBe(404);
+  // So that its user can go.
+  expect((await ada.ask(`${origin}/api/sessions/${made.json.id}`, { method: "DELETE" })).status).toBe(200);
+});
+
+test("without a certificate nobody gets as far as a request", async () => {
+  await expect(clientWith().ask(`${origin}/`)).rejects.toThrow();
+  await expect(clientWith().webSocket(origin)).rejects.toThrow();
+});
+
+test.each<[string, () => Promise<OpensslIdentity>]>([
+  ["that has expired", () => authority.issue({ subject: "/CN=ada", days: -1 })],
+  ["of another authority of the same name", () => stranger.issue({ subject: "/CN=ada" })],
+  ["for servers", () => authority.issue({ subject: "/CN=ada", purpose: "serverAuth" })],
+])("a certificate %s is refused", async (_, make) => {
+  const client = clientWith(await make());
+  await expect(client.ask(`${origin}/api/auth/config`)).rejects.toThrow();
+  await expect(client.webSocket(origin)).rejects.toThrow();
+});
+
+test("a certificate that names nobody is let no further than the proxy", async () => {
+  const nobody = clientWith(await authority.issue({ subject: "/O=example/CN=two words" }));
+  expect((await nobody.ask(`${origin}/api/auth/config`)).json).toMatchObject({ code: "unauthorized" });
+  await expect(nobody.webSocket(origin)).rejects.toThrow("status 401");
+  const page = await nobody.visit(origin);
+  expect([page.status, page.text]).toEqual([401, expect.stringContaining("names nobody")]);
+});
+
+test("headers that say who asks are the proxy's own, whatever a client sends", async () => {
+  const client = clientWith(await authority.issue({ subject: "/CN=ada" }));
+  const said = {
+    ...{ "proxy-user-login": "server", Proxy_User_Login: "server", "proxy-user-proof": "guess" },
+    ...{ "x-ttyhq-local": "guess", "ttyhq-on-behalf-of": "server", "x-forwarded-for": "127.0.0.1" },
+  };
+  expect((await client.ask(`${origin}/api/auth/config`, { headers: said })).json.user).toBe("ada");
+  // Nor does the proof get out.
+  const log = server.log;
+  expect(log).not.toContain("guess");
+});
+
+test("a token of the service counts for more than the certificate, which is asked for all the same", async () => {
+  const ada = clientWith(await authority.issue({ subject: "/CN=ada" }));
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ username: "server", password: "correct horse" });
+  const { json } = await ada.ask(`${origin}/api/auth/token`, { method: "POST", headers, body });
+  const authorization = `Bearer ${json.token}`;
+  const verified = await ada.ask(`${origin}/api/auth/verify`, { headers: { authorization } });
+  expect(verified.json).toEqual({ valid: true, userId: "server" });
+  await expect(
+    clientWith().ask(`${origin}/api/auth/verify`, { headers: { authorization } }),
+  ).rejects.toThrow();
+  // Whom the server takes the caller for without a token.
+  expect((await ada.ask(`${origin}/api/auth/config`, { headers: { authorization } })).json.user).toBe("ada");
+});
+
+test("a page of another origin changes nothing, although the browser shows the certificate for it", async () => {
+  const ada = clientWith(await authority.issue({ subject: "/CN=server" }));
+  const headers = { "content-type": "application/json", origin: "https://evil.example" };
+  const body = JSON.stringify({ command: ["true"] });
+  const refused = await ada.ask(`${origin}/api/sessions`, { method: "POST", headers, body });
+  expect([refused.status, refused.json.code]).toEqual([403, "origin_not_allowed"]);
+  await expect(ada.webSocket(origin, { origin: "https://evil.example" })).rejects.toThrow("status 403");
+  await expect(ada.webSocket(origin, { origin: origin.replace("https", "http") })).rejects.toThrow(
+    "status 403",
+  );
+  const own = await ada.ask(`${origin}/api/sessions`, {
+    method: "POST",
+    headers: { ...headers, origin },
+    body,
+  });
+  expect(own.status).toBe(201);
+});
+
+test.each(["TLSv1.2", "TLSv1.3"] as const)(
+  "a browser that resumes its session of %s is still who it was",
+  async (version) => {
+    const { cert, key } = await authority.issue({ subject: "/CN=ada" });
+    const options = {
+      ca: authority.cert,
+      cert,
+      key,
+      servername: "localhost",
+      minVersion: version,
+      maxVersion: version,
+    };
+    let session: Buffer | undefined;
+    for (const isResumed of [false, true]) {
+      const resumed = session === undefined ? {} : { session };
+      const socket = connect({
+        ...options,
+        ...resumed,
+        host: "127.0.0.1",
+        port: Number(new URL(origin).port),
+      });
+      socket.on("session", (kept) => {
+        session = kept;
+      });
+      await withDeadline(once(socket, "secureConnect"), WAIT_MS, "the handshake");
+      expect(socket.isSessionReused()).toBe(isResumed);
+      socket.write("GET /api/auth/config HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+      expect(await text(socket)).toContain('"user":"ada"');
+    }
+  },
+);
+
+test("what is open when a certificate expires is closed, and the connection serves no more requests", async () => {
+  const people = new CertificateAuthority("people");
+  const [file, inTime] = [`${server.controlDir}/people.pem`, people.issue(["ada"], 4 / 86_400)];
+  await writeFile(file, people.cert);
+  const other = await proxyOrigin();
+  await using proxied = await proxiedServer({
+    ...{ origin: other, authority },
+    args: ["--proxy-client-ca", file, "--allow-user", "*"],
+  });
+  const client = new TlsClient({
+    ca: authority.cert,
+    cert: new TextDecoder().decode(inTime.cert),
+    key: new TextDecoder().decode(inTime.key.bytes()),
+  });
+  const kept = await client.raw(proxied.url);
+  const socket = await client.webSocket(proxied.url);
+  const [code] = await withDeadline(once(socket, "close"), WAIT_MS, "the close");
+  expect(code).toBe(1006);
+  kept.write(`GET /api/auth/config HTTP/1.1\r\nHost: localhost:${new URL(other).port}\r\n\r\n`);
+  const [answer] = await withDeadline(once(kept, "data"), WAIT_MS, "the answer");
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
+  kept.destroy();
+});

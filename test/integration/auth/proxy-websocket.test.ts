@@ -1,0 +1,143 @@
+// WebSockets through the reverse proxy: byte by byte what the server says, at speed, for as long as both sides want.
+import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type WebSocket, WebSocketServer } from "ws";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { SessionRecord } from "../../../src/protocol/session.ts";
+import { numberedLine } from "../fixtures/paced-lines.ts";
+import { HashingViewer } from "../harness/hashing-viewer.ts";
+import { ForwardingStage } from "./forwarding-stage.ts";
+import { OidcStage } from "./oidc-stage.ts";
+
+const WAIT_MS = 20_000;
+const STREAM_TIMEOUT_MS = 100_000;
+const LINES = 400_000;
+/** Less than what a slow machine that does other things, too, can do. */
+const MIN_BYTES_PER_SECOND = 2_000_000;
+const PROGRAM = fileURLToPath(new URL("../fixtures/paced-lines.ts", import.meta.url));
+
+const scope = new AsyncDisposableStack();
+const echo = new WebSocketServer({ noServer: true, perMessageDeflate: false });
+let stage: ForwardingStage;
+
+beforeAll(async () => {
+  stage = scope.use(await ForwardingStage.open((_, response) => response.writeHead(426).end("no WebSocket")));
+  stage.upstream.on("upgrade", (request, socket, head) => {
+    if (request.url === "/refused") {
+      socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
+      return;
+    }
+    echo.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.on("message", (data, isBinary) => webSocket.send(data, { binary: isBinary }));
+      if (request.url === "/once") webSocket.close(4000, "that was it");
+    });
+  });
+});
+afterAll(() => scope.disposeAsync());
+
+function open(path = "/ws"): Promise<WebSocket> {
+  return stage.client().webSocket(stage.url, { cookie: stage.cookie }, path);
+}
+
+async function peer(): Promise<WebSocket> {
+  const [any] = [...echo.clients].slice(-1);
+  if (any === undefined) throw new Error("nobody is connected");
+  return any;
+}
+
+test("messages of every size come back as they were, in order", async () => {
+  const socket = await open();
+  for (const size of [0, 1, 125, 126, 65_535, 65_536, 5_000_000]) {
+    const message = randomBytes(size);
+    const answered = once(socket, "message");
+    socket.send(message);
+    const [data] = await withDeadline(answered, WAIT_MS, "the message");
+    expect(Buffer.compare(data, message)).toBe(0);
+  }
+  socket.terminate();
+});
+
+test("what the server says right with the handshake is not lost, nor is how it closes", async () => {
+  const [code, reason] = await withDeadline(once(await open("/once"), "close"), WAIT_MS, "the close");
+  expect([code, String(reason)]).toEqual([4000, "that was it"]);
+});
+
+test("a close on either side is a close on the other", async () => {
+  const first = await open();
+  const server = await peer();
+  first.close(4001, "enough");
+  const [code, reason] = await withDeadline(once(server, "close"), WAIT_MS, "the close");
+  expect([code, String(reason)]).toEqual([4001, "enough"]);
+  const second = await open();
+  const other = await peer();
+  second.terminate();
+  await withDeadline(once(other, "close"), WAIT_MS, "the end");
+  const third = await open();
+  (await peer()).terminate();
+  const [abnormal] = await withDeadline(once(third, "close"), WAIT_MS, "the end");
+  expect(abnormal).toBe(1006);
+});
+
+test("what the server refuses is refused with its own words", async () => {
+  await expect(open("/refused")).rejects.toThrow("status 403");
+});
+
+test.each([
+  ["another method", ["POST /ws HTTP/1.1", "Host: $HOST", "Upgrade: websocket"]],
+  ["a body", ["GET /ws HTTP/1.1", "Host: $HOST", "Upgrade: websocket", "Content-Length: 5"]],
+  ["two hosts", ["GET /ws HTTP/1.1", "Host: $HOST", "Host: x", "Upgrade: websocket"]],
+])("an upgrade with %s goes no further", async (_, lines) => {
+  const socket = await stage.client().raw(stage.url);
+  const head = lines.map((line) => line.replace("$HOST", "localhost"));
+  socket.write(`${[...head, "Connection: Upgrade", `Cookie: ${stage.cookie}`].join("\r\n")}\r\n\r\n`);
+  const [answer] = await withDeadline(once(socket, "data"), WAIT_MS, "the answer");
+  expect(String(answer)).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
+  socket.destroy();
+});
+
+test("without a login there is no WebSocket, and a login that ends takes its own along within a second", async () => {
+  await expect(stage.client().webSocket(stage.url)).rejects.toThrow("status 401");
+  const user = { login: "grace", name: undefined, picture: undefined };
+  const answer = { subject: "2", user, idToken: undefined, refreshToken: undefined, validForMs: 3_600_000 };
+  const cookie = stage.logins.begin(answer);
+  const graces = await stage.client().webSocket(stage.url, { cookie: `__Host-ttyhq-login=${cookie}` });
+  const adas = await open();
+  const closed = once(graces, "close");
+  stage.logins.find(cookie)?.[Symbol.dispose]();
+  await withDeadline(closed, 1_000, "the close");
+  expect(adas.readyState).toBe(adas.OPEN);
+  adas.terminate();
+});
+
+test("when the proxy is told to go, nobody new is let in", async () => {
+  await using other = await ForwardingStage.open((_, response) => response.end());
+  other.proxy.upgrade.close();
+  await expect(other.client().webSocket(other.url, { cookie: other.cookie })).rejects.toThrow("status 503");
+});
+
+test("a program's output arrives whole, in order and fast", async () => {
+  await using oidc = await OidcStage.open();
+  const { origin, provider, authority } = oidc;
+  // The server's own user.
+  provider.person = { sub: "1", preferred_username: "server" };
+  const client = oidc.browser();
+  await oidc.logIn(client);
+  const body = JSON.stringify({ command: [process.execPath, PROGRAM, `${LINES}`, "1000000000"] });
+  const headers = { "content-type": "application/json", origin };
+  const made = await client.ask(`${origin}/api/sessions`, { method: "POST", headers, body });
+  const { id } = SessionRecord.parse(made.json);
+  const cookie = [...client.cookies(origin)].map((pair) => pair.join("=")).join("; ");
+  const started = performance.now();
+  using viewer = new HashingViewer(origin, id, {
+    headers: { cookie, origin },
+    ca: new TextEncoder().encode(authority.cert),
+  });
+  const seen = await withDeadline(viewer.ended, STREAM_TIMEOUT_MS, "the end of the stream");
+  const seconds = (performance.now() - started) / 1000;
+  const hash = createHash("sha256");
+  for (let number = 0; number < LINES; number += 1) hash.update(numberedLine(number).replace("\n", "\r\n"));
+  expect(seen).toEqual({ sha256: hash.digest("hex"), bytes: LINES * 101, resyncs: 0 });
+  expect(seen.bytes / seconds).toBeGreaterThan(MIN_BYTES_PER_SECOND);
+});

@@ -1,0 +1,185 @@
+// Whose sessions one may see and touch (contract 5.7).
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { FrameType } from "../../../src/protocol/frame.ts";
+import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import type { SessionRecord } from "../../../src/protocol/session.ts";
+import { logIn, USERNAME } from "../harness/password-server.ts";
+import { ADMIN, People, Person } from "../harness/people.ts";
+import type { Question } from "../harness/raw-http.ts";
+import type { TestServer } from "../harness/test-server.ts";
+
+const FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Offsets | SubscribeFlag.Events;
+const notFound = { status: 404, json: expect.objectContaining({ code: "session_not_found" }) };
+const forbidden = { status: 403, json: expect.objectContaining({ code: "forbidden" }) };
+
+let people: People;
+let server: TestServer;
+let owner: Person;
+let other: Person;
+let session: SessionRecord;
+
+beforeAll(async () => {
+  people = await People.make();
+  server = await people.server();
+  owner = Person.named(server, people.one);
+  other = Person.named(server, people.other);
+  session = await owner.start({ command: ["cat"], cwd: "/", name: "secret plans" });
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await people[Symbol.asyncDispose]();
+});
+
+/** Everything that can be asked about one session. */
+const QUESTIONS: readonly (readonly [string, Question])[] = [
+  ["", {}],
+  ["", { method: "PATCH", body: { name: "mine now" } }],
+  ["", { method: "DELETE" }],
+  ["/cleanup", { method: "DELETE" }],
+  ["/input", { body: { text: "x" } }],
+  ["/resize", { body: { cols: 10, rows: 10 } }],
+  ["/kill", { body: { signal: "SIGKILL" } }],
+  ["/markers", { body: { label: "here" } }],
+  ["/text", {}],
+  ["/buffer", {}],
+  ["/resync", {}],
+  ["/recording", {}],
+  ["/stream", {}],
+  ["/output", {}],
+  ["/events?from=0", {}],
+  ["/share", { body: {} }],
+  ["/shares", {}],
+  ["/shares/any", { method: "DELETE" }],
+];
+
+test.each(QUESTIONS)(
+  "to another user %s with %j is not there, as if it had never been",
+  async (path, question) => {
+    const mine = await other.ask(`/api/sessions/${session.id}${path}`, question);
+    const never = await other.ask(`/api/sessions/no-such-session${path}`, question);
+    expect(mine).toMatchObject(notFound);
+    expect(mine.text.replaceAll(session.id, "ID")).toBe(never.text.replaceAll("no-such-session", "ID"));
+  },
+);
+
+test("a list has one's own sessions, and nobody else's", async () => {
+  const own = await other.start({ command: ["cat"], cwd: "/" });
+  expect(await owner.listed()).toEqual([session.id]);
+  expect(await other.listed()).toEqual([own.id]);
+});
+
+test.each([ADMIN, USERNAME])("%s sees and uses everybody's", async (user) => {
+  const admin = Person.named(server, user);
+  expect(await admin.listed()).toContain(session.id);
+  const path = `/api/sessions/${session.id}`;
+  expect(await admin.ask(path)).toMatchObject({ status: 200, json: { owner: people.one } });
+  expect((await admin.ask(`${path}/input`, { body: { text: `from ${user}` } })).status).toBe(200);
+});
+
+test("whose a session is cannot be said by who starts it, nor as whom it runs", async () => {
+  const body = { command: ["cat"], cwd: "/", owner: people.one, account: "root" };
+  const made = await other.start(body);
+  expect(made.owner).toBe(people.other);
+  expect(await owner.listed()).not.toContain(made.id);
+});
+
+test("sessions from the server's own machine are its own user's, and no other's", async () => {
+  const own = new Person(server, await logIn(server));
+  const made = await own.start({ command: ["cat"] });
+  expect(await own.listed()).toContain(made.id);
+  expect(await owner.listed()).not.toContain(made.id);
+});
+
+describe("over /ws", () => {
+  test("somebody else's session cannot be watched, typed into, resized or killed", async () => {
+    await using socket = await other.connect();
+    socket.subscribe(session.id, { flags: FLAGS, from: 0 });
+    expect(await socket.errorCode()).toBe("session_not_found");
+    socket.type(session.id, "rm -rf\r");
+    expect(await socket.errorCode()).toBe("session_not_found");
+    socket.send(FrameType.RESIZE, session.id, encodeSize({ cols: 10, rows: 10 }));
+    expect(await socket.errorCode()).toBe("session_not_found");
+    socket.send(FrameType.KILL, session.id, "SIGKILL");
+    expect(await socket.errorCode()).toBe("session_not_found");
+    expect(socket.outputBytes).toBe(0);
+  });
+
+  test("also while its owner watches it", async () => {
+    await using watching = await owner.connect();
+    watching.subscribe(session.id, { flags: FLAGS, from: 0 });
+    watching.type(session.id, "seen by me\r");
+    await watching.shows(/seen by me/);
+    await using socket = await other.connect();
+    socket.subscribe(session.id, { flags: FLAGS, from: 0 });
+    expect(await socket.errorCode()).toBe("session_not_found");
+  });
+
+  test("what is typed before the first answer arrives in its order", async () => {
+    const typed = await owner.start({ command: ["cat"], cwd: "/" });
+    await using socket = await owner.connect();
+    const line = [..."0123456789".repeat(20)];
+    for (const letter of line) socket.type(typed.id, letter);
+    socket.type(typed.id, "\r");
+    socket.subscribe(typed.id, { flags: FLAGS, from: 0 });
+    await socket.shows(new RegExp(line.join("")));
+  });
+
+  test("nobody is told of what happens to others' sessions", async () => {
+    await using mine = await owner.connect();
+    await using others = await other.connect();
+    for (const socket of [mine, others]) {
+      socket.subscribe("", { flags: SubscribeFlag.Events });
+      await socket.event("connected");
+    }
+    const short = await owner.start({ command: ["true"], cwd: "/", name: "hush" });
+    await mine.event("session-exit");
+    await owner.ask(`/api/sessions/${short.id}`, { method: "DELETE" });
+    await mine.event("session-removed");
+    await others.settled();
+    const told = others.jsons(FrameType.EVENT).map(({ type }) => type);
+    expect(told).toEqual(["connected"]);
+  });
+});
+
+test("cleaning up removes one's own ended sessions and leaves the others'", async () => {
+  const short = await owner.start({ command: ["true"], cwd: "/" });
+  await using socket = await owner.connect();
+  socket.subscribe(short.id, { flags: FLAGS, from: 0 });
+  await socket.event("exit");
+  const { json: nothing } = await other.ask("/api/cleanup-exited", { method: "POST" });
+  expect(nothing).toMatchObject({ localCleaned: 0 });
+  const { json: cleaned } = await owner.ask("/api/cleanup-exited", { method: "POST" });
+  expect(cleaned).toMatchObject({ cleanedSessions: expect.arrayContaining([short.id]) });
+});
+
+test("who is connected is told to those alone who may everything", async () => {
+  expect(await other.ask("/api/clients")).toMatchObject(forbidden);
+  expect((await Person.named(server, ADMIN).ask("/api/clients")).status).toBe(200);
+});
+
+test("whoever is not named gets in with no token", async () => {
+  expect((await Person.named(server, "eve").ask("/api/sessions")).status).toBe(401);
+});
+
+test("another session under a freed id is nobody's but its owner's", async () => {
+  const id = "phoenix";
+  await owner.start({ id, command: ["true"], cwd: "/" });
+  await using watching = await owner.connect();
+  watching.subscribe(id, { flags: FLAGS, from: 0 });
+  await watching.event("exit");
+  expect((await owner.ask(`/api/sessions/${id}`, { method: "DELETE" })).status).toBe(200);
+  await other.start({ id, command: ["cat"], cwd: "/" });
+  watching.type(id, "hello\r");
+  await watching.json(FrameType.ERROR, ({ code }) => code === "session_not_found");
+  expect(await owner.ask(`/api/sessions/${id}`)).toMatchObject(notFound);
+  expect((await other.ask(`/api/sessions/${id}`)).json.owner).toBe(people.other);
+});
+
+test("nobody but an HQ with its token can ask for somebody else", async () => {
+  const headers = { "ttyhq-on-behalf-of": people.one };
+  expect((await other.ask("/api/sessions", { headers })).json).not.toContainEqual(
+    expect.objectContaining({ owner: people.one }),
+  );
+  const admin = await Person.named(server, ADMIN).ask("/api/clients", { headers });
+  expect(admin.status).toBe(200);
+});

@@ -1,0 +1,99 @@
+// Debian's sshd, on a port of loopback and with a configuration of its own.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+
+const run = promisify(execFile);
+const START_TIMEOUT_MS = 10_000;
+const LOGIN_TIMEOUT_MS = 20_000;
+/** Proves that the program is the one that was asked for, and that it has a terminal. */
+const COMMAND = "test -t 0 && echo a terminal of $((6 * 7))";
+
+/**
+ * Takes root. Keys log in, and nothing else; everything about keys is as sshd has it when nobody says anything. Accounts
+ * are judged by sshd itself, or by PAM as Debian sets it up.
+ */
+export class SshDaemon implements AsyncDisposable {
+  readonly #process: ChildProcess;
+  readonly #directory: string;
+  readonly #port: number;
+
+  private constructor(process: ChildProcess, directory: string, port: number) {
+    this.#process = process;
+    this.#directory = directory;
+    this.#port = port;
+  }
+
+  static async start(accounts: "sshd" | "pam" = "sshd"): Promise<SshDaemon> {
+    const directory = await mkdtemp(join(tmpdir(), "ttyhq-sshd-"));
+    const [hostKey, config] = [join(directory, "host-key"), join(directory, "sshd_config")];
+    await run("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", hostKey]);
+    const port = await freePort();
+    const places = [`ListenAddress 127.0.0.1:${port}`, `ListenAddress [::1]:${port}`, `HostKey ${hostKey}`];
+    const ways = ["PasswordAuthentication no", "KbdInteractiveAuthentication no"];
+    const pam = `UsePAM ${accounts === "pam" ? "yes" : "no"}`;
+    const rules = ["StrictModes yes", "PidFile none", "PrintMotd no", "MaxStartups 100"];
+    await writeFile(config, `${[...places, ...ways, pam, ...rules].join("\n")}\n`);
+    // Where sshd locks its unprivileged half in; its service makes it otherwise.
+    await mkdir("/run/sshd", { recursive: true, mode: 0o755 });
+    const child = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", config], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    await withDeadline(listening(child), START_TIMEOUT_MS, "the start of sshd");
+    return new SshDaemon(child, directory, port);
+  }
+
+  /** Whether that key gets a terminal with a program of one's choice in it. `privateKey`: its file. */
+  async letsIn(user: string, privateKey: string, at: "127.0.0.1" | "::1" = "127.0.0.1"): Promise<boolean> {
+    const options = ["BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=no", "LogLevel=QUIET"];
+    const files = ["-F", "none", "-i", privateKey, "-o", "UserKnownHostsFile=/dev/null"];
+    const settings = options.flatMap((option) => ["-o", option]);
+    const target = ["-p", `${this.#port}`, "-tt", `${user}@${at}`, COMMAND];
+    const limits = { timeout: LOGIN_TIMEOUT_MS };
+    const { stdout } = await run("ssh", [...files, ...settings, ...target], limits).catch(outputOf);
+    return stdout.includes("a terminal of 42");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = once(this.#process, "exit");
+    this.#process.kill("SIGTERM");
+    await withDeadline(ended, START_TIMEOUT_MS, "the end of sshd");
+    await rm(this.#directory, { recursive: true, force: true });
+  }
+}
+
+/** ssh fails where it is not let in; anything else than its exit code is a fault of the test. */
+function outputOf(error: unknown): { readonly stdout: string } {
+  if (error instanceof Error && "stdout" in error && "code" in error && typeof error.code === "number") {
+    return { stdout: String(error.stdout) };
+  }
+  throw error;
+}
+
+async function listening(child: ChildProcess): Promise<void> {
+  if (child.stderr === null) throw new Error("no standard error");
+  let log = "";
+  for await (const line of createInterface({ input: child.stderr })) {
+    log += `${line}\n`;
+    // Of both addresses it says so, the second one last; what it says from then on nobody needs, but it must go on.
+    if (/listening on 127\.0\.0\.1/i.test(line)) {
+      child.stderr.resume();
+      return;
+    }
+  }
+  throw new Error(`sshd ended: ${log}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}

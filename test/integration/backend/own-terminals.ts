@@ -1,0 +1,34 @@
+// The terminals of this process, in a control directory of their own.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ControlDir } from "../../../src/sessions/control-dir.ts";
+import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
+import { Screens } from "../../../src/sessions/screen.ts";
+import type { BackendUnderTest } from "./stage.ts";
+
+/** The user whose sessions they are where nothing else is said. */
+export const TESTER = "tester";
+
+export async function ownTerminals(): Promise<BackendUnderTest> {
+  const path = await mkdtemp(join(tmpdir(), "ttyhq-local-"));
+  const quiet = { info: () => {}, warn: () => {}, error: () => {} };
+  const backend = new LocalSessions({
+    controlDir: new ControlDir(path),
+    screens: new Screens(),
+    log: quiet,
+    env: process.env,
+    account: { user: TESTER, home: path, shell: "/bin/sh" },
+    maxRecordingBytes: 64 * 1024 * 1024,
+    recordInput: false,
+    now: () => performance.now(),
+  });
+  await backend.recover();
+  return {
+    backend,
+    [Symbol.asyncDispose]: async () => {
+      await backend[Symbol.asyncDispose]();
+      await rm(path, { recursive: true });
+    },
+  };
+}

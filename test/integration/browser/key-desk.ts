@@ -1,0 +1,63 @@
+// SSH keys on the log in page, as a person uses them.
+import { appendFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { PageDriver } from "./page-driver.ts";
+import type { ServerProcess } from "./server-process.ts";
+
+export class KeyDesk {
+  readonly driver: PageDriver;
+
+  constructor(driver: PageDriver) {
+    this.driver = driver;
+  }
+
+  /** Where a password logs in, too: the other way. */
+  async choose(): Promise<void> {
+    await this.driver.page.getByLabel("With a key").check();
+  }
+
+  /** Makes a key and shows it; its line of authorized_keys. Without a password it lies readable. */
+  async make(name: string, password = ""): Promise<string> {
+    await this.driver.button("Make a key").click();
+    await this.driver.page.getByLabel("Name").fill(name);
+    await this.#password(password);
+    await this.driver.button("Make the key").click();
+    return await this.line(name);
+  }
+
+  /** Pastes a file and imports it; see `line` for what comes of it. */
+  async paste(file: string, password = ""): Promise<void> {
+    await this.driver.button("Import a key").click();
+    await this.driver.page.getByLabel("Private key").fill(file);
+    await this.#password(password);
+    await this.driver.button("Import").click();
+  }
+
+  /** Waits until the key of that name is shown; its line. */
+  async line(name: string): Promise<string> {
+    await this.driver.page.getByRole("heading", { name, exact: true }).waitFor();
+    return (await this.driver.page.locator(".command pre").textContent()) ?? "";
+  }
+
+  /** From what is shown about a key to the form, and in. */
+  async logIn(password = ""): Promise<void> {
+    const { driver } = this;
+    const back = driver.button("Back");
+    if (await back.isVisible()) await back.click();
+    if (password !== "") await driver.page.getByLabel("Password of the key").fill(password);
+    await driver.button("Log in").click();
+  }
+
+  async #password(password: string): Promise<void> {
+    if (password === "") return;
+    await this.driver.page.getByLabel("Password for the key").fill(password);
+    await this.driver.page.getByLabel("The same password again").fill(password);
+  }
+}
+
+/** Lets the server's own user log in with these keys, too. */
+export async function authorize(server: ServerProcess, ...lines: readonly string[]): Promise<void> {
+  const folder = join(server.home, ".ssh");
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await appendFile(join(folder, "authorized_keys"), `${lines.join("\n")}\n`, { mode: 0o600 });
+}

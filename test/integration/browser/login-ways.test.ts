@@ -1,0 +1,108 @@
+// The log in page offers what the server offers, and enters by itself where nothing is to be asked.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Chromium } from "./chromium.ts";
+import { IdentityProxy } from "./identity-proxy.ts";
+import type { PageDriver } from "./page-driver.ts";
+import { ServerProcess } from "./server-process.ts";
+
+const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
+const scope = new AsyncDisposableStack();
+let chromium: Chromium;
+beforeAll(async () => {
+  chromium = scope.use(await Chromium.start(["--host-resolver-rules=MAP ttyhq.test 127.0.0.1"]));
+});
+afterAll(() => scope.disposeAsync());
+
+/** What of keys and passwords is on the page. */
+async function offered({ page }: PageDriver): Promise<Readonly<Record<string, number>>> {
+  await page.getByRole("heading", { name: "Log in to ttyhq" }).waitFor();
+  return {
+    choice: await page.getByRole("radio").count(),
+    password: await page.getByLabel("Password", { exact: true }).count(),
+    keys: await page.getByRole("button", { name: /key/ }).count(),
+  };
+}
+
+test("without --enable-ssh-keys nothing is seen of keys, not even of those that are there", async () => {
+  await using server = await ServerProcess.start({ flags: [], env: ACCOUNT });
+  await using driver = await chromium.open(server.url);
+  expect(await offered(driver)).toEqual({ choice: 0, password: 1, keys: 0 });
+  const key = {
+    name: "old",
+    publicKey: `${"A".repeat(43)}=`,
+    addedAt: 1,
+    secret: { kind: "plain", pkcs8: "AAAA" },
+  };
+  const entry = [`ttyhq.key.${key.publicKey}`, JSON.stringify(key)].map((text) => JSON.stringify(text));
+  await driver.page.evaluate(`localStorage.setItem(${entry.join()})`);
+  await driver.page.reload();
+  expect(await offered(driver)).toEqual({ choice: 0, password: 1, keys: 0 });
+});
+
+test("with --disallow-user-password there is no password to be asked for", async () => {
+  await using server = await ServerProcess.start({ flags: ["--disallow-user-password"] });
+  await using driver = await chromium.open(server.url);
+  expect(await offered(driver)).toEqual({ choice: 0, password: 0, keys: 2 });
+});
+
+test("a page that browsers let do no cryptography says why, and how to get one that may", async () => {
+  await using server = await ServerProcess.start({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
+  const { port } = new URL(server.url);
+  await using driver = await chromium.open(`http://ttyhq.test:${port}`);
+  await driver.page.getByLabel("With a key").check();
+  await driver.page
+    .getByText(`run ssh -L ${port}:localhost:${port} ttyhq.test and open http://localhost:${port}`)
+    .waitFor();
+  expect(await offered(driver)).toEqual({ choice: 2, password: 0, keys: 0 });
+  await driver.page.getByLabel("With a password").check();
+  await driver.page.getByLabel("Password", { exact: true }).fill(ACCOUNT.SERVICE_PASSWORD);
+  await driver.button("Log in").click();
+  await driver.connection("open");
+});
+
+test("whom a proxy names is in at once, without a token, and is not offered a log out", async () => {
+  const flags = ["--enable-proxy-serve", "--proxy-external"];
+  await using server = await ServerProcess.start({ flags, env: ACCOUNT });
+  await using proxy = await IdentityProxy.start(server.url);
+  proxy.login = "ada";
+  await using driver = await chromium.open(proxy.url);
+  await driver.connection("open");
+  await driver.page.getByTitle("Logged in as ada").waitFor();
+  expect(await driver.button("Log out").count()).toBe(0);
+  expect(await driver.page.evaluate("localStorage.getItem('ttyhq.login')")).toBe(null);
+  await driver.startShell();
+  await driver.enter("echo in-$((1 + 1))");
+  await driver.shows("\nin-2\n");
+  // The proxy does not know any more who this is.
+  proxy.login = undefined;
+  await driver.page.getByRole("link", { name: "New session" }).click();
+  await driver.button("Start").click();
+  await driver.page.getByText("Your login has ended. Please log in again.").waitFor();
+  proxy.login = "ada";
+  await driver.page.reload();
+  await driver.connection("open");
+});
+
+test("with --allow-local-bypass a browser on the same machine is in at once", async () => {
+  await using server = await ServerProcess.start({ flags: ["--allow-local-bypass"], env: ACCOUNT });
+  await using driver = await chromium.open(server.url);
+  await driver.startShell();
+  expect(await driver.button("Log out").count()).toBe(0);
+});
+
+test("the picture of the user is shown, and nothing where there is none", async () => {
+  await using server = await ServerProcess.start({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
+  await using driver = await chromium.open(server.url);
+  const picture = driver.page.locator("img.avatar");
+  await driver.page.getByLabel("User").fill("ada");
+  await driver.page.getByLabel("Password", { exact: true }).focus();
+  await picture.waitFor();
+  expect(await picture.getAttribute("src")).toBe("/api/auth/avatar/ada");
+  await driver.page.getByLabel("User").fill("ada@example.com");
+  await driver.page.getByLabel("Password", { exact: true }).focus();
+  await picture.waitFor({ state: "detached" });
+  await driver.page.route("**/avatar/**", (route) => route.abort());
+  await driver.page.getByLabel("User").fill("bob");
+  await driver.page.getByLabel("Password", { exact: true }).focus();
+  await picture.waitFor({ state: "detached" });
+});

@@ -1,0 +1,147 @@
+// Links to one session: made, followed by a guest, taken back.
+import { expect, test } from "vitest";
+import type { PageDriver } from "./page-driver.ts";
+import { useStage } from "./stage.ts";
+
+const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
+const stage = useStage({ env: ACCOUNT, flags: [] });
+
+/** The owner of a session, in front of its shell. */
+async function openOwner(): Promise<PageDriver> {
+  const { server, chromium } = stage();
+  const owner = await chromium.open(server.url);
+  await owner.page.getByLabel("Password").fill(ACCOUNT.SERVICE_PASSWORD);
+  await owner.button("Log in").click();
+  await owner.startShell();
+  return owner;
+}
+
+async function openDialog(owner: PageDriver): Promise<void> {
+  await owner.button("More").click();
+  await owner.button("Share…").click();
+  await owner.page.getByRole("dialog").waitFor();
+}
+
+/** The link; the dialog stays open. */
+async function share(owner: PageDriver, what: "To watch" | "To type"): Promise<string> {
+  if (!(await owner.page.getByRole("dialog").isVisible())) await openDialog(owner);
+  const field = owner.page.getByRole("textbox", { name: "The link" });
+  const before = (await field.isVisible()) ? await field.inputValue() : "";
+  await owner.page.getByLabel(what).check();
+  await owner.button("Make a link").click();
+  await expect.poll(() => field.inputValue()).not.toBe(before);
+  return await field.inputValue();
+}
+
+async function closeDialog(owner: PageDriver): Promise<void> {
+  await owner.button("Close").click();
+  await owner.page.getByRole("dialog").waitFor({ state: "detached" });
+}
+
+test("a guest who may watch sees everything, types nothing and finds nothing else", async () => {
+  const { server, chromium } = stage();
+  await using owner = await openOwner();
+  await owner.enter("echo before-$((1 + 1))");
+  await owner.shows("\nbefore-2\n");
+  const link = await share(owner, "To watch");
+  await closeDialog(owner);
+  await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });
+  await guest.shows("\nbefore-2\n");
+  await guest.phase("watching");
+  await guest.page.getByText("shared with you to watch").waitFor();
+  expect(guest.page.url()).toMatch(/\/#\/s\/[\w-]+$/);
+  const size = await guest.size();
+  await guest.type("typed by a guest");
+  await guest.page.setViewportSize({ width: 800, height: 600 });
+  await owner.enter("echo after-$((2 + 2))");
+  await guest.shows("\nafter-4\n");
+  expect(await guest.text()).not.toContain("typed by a guest");
+  expect(await guest.size()).toEqual(size);
+  for (const name of ["New session", "Log out", "End", "Share…", "Rename", "Log in"]) {
+    expect([name, await guest.page.getByText(name, { exact: true }).count()]).toEqual([name, 0]);
+  }
+  await guest.button("More").click();
+  expect(await guest.page.getByText(/SIG|Share/).count()).toBe(0);
+  // The link is this tab's: a reload keeps it, another tab has nothing of it.
+  await guest.page.reload();
+  await guest.shows("\nafter-4\n");
+  expect(await guest.page.evaluate("localStorage.getItem('ttyhq.login')")).toBe(null);
+  const tab = await guest.another(server.url);
+  await tab.page.getByLabel("Password").waitFor();
+});
+
+test("a guest who may type types, in the size of the owner's window until it is changed", async () => {
+  const { chromium } = stage();
+  await using owner = await openOwner();
+  const link = await share(owner, "To type");
+  await closeDialog(owner);
+  await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });
+  await guest.page.getByText("shared with you to type").waitFor();
+  await guest.phase("running");
+  const before = await owner.size();
+  expect(await guest.size()).toEqual(before);
+  await guest.enter("echo guest-$((3 + 3))");
+  await owner.shows("\nguest-6\n");
+  await guest.page.getByText("Fit to my window").click();
+  await expect.poll(() => guest.size()).not.toEqual(before);
+  await owner.sizeBecomes(await guest.size());
+});
+
+test("a revoked link throws its guests out and opens nothing, others go on", async () => {
+  const { chromium } = stage();
+  await using owner = await openOwner();
+  const revoked = await share(owner, "To watch");
+  await using guest = await chromium.open(revoked);
+  await guest.phase("watching");
+  const kept = await share(owner, "To type");
+  const links = owner.page.getByRole("region", { name: "Links" }).getByRole("listitem");
+  expect(await links.count()).toBe(2);
+  await closeDialog(owner);
+  await openDialog(owner);
+  await links
+    .filter({ hasText: "to watch" })
+    .getByText(/min left|1 h left/)
+    .waitFor();
+  await links.filter({ hasText: "to watch" }).getByRole("button", { name: "Revoke" }).click();
+  await links.filter({ hasText: "to watch" }).waitFor({ state: "detached" });
+  await guest.page.getByText("This link opens nothing any more").waitFor();
+  await guest.page.reload();
+  await guest.page.getByLabel("Password").waitFor();
+  await using late = await chromium.open(revoked);
+  await late.page.getByText("This link opens nothing any more").waitFor();
+  await late.button("Log in").click();
+  await late.page.getByLabel("Password").waitFor();
+  await using other = await chromium.open(kept);
+  await other.phase("running");
+});
+
+test("who is logged in and follows a link is a guest in that tab alone", async () => {
+  const { server } = stage();
+  await using owner = await openOwner();
+  const link = await share(owner, "To watch");
+  await closeDialog(owner);
+  // In a tab where the page is already, too.
+  const tab = await owner.another(server.url);
+  await tab.connection("open");
+  await tab.page.goto(link);
+  await tab.page.getByText("shared with you to watch").waitFor();
+  await owner.enter("echo mine-$((4 + 4))");
+  await tab.shows("\nmine-8\n");
+  await owner.button("Log out").click();
+  await owner.page.getByText("You are logged out.").waitFor();
+  await tab.phase("watching");
+});
+
+test("a session that is removed is gone for its guests", async () => {
+  const { chromium } = stage();
+  await using owner = await openOwner();
+  const link = await share(owner, "To type");
+  await closeDialog(owner);
+  await using guest = await chromium.open(link);
+  await guest.enter("exit 3");
+  await guest.page.getByText("Ended with code 3").waitFor();
+  expect(await guest.button("Start again").count()).toBe(0);
+  await owner.button("Remove").click();
+  await owner.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+  await guest.page.getByText(/This link opens nothing any more|There is no such session/).waitFor();
+});

@@ -1,0 +1,224 @@
+// Login with the passwords of a system's users, asked of PAM in containers that have such users.
+import { readFileSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "vitest";
+import { builtImage, ROOT } from "./built-image.ts";
+import { BUILD_TIMEOUT_MS } from "./docker.ts";
+import {
+  type LoginAttempt,
+  type LoginOutcome,
+  makeUsers,
+  PASSWORD,
+  SystemContainer,
+} from "./system-container.ts";
+
+const REFUSED = { error: "wrong user name or password", code: "invalid_credentials", details: {} };
+/** No refusal may come earlier, and none much later on an idle machine. */
+const REFUSAL_MS = 4_000;
+
+const USERS = `
+${makeUsers("alice", "bob", "locked", "expired", "stale", "noshell", "restricted", "blank", "jürgen")}
+passwd --lock locked
+chage --expiredate 1 expired
+chage --lastday 0 stale
+usermod --shell /usr/sbin/nologin noshell
+usermod --shell /bin/rbash restricted
+passwd --delete blank
+`.replace(
+  "useradd --create-home --shell /bin/bash jürgen",
+  "useradd --badname --create-home --shell /bin/bash jürgen",
+);
+
+/** PAM never gets anywhere with bob. */
+const HANGING = `
+printf '#!/bin/sh\\n[ "$PAM_USER" != bob ] || exec sleep 1000\\n' >/usr/local/bin/hang && chmod +x /usr/local/bin/hang
+sed -i '1a auth required pam_exec.so /usr/local/bin/hang' /etc/pam.d/ttyhq
+`;
+
+const RULES = readFileSync(`${ROOT}packaging/pam.d/ttyhq`, "utf8");
+
+let lastAddress = 0;
+
+/** Each from another address. */
+function attempts(...pairs: readonly (readonly [username: string, password: string])[]): LoginAttempt[] {
+  return pairs.map(([username, password]) => {
+    lastAddress++;
+    return { username, password, from: `127.0.${lastAddress >> 8}.${lastAddress & 255 || 1}` };
+  });
+}
+
+function expectRefused(outcomes: readonly LoginOutcome[]): void {
+  for (const { status, text, ms } of outcomes) {
+    expect({ status, body: JSON.parse(text) }).toEqual({ status: 401, body: REFUSED });
+    expect(ms).toBeGreaterThanOrEqual(REFUSAL_MS - 1);
+  }
+}
+
+function medianMs(outcomes: readonly LoginOutcome[]): number {
+  return outcomes.map(({ ms }) => ms).toSorted((a, b) => a - b)[outcomes.length >> 1] ?? Number.NaN;
+}
+
+beforeAll(async () => {
+  await builtImage();
+}, BUILD_TIMEOUT_MS);
+
+describe("a server that is root", () => {
+  test("logs users of the system in, and nobody else", async () => {
+    await using container = await SystemContainer.start({ prepare: USERS });
+    expect((await container.get("/api/auth/config")).json).toMatchObject({
+      passwordMode: "system",
+      disallowUserPassword: false,
+    });
+    const right = await container.logIn(
+      attempts(["alice", PASSWORD], ["bob", PASSWORD], ["jürgen", PASSWORD]),
+    );
+    expect(right.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(right.map(({ text }) => JSON.parse(text).user)).toMatchObject(["alice", "bob", "jürgen"]);
+
+    const accounts = ["locked", "expired", "stale", "noshell", "restricted", "blank", "nobody", "root"];
+    const names = [
+      "0",
+      "10002",
+      "Alice",
+      "alice ",
+      " alice",
+      "alice\0",
+      "alice\n",
+      "alice:x",
+      "-alice",
+      "",
+      "a".repeat(256),
+    ];
+    const passwords = [
+      "wrong",
+      "",
+      `${PASSWORD}\0`,
+      `${PASSWORD} `,
+      PASSWORD.normalize("NFD"),
+      "\0",
+      "x".repeat(1_024),
+    ];
+    expectRefused(await container.logIn(attempts(...accounts.map((name) => [name, PASSWORD] as const))));
+    expectRefused(await container.logIn(attempts(...names.map((name) => [name, PASSWORD] as const))));
+    expectRefused(
+      await container.logIn(
+        attempts(...passwords.map((each) => ["bob", each] as const), ["blank", ""], ["blank", "any"]),
+      ),
+    );
+
+    const { stdout, stderr } = await container.logs();
+    expect(`${stdout}${stderr}`).not.toContain(PASSWORD);
+  });
+
+  test("takes as long to refuse whoever there is, whoever may not log in, and whoever is unknown", async () => {
+    await using container = await SystemContainer.start({ prepare: USERS, args: ["--allow-user", "alice"] });
+    const tries = Array.from({ length: 4 }, (_, n) => `${n}`);
+    // One kind after the other, so that none has the others' load to bear.
+    const wrong = await container.logIn(attempts(...tries.map((n) => ["alice", n] as const)));
+    const unlisted = await container.logIn(attempts(...tries.map(() => ["bob", PASSWORD] as const)));
+    const unknown = await container.logIn(attempts(...tries.map((n) => [`eve${n}`, PASSWORD] as const)));
+    for (const outcomes of [wrong, unlisted, unknown]) expectRefused(outcomes);
+    const medians = [wrong, unlisted, unknown].map(medianMs);
+    expect(Math.max(...medians) - Math.min(...medians)).toBeLessThan(100);
+    const [right] = await container.logIn(attempts(["alice", PASSWORD]));
+    expect(right).toMatchObject({ status: 200 });
+    expect(right?.ms).toBeLessThan(REFUSAL_MS);
+  });
+
+  test("lets in who knows a password while others are guessed", async () => {
+    const crowd = ["u1", "u2", "u3", "u4", "u5", "u6"];
+    await using container = await SystemContainer.start({ prepare: makeUsers("alice", ...crowd) });
+    const guesses = crowd.flatMap((name) => Array.from({ length: 10 }, (_, n) => [name, `${n}`] as const));
+    const [outcomes, [right]] = await Promise.all([
+      container.logIn(attempts(...guesses)),
+      container.logIn(attempts(["alice", PASSWORD])),
+    ]);
+    expectRefused(outcomes);
+    expect(right?.status).toBe(200);
+    const [limited] = await container.logIn(attempts(["u1", PASSWORD]));
+    expect(limited?.status).toBe(429);
+  });
+
+  test("serves while PAM hangs, gives up on it, and asks it again", async () => {
+    await using container = await SystemContainer.start({ prepare: `${USERS}\n${HANGING}` });
+    const alice = await container.as("alice");
+    const said = await alice.output({ command: ["echo", "to a file"] });
+    // As many as may ask at a time, and more than there are threads for files.
+    const hanging = container.logIn(attempts(...Array.from({ length: 8 }, () => ["bob", PASSWORD] as const)));
+    await container.hasProcesses(8, "sleep 1000");
+    expect(await alice.output({ command: ["echo", "to a file"] })).toBe(said);
+    expect((await container.get("/")).status).toBe(200);
+    expect((await hanging).map(({ status }) => status)).toEqual(Array(8).fill(500));
+    const [right] = await container.logIn(attempts(["alice", PASSWORD]));
+    expect(right?.status).toBe(200);
+  });
+
+  test("asks PAM again after the process that asks was killed", async () => {
+    await using container = await SystemContainer.start({ prepare: USERS });
+    const first = await container.logIn(attempts(["alice", PASSWORD]));
+    await container.sh("pkill -9 -f 'pam-[w]orker'");
+    const second = await container.logIn(attempts(["alice", PASSWORD]));
+    expect([...first, ...second].map(({ status }) => status)).toEqual([200, 200]);
+    expect(
+      await container.sh(
+        "cat /proc/$(pgrep -f 'pam-[w]orker')/environ | tr '\\0' '\\n' | grep -v ^NODE_CHANNEL | sort",
+      ),
+    ).toBe("PATH=/usr/sbin:/usr/bin:/sbin:/bin\nUV_THREADPOOL_SIZE=8");
+  });
+
+  test.each([
+    ["the system's own rules where there are none for it, and says so", "rm /etc/pam.d/ttyhq", true],
+    ["the rules that come with it for other systems", `cat >/etc/pam.d/ttyhq <<'END'\n${RULES}END`, false],
+  ])("goes by %s", async (_, rules, isWarned) => {
+    await using container = await SystemContainer.start({ prepare: `${USERS}\n${rules}` });
+    const [right] = await container.logIn(attempts(["alice", PASSWORD]));
+    expect(right?.status).toBe(200);
+    const refused = attempts(
+      ["alice", "wrong"],
+      ["blank", "any"],
+      ["expired", PASSWORD],
+      ["noshell", PASSWORD],
+    );
+    expectRefused(await container.logIn(refused));
+    const { stderr } = await container.logs();
+    expect(stderr.includes("there is no /etc/pam.d/ttyhq")).toBe(isWarned);
+    expect(stderr).toContain('"reason":"the account has no password, so that any would do"');
+  });
+});
+
+test("a server that is not root checks the password of its own user alone, and says so", async () => {
+  const prepare = `${makeUsers("alice")}\necho 'ttyhq:${PASSWORD}' | chpasswd`;
+  const command = "runuser -u ttyhq -- /usr/local/lib/ttyhq/entrypoint serve";
+  await using container = await SystemContainer.start({ prepare, command, args: ["--allow-user", "alice"] });
+  expect((await container.logs()).stderr).toContain("lets it check the password of ttyhq alone");
+  const [own] = await container.logIn(attempts(["ttyhq", PASSWORD]));
+  expect(own?.status).toBe(200);
+  expectRefused(await container.logIn(attempts(["ttyhq", "wrong"], ["alice", PASSWORD], ["root", PASSWORD])));
+});
+
+describe("where PAM's module is missing", () => {
+  const prepare = `${makeUsers("alice")}\nrm -r /opt/ttyhq/node_modules/node-linux-pam`;
+
+  test("a server without another way to log in does not start, and says how to get out of that", async () => {
+    const { code, stderr } = await SystemContainer.refused({ prepare });
+    expect(code).toBe(1);
+    for (const way of [
+      "node-linux-pam is not installed",
+      "libpam0g-dev",
+      "npm ci",
+      "SERVICE_USERNAME",
+      "--enable-ssh-keys",
+      "--login-link",
+      "--no-auth",
+    ]) {
+      expect(stderr).toContain(way);
+    }
+  });
+
+  test("a server with another way to log in says so, and refuses passwords", async () => {
+    await using container = await SystemContainer.start({ prepare, args: ["--login-link"] });
+    expect((await container.logs()).stderr).toContain("node-linux-pam is not installed");
+    expect((await container.get("/api/auth/config")).json).toMatchObject({ disallowUserPassword: true });
+    const [refused] = await container.logIn(attempts(["alice", PASSWORD]));
+    expect(refused).toMatchObject({ status: 403, text: expect.stringContaining("password_disabled") });
+  });
+});

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { SessionRecord } from "../../../src/protocol/session.ts";
+import { eventually } from "../harness/eventually.ts";
+import { type Answer, call } from "../harness/http-call.ts";
+import { IMAGE } from "./built-image.ts";
+import { docker, type Ran, run } from "./docker.ts";
+
+/** Of every user that these containers have. */
+export const PASSWORD = "pa55 wörd";
+const WITHOUT_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+
+export type LoginAttempt = {
+  readonly username: string;
+  readonly password: string;
+  /** As which address of loopback, since failures are counted for each. */
+  readonly from: string;
+};
+
+const Logins = z.array(z.object({ status: z.int(), text: z.string(), ms: z.number() }));
+export type LoginOutcome = z.infer<typeof Logins>[number];
+
+/** Runs in the container: all attempts at once, each with how long its answer took. */
+const LOG_IN = `
+const { request } = require("node:http");
+const attempt = ({ from, ...body }) => new Promise((resolve, reject) => {
+  const started = performance.now();
+  const asked = request({ host: "127.0.0.1", port: 4020, path: "/api/auth/token", method: "POST", localAddress: from,
+    headers: { "content-type": "application/json" }, agent: false });
+  asked.on("error", reject).on("response", (answer) => {
+    let text = "";
+    answer.setEncoding("utf8").on("data", (more) => (text += more));
+    answer.on("end", () => resolve({ status: answer.statusCode, text, ms: performance.now() - started }));
+  });
+  asked.end(JSON.stringify(body));
+});
+Promise.all(JSON.parse(process.argv[1]).map(attempt)).then((all) => console.log(JSON.stringify(all)));
+`;
+
+/** A shell script that makes users with a home, bash and PASSWORD. */
+export function makeUsers(...names: readonly string[]): string {
+  return names
+    .map((name) => `useradd --create-home --shell /bin/bash ${name}; echo '${name}:${PASSWORD}' | chpasswd`)
+    .join("\n");
+}
+
+export type SystemOptions = {
+  /** A shell script that root runs before the server starts. */
+  readonly prepare?: string;
+  /** What starts the server in place of the image's own way. */
+  readonly command?: string;
+  /** Of `serve`. */
+  readonly args?: readonly string[];
+};
+
+/** The image with users of a system, and a server that is root. Disposing it removes it. */
+export class SystemContainer implements AsyncDisposable {
+  readonly name: string;
+  readonly #url: string;
+
+  private constructor(name: string, url: string) {
+    this.name = name;
+    this.#url = url;
+  }
+
+  /** Resolves when the server answers. */
+  static async start(options: SystemOptions = {}): Promise<SystemContainer> {
+    const name = `ttyhq-test-${randomUUID()}`;
+    await docker("run", "--detach", "--name", name, "--publish", "127.0.0.1::4020", ...started(options));
+    const container = new SystemContainer(name, `http://${await docker("port", name, "4020/tcp")}`);
+    try {
+      await container.answers();
+      return container;
+    } catch (error) {
+      const { stderr } = await container.logs();
+      await container[Symbol.asyncDispose]();
+      throw new Error(`no server: ${stderr}`, { cause: error });
+    }
+  }
+
+  /** What becomes of a server that cannot start. */
+  static refused(options: SystemOptions): Promise<Ran> {
+    return run("docker", ["run", "--rm", ...started(options)]);
+  }
+
+  async answers(): Promise<void> {
+    const healthy = async (): Promise<true | undefined> => {
+      const answer = await call(this.#url, { path: "/api/health" }).catch(() => undefined);
+      return answer?.status === 200 ? true : undefined;
+    };
+    await eventually(healthy, `the server in ${this.name}`);
+  }
+
+  /** Runs a script of root's beside the server. */
+  sh(script: string): Promise<string> {
+    return docker("exec", "--user", "0", this.name, "sh", "-c", script);
+  }
+
+  /** Resolves when so many processes of that command line run. */
+  async hasProcesses(count: number, line: string): Promise<void> {
+    const found = async (): Promise<true | undefined> =>
+      (await this.sh(`pgrep --count --exact --full '${line}' || true`)) === String(count) ? true : undefined;
+    await eventually(found, `${count} times ${line}`);
+  }
+
+  async logIn(attempts: readonly LoginAttempt[]): Promise<readonly LoginOutcome[]> {
+    return Logins.parse(
+      JSON.parse(await docker("exec", this.name, "node", "--eval", LOG_IN, JSON.stringify(attempts))),
+    );
+  }
+
+  /** What somebody who has logged in sends. */
+  async as(username: string): Promise<SystemUser> {
+    const answer = await call(this.#url, {
+      ...{ method: "POST", path: "/api/auth/token", body: { username, password: PASSWORD } },
+    });
+    if (answer.status !== 200) throw new Error(`${username} cannot log in: ${answer.text}`);
+    const { token } = z.object({ token: z.string() }).parse(answer.json);
+    return new SystemUser(this.#url, token);
+  }
+
+  get(path: string): Promise<Answer> {
+    return call(this.#url, { path });
+  }
+
+  logs(): Promise<Ran> {
+    return run("docker", ["logs", this.name]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await docker("rm", "--force", "--volumes", this.name);
+  }
+}
+
+export class SystemUser {
+  readonly #url: string;
+  readonly #token: string;
+
+  constructor(url: string, token: string) {
+    this.#url = url;
+    this.#token = token;
+  }
+
+  send(method: string, path: string, body?: unknown): Promise<Answer> {
+    return call(this.#url, { method, path, body, headers: { authorization: `Bearer ${this.#token}` } });
+  }
+
+  async create(body: object): Promise<SessionRecord> {
+    const answer = await this.send("POST", "/api/sessions", body);
+    if (answer.status !== 201) throw new Error(`no session: ${answer.text}`);
+    return SessionRecord.parse(answer.json);
+  }
+
+  async record(id: string): Promise<SessionRecord> {
+    return SessionRecord.parse((await this.send("GET", `/api/sessions/${id}`)).json);
+  }
+
+  /** The record of a session whose program has ended; meanwhile its host may be out of reach. */
+  ended(id: string): Promise<SessionRecord> {
+    const over = async (): Promise<SessionRecord | undefined> => {
+      const record = SessionRecord.safeParse((await this.send("GET", `/api/sessions/${id}`)).json);
+      return record.data?.status === "exited" ? record.data : undefined;
+    };
+    return eventually(over, `the end of ${id}`);
+  }
+
+  /** What a program says from its beginning to its end. */
+  async output(body: object): Promise<string> {
+    const { id } = await this.create({ rows: 200, cols: 200, ...body });
+    await this.ended(id);
+    return (await this.send("GET", `/api/sessions/${id}/text`)).text.trimEnd();
+  }
+
+  /** Resolves when the screen of the session has the text. */
+  async shows(id: string, expected: string): Promise<void> {
+    const found = async (): Promise<true | undefined> => {
+      const { text } = await this.send("GET", `/api/sessions/${id}/text`);
+      return text.includes(expected) ? true : undefined;
+    };
+    await eventually(found, `${JSON.stringify(expected)} on the screen of ${id}`);
+  }
+}
+
+function started({ prepare = ":", command, args = [] }: SystemOptions): string[] {
+  const server = command ?? "/usr/local/lib/ttyhq/entrypoint serve";
+  const script = `${prepare}\nexec ${server} "$@"`;
+  return [
+    "--user",
+    "0",
+    "--entrypoint",
+    "tini",
+    IMAGE,
+    "-s",
+    "--",
+    "sh",
+    "-c",
+    script,
+    "sh",
+    ...WITHOUT_LIMITS,
+    ...args,
+  ];
+}

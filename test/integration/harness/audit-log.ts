@@ -1,0 +1,47 @@
+// The audit log of a server, read line by line.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { eventually } from "./eventually.ts";
+
+const Line = z.strictObject({
+  time: z.iso.datetime(),
+  action: z.string(),
+  result: z.enum(["ok", "refused", "failed"]),
+  user: z.string().optional(),
+  method: z.string().optional(),
+  address: z.string().optional(),
+  session: z.string().optional(),
+  remote: z.string().optional(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+export type Line = z.infer<typeof Line>;
+
+export class AuditLog {
+  readonly path: string;
+
+  constructor(controlDir: string, path: string = join(controlDir, "audit.log")) {
+    this.path = path;
+  }
+
+  text(): Promise<string> {
+    return readFile(this.path, "utf8");
+  }
+
+  /** Throws where a line is torn, or has anything that it should not have. */
+  async lines(): Promise<readonly Line[]> {
+    const lines = (await this.text()).split("\n");
+    if (lines.pop() !== "") throw new Error("the last line has no end");
+    return lines.map((line) => Line.parse(JSON.parse(line)));
+  }
+
+  /** The first line that `isIt`, one of the past or one to come. */
+  async line(isIt: (line: Line) => boolean, what: string): Promise<Line> {
+    return await eventually(async () => (await this.lines()).find(isIt), `a line of ${what}`);
+  }
+
+  /** The first line of that action. */
+  of(action: string, result = "ok"): Promise<Line> {
+    return this.line((line) => line.action === action && line.result === result, `${action} ${result}`);
+  }
+}

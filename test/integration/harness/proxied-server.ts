@@ -1,0 +1,35 @@
+// A server behind its own reverse proxy, on loopback.
+import { freePort } from "../../../src/testing/free-port.ts";
+import { CLIENT_SECRET } from "./login-provider.ts";
+import type { OpensslAuthority } from "./openssl-authority.ts";
+import { TestServer as Server, type TestServer } from "./test-server.ts";
+
+const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+
+/** Where a proxy will be found, before it is. */
+export async function proxyOrigin(): Promise<string> {
+  return `https://localhost:${await freePort()}`;
+}
+
+/** `args`: how people prove who they are, and what else there is to say. */
+export async function proxiedServer(options: {
+  readonly origin: string;
+  readonly authority: OpensslAuthority;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}): Promise<TestServer> {
+  const { origin, authority, args, env } = options;
+  const { certFile, keyFile } = await authority.issue({ subject: "/CN=localhost", names: "DNS:localhost" });
+  const port = new URL(origin).port;
+  const tls = ["--tls-cert", certFile, "--tls-key", keyFile];
+  const proxy = ["--enable-proxy-serve", "--proxy-listen", `127.0.0.1:${port}`, "--proxy-url", origin];
+  return await Server.start({
+    args: ["--session-host", "inline", ...LIMITS, ...tls, ...proxy, ...args],
+    env: {
+      SERVICE_USERNAME: "server",
+      SERVICE_PASSWORD: "correct horse",
+      ...(args.includes("--proxy-oidc-issuer") ? { TTYHQ_PROXY_OIDC_CLIENT_SECRET: CLIENT_SECRET } : {}),
+      ...env,
+    },
+  });
+}

@@ -1,0 +1,53 @@
+// Bytes on a connection, as they are, and what comes back.
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+
+const CLOSE_TIMEOUT_MS = 60_000;
+
+export type RawAnswer = {
+  /** Everything that came until the end of the connection. */
+  readonly text: string;
+  /** Of each answer, in their order. */
+  readonly statuses: readonly number[];
+  /** The `code` of the first error. */
+  readonly code: string | undefined;
+};
+
+/** Opened, and nothing said. A reset counts as a close. */
+export async function openConnection(base: string): Promise<Socket> {
+  const { hostname, port } = new URL(base);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined);
+  await withDeadline(once(socket, "connect"), CLOSE_TIMEOUT_MS, "the connection");
+  return socket;
+}
+
+/** What comes on a connection until the server closes it. Rejects when it does not. */
+export async function untilClosed(socket: Socket, ms: number = CLOSE_TIMEOUT_MS): Promise<RawAnswer> {
+  let text = "";
+  socket.on("data", (bytes: Buffer) => {
+    text += bytes.toString("latin1");
+  });
+  if (!socket.closed) await withDeadline(once(socket, "close"), ms, "the end of the connection");
+  return answerOf(text);
+}
+
+/** Writes these bytes, each character one, and gives what comes back. The server is to close the connection. */
+export async function sendRaw(base: string, text: string): Promise<RawAnswer> {
+  const socket = await openConnection(base);
+  socket.write(text, "latin1");
+  return await untilClosed(socket);
+}
+
+/** A request whose answer ends the connection. `host`: of the server unless another is given. */
+export function rawRequest(base: string, target: string, more: readonly string[] = []): string {
+  const lines = [`GET ${target} HTTP/1.1`, `Host: ${new URL(base).host}`, "Connection: close", ...more];
+  return `${lines.join("\r\n")}\r\n\r\n`;
+}
+
+function answerOf(text: string): RawAnswer {
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  const code = /"code":"([a-z_]+)"/.exec(text)?.[1];
+  return { text, statuses: statuses.filter((status) => status !== 100), code };
+}

@@ -1,0 +1,243 @@
+import { expect, test } from "vitest";
+import { Auditor, type AuditorOptions } from "../../../src/audit/auditor.ts";
+import type { AuditEntry } from "../../../src/audit/entry.ts";
+import type { Principal } from "../../../src/auth/principal.ts";
+import { ALL, OWN } from "../../../src/auth/rights.ts";
+import type { SeenRequest } from "../../../src/http/witness.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+
+const ADA: Principal = { user: "ada", method: "token", rights: ALL };
+const address = "10.0.0.1";
+
+function auditor(more: Partial<AuditorOptions> = {}) {
+  const lines: AuditEntry[] = [];
+  let time = 0;
+  const all = new Auditor({
+    audit: { write: (entry) => void lines.push(entry) },
+    users: ["ada", "bob"],
+    now: () => time,
+    ...more,
+  });
+  const pass = (ms: number): void => {
+    time += ms;
+  };
+  return { lines, all, pass };
+}
+
+function request(
+  endpoint: SeenRequest["endpoint"],
+  input: { readonly params?: unknown; readonly body?: unknown } | undefined,
+  outcome: SeenRequest["outcome"],
+  principal?: Principal,
+): SeenRequest {
+  return {
+    ...{ endpoint, method: "POST", path: "/api/x", address, host: "h", origin: "https://o", hasProof: true },
+    ...{ principal, outcome, input: input && { params: {}, query: {}, body: {}, ...input } },
+  };
+}
+
+const answered = (answer: unknown = {}) => ({ answer });
+const failed = (code: ConstructorParameters<typeof ServiceError>[0]) => ({
+  error: new ServiceError(code, "no"),
+});
+
+test("a login says who, how and from where, and never with what", () => {
+  const { lines, all } = auditor();
+  const secrets = { password: "hunter2", ticket: undefined };
+  all.request(
+    request("createToken", { body: secrets }, answered({ token: "a.b.c", expiresIn: 86_400, user: "ada" })),
+  );
+  const challenge = { challengeId: "challenge-7", publicKey: "AAAA-key", signature: "signed-it" };
+  all.request(request("sshLogin", { body: challenge }, answered({ token: "d.e.f", user: "bob" })));
+  all.request(request("createToken", { body: { ticket: "tick-1" } }, answered({ token: "g", user: "ada" })));
+  expect(lines).toEqual([
+    { action: "login", result: "ok", user: "ada", method: "password", address },
+    { action: "login", result: "ok", user: "bob", method: "ssh-key", address },
+    { action: "login", result: "ok", user: "ada", method: "link", address },
+  ]);
+  for (const secret of ["hunter2", "a.b.c", "AAAA", "signed", "tick-1", "challenge-7"])
+    expect(JSON.stringify(lines)).not.toContain(secret);
+});
+
+test("a refused login names only users that are known: others may be a password", () => {
+  const { lines, all } = auditor();
+  const refuse = (username: string) =>
+    all.request(request("createToken", { body: { username, password: "x" } }, failed("invalid_credentials")));
+  refuse("ada");
+  refuse("my password");
+  all.request(
+    request("passwordLogin", { body: { userId: "eve", password: "y" } }, answered({ userId: "eve" })),
+  );
+  refuse("eve");
+  expect(lines.map(({ user, result }) => [user, result])).toEqual([
+    ["ada", "refused"],
+    [undefined, "refused"],
+    ["eve", "ok"],
+    ["eve", "refused"],
+  ]);
+  expect(JSON.stringify(lines)).not.toContain("my password");
+});
+
+test("a session's start says what runs where, and nothing of its environment", () => {
+  const { lines, all } = auditor();
+  const body = { command: "ls -l", env: { API_KEY: "env-secret" }, cwd: "/" };
+  const record = { id: "s1", name: "ls (/)", command: ["/bin/sh", "-lc", "ls -l"], cwd: "/", owner: "ada" };
+  all.request(request("createSession", { body }, answered(record), ADA));
+  all.request(request("createSession", { body }, failed("invalid_cwd"), ADA));
+  expect(lines).toMatchObject([
+    {
+      ...{ action: "session.create", result: "ok", user: "ada", session: "s1" },
+      details: { command: ["/bin/sh", "-lc", "ls -l"], cwd: "/", name: "ls (/)", owner: "ada" },
+    },
+    { action: "session.create", result: "failed", details: { command: ["ls -l"], code: "invalid_cwd" } },
+  ]);
+  expect(JSON.stringify(lines)).not.toContain("env-secret");
+});
+
+test("ending a session and removing it are two things", () => {
+  const { lines, all } = auditor();
+  for (const status of ["exited", "removed"])
+    all.request(request("deleteSession", { params: { id: "s1" } }, answered({ success: true, status }), ADA));
+  expect(lines.map(({ action }) => action)).toEqual(["session.end", "session.remove"]);
+});
+
+test("typing and looking are told of once in ten minutes for each user, session and way", () => {
+  const { lines, all, pass } = auditor();
+  const type = (id: string, user = "ada") =>
+    all.request(
+      request("inputSession", { params: { id }, body: { text: "typed" } }, answered(), { ...ADA, user }),
+    );
+  for (let count = 0; count < 100; count++) type("s1");
+  type("s2");
+  type("s1", "bob");
+  const client = all.client({ principal: ADA, address });
+  for (let count = 0; count < 100; count++) client.typed("s1");
+  for (let count = 0; count < 100; count++) client.subscribed("s1");
+  expect(lines.map(({ action, session, user }) => [action, session, user])).toEqual([
+    ["session.input", "s1", "ada"],
+    ["session.input", "s2", "ada"],
+    ["session.input", "s1", "bob"],
+    ["session.view", "s1", "ada"],
+  ]);
+  pass(600_000);
+  client.typed("s1");
+  expect(lines).toHaveLength(5);
+  expect(JSON.stringify(lines)).not.toContain('typed"');
+});
+
+test("what a client of the WebSocket may not do is told of, and keys that come too late are not", () => {
+  const { lines, all } = auditor();
+  const guest: Principal = {
+    ...{ user: "guest-1", method: "share" },
+    rights: { kind: "invited", session: { id: "s1", created: "c" }, mode: "view" },
+  };
+  const client = all.client({ principal: guest, address });
+  client.typed("s1", new ServiceError("forbidden", "no"));
+  client.typed("s1", new ServiceError("session_not_running", "no"));
+  client.signalled("s1", "SIGKILL", new ServiceError("forbidden", "no"));
+  client.subscribed("s2", new ServiceError("session_not_found", "no"));
+  client.signalled("s1", "SIGHUP");
+  expect(lines).toMatchObject([
+    { action: "session.input", result: "refused", user: "guest-1", details: { code: "forbidden" } },
+    { action: "session.kill", result: "refused", details: { code: "forbidden", signal: "SIGKILL" } },
+    { action: "session.view", result: "failed", session: "s2", details: { code: "session_not_found" } },
+    { action: "session.kill", result: "ok", details: { signal: "SIGHUP" } },
+  ]);
+});
+
+test("who never logs in, but proves it with each request, is told of once a day", () => {
+  const { lines, all, pass } = auditor();
+  const ask = (principal: Principal) => all.request(request("listSessions", {}, answered([]), principal));
+  const proxied: Principal = { user: "eve@example.com", method: "proxy", rights: OWN };
+  const guest: Principal = {
+    ...{ user: "guest-1", method: "share" },
+    rights: { kind: "invited", session: { id: "s1", created: "c" }, mode: "type" },
+  };
+  for (let count = 0; count < 10; count++) {
+    ask(proxied);
+    ask(guest);
+    ask({ ...guest, method: "ticket" });
+    ask(ADA);
+    ask({ ...ADA, method: "socket" });
+  }
+  expect(lines).toMatchObject([
+    { action: "login", result: "ok", user: "eve@example.com", method: "proxy", address },
+    { action: "share.use", result: "ok", user: "guest-1", session: "s1", details: { mode: "type" } },
+  ]);
+  pass(86_400_000);
+  ask(proxied);
+  expect(lines).toHaveLength(3);
+});
+
+test("a page that asks before anybody logged in is no refusal, a wrong proof is", () => {
+  const { lines, all } = auditor();
+  const early = request("listSessions", undefined, failed("unauthorized"));
+  all.request({ ...early, hasProof: false });
+  expect(lines).toEqual([]);
+  all.request(early);
+  expect(lines).toMatchObject([
+    { action: "request", result: "refused", address, details: { code: "unauthorized" } },
+  ]);
+});
+
+test("a foreign page and a foreign name are told of with what they called themselves", () => {
+  const { lines, all } = auditor();
+  all.request(request(undefined, undefined, failed("origin_not_allowed")));
+  all.request(request(undefined, undefined, failed("not_found")));
+  expect(lines).toMatchObject([
+    { details: { code: "origin_not_allowed", request: "POST /api/x", origin: "https://o", host: "h" } },
+  ]);
+});
+
+test("a remote's registration is told of, its refreshing once, its leaving", () => {
+  const { lines, all } = auditor();
+  const body = { id: "r1", name: "worker-1", url: "https://w", token: "machine-token" };
+  const register = (lastHeartbeat: string) =>
+    all.request(
+      request("registerRemote", { body }, answered({ remote: { registeredAt: "1", lastHeartbeat } }), ADA),
+    );
+  register("1");
+  for (let minute = 2; minute < 60; minute++) register(`${minute}`);
+  all.request(request("removeRemote", { params: { id: "r1" } }, answered(), ADA));
+  expect(lines.map(({ action, remote }) => [action, remote])).toEqual([
+    ["remote.register", "worker-1"],
+    ["remote.refresh", "worker-1"],
+    ["remote.remove", undefined],
+  ]);
+  expect(JSON.stringify(lines)).not.toContain("machine-token");
+});
+
+test("what an HQ sends on is told of as what it does on that machine", () => {
+  const { lines, all } = auditor();
+  const send = (method: string, path: string[], body: unknown, status: number) => {
+    const endpoint = method === "GET" ? "proxyGet" : method === "POST" ? "proxyPost" : "proxyDelete";
+    const input = { params: { name: "worker-1", path }, body };
+    all.request({ ...request(endpoint, input, answered({ status, body: [] }), ADA), method });
+  };
+  send("GET", ["sessions", "s1", "recording"], {}, 200);
+  send("POST", ["api", "sessions", "s1", "kill"], { signal: "SIGKILL" }, 200);
+  send("POST", ["sessions", "s1", "input"], { text: "typed-text" }, 403);
+  send("POST", ["worktrees"], { repoPath: "/r" }, 201);
+  send("GET", ["sessions"], {}, 200);
+  expect(lines).toMatchObject([
+    { action: "session.view", session: "s1", remote: "worker-1", details: { view: "recording" } },
+    { action: "session.kill", session: "s1", remote: "worker-1", details: { signal: "SIGKILL" } },
+    { action: "session.input", result: "failed", details: { code: "remote_status_403" } },
+    { action: "remote.request", remote: "worker-1", details: { method: "POST", path: "worktrees" } },
+  ]);
+  expect(JSON.stringify(lines)).not.toContain("typed-text");
+});
+
+test("on an HQ each line says which machine has the session, also when it was just removed", async () => {
+  const sessions = new Map([["s1", "worker-1"]]);
+  const { lines, all } = auditor({ remoteOf: async (id) => sessions.get(id) });
+  all.client({ principal: ADA, address }).subscribed("s1");
+  await Promise.resolve();
+  sessions.clear();
+  all.request(request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA));
+  await Promise.resolve();
+  expect(lines).toMatchObject([
+    { action: "session.view", remote: "worker-1" },
+    { action: "session.remove", remote: "worker-1" },
+  ]);
+});

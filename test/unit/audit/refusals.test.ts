@@ -1,0 +1,69 @@
+import { expect, test, vi } from "vitest";
+import type { AuditEntry } from "../../../src/audit/entry.ts";
+import { Refusals } from "../../../src/audit/refusals.ts";
+
+function refused(address: string, code = "invalid_credentials"): AuditEntry {
+  return { action: "login", result: "refused", address, details: { code } };
+}
+
+function refusals() {
+  const lines: AuditEntry[] = [];
+  const all = new Refusals({ write: (entry) => void lines.push(entry) });
+  return { lines, all };
+}
+
+test("the first refusal is told of at once, its repetitions in one line at the end", () => {
+  const { lines, all } = refusals();
+  for (let count = 0; count < 1_000; count++) all.write(refused("10.0.0.1"));
+  expect(lines).toEqual([refused("10.0.0.1")]);
+  all[Symbol.dispose]();
+  expect(lines.at(-1)).toEqual({
+    ...refused("10.0.0.1"),
+    details: { code: "invalid_credentials", times: 999 },
+  });
+});
+
+test("a refusal that came once is one line", () => {
+  const { lines, all } = refusals();
+  all.write(refused("10.0.0.1"));
+  all.write(refused("10.0.0.1", "rate_limited"));
+  all.write(refused("10.0.0.2"));
+  all[Symbol.dispose]();
+  expect(lines).toHaveLength(3);
+});
+
+test("however many addresses there are, it is at most 121 lines a minute", () => {
+  const { lines, all } = refusals();
+  for (let count = 0; count < 10_000; count++) {
+    const address = `10.0.${count >> 8}.${count & 255}`;
+    all.write(refused(address));
+    all.write(refused(address));
+  }
+  all[Symbol.dispose]();
+  expect(lines).toHaveLength(121);
+  expect(lines.at(-1)).toMatchObject({ action: "request", result: "refused", details: { times: 19_880 } });
+});
+
+test("the addresses of one IPv6 customer are one", () => {
+  const { lines, all } = refusals();
+  for (let count = 0; count < 100; count++) all.write(refused(`2001:db8::${count.toString(16)}`));
+  expect(lines).toHaveLength(1);
+  all[Symbol.dispose]();
+});
+
+test("after a minute the next one is told of again", () => {
+  vi.useFakeTimers();
+  try {
+    const { lines, all } = refusals();
+    for (let minute = 0; minute < 3; minute++) {
+      all.write(refused("10.0.0.1"));
+      all.write(refused("10.0.0.1"));
+      vi.advanceTimersByTime(60_000);
+    }
+    expect(lines.map(({ details }) => details?.times)).toEqual([undefined, 1, undefined, 1, undefined, 1]);
+    all[Symbol.dispose]();
+    expect(lines).toHaveLength(6);
+  } finally {
+    vi.useRealTimers();
+  }
+});

@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import type { RequestFacts } from "../../../src/auth/chain.ts";
+import { byLocalBypass } from "../../../src/auth/local-bypass.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+import { BARE } from "./request-facts.ts";
+
+const LOCAL: RequestFacts = { ...BARE, peer: "127.0.0.1", address: "127.0.0.1", host: "localhost:4020" };
+const bypass = byLocalBypass({ serverUser: "me", token: undefined });
+const withToken = byLocalBypass({ serverUser: "me", token: Secret.fromText("a local token") });
+const me = { user: "me", method: "local" };
+
+test.each([
+  "localhost",
+  "localhost:4020",
+  "127.0.0.1",
+  "127.0.0.1:1",
+  "[::1]:4020",
+  "[::1]",
+  "ttyhq.localhost",
+  "LOCALHOST",
+])("a request of this machine for %s is the server's own user", async (host) => {
+  expect(await bypass({ ...LOCAL, host })).toEqual(me);
+});
+
+test.each<[string, Partial<RequestFacts>]>([
+  ["from another machine", { peer: "192.0.2.1" }],
+  ["from another machine that a proxy calls this one", { peer: "192.0.2.1", address: "127.0.0.1" }],
+  ["over a unix socket", { peer: undefined }],
+  ["for another name", { host: "term.example.com" }],
+  ["for a name that only begins like this machine's", { host: "localhost.evil.example" }],
+  ["for a name that only ends like it", { host: "evil-localhost" }],
+  ["for an address that only looks like it", { host: "127.0.0.1.evil.example" }],
+  ["for this machine's other address", { host: "192.0.2.7:4020" }],
+  ["without a Host", { host: undefined }],
+  ["with something else for a Host", { host: "localhost, localhost" }],
+  ["with user information in the Host", { host: "localhost@evil.example" }],
+  ["through a proxy", { isForwarded: true }],
+  ["with a user of a proxy", { identity: { login: "ada", name: undefined, picture: undefined } }],
+  ["with a picture of a proxy", { identity: { login: undefined, name: undefined, picture: "x" } }],
+])("a request %s is not", async (_, more) => {
+  expect(await bypass({ ...LOCAL, ...more })).toBeUndefined();
+});
+
+test("where a token is asked for, only who has it is let in", async () => {
+  expect(await withToken({ ...LOCAL, localToken: "a local token" })).toEqual(me);
+  for (const localToken of [undefined, "", "a local toke", "a local token ", "A local token"]) {
+    expect(await withToken({ ...LOCAL, localToken })).toBeUndefined();
+  }
+  expect(await withToken({ ...LOCAL, localToken: "a local token", isForwarded: true })).toBeUndefined();
+});

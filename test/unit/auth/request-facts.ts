@@ -1,0 +1,16 @@
+import type { RequestFacts } from "../../../src/auth/chain.ts";
+
+/** A request that proves nothing. */
+export const BARE: RequestFacts = {
+  authorization: undefined,
+  queryToken: undefined,
+  address: "10.0.0.1",
+  peer: "10.0.0.1",
+  host: "term.example.com",
+  isForwarded: false,
+  localToken: undefined,
+  identity: undefined,
+  identityProof: undefined,
+  onBehalfOf: undefined,
+  place: "api",
+};

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { Challenges } from "../../../../src/auth/ssh/challenges.ts";
+import { Challenge } from "../../../../src/protocol/auth.ts";
+import { MAX_SSH_CHALLENGES } from "../../../../src/protocol/limits.ts";
+
+function clocked() {
+  const clock = { ms: 0 };
+  return {
+    clock,
+    challenges: new Challenges({ now: () => clock.ms, wallClock: () => 1_000_000 + clock.ms }),
+  };
+}
+
+test("a challenge is 32 bytes for one user, in base64, and tells when it ends", () => {
+  const { challenges } = clocked();
+  const issued = challenges.issue("ada");
+  expect(Challenge.parse(issued)).toEqual(issued);
+  expect(issued.challengeId).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  expect(issued.expiresAt).toBe(1_300_000);
+  const taken = challenges.take(issued.challengeId);
+  expect(taken?.user).toBe("ada");
+  expect(taken?.bytes).toHaveLength(32);
+  expect(Buffer.from(taken?.bytes ?? []).toString("base64")).toBe(issued.challenge);
+});
+
+test("no two challenges are alike", () => {
+  const { challenges } = clocked();
+  const issued = Array.from({ length: 100 }, () => challenges.issue("ada"));
+  expect(new Set(issued.map(({ challenge }) => challenge)).size).toBe(100);
+  expect(new Set(issued.map(({ challengeId }) => challengeId)).size).toBe(100);
+});
+
+test("a challenge is taken once", () => {
+  const { challenges } = clocked();
+  const { challengeId } = challenges.issue("ada");
+  expect(challenges.take(challengeId)).toBeDefined();
+  expect(challenges.take(challengeId)).toBeUndefined();
+  expect(challenges.take("guessed")).toBeUndefined();
+});
+
+test("a challenge is good for five minutes and no longer", () => {
+  const { clock, challenges } = clocked();
+  const [used, late] = [challenges.issue("ada"), challenges.issue("ada")];
+  clock.ms = 299_999;
+  expect(challenges.take(used.challengeId)).toBeDefined();
+  clock.ms = 300_000;
+  expect(challenges.take(late.challengeId)).toBeUndefined();
+});
+
+test("over the bound the oldest challenge is forgotten", () => {
+  const { challenges } = clocked();
+  const [oldest, next] = [challenges.issue("ada"), challenges.issue("ada")];
+  for (let count = 1; count < MAX_SSH_CHALLENGES; count++) challenges.issue("bob");
+  expect(challenges.take(oldest.challengeId)).toBeUndefined();
+  expect(challenges.take(next.challengeId)).toBeDefined();
+});

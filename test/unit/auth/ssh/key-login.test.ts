@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { LoginAttempts } from "../../../../src/auth/attempts.ts";
+import { Login } from "../../../../src/auth/login.ts";
+import { Challenges } from "../../../../src/auth/ssh/challenges.ts";
+import { KeyLogin } from "../../../../src/auth/ssh/key-login.ts";
+import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tickets.ts";
+import { base64, newKey, wire } from "./key-pair.ts";
+
+const ada = newKey();
+const mallory = newKey();
+const address = "192.0.2.7";
+const refused = { code: "invalid_credentials", message: expect.stringMatching(/ask for a new one/) };
+
+/** ada has the key that is hers, whoever may log in. */
+function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
+  const clock = { ms: 0 };
+  const now = () => clock.ms;
+  const pauses: number[] = [];
+  const logged: [object, string][] = [];
+  const write = (fields: object, message: string) => void logged.push([fields, message]);
+  const users = { mayLogIn: (user: string) => mayLogIn.includes(user) };
+  const asked: (string | undefined)[][] = [];
+  const keys = new KeyLogin({
+    challenges: new Challenges({ now, wallClock: now }),
+    keys: {
+      admit: async (user, { bytes }, from) => {
+        asked.push([user, from]);
+        return user === "ada" && Buffer.compare(bytes, ada.blob.slice(-32)) === 0;
+      },
+    },
+    ...{ users, now, pause: async (ms: number) => void pauses.push(ms) },
+  });
+  const login = new Login({
+    ...{ mode: { mode: "login", password: undefined }, serverUser: "me", defaultUser: "ada", users },
+    tokens: {
+      issue: (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
+      revoke: async () => {},
+    },
+    ...{ links: new Tickets<string>(LOGIN_LINKS, now), attempts: new LoginAttempts(now) },
+    ...{ keys: isOn ? keys : undefined, log: { info: write, warn: write } },
+  });
+  return { login, clock, pauses, logged, asked };
+}
+
+function answer(challenge: { challengeId: string; challenge: string }, key = ada) {
+  const signature = base64(key.sign(Buffer.from(challenge.challenge, "base64")));
+  return { challengeId: challenge.challengeId, publicKey: key.line, signature, address };
+}
+
+test("a signed challenge gives a token, for the default user unless another is named", async () => {
+  const { login, logged, asked, pauses } = stage();
+  const token = { token: "token of ada", expiresIn: 86_400, user: "ada" };
+  expect(await login.withKey(answer(login.challenge()))).toEqual(token);
+  expect(await login.withKey(answer(login.challenge("ada")))).toEqual(token);
+  expect(asked[0]).toEqual(["ada", address]);
+  expect(logged[0]).toEqual([{ user: "ada", method: "ssh-key", address }, "logged in"]);
+  expect(pauses).toEqual([]);
+});
+
+test("a key in either spelling and a signature in either spelling log in", async () => {
+  const { login } = stage();
+  for (const publicKey of [ada.line, ada.letters]) {
+    for (const spell of [(bytes: Uint8Array) => bytes, (bytes: Uint8Array) => wire("ssh-ed25519", bytes)]) {
+      const challenge = login.challenge();
+      const signature = base64(spell(ada.sign(Buffer.from(challenge.challenge, "base64"))));
+      const { user } = await login.withKey({ ...answer(challenge), publicKey, signature });
+      expect(user).toBe("ada");
+    }
+  }
+});
+
+test("a challenge works once, whether or not the login succeeded", async () => {
+  const { login } = stage();
+  const first = login.challenge();
+  await login.withKey(answer(first));
+  await expect(login.withKey(answer(first))).rejects.toMatchObject(refused);
+  const second = login.challenge();
+  await expect(login.withKey({ ...answer(second), signature: "AAAA" })).rejects.toMatchObject(refused);
+  await expect(login.withKey(answer(second))).rejects.toMatchObject(refused);
+});
+
+test("a challenge is too old after five minutes", async () => {
+  const { login, clock } = stage();
+  const challenge = login.challenge();
+  clock.ms = 300_000;
+  await expect(login.withKey(answer(challenge))).rejects.toMatchObject(refused);
+});
+
+test("whatever is wrong, the refusal is the same and comes as late", async () => {
+  const { login, pauses, asked } = stage({ mayLogIn: ["ada", "nobody"] });
+  const [one, other] = [login.challenge(), login.challenge()];
+  const wrong = [
+    answer(login.challenge(), mallory),
+    { ...answer(login.challenge()), publicKey: mallory.line },
+    { ...answer(login.challenge()), signature: answer(login.challenge()).signature },
+    { ...answer(one), challengeId: other.challengeId },
+    answer(login.challenge("nobody")),
+    answer(login.challenge("unlisted")),
+    { ...answer(login.challenge()), challengeId: "guessed" },
+    { ...answer(login.challenge()), publicKey: "ssh-rsa AAAA" },
+    { ...answer(login.challenge()), signature: "no base64" },
+  ];
+  const errors: unknown[] = [];
+  for (const [at, each] of wrong.entries()) {
+    const from = { ...each, address: `192.0.2.${at}` };
+    errors.push(await login.withKey(from).catch((error) => error));
+  }
+  for (const error of errors) expect(error).toEqual(errors[0]);
+  expect(errors[0]).toMatchObject({ ...refused, details: {} });
+  expect(pauses).toEqual(wrong.map(() => 250));
+  // Without a good signature nothing is looked up, and nothing for somebody who may not log in.
+  expect(asked.map(([user]) => user)).toEqual(["ada", "nobody"]);
+});
+
+test("guessing is limited by address and by user, and uses the challenges up all the same", async () => {
+  const { login, logged } = stage();
+  for (let count = 0; count < 10; count++) {
+    await expect(login.withKey(answer(login.challenge(), mallory))).rejects.toMatchObject(refused);
+  }
+  const challenge = login.challenge();
+  await expect(login.withKey(answer(challenge))).rejects.toMatchObject({ code: "rate_limited" });
+  const elsewhere = { ...answer(login.challenge()), address: "198.51.100.1" };
+  await expect(login.withKey(elsewhere)).rejects.toMatchObject({ code: "rate_limited" });
+  expect(logged).toHaveLength(10);
+  expect(logged[0]).toEqual([{ method: "ssh-key", address }, "login refused"]);
+});
+
+test("where keys are off there is neither a challenge nor a login", async () => {
+  const { login } = stage({ isOn: false });
+  expect(() => login.challenge("ada")).toThrow(expect.objectContaining({ code: "ssh_keys_disabled" }));
+  const proof = { challengeId: "x", publicKey: ada.line, signature: "AAAA", address };
+  await expect(login.withKey(proof)).rejects.toMatchObject({ code: "ssh_keys_disabled" });
+});
+
+test("any key and any signature are refused alike", async () => {
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 200 }),
+    fc.uint8Array({ minLength: 64, maxLength: 64 }).map(base64),
+    fc.constantFrom(ada.line, mallory.line, ada.letters),
+  );
+  await fc.assert(
+    fc.asyncProperty(text, text, async (publicKey, signature) => {
+      const { login } = stage();
+      const proof = { challengeId: login.challenge().challengeId, publicKey, signature, address };
+      await expect(login.withKey(proof)).rejects.toMatchObject(refused);
+    }),
+  );
+});

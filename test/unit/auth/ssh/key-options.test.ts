@@ -1,0 +1,88 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { readKeyOptions } from "../../../../src/auth/ssh/key-options.ts";
+
+const NONE = {
+  ...{ isAuthority: false, hasPrincipals: false, isLimited: false },
+  ...{ from: undefined, expiresAtS: undefined },
+};
+
+test.each([
+  ...[
+    "no-port-forwarding",
+    "port-forwarding",
+    "no-agent-forwarding",
+    "no-x11-forwarding",
+    "no-user-rc",
+    "pty",
+  ],
+  ...[
+    "no-touch-required",
+    "verify-required",
+    'environment="A_1=b c"',
+    'tunnel="3"',
+    'tunnel="Any"',
+    'tunnel=" +1"',
+  ],
+  ...[
+    'permitopen="h:80"',
+    'permitopen="[::1]:*"',
+    'permitopen=":80"',
+    'permitlisten="80"',
+    'permitlisten="*:80"',
+  ],
+])("%s takes nothing of a terminal", (option) => {
+  expect(readKeyOptions(`${option} ssh-ed25519`)).toEqual(NONE);
+});
+
+test.each([
+  ...[
+    "restrict",
+    "no-pty",
+    'command="ls"',
+    'command=""',
+    "RESTRICT",
+    "restrict,pty",
+    "no-pty,pty",
+    "pty,no-pty",
+  ],
+])("%s is for less than a terminal", (option) => {
+  expect(readKeyOptions(option)).toEqual({ ...NONE, isLimited: true });
+});
+
+test("the rest says from where, until when, and what of", () => {
+  expect(readKeyOptions('from="10.*"')).toEqual({ ...NONE, from: "10.*" });
+  expect(readKeyOptions('expiry-time="20310101Z",expiry-time="20300101Z"')).toEqual({
+    ...{ ...NONE, expiresAtS: Date.UTC(2030) / 1000 },
+  });
+  expect(readKeyOptions("cert-authority")).toEqual({ ...NONE, isAuthority: true });
+  expect(readKeyOptions('principals="a"')).toEqual({ ...NONE, hasPrincipals: true });
+});
+
+test.each([
+  ...['from="a",from="a"', 'command="a",command="a"', 'principals="a",principals="a"'],
+  ...['expiry-time="never"', 'expiry-time="20300101Z",expiry-time="x"'],
+  ...[
+    'environment="A"',
+    'environment="=b"',
+    'environment="A-B=c"',
+    'tunnel="x"',
+    'tunnel="2147483646"',
+    'tunnel=""',
+  ],
+  ...['permitopen="80"', 'permitopen="h"', 'permitopen="h:0"', 'permitopen="h:65536"', 'permitopen="a/b:80"'],
+  ...[
+    'permitopen="[::1:80"',
+    'permitlisten="x"',
+    'permitopen="h:1:2"',
+    `permitopen="${"h".repeat(1_025)}:80"`,
+  ],
+])("%s is a broken line", (options) => {
+  expect(readKeyOptions(options)).toBeUndefined();
+});
+
+test("any line never throws", () => {
+  const name = fc.constantFrom("from", "expiry-time", "environment", "permitopen", "permitlisten", "tunnel");
+  const line = fc.tuple(name, fc.string({ unit: "binary" })).map(([each, value]) => `${each}="${value}"`);
+  fc.assert(fc.property(line, (each) => void readKeyOptions(each)));
+});

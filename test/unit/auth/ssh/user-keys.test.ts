@@ -1,0 +1,62 @@
+import { chmod, mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readPublicKey } from "../../../../src/auth/ssh/public-key.ts";
+import { UserKeys } from "../../../../src/auth/ssh/user-keys.ts";
+import { newKey } from "./key-pair.ts";
+
+const { line } = newKey();
+const key = readPublicKey(line) ?? { bytes: new Uint8Array() };
+const address = "192.0.2.7";
+
+async function homeWith(files: Readonly<Record<string, string>>) {
+  const directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-home-"));
+  const path = (name: string) => join(directory.path, ".ssh", name);
+  await mkdir(path("."), { mode: 0o700 });
+  for (const [name, text] of Object.entries(files)) await writeFile(path(name), text, { mode: 0o600 });
+  const logged: object[] = [];
+  const keys = new UserKeys({
+    ...{ ownNames: ["me", "admin"], ownHome: directory.path, now: () => Date.UTC(2026) },
+    log: { info: (fields: object) => void logged.push(fields) },
+  });
+  return { keys, path, logged, [Symbol.asyncDispose]: () => directory.remove() };
+}
+
+test("the server's own user and the one with the configured password have the keys of the server's home", async () => {
+  await using home = await homeWith({ authorized_keys: line });
+  expect(await home.keys.admit("me", key, address)).toBe(true);
+  expect(await home.keys.admit("admin", key, address)).toBe(true);
+  expect(home.logged).toEqual([]);
+});
+
+test("nobody else has them: neither a user of the system nor one who is none", async () => {
+  await using home = await homeWith({ authorized_keys: line });
+  for (const user of [userInfo().username, "no-such-user", "me ", "", "0", "-x", "a\0b", "../me"]) {
+    expect(await home.keys.admit(user, key, address)).toBe(false);
+  }
+});
+
+test("keys are also in authorized_keys2, and the first file that says something decides", async () => {
+  await using second = await homeWith({ authorized_keys2: line });
+  expect(await second.keys.admit("me", key, address)).toBe(true);
+  await using limited = await homeWith({ authorized_keys: `restrict ${line}`, authorized_keys2: line });
+  expect(await limited.keys.admit("me", key, address)).toBe(false);
+  expect(limited.logged).toEqual([{ user: "me", reason: expect.stringMatching(/less than a terminal/) }]);
+  await using elsewhere = await homeWith({ authorized_keys: `from="10.*" ${line}`, authorized_keys2: line });
+  expect(await elsewhere.keys.admit("me", key, address)).toBe(true);
+});
+
+test("a file that others can write does not count, and the log says why", async () => {
+  await using home = await homeWith({ authorized_keys: line });
+  await chmod(home.path("authorized_keys"), 0o666);
+  expect(await home.keys.admit("me", key, address)).toBe(false);
+  expect(home.logged).toEqual([{ user: "me", reason: expect.stringMatching(/chmod go-w/) }]);
+});
+
+test("a key's time is over when the clock says so", async () => {
+  await using home = await homeWith({ authorized_keys: `expiry-time="20260101Z" ${line}` });
+  expect(await home.keys.admit("me", key, address)).toBe(true);
+  await using late = await homeWith({ authorized_keys: `expiry-time="20251231235959Z" ${line}` });
+  expect(await late.keys.admit("me", key, address)).toBe(false);
+});

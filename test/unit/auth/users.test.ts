@@ -1,0 +1,45 @@
+import { describe, expect, test } from "vitest";
+import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { type Users, usersOf } from "../../../src/auth/users.ts";
+
+function users(more: Partial<Parameters<typeof usersOf>[0]> = {}): Users {
+  const names = { serverUser: "me", isRoot: false, configuredUser: "web" };
+  return usersOf({ ...names, allowUsers: ["ada"], adminUsers: ["eve"], ...more });
+}
+
+test.each(["me", "web", "ada", "eve"])("%s may log in", (user) => expect(users().mayLogIn(user)).toBe(true));
+test.each(["", "*", "ME", "ada ", "bob"])("%j may not", (user) => expect(users().mayLogIn(user)).toBe(false));
+
+test("* lets everybody in who proves who they are", () => {
+  expect(users({ allowUsers: ["*"] }).mayLogIn("ada@example.com")).toBe(true);
+});
+
+describe("a server that runs as root", () => {
+  const root = { serverUser: "root", isRoot: true, configuredUser: undefined, adminUsers: [] };
+
+  test("lets every user of the system in", () => {
+    expect(users({ ...root, allowUsers: [] }).mayLogIn("bob")).toBe(true);
+  });
+
+  test("unless some are named: then those alone", () => {
+    const named = users({ ...root, allowUsers: ["ada"] });
+    expect(["root", "ada", "bob"].map((user) => named.mayLogIn(user))).toEqual([true, true, false]);
+  });
+
+  test("runs programs as the user who logged in, and as itself for its own", () => {
+    const named = users({ ...root, configuredUser: "web", adminUsers: ["eve"] });
+    const accounts = ["root", "web", "ada", "eve"].map((user) => named.standing(user).account);
+    expect(accounts).toEqual([undefined, undefined, "ada", "eve"]);
+  });
+});
+
+test("a server that is not root runs all programs as itself", () => {
+  expect(users().standing("ada").account).toBeUndefined();
+});
+
+test("the server's own user and whoever may everything see all sessions, others their own", () => {
+  expect(users().standing("me")).toMatchObject({ rights: ALL, owner: undefined });
+  expect(users().standing("web")).toMatchObject({ rights: ALL, owner: undefined });
+  expect(users().standing("eve")).toMatchObject({ rights: ALL, owner: "eve" });
+  expect(users().standing("ada")).toMatchObject({ rights: OWN, owner: "ada" });
+});

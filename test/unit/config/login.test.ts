@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { serve } from "./command-line.ts";
+
+test("with nothing said a user of this system logs in with a password", () => {
+  expect(serve("").auth).toEqual({
+    mode: "login",
+    password: { kind: "system" },
+    ...{ sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
+    ...{ identity: undefined, localBypass: undefined },
+  });
+});
+
+test("keys are offered beside a password, or in its place", () => {
+  expect(serve("--enable-ssh-keys").auth).toMatchObject({ password: { kind: "system" }, sshKeys: true });
+  expect(serve("--disallow-user-password").auth).toMatchObject({ password: undefined, sshKeys: true });
+  const pair = { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "s3cret" };
+  expect(serve("--disallow-user-password", pair).auth).toMatchObject({ password: undefined, sshKeys: true });
+});
+
+test("--no-auth overrides every other option about logging in", () => {
+  const others = "--enable-ssh-keys --allow-local-bypass --enable-proxy-serve --admin-user ada";
+  const config = serve(`--no-auth --bind 127.0.0.1 ${others}`);
+  expect(config.auth).toEqual({ mode: "none" });
+  expect(config.proxyServe).toBeUndefined();
+});
+
+test("what lets everybody of this machine in is said at the start", () => {
+  expect(serve("--allow-local-bypass").warnings).toEqual([
+    expect.stringContaining("--allow-local-bypass: every user and program of this machine"),
+  ]);
+  expect(serve("--allow-local-bypass", { TTYHQ_LOCAL_AUTH_TOKEN: "t".repeat(16) }).warnings).toEqual([]);
+  expect(serve("--enable-proxy-serve --proxy-external").warnings).toEqual([
+    expect.stringContaining("--proxy-external: every user and program of this machine"),
+  ]);
+});
+
+test("a proxy that says who asks is one of this machine: the server listens on 127.0.0.1 alone", () => {
+  const config = serve("--enable-proxy-serve --proxy-external");
+  expect(config.listen.host).toBe("127.0.0.1");
+  expect(config.auth).toMatchObject({ identity: "local-proxy" });
+  expect(serve("--enable-proxy-serve --proxy-external --bind 127.0.0.1").listen.host).toBe("127.0.0.1");
+});

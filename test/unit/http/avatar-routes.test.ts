@@ -1,0 +1,84 @@
+import { buffer } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import type { Picture } from "../../../src/auth/avatar.ts";
+import type { Context } from "../../../src/http/route.ts";
+import { avatarRoutes } from "../../../src/http/routes/avatar-routes.ts";
+
+const BYTES = new Uint8Array([0xff, 0xd8, 0xff, 0xe0]);
+const PHOTO: Picture = { type: "image/jpeg", bytes: BYTES, source: "dscl" };
+
+async function ask(userId: string, accept?: string, picture: Picture | "none" = PHOTO) {
+  const findPicture = async () => (picture === "none" ? undefined : picture);
+  const { avatar } = avatarRoutes({
+    serverUser: "ada",
+    platform: "darwin",
+    findPicture,
+  });
+  const context: Context = {
+    ...{ principal: undefined, identified: async () => undefined, address: "10.0.0.1", accept },
+    ...{ range: undefined, lastEventId: undefined, signal: new AbortController().signal },
+  };
+  const answer = await avatar?.({ params: { userId }, query: undefined, body: undefined }, context);
+  if (answer === undefined) throw new Error("there is no such route");
+  return { ...answer, bytes: new Uint8Array(await buffer(answer.body)) };
+}
+
+test("the server's own user has the picture that the system has", async () => {
+  const { type, bytes, length, headers } = await ask("ada");
+  expect([type, bytes, length]).toEqual(["image/jpeg", BYTES, 4]);
+  expect(headers).toMatchObject({ "cache-control": "private, max-age=3600", vary: "accept" });
+});
+
+test("everybody else, and who has none, has one and the same, which runs and loads nothing", async () => {
+  const [other, nobody, without] = [
+    await ask("bob"),
+    await ask("no.such_user-1"),
+    await ask("ada", undefined, "none"),
+  ];
+  for (const { type, bytes, headers } of [other, nobody, without]) {
+    expect([type, bytes]).toEqual(["image/svg+xml", other.bytes]);
+    expect(headers?.["content-security-policy"]).toBe("default-src 'none'; frame-ancestors 'none'; sandbox");
+    expect(headers?.["cache-control"]).toMatch(/^public, /);
+  }
+  const svg = new TextDecoder().decode(other.bytes);
+  expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+  expect(svg).not.toMatch(/script|href|style|on\w+=/);
+});
+
+test.each<[accept: string | undefined, isJson: boolean]>([
+  [undefined, false],
+  ["*/*", false],
+  ["image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", false],
+  ["application/json", true],
+  ["application/json, text/plain, */*", true],
+  ["Application/JSON;q=0.9", true],
+  ["image/*, application/json;q=0.5", false],
+  ["application/json;q=0", false],
+  ["application/json;q=nonsense", false],
+  [",;,;q=,", false],
+])("Accept: %s gets JSON: %s", async (accept, isJson) => {
+  const { type } = await ask("ada", accept);
+  expect(type === "application/json; charset=utf-8").toBe(isJson);
+});
+
+test("as JSON it is what old clients know", async () => {
+  const json = async (userId: string, picture?: Picture) => {
+    const { bytes } = await ask(userId, "application/json", picture);
+    return JSON.parse(new TextDecoder().decode(bytes));
+  };
+  expect(await json("ada", PHOTO)).toEqual({
+    ...{ avatar: "data:image/jpeg;base64,/9j/4A==", platform: "darwin", source: "dscl" },
+  });
+  expect(await json("bob", PHOTO)).toEqual({ avatar: null, platform: "darwin" });
+});
+
+test.each([
+  ["../../etc/passwd", "Invalid user ID format"],
+  ["a b", "Invalid user ID format"],
+  ["", "Invalid user ID format"],
+  ["a\0", "Invalid user ID format"],
+  ["<svg/onload=alert(1)>", "Invalid user ID format"],
+  ["x".repeat(256), "User ID too long"],
+])("%j is refused in the old words", async (userId, message) => {
+  await expect(ask(userId)).rejects.toMatchObject({ code: "invalid_request", message });
+});

@@ -1,0 +1,182 @@
+// What a client sends never says who it is to the server behind the proxy, however it is spelled.
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { duplexPair } from "node:stream";
+import { text } from "node:stream/consumers";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { byProxyIdentity } from "../../../src/auth/proxy-identity.ts";
+import { factsOf } from "../../../src/http/facts.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+import { forwardedHeaders, refuseAmbiguous, type Voucher } from "../../../src/proxy/forwarded-headers.ts";
+
+const PROOF = "the proof of this start";
+const user = { login: "ada@example.com", name: "Ada", picture: undefined };
+const voucher: Voucher = { user, proof: PROOF, address: "10.0.0.7", host: "term.example.com" };
+
+function forward(headers: IncomingHttpHeaders, kind: "request" | "upgrade" = "request"): IncomingHttpHeaders {
+  return forwardedHeaders({ headers }, voucher, kind);
+}
+
+test("what the proxy says is there, and its spelling of the client's address, scheme and host", () => {
+  expect(forward({ host: "term.example.com", accept: "*/*", authorization: "Bearer x" })).toEqual({
+    ...{ host: "term.example.com", accept: "*/*", authorization: "Bearer x" },
+    "proxy-user-proof": PROOF,
+    "proxy-user-login": "ada@example.com",
+    "proxy-user-name": "Ada",
+    "x-forwarded-for": "10.0.0.7",
+    "x-forwarded-proto": "https",
+    "x-forwarded-host": "term.example.com",
+  });
+});
+
+test.each([
+  "proxy-user-login",
+  "proxy-user-name",
+  "proxy-user-profile-pic",
+  "proxy-user-proof",
+  "proxy-user-anything",
+  "proxy_user_login",
+  "proxy-user_login",
+  "x-ttyhq-local",
+  "x_ttyhq_local",
+  "ttyhq-on-behalf-of",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-forwarded-user",
+  "forwarded",
+  "via",
+  "x-real-ip",
+  "proxy",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "expect",
+  "http2-settings",
+  "keep-alive",
+  "proxy-connection",
+])("a client's %s goes no further", (name) => {
+  const said = forward({});
+  expect(forward({ [name]: "root" })).toEqual(said);
+});
+
+test("what Connection names goes no further, but for what says how long the body is", () => {
+  const sent = {
+    connection: "close, X-Secret ,content-length",
+    "x-secret": "1",
+    "content-length": "5",
+    a: "1",
+  };
+  const { "x-secret": secret, connection, "content-length": length, a } = forward(sent);
+  expect([secret, connection, length, a]).toEqual([undefined, undefined, "5", "1"]);
+});
+
+test("an upgrade is one to WebSocket, without a body", () => {
+  const sent = { connection: "keep-alive, Upgrade", upgrade: "websocket", "sec-websocket-key": "k" };
+  expect(forward(sent, "upgrade")).toMatchObject({
+    ...{ connection: "Upgrade", upgrade: "websocket", "sec-websocket-key": "k" },
+  });
+});
+
+test("the proxy's own cookies stay with it", () => {
+  const cookie = "a=1; __Host-ttyhq-login=secret; b=2; __Host-ttyhq-begun-x=sealed";
+  expect(forward({ cookie }).cookie).toBe("a=1; b=2");
+  expect(forward({ cookie: "__Host-ttyhq-login=secret" })).not.toHaveProperty("cookie");
+});
+
+test("names are sent as bytes of UTF-8, and read as what they are", async () => {
+  const named = { ...voucher, user: { login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined } };
+  const headers = forwardedHeaders({ headers: {} }, named, "request");
+  for (const value of Object.values(headers)) expect(value).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
+  const facts = factsOf(asRequest(headers), { queryToken: undefined, address: undefined, place: "api" });
+  expect(facts.identity).toEqual({ login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined });
+});
+
+/** What node:http makes of a request that is sent byte by byte as given; nothing where it refuses it. */
+async function parsed(lines: readonly string[]): Promise<IncomingMessage | undefined> {
+  const [client, connection] = duplexPair();
+  const server = createServer();
+  const seen: IncomingMessage[] = [];
+  server.on("request", (request, response) => {
+    seen.push(request);
+    response.end();
+  });
+  server.emit("connection", connection);
+  client.end(Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"));
+  // A refused connection is closed in the middle.
+  await text(client).catch(() => "");
+  return seen[0];
+}
+
+const SPELLINGS = [
+  ...[
+    "Proxy-User-Login: root",
+    "PROXY-USER-LOGIN: root",
+    "proxy_user_login: root",
+    "Proxy-User-Login : root",
+  ],
+  ...["proxy-user-login:root", "proxy-user-login:\troot", "Proxy-User-Proof: guess", "X-Ttyhq-Local: guess"],
+  ...[
+    " proxy-user-login: root",
+    "\tproxy-user-login: root",
+    "a: b\r\n proxy-user-login: root",
+    "a: b\nproxy-user-login: root",
+  ],
+  ...[
+    "a: b\rproxy-user-login: root",
+    "Ttyhq-On-Behalf-Of: root",
+    "X-Forwarded-For: 127.0.0.1",
+    "Forwarded: for=127.0.0.1",
+  ],
+  ...["Connection: proxy-user-proof", "Connection: x-forwarded-for, proxy-user-login", "proxy-user-login:"],
+  ...[
+    "Proxy-User-Name: Root",
+    "Proxy-User-Profile-Pic: https://x.example/",
+    "X-Real-IP: 127.0.0.1",
+    "Via: 1.1 me",
+  ],
+];
+
+test("however a client spells, repeats, folds or hides such headers, the server believes the proxy alone", async () => {
+  const isOwn = byProxyIdentity({ from: "own-proxy", proof: Secret.fromText(PROOF) });
+  const lines = fc.array(fc.oneof(fc.constantFrom(...SPELLINGS), headerLine()), { maxLength: 12 });
+  await fc.assert(
+    fc.asyncProperty(lines, async (sent) => {
+      const request = await parsed(["GET / HTTP/1.1", "Host: term.example.com", ...sent]);
+      if (request === undefined || isRefused(request)) return;
+      const forwarded = forwardedHeaders(request, voucher, "request");
+      const again = asRequest(forwarded);
+      const facts = factsOf(again, { queryToken: undefined, address: "10.0.0.7", place: "api" });
+      expect(await isOwn(facts)).toEqual({ user: "ada@example.com", method: "proxy" });
+      expect(facts).toMatchObject({ localToken: undefined, onBehalfOf: undefined });
+      const ours = Object.keys(forwarded).filter((name) => /proxy|forwarded|ttyhq|via|real-ip|_/.test(name));
+      expect(ours.sort()).toEqual(OURS);
+      expect(forwarded["x-forwarded-for"]).toBe("10.0.0.7");
+    }),
+    { numRuns: 300 },
+  );
+});
+
+const OURS = [
+  ...["proxy-user-login", "proxy-user-name", "proxy-user-proof"],
+  ...["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto"],
+];
+
+function headerLine(): fc.Arbitrary<string> {
+  const name = fc.stringMatching(/^[A-Za-z_-]{1,20}$/);
+  return fc.tuple(name, fc.string({ maxLength: 20 })).map(([before, after]) => `${before}: ${after}`);
+}
+
+function isRefused(request: IncomingMessage): boolean {
+  try {
+    refuseAmbiguous(request);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** As it comes to the server, from this machine. */
+function asRequest(headers: IncomingHttpHeaders): Parameters<typeof factsOf>[0] {
+  return { headers, socket: { remoteAddress: "127.0.0.1" } };
+}
