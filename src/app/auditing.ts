@@ -4,6 +4,7 @@ import type { Audit } from "../audit/entry.ts";
 import type { Config } from "../config/config.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { RequestWitness } from "../http/witness.ts";
+import { findSystemAccount } from "../lib/system-account.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -42,6 +43,7 @@ export async function openAuditing(parts: {
   const auditor = new Auditor({
     ...{ audit, users: knownUsers(config), now: () => performance.now() },
     ...(config.role.kind === "hq" ? { remoteOf: (id: string) => remoteOf(backend, id) } : {}),
+    ...(isOfSystem(config) ? { isAccount } : {}),
   });
   const details = { version, mode: config.role.kind, pid: process.pid };
   audit.write({ action: "server.start", result: "ok", details });
@@ -71,6 +73,15 @@ function knownUsers({ auth, serverUser }: Config): readonly string[] {
   if (auth.mode === "none") return [serverUser];
   const configured = auth.password?.kind === "configured" ? [auth.password.username] : [];
   return [serverUser, ...configured, ...auth.allowUsers, ...auth.adminUsers];
+}
+
+/** Whether the users of this system are those who log in. */
+function isOfSystem({ auth }: Config): boolean {
+  return auth.mode === "login" && (auth.password?.kind === "system" || auth.sshKeys);
+}
+
+async function isAccount(name: string): Promise<boolean> {
+  return (await findSystemAccount(name)) !== undefined;
 }
 
 async function remoteOf(backend: SessionBackend, sessionId: string): Promise<string | undefined> {

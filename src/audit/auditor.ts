@@ -10,8 +10,8 @@ import { Refusals } from "./refusals.ts";
 
 /** What is done again and again, such as typing, is told of so often. */
 const ONCE_MS = 600_000;
-/** And that somebody came in who never logs in, by a proxy or with the credentials of an HQ. */
-const SIGN_IN_MS = 86_400_000;
+/** And so often, that somebody came in who never logs in: by a proxy, or with the credentials of an HQ. */
+const DAY_MS = 86_400_000;
 /** Of each kind; over that the oldest is forgotten, and told of again. */
 const MAX_REMEMBERED = 10_000;
 
@@ -28,6 +28,8 @@ export type AuditorOptions = {
   readonly audit: Audit;
   /** Users whose names the configuration has. A name that somebody typed is written down only if it is known. */
   readonly users: readonly string[];
+  /** Where users of the system log in: whether there is one of that name. */
+  readonly isAccount?: (name: string) => Promise<boolean>;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** On an HQ: the machine that has a session. */
@@ -39,18 +41,19 @@ export class Auditor implements Disposable {
   readonly #options: AuditorOptions;
   readonly #refusals: Refusals;
   readonly #done: ExpiringMap<string, true>;
-  readonly #signedIn: ExpiringMap<string, true>;
+  /** What is told of once a day. */
+  readonly #today: ExpiringMap<string, true>;
   /** Who logged in, since the server started and within a day. */
   readonly #users: ExpiringMap<string, true>;
   /** Remotes of sessions: of one that was just removed nobody could tell any more. */
   readonly #remotes: ExpiringMap<string, string>;
 
   constructor(options: AuditorOptions) {
-    const aDay = { lifetimeMs: SIGN_IN_MS, maxEntries: MAX_REMEMBERED, now: options.now };
+    const aDay = { lifetimeMs: DAY_MS, maxEntries: MAX_REMEMBERED, now: options.now };
     this.#options = options;
     this.#refusals = new Refusals({ write: (entry) => this.#write(entry) });
     this.#done = new ExpiringMap({ ...aDay, lifetimeMs: ONCE_MS });
-    this.#signedIn = new ExpiringMap(aDay);
+    this.#today = new ExpiringMap(aDay);
     this.#users = new ExpiringMap(aDay);
     this.#remotes = new ExpiringMap(aDay);
   }
@@ -105,22 +108,33 @@ export class Auditor implements Disposable {
   }
 
   #did(who: Who, deed: Deed): void {
-    const { once } = deed;
+    const { once, daily } = deed;
     if (once !== undefined && !this.#isNews(this.#done, who, once)) return;
+    if (daily !== undefined && !this.#isNews(this.#today, who, daily)) return;
     this.#write({ ...entryOf(who, deed), result: "ok" });
   }
 
   #didNot(who: Who, deed: Deed, code: string): void {
-    const result = REFUSALS.has(code) ? "refused" : "failed";
-    const details = { ...deed.details, code };
-    const user = deed.claimed === undefined ? {} : { user: this.#known(deed.claimed) };
-    this.#refusals.write({ ...entryOf(who, deed), ...user, result, details });
+    const entry: AuditEntry = {
+      ...entryOf(who, deed),
+      result: REFUSALS.has(code) ? "refused" : "failed",
+      details: { ...deed.details, code },
+    };
+    const { claimed } = deed;
+    if (claimed === undefined) this.#refusals.write(entry);
+    else
+      void this.#isKnown(claimed, code).then((is) =>
+        this.#refusals.write(is ? { ...entry, user: claimed } : entry),
+      );
   }
 
-  /** People type their password where the name goes. */
-  #known(name: string): string | undefined {
-    const isKnown = this.#options.users.includes(name) || this.#users.get(name) !== undefined;
-    return isKnown ? name : undefined;
+  /** People type their password where the name goes: what is no user's name is not written down. */
+  async #isKnown(name: string, code: string): Promise<boolean> {
+    const { users, isAccount } = this.#options;
+    if (users.includes(name) || this.#users.get(name) !== undefined) return true;
+    // Beyond the limit of failed logins nothing is looked up any more.
+    if (isAccount === undefined || code === "rate_limited") return false;
+    return await isAccount(name).catch(() => false);
   }
 
   #noteSignIn({ principal, address }: Who): void {
@@ -128,10 +142,10 @@ export class Auditor implements Disposable {
     const { user, rights, method } = principal;
     const who = { principal, address };
     if (rights.kind === "invited") {
-      if (!this.#isNews(this.#signedIn, { principal: undefined, address }, user)) return;
+      if (!this.#isNews(this.#today, { principal: undefined, address }, user)) return;
       const { session, mode } = rights;
       this.#did(who, { action: "share.use", session: session.id, details: { mode } });
-    } else if (SIGNING_IN.has(method) && this.#isNews(this.#signedIn, who, "sign-in")) {
+    } else if (SIGNING_IN.has(method) && this.#isNews(this.#today, who, "sign-in")) {
       this.#did(who, { action: "login" });
     }
   }

@@ -14,8 +14,9 @@ export type Deed = {
   readonly method?: string;
   readonly user?: string | undefined;
   readonly claimed?: string | undefined;
-  /** Told of once in a while for each of those who do it, and this. */
+  /** Told of once in a while, or once a day, for each of those who do it, and this. */
   readonly once?: string;
+  readonly daily?: string;
 };
 
 /** What an endpoint with JSON answered; undefined for all others, and where it failed. */
@@ -84,7 +85,7 @@ const DEEDS: { readonly [Name in EndpointName]?: Tell<Endpoints[Name]> } = {
     const told = { remote: name, details: { id, url } };
     const isNew = answer?.remote.registeredAt === answer?.remote.lastHeartbeat;
     if (isNew) return { ...told, action: "remote.register" };
-    return { ...told, action: "remote.refresh", once: `refresh ${id} ${url}` };
+    return { ...told, action: "remote.refresh", daily: `refresh ${id} ${url}` };
   },
   removeRemote: ({ params }) => ({ action: "remote.remove", details: { id: params.id } }),
 };

@@ -32,7 +32,7 @@ import { Challenges } from "./ssh/challenges.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
 import { LOGIN_LINKS, Tickets, WS_TICKETS } from "./tickets.ts";
-import { type Users, usersOf } from "./users.ts";
+import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
 /** How people log in, of the configuration. */
 export type LoginModes = {
@@ -101,10 +101,11 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const modes = mode.mode === "login" ? mode : undefined;
   const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
   const attempts = new LoginAttempts(monotonic);
-  const users = usersOf({
+  const names = {
     ...{ serverUser, isRoot: options.isRoot, configuredUser: pair?.username },
     ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
-  });
+  };
+  const users = usersOf(names);
   const password = modes && (await passwordCheckOf(modes, options, users));
   const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
   const shares = modes && (await Shares.open({ path: files.shares, tokens, revoke, now, log }));
@@ -116,7 +117,9 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   });
   return {
     ...{ login, tokens, tickets, links, shares, users },
-    authenticate: chain(waysOf(options, { tokens, tickets, attempts, users })),
+    authenticate: chain(
+      waysOf(options, { tokens, tickets, attempts, users, proxied: proxiedUsersOf(names) }),
+    ),
     whenOver: (principal, over) => tokens.whenOver(principal, over),
     config: {
       enableSSHKeys: modes?.sshKeys ?? false,
@@ -163,17 +166,22 @@ function keyLoginOf(
 /** In the order in which they are asked. */
 function waysOf(
   options: GateOptions,
-  parts: Pick<Gate, "tokens" | "tickets" | "users"> & { readonly attempts: LoginAttempts },
+  parts: Pick<Gate, "tokens" | "tickets" | "users"> & {
+    readonly attempts: LoginAttempts;
+    readonly proxied: Users;
+  },
 ): readonly Authenticator[] {
   const { mode, serverUser, hqCredentials, openRegistration = false, machineToken, log } = options;
-  const { tokens, tickets, attempts, users } = parts;
+  const { tokens, tickets, attempts, users, proxied } = parts;
   const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
   if (mode.mode === "none") return [...machine, everyoneIs(serverUser, "none")];
   const credentials = hqCredentials && byBasic({ credentials: hqCredentials, attempts, log });
-  const provers = [byBearer(tokens), byQueryToken(tokens, tickets), ...trustedWays(mode, options)];
+  const { identity, local } = trustedWays(mode, options);
   return [
     ...machine,
-    ...provers.map((way) => onlyFor(users, way)),
+    ...[byBearer(tokens), byQueryToken(tokens, tickets)].map((way) => onlyFor(users, way)),
+    ...identity.map((way) => onlyFor(proxied, way)),
+    ...local.map((way) => onlyFor(users, way)),
     // A Basic header may be the login of a proxy in front, and counts for nothing where there is a better proof.
     ...(credentials === undefined ? [] : [credentials]),
     ...(openRegistration ? [openRegistry(serverUser)] : []),
@@ -184,13 +192,13 @@ function waysOf(
 function trustedWays(
   { identity, localBypass }: LoginModes,
   { serverUser, proxyProof }: GateOptions,
-): readonly Prover[] {
+): { readonly identity: readonly Prover[]; readonly local: readonly Prover[] } {
   const trusted =
     identity === "local-proxy"
       ? ({ from: identity } as const)
       : proxyProof && ({ from: "own-proxy", proof: proxyProof } as const);
-  return [
-    ...(identity === undefined || trusted === undefined ? [] : [byProxyIdentity(trusted)]),
-    ...(localBypass === undefined ? [] : [byLocalBypass({ serverUser, token: localBypass.token })]),
-  ];
+  return {
+    identity: identity === undefined || trusted === undefined ? [] : [byProxyIdentity(trusted)],
+    local: localBypass === undefined ? [] : [byLocalBypass({ serverUser, token: localBypass.token })],
+  };
 }

@@ -12,18 +12,20 @@ export type Users = {
   standing(user: string): Pick<Principal, "rights" | "owner" | "account">;
 };
 
-/**
- * The server's own user, the one with the configured password and those of `--admin-user` may everything; those of
- * `--allow-user` own what they start. A server that runs as root lets every user of the system in unless
- * `--allow-user` names some, and runs programs as the user who logged in.
- */
-export function usersOf(names: {
+export type UserNames = {
   readonly serverUser: string;
   readonly isRoot: boolean;
   readonly configuredUser: string | undefined;
   readonly allowUsers: readonly string[];
   readonly adminUsers: readonly string[];
-}): Users {
+};
+
+/**
+ * The server's own user, the one with the configured password and those of `--admin-user` may everything; those of
+ * `--allow-user` own what they start. A server that runs as root lets every user of the system in unless
+ * `--allow-user` names some, and runs programs as the user who logged in.
+ */
+export function usersOf(names: UserNames): Users {
   const { serverUser, isRoot, configuredUser, allowUsers, adminUsers } = names;
   const own = new Set([serverUser, ...(configuredUser === undefined ? [] : [configuredUser])]);
   const admins = new Set([...own, ...adminUsers]);
@@ -37,4 +39,21 @@ export function usersOf(names: {
       account: isRoot && !own.has(user) ? user : undefined,
     }),
   };
+}
+
+/**
+ * The same of those whom a reverse proxy names. A name at somebody else's provider is no user of this system: a server
+ * that runs as root takes it for one, root itself included, only where an option names it.
+ */
+export function proxiedUsersOf(names: UserNames): Users {
+  const { serverUser, isRoot, configuredUser, allowUsers, adminUsers } = names;
+  const users = usersOf(names);
+  if (!isRoot) return users;
+  const named = new Set([
+    ...allowUsers,
+    ...adminUsers,
+    ...(configuredUser === undefined ? [] : [configuredUser]),
+  ]);
+  const isOpen = named.has(ANYBODY);
+  return { ...users, mayLogIn: (user) => named.has(user) || (isOpen && user !== serverUser) };
 }

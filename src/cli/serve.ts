@@ -28,7 +28,10 @@ export function addServe(program: Command, cli: Cli): void {
       await untilStopped(start, ["SIGINT", "SIGTERM", "SIGHUP"], ended);
     });
   registerOptions(command, "server");
-  command.option("--json", 'say where the server is as one line {"event": "listening", "url", "loginLink"}');
+  command.option(
+    "--json",
+    'say where the server is as one line {"event": "listening", "url", "loginLink", "behind"}',
+  );
   command.option(
     "--stop-with-input",
     "stop when standard input ends, as it does when the process that writes to it dies",

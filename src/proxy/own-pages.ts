@@ -80,8 +80,8 @@ export class OwnPages {
     const { provider, logins, clientOf, audit, log } = this.#parts;
     const state = url.searchParams.get("state") ?? "";
     const cookies = cookiesOf(request.headers.cookie);
-    const begun = begunId(state) && this.#begun.open(cookies.get(cookieOf(state)) ?? "");
-    if (begun === undefined || begun === "" || begun.state !== state) {
+    const begun = this.#begun.open(cookies.get(cookieOf(state)) ?? "");
+    if (begun === undefined || begun.state !== state) {
       throw new ServiceError(
         "login_refused",
         "this login was begun in another browser, or too long ago: begin again",

@@ -18,7 +18,13 @@ export type Access =
   /** Nobody has to log in. */
   | { readonly kind: "open"; readonly user: string; readonly token: string }
   /** The server knows who asks without a token: from a proxy, or because it is this very machine. */
-  | { readonly kind: "known"; readonly user: string; readonly token: undefined }
+  | {
+      readonly kind: "known";
+      readonly user: string;
+      readonly token: undefined;
+      /** Where that ends, with a proxy that can. */
+      readonly logoutPath: string | undefined;
+    }
   /** A link that opens one session. */
   | { readonly kind: "guest"; readonly token: string };
 
@@ -35,6 +41,7 @@ export type LoginState =
 const SELF_LOGIN_INTERVAL_MS = 5_000;
 
 export class Login implements Disposable {
+  readonly #window: Window;
   readonly #client: Client;
   readonly #store: TokenStore;
   readonly #pass: GuestPass;
@@ -42,6 +49,7 @@ export class Login implements Disposable {
   #lastSelfLogin = Number.NEGATIVE_INFINITY;
 
   constructor(window: Window) {
+    this.#window = window;
     this.#client = createClient(fetchSend({ origin: "", token: () => undefined }));
     this.#store = new TokenStore(window, (login) => this.#changedElsewhere(login));
     this.#pass = new GuestPass(window);
@@ -144,12 +152,18 @@ export class Login implements Disposable {
       else this.#state.value = { kind: "out", config, reason };
     } catch (error) {
       this.#state.value = { kind: "unreachable", error };
+      if (error instanceof ServiceError && error.status === 401) this.#askProxy();
     }
   }
 
-  async #letSelfIn({ noAuth, user = "" }: AuthConfig): Promise<void> {
+  /** Only a proxy asks who asks that: it leads a page that is loaded to its own login. Not again and again, if it does not. */
+  #askProxy(): void {
+    if (performance.now() > SELF_LOGIN_INTERVAL_MS) this.#window.location.reload();
+  }
+
+  async #letSelfIn({ noAuth, user = "", logoutPath }: AuthConfig): Promise<void> {
     this.#lastSelfLogin = performance.now();
-    if (!noAuth) return this.#let({ kind: "known", user, token: undefined });
+    if (!noAuth) return this.#let({ kind: "known", user, token: undefined, logoutPath });
     // Nothing to keep where the next visit is let in as well.
     const response = await this.#client.token({});
     this.#let({ kind: "open", user: response.user, token: response.token });

@@ -119,8 +119,9 @@ test("who does not log in is told how, by REST and by /ws", async () => {
   }
 });
 
-test("a login link logs the server's user in, once", async () => {
-  await using server = await TestServer.start({ args: ["--login-link", "--session-host", "inline"] });
+test("a login link logs the server's user in, once, also where no password does", async () => {
+  const ways = ["--login-link", "--disallow-user-password"];
+  await using server = await TestServer.start({ args: [...ways, "--session-host", "inline"] });
   expect(server.loginLink.startsWith(`${server.url}/#login=`)).toBe(true);
   const ticket = ticketOf(server.loginLink);
   const first = await token(server, { ticket });

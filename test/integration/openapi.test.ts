@@ -23,7 +23,12 @@ const Document = z.object({
 });
 
 type Described = { readonly method: string; readonly path: string; readonly operation: Operation };
-type Input = { readonly id?: string; readonly query?: string; readonly body?: unknown };
+type Input = {
+  readonly id?: string;
+  readonly shareId?: string;
+  readonly query?: string;
+  readonly body?: unknown;
+};
 
 const CREDENTIALS = { username: "alice", password: "correct horse" };
 
@@ -66,6 +71,8 @@ const ended = async (): Promise<string> => {
   return id;
 };
 
+const SIGNED = { challengeId: "any", publicKey: "any", signature: "any" };
+
 /** What each endpoint is called with; one that is missing here fails the walk. */
 const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   listSessions: async () => ({}),
@@ -86,6 +93,13 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   sessionStream: async () => ({ id: await ended(), query: "?after=1" }),
   sessionOutput: async () => ({ id: await ended(), query: "?from=0&to=10" }),
   sessionEvents: async () => ({ id: await ended(), query: "?from=0" }),
+  createShare: async () => ({ id: await running(), body: { mode: "type", expiresIn: 60 } }),
+  listShares: async () => ({ id: await running() }),
+  revokeShare: async () => {
+    const id = await running();
+    const { json } = await asUser({ method: "POST", path: `/api/sessions/${id}/share`, body: {} });
+    return { id, shareId: Object(json).id };
+  },
   listClients: async () => ({}),
   health: async () => ({}),
   livez: async () => ({}),
@@ -97,16 +111,27 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   createWsTicket: async () => ({}),
   createLoginLink: async () => ({}),
   passwordLogin: async () => ({ body: { userId: CREDENTIALS.username, password: CREDENTIALS.password } }),
+  createChallenge: async () => ({ body: { userId: CREDENTIALS.username } }),
+  sshLogin: async () => ({ body: SIGNED }),
+  sshKeyLogin: async () => ({ body: SIGNED }),
   verifyToken: async () => ({}),
   currentUser: async () => ({}),
+  avatar: async () => ({}),
   logout: async () => ({}),
 };
 
 /** What makes a success of an endpoint another answer here, such as that it wants the server's own socket. */
-const REFUSED: Readonly<Record<string, string>> = { createLoginLink: "403" };
+const REFUSED: Readonly<Record<string, string>> = {
+  createLoginLink: "403",
+  // Without the option for keys.
+  ...{ createChallenge: "403", sshLogin: "403", sshKeyLogin: "403" },
+};
 
-function requestOf({ method, path }: Described, { id, query = "", body }: Input): Call {
-  const filled = path.replace("{id}", id ?? "nobody");
+function requestOf({ method, path }: Described, { id, shareId, query = "", body }: Input): Call {
+  const filled = path
+    .replace("{id}", id ?? "nobody")
+    .replace("{shareId}", shareId ?? "none")
+    .replace("{userId}", CREDENTIALS.username);
   return { method: method.toUpperCase(), path: filled + query, ...(body === undefined ? {} : { body }) };
 }
 
@@ -117,7 +142,8 @@ function expectDescribed({ operation, method, path }: Described, answer: Answer)
   expect(response, about).toBeDefined();
   const content = response?.content ?? {};
   const type = answer.headers["content-type"] ?? "";
-  const media = content[type] ?? content[type.replace(/; charset=utf-8$/, "")];
+  const bare = type.replace(/; charset=utf-8$/, "");
+  const media = content[type] ?? content[bare] ?? content[bare.replace(/\/.*/, "/*")];
   expect(media, `${about} as ${type}`).toBeDefined();
   const { schema = {} } = media ?? {};
   if (schema.format === "binary") return;

@@ -38,6 +38,12 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
             Log out
           </button>
         )}
+        {access.kind === "known" && access.logoutPath !== undefined && (
+          <a class="button ghost small" href={access.logoutPath}>
+            <Icon name="exit" />
+            Log out
+          </a>
+        )}
       </footer>
     </aside>
   );

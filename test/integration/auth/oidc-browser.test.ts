@@ -21,7 +21,8 @@ test("somebody opens the page, signs in at the provider, works in a terminal, an
   await driver.shows("\nin-2\n");
   await page.reload();
   await driver.connection("open");
-  await page.goto(`${origin}/.proxy/logout`);
+  await page.getByRole("link", { name: "Log out" }).click();
+  await page.waitForURL(`${origin}/.proxy/logout`);
   await page.getByText("You are logged in as Ada Lovelace (server).").waitFor();
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByRole("button", { name: "Yes" }).click();

@@ -6,6 +6,7 @@ import { connect } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
+import { eventually } from "../harness/eventually.ts";
 import { OpensslAuthority, type OpensslIdentity } from "../harness/openssl-authority.ts";
 import { People } from "../harness/people.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
@@ -14,6 +15,9 @@ import type { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 
 const WAIT_MS = 20_000;
+const DAY_S = 86_400;
+/** How long a certificate is good that is to expire while it is used. */
+const SHORT_S = 4;
 const scope = new AsyncDisposableStack();
 let authority: OpensslAuthority;
 let stranger: OpensslAuthority;
@@ -179,19 +183,52 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)(
   },
 );
 
+test("failed logins are counted and told of under the client's own address, not the proxy's", async () => {
+  const { cert, key } = await authority.issue({ subject: "/CN=ada" });
+  const place = { host: "127.0.0.1", port: Number(new URL(origin).port), localAddress: "127.0.0.55" };
+  const socket = connect({ ca: authority.cert, cert, key, servername: "localhost", ...place });
+  const body = JSON.stringify({ username: "nobody", password: "wrong" });
+  const head = [
+    "POST /api/auth/token HTTP/1.1",
+    "Host: localhost",
+    `Content-Length: ${body.length}`,
+    "Connection: close",
+  ];
+  socket.write(`${[...head, "X-Forwarded-For: 198.51.100.1"].join("\r\n")}\r\n\r\n${body}`);
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 401 /);
+  const refused = () => server.log.split("\n").findLast((line) => line.includes("login refused")) ?? "{}";
+  await eventually(
+    async () => (JSON.parse(refused()).address === "127.0.0.55" ? true : undefined),
+    "the log",
+  );
+});
+
+test("when the server stops, what is open through the proxy is closed as the server closes it", async () => {
+  const other = await proxyOrigin();
+  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*"];
+  await using stopping = await proxiedServer({ origin: other, authority, args });
+  const client = clientWith(await authority.issue({ subject: "/CN=ada" }));
+  const socket = await client.webSocket(other);
+  const closed = once(socket, "close");
+  const exit = await stopping.kill("SIGTERM");
+  const [code] = await withDeadline(closed, WAIT_MS, "the close");
+  expect([code, exit]).toEqual([1001, { code: 0, signal: null }]);
+});
+
 test("what is open when a certificate expires is closed, and the connection serves no more requests", async () => {
   const people = new CertificateAuthority("people");
-  const [file, inTime] = [`${server.controlDir}/people.pem`, people.issue(["ada"], 4 / 86_400)];
+  const file = `${server.controlDir}/people.pem`;
   await writeFile(file, people.cert);
   const other = await proxyOrigin();
   await using proxied = await proxiedServer({
     ...{ origin: other, authority },
     args: ["--proxy-client-ca", file, "--allow-user", "*"],
   });
+  const short = people.issue(["ada"], SHORT_S / DAY_S);
   const client = new TlsClient({
     ca: authority.cert,
-    cert: new TextDecoder().decode(inTime.cert),
-    key: new TextDecoder().decode(inTime.key.bytes()),
+    cert: new TextDecoder().decode(short.cert),
+    key: new TextDecoder().decode(short.key.bytes()),
   });
   const kept = await client.raw(proxied.url);
   const socket = await client.webSocket(proxied.url);

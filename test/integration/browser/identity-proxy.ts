@@ -15,9 +15,11 @@ export class IdentityProxy implements AsyncDisposable {
     this.#server = createServer((request, response) =>
       proxy.web(request, response, { headers: headers() }, () => response.destroy()),
     );
-    this.#server.on("upgrade", (request, socket, head) =>
-      proxy.ws(request, socket, head, { headers: headers() }, () => socket.destroy()),
-    );
+    this.#server.on("upgrade", (request, socket, head) => {
+      // A browser that is closed resets its connections.
+      socket.on("error", () => socket.destroy());
+      proxy.ws(request, socket, head, { headers: headers() }, () => socket.destroy());
+    });
   }
 
   /** In front of the server at that address. */

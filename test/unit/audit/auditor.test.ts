@@ -59,19 +59,24 @@ test("a login says who, how and from where, and never with what", () => {
     expect(JSON.stringify(lines)).not.toContain(secret);
 });
 
-test("a refused login names only users that are known: others may be a password", () => {
-  const { lines, all } = auditor();
-  const refuse = (username: string) =>
+test("a refused login names only users that are known: others may be a password", async () => {
+  const { lines, all } = auditor({ isAccount: async (name) => name === "daemon" });
+  const refuse = async (username: string) => {
     all.request(request("createToken", { body: { username, password: "x" } }, failed("invalid_credentials")));
-  refuse("ada");
-  refuse("my password");
+    // The system is asked whether there is such a user.
+    await new Promise(setImmediate);
+  };
+  await refuse("ada");
+  await refuse("my password");
+  await refuse("daemon");
   all.request(
     request("passwordLogin", { body: { userId: "eve", password: "y" } }, answered({ userId: "eve" })),
   );
-  refuse("eve");
+  await refuse("eve");
   expect(lines.map(({ user, result }) => [user, result])).toEqual([
     ["ada", "refused"],
     [undefined, "refused"],
+    ["daemon", "refused"],
     ["eve", "ok"],
     ["eve", "refused"],
   ]);

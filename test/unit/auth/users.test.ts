@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { ALL, OWN } from "../../../src/auth/rights.ts";
-import { type Users, usersOf } from "../../../src/auth/users.ts";
+import { proxiedUsersOf, type Users, usersOf } from "../../../src/auth/users.ts";
 
 function users(more: Partial<Parameters<typeof usersOf>[0]> = {}): Users {
   const names = { serverUser: "me", isRoot: false, configuredUser: "web" };
@@ -42,4 +42,23 @@ test("the server's own user and whoever may everything see all sessions, others 
   expect(users().standing("web")).toMatchObject({ rights: ALL, owner: undefined });
   expect(users().standing("eve")).toMatchObject({ rights: ALL, owner: "eve" });
   expect(users().standing("ada")).toMatchObject({ rights: OWN, owner: "ada" });
+});
+
+describe("whom a proxy names", () => {
+  const root = { serverUser: "root", isRoot: true, configuredUser: "web", adminUsers: ["eve"] };
+
+  test("is no user of a server of root for being one of its system, nor root for being called so", () => {
+    const named = proxiedUsersOf({ ...root, allowUsers: [] });
+    const names = ["web", "eve", "bob", "root"];
+    expect(names.map((user) => named.mayLogIn(user))).toEqual([true, true, false, false]);
+    const open = proxiedUsersOf({ ...root, allowUsers: ["*"] });
+    expect(names.map((user) => open.mayLogIn(user))).toEqual([true, true, true, false]);
+    expect(proxiedUsersOf({ ...root, allowUsers: ["root"] }).mayLogIn("root")).toBe(true);
+  });
+
+  test("is let in by any other server as by a login", () => {
+    const named = { serverUser: "me", isRoot: false, configuredUser: undefined, adminUsers: [] };
+    expect(proxiedUsersOf({ ...named, allowUsers: [] }).mayLogIn("me")).toBe(true);
+    expect(proxiedUsersOf({ ...named, allowUsers: [] }).mayLogIn("bob")).toBe(false);
+  });
 });

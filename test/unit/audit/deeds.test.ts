@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { tellOf } from "../../../src/audit/deeds.ts";
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+
+/** What changes nothing that anybody would ask about later. */
+const UNTOLD = [
+  "createChallenge",
+  "createWsTicket",
+  "refreshSessions",
+  "resizeSession",
+  // Told of as what is sent on.
+  ...["proxyPost", "proxyPatch", "proxyDelete"],
+];
+const SHOWING = /^\/api\/sessions\/:id\/(?!shares)/;
+
+test("every endpoint that changes something, or shows what a program wrote, is told of", () => {
+  const untold = Object.entries(endpoints)
+    .filter(([, { method, path }]) => method !== "get" || SHOWING.test(path))
+    .map(([name]) => name)
+    .filter((name) => tellOf(name) === undefined);
+  expect(untold.sort()).toEqual(UNTOLD.toSorted());
+});
+
+test("a name that is none is told of as nothing", () => {
+  for (const name of ["", "constructor", "__proto__", "toString", "health"])
+    expect(tellOf(name)).toBeUndefined();
+});
