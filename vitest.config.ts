@@ -14,7 +14,8 @@ export default defineConfig({
           exclude: CONTAINERS,
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 2,
+          // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
+          maxWorkers: 3,
           sequence: { groupOrder: 1 },
         },
       },
