@@ -10,7 +10,9 @@ test("a character whose bytes come one by one is shown whole", async () => {
   // 0x80 is the second byte of the one and the third of the other.
   const bytes = [..."’🀄"].flatMap((character) => [...new TextEncoder().encode(character)]);
   const prints = bytes.map((byte) => `read -rs; printf '\\x${byte.toString(16)}'; `).join("");
-  await page.enter(`read -rs; echo go; ${prints}printf '<%s\\n' end`);
+  await page.enter(`echo set-$((1 + 1)); read -rs; echo go; ${prints}printf '<%s\\n' end`);
+  // What is typed while the shell still edits its line is no line to the programs that come after it.
+  await page.shows("\nset-2\n");
   await page.page.keyboard.press("Enter");
   await page.shows("\ngo\n");
   const start = await page.received();
