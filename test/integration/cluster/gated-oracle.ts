@@ -13,12 +13,18 @@ export type Gate = {
 /** Printed without a key: who has them may type. */
 export const READY_BYTES = 64;
 
+/** One for each gate. A key that was typed twice, because nobody knew whether it had arrived, opens no later gate. */
+const KEYS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
 /** $1 keys, $2 pieces, $3 bytes of a piece, $4 s. Through a pipe and a raw terminal the oracle's bytes stay as they are. */
 const SCRIPT = `
 stty raw -echo
 keys=$1 pieces=$2 bytes=$3 pause=$4
 shift 4
-key() { while [ "$(head -c 1 </dev/tty)" != $(($1 % 2)) ]; do :; done; }
+key() {
+  wanted=$(printf %s ${KEYS} | cut -c "$1")
+  while [ "$(head -c 1 </dev/tty)" != "$wanted" ]; do :; done
+}
 "$@" </dev/null | {
   head -c ${READY_BYTES}
   for k in $(seq "$keys"); do
@@ -39,7 +45,9 @@ export function gatedOracle(
   return ["sh", "-c", SCRIPT, "gated", ...numbers, ...oracle];
 }
 
-/** What is typed for the first piece, the second, …, and the rest. Once more than once does no harm. */
+/** What is typed for gate 1, gate 2, …, and the rest. Once more than once does no harm, however late it comes. */
 export function gateKey(number: number): string {
-  return String(number % 2);
+  const key = KEYS[number - 1];
+  if (key === undefined) throw new Error(`there are ${KEYS.length} gates at most`);
+  return key;
 }
