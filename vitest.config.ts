@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-/** These pause, cut off and kill what they run on, and measure how soon it is back: one at a time, after the others. */
+/** These pause, cut off and kill what they run on, and measure how soon it is back: after the others. */
 const CONTAINERS = ["test/integration/{cluster,containers,testing}/**/*.test.ts"];
 
 export default defineConfig({
@@ -25,7 +25,7 @@ export default defineConfig({
           include: CONTAINERS,
           testTimeout: 120_000,
           hookTimeout: 60_000,
-          maxWorkers: 1,
+          maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },
       },
