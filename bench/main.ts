@@ -24,6 +24,7 @@ import { stalled } from "./scenarios/stalled.ts";
 import { start } from "./scenarios/start.ts";
 import { throughput } from "./scenarios/throughput.ts";
 import { viewers } from "./scenarios/viewers.ts";
+import { worktrees } from "./scenarios/worktrees.ts";
 
 const DEFAULT_RUNS = 5;
 const MAX_RUNS = 100;
@@ -43,6 +44,7 @@ const SCENARIOS: readonly Scenario[] = [
   fleetList,
   fleetJoin,
   fleetSteady,
+  worktrees,
 ];
 
 const USAGE = `node bench/main.ts [--runs N] [--only NAME,…] [--peers NAME,…] [--json FILE]

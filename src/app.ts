@@ -5,6 +5,7 @@ import { measureAudit, openAuditing, openAuditLog } from "./app/auditing.ts";
 import { privateDoors, publicRoutes } from "./app/doors.ts";
 import { healthOf, metricsOf } from "./app/facts.ts";
 import { openGate } from "./app/gate.ts";
+import { openGit } from "./app/git.ts";
 import { hostProgram, localSessions } from "./app/own-sessions.ts";
 import { pictureRoutes } from "./app/pictures.ts";
 import { openRole } from "./app/role.ts";
@@ -99,6 +100,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   measureAudit(metrics, audit);
   const access = stack.use(openAccess({ backend, hub, gate }));
   const { viewOf, witness } = stack.use(await openAuditing({ audit, config, version, backend, access }));
+  const git = stack.use(await openGit({ config, surroundings, controlDir, backend, hub, log }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
     ...serverRoutes({
@@ -108,6 +110,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
     ...pictureRoutes(account.user, process.platform),
     ...role.routes,
+    ...git.routes,
   };
   const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, witness, audit, log };
   const { url, behind, reachableAt } = stack.use(await openServerDoors(parts));

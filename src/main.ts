@@ -22,6 +22,12 @@ async function main(): Promise<number> {
     );
     return 1;
   }
+  const { hookEvent, tellServer } = await import("./cli/follow-event.ts");
+  const told = hookEvent(process.argv.slice(2));
+  if (told !== undefined) {
+    await tellServer(told, process.cwd());
+    return 0;
+  }
   for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
   // Only now: an older Node could not even read these. A server is loaded for those who start one.
   const { runCli } = await import("./cli/program.ts");

@@ -42,7 +42,7 @@ export class SessionAccess implements Disposable {
 /** What concerns no session concerns everybody who is no guest; of an event without an owner nobody knows whose it is. */
 function isSeen(event: ServerEvent, rights: Rights, owner: string | undefined): boolean {
   if (rights.kind === "invited") return event.type === "connected" || event.sessionId === rights.session.id;
-  if (event.sessionId === undefined) return true;
+  if (event.sessionId === undefined) return event.owner === undefined || event.owner === owner;
   return event.owner !== undefined && event.owner === owner;
 }
 

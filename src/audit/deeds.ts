@@ -81,6 +81,25 @@ const DEEDS: { readonly [Name in EndpointName]?: Tell<Endpoints[Name]> } = {
     details: { share: params.shareId },
   }),
 
+  createWorktree: ({ body: { branch, baseBranch, ...paths } }, answer) => ({
+    action: "worktree.create",
+    details: { repoPath: repoPathOf(paths), branch, baseBranch, path: answer?.path ?? paths.path },
+  }),
+  removeWorktree: ({ params: { branch }, query }, answer) => ({
+    action: "worktree.remove",
+    details: { repoPath: repoPathOf(query), branch, force: query.force, path: answer?.removedPath },
+  }),
+  pruneWorktrees: ({ body }, answer) => ({
+    action: "worktree.prune",
+    details: { repoPath: repoPathOf(body), paths: answer?.worktrees },
+  }),
+  switchBranch: ({ body }, answer) => ({
+    action: "worktree.switch",
+    details: { repoPath: repoPathOf(body), branch: body.branch, following: answer?.following },
+  }),
+  setFollow: ({ body: { repoPath, branch, enable, dryRun } }) =>
+    dryRun ? undefined : { action: "worktree.follow", details: { repoPath, branch, enable } },
+
   registerRemote: ({ body: { id, name, url } }, answer) => {
     const told = { remote: name, details: { id, url } };
     const isNew = answer?.remote.registeredAt === answer?.remote.lastHeartbeat;
@@ -116,6 +135,14 @@ export function signalled(session: string, signal: string): Deed {
 /** `view`: the last part of the address, or "socket". */
 export function viewed(session: string, view: string): Deed {
   return { action: "session.view", session, details: { view }, once: `view ${session} ${view}` };
+}
+
+/** Old clients call it otherwise. */
+function repoPathOf(named: {
+  readonly repoPath?: string | undefined;
+  readonly gitRepoPath?: string | undefined;
+}): string | undefined {
+  return named.repoPath ?? named.gitRepoPath;
 }
 
 function login(method: string, user: string | undefined, claimed?: string): Deed {

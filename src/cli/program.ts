@@ -4,6 +4,8 @@ import { ConfigError } from "../config/config-error.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { addAttach } from "./attach.ts";
 import { ExitCode, type Finish } from "./exit-code.ts";
+import { addFollow, addUnfollow } from "./follow.ts";
+import { addGitEvent } from "./follow-git-event.ts";
 import { addHealth } from "./health.ts";
 import { addKill } from "./kill.ts";
 import { addLoginLink } from "./login-link.ts";
@@ -25,6 +27,9 @@ const COMMANDS = [
   addKill,
   addPlay,
   addStatus,
+  addFollow,
+  addUnfollow,
+  addGitEvent,
   addHealth,
   addLoginLink,
   addUp,

@@ -32,12 +32,7 @@ const DRAIN_MS = 100;
  */
 export async function runGit(command: GitCommand, limits: GitLimits): Promise<GitRun> {
   limits.signal?.throwIfAborted();
-  const child = spawn(command.file, command.args, {
-    cwd: "/",
-    env: command.env,
-    detached: true,
-    stdio: [command.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
-  });
+  const child = start(command);
   const { promise: stopped, resolve: stop } = Promise.withResolvers<Stop>();
   const output = new Output(child, limits, stop);
   const timer = setTimeout(() => stop(timedOut(command, limits.timeoutMs)), limits.timeoutMs);
@@ -54,6 +49,16 @@ export async function runGit(command: GitCommand, limits: GitLimits): Promise<Gi
   } finally {
     clearTimeout(timer);
     limits.signal?.removeEventListener("abort", abort);
+  }
+}
+
+function start({ file, args, env, input }: GitCommand): ChildProcess {
+  const stdin = input === undefined ? "ignore" : "pipe";
+  try {
+    return spawn(file, args, { cwd: "/", env, detached: true, stdio: [stdin, "pipe", "pipe"] });
+  } catch (cause) {
+    // Arguments and environment are too long for the system.
+    throw notRun(cause);
   }
 }
 
@@ -131,8 +136,8 @@ function timedOut({ args }: GitCommand, ms: number): Stop {
   return { reason: new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`) };
 }
 
-function notRun(cause: Error): ServiceError {
-  if ("code" in cause && cause.code === "ENOENT") {
+function notRun(cause: unknown): ServiceError {
+  if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") {
     return new ServiceError("git_unavailable", "there is no git on this machine: install it", { cause });
   }
   return new ServiceError("git_failed", "git could not be run", { cause });

@@ -105,6 +105,13 @@ export class Hub implements AsyncDisposable {
     };
   }
 
+  /** To everybody who may see it; to others only where they watch one of those sessions. Once for each client. */
+  tell(event: ServerEvent, sessionIds: readonly string[]): void {
+    for (const { client, sees } of [...this.#clients]) {
+      client.viewer.tell(event, sessionIds, sees(event));
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#keepAlive);

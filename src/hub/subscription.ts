@@ -47,6 +47,10 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     return this.#cursor.next;
   }
 
+  get hasEvents(): boolean {
+    return (this.#flags & SubscribeFlag.Events) !== 0;
+  }
+
   get flags(): number {
     return this.#flags;
   }

@@ -108,6 +108,14 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     if (this.#isGlobal) this.#send(FrameType.EVENT, event.sessionId ?? "", encodeJson(event));
   }
 
+  /** An event about several sessions: to a client that watches everything, or one of them. */
+  tell(event: ServerEvent, sessionIds: readonly string[], isSeen: boolean): void {
+    const sessionId = sessionIds.find((id) => this.#subscriptions.get(id)?.hasEvents);
+    if (this.#isGlobal && isSeen) this.notify(event);
+    else if (sessionId !== undefined)
+      this.#send(FrameType.EVENT, sessionId, encodeJson({ ...event, sessionId }));
+  }
+
   wake(subscription: Subscription): void {
     if (this.#subscriptions.get(subscription.feed.sessionId) !== subscription) return;
     this.#ready.add(subscription);

@@ -7,7 +7,7 @@ export type Endpoint = {
   /** Path with `:name` for parameters. */
   readonly path: string;
   readonly summary: string;
-  readonly tag: "sessions" | "shares" | "auth" | "server" | "remotes";
+  readonly tag: "sessions" | "shares" | "auth" | "server" | "remotes" | "git";
   /**
    * "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. "registry":
    * how machines join an HQ, which one without credentials leaves open.

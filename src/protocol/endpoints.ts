@@ -1,5 +1,7 @@
 // Every endpoint of the service, as data. The handlers are in http/routes, one for each name.
 import { authEndpoints } from "./auth-endpoints.ts";
+import { followEndpoints } from "./follow-endpoints.ts";
+import { gitEndpoints } from "./git-endpoints.ts";
 import { remoteEndpoints } from "./remote-endpoints.ts";
 import { serverEndpoints } from "./server-endpoints.ts";
 import { sessionEndpoints } from "./session-endpoints.ts";
@@ -11,6 +13,8 @@ export const endpoints = {
   ...serverEndpoints,
   ...authEndpoints,
   ...remoteEndpoints,
+  ...gitEndpoints,
+  ...followEndpoints,
 };
 
 export type Endpoints = typeof endpoints;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ServerEvent, SessionEvent } from "./event.ts";
+import { GitNotification } from "./follow.ts";
 import { decodeJson } from "./payload.ts";
 
 const SessionEventSchema = z.discriminatedUnion("kind", [
@@ -34,6 +35,8 @@ const ServerEventSchema = z.looseObject({
   exitCode: z.int().exactOptional(),
   remoteId: z.string().exactOptional(),
   remoteName: z.string().exactOptional(),
+  notification: GitNotification.exactOptional(),
+  sessionIds: z.array(z.string()).exactOptional(),
 });
 
 export type DecodedEvent =

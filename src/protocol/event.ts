@@ -1,4 +1,5 @@
 // What an EVENT frame carries (contract 1.8; facts 1.8 and 1.9). Old clients look at `kind` or at `type`: ours carry both.
+import type { GitNotification } from "./follow.ts";
 import type { TerminalSize } from "./session.ts";
 
 export type ExitEvent = {
@@ -38,6 +39,9 @@ export type ServerEvent = {
   readonly exitCode?: number;
   readonly remoteId?: string;
   readonly remoteName?: string;
+  /** What follow mode tells, and in which sessions' repository. */
+  readonly notification?: GitNotification;
+  readonly sessionIds?: readonly string[];
 };
 
 export function resizeEvent(size: TerminalSize): ResizeEvent {

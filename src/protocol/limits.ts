@@ -229,3 +229,23 @@ export const GIT_TURN_TIMEOUT_MS = 20_000;
 export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
 /** How long what was found out about a repository is taken to be true (specification 8). */
 export const GIT_CACHE_MS = 5_000;
+
+/** Follow mode: how long a git of somebody else's that is at work in a tree is waited for. */
+export const FOLLOW_LOCK_WAIT_MS = 5_000;
+/** Between the first sign of a change and a look at it: a git command changes several files. */
+export const FOLLOW_SETTLE_MS = 40;
+/** Two looks so long apart must see the same before anything is done: git is between two of its own steps otherwise. */
+export const FOLLOW_SECOND_LOOK_MS = 25;
+/** The same for a worktree that is not there: it may be on its way to another place. */
+export const FOLLOW_GONE_LOOK_MS = 500;
+/** A repository that never comes to rest is looked at again with the next change. */
+export const MAX_FOLLOW_LOOKS = 200;
+/** Rounds of what is done for one change; more is left to the next. */
+export const MAX_FOLLOW_ROUNDS = 10;
+/** Repositories of one server with follow mode. */
+export const MAX_FOLLOWED_REPOSITORIES = 100;
+/** Notifications that are kept for those who ask, and for how long; over that the oldest goes. */
+export const MAX_GIT_NOTICES = 200;
+export const GIT_NOTICE_LIFETIME_MS = 3_600_000;
+/** Clients of which it is known what they were told; of more the one that asked longest ago is told again. */
+export const MAX_GIT_NOTICE_READERS = 1_000;

@@ -55,6 +55,11 @@ export class ControlDir {
     return join(this.path, "audit.log");
   }
 
+  /** The repositories in which follow mode is on. */
+  get follow(): string {
+    return join(this.path, "follow.json");
+  }
+
   get shares(): string {
     return join(this.path, "shares.json");
   }

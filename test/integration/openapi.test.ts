@@ -1,6 +1,8 @@
 // Walks the description that the server gives of itself: every endpoint in it does what it says (contract 2.7).
+import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
+import { FollowRepository } from "./git/follow-repository.ts";
 import { type Answer, type Call, call } from "./harness/http-call.ts";
 import { TestServer } from "./harness/test-server.ts";
 
@@ -26,6 +28,7 @@ type Described = { readonly method: string; readonly path: string; readonly oper
 type Input = {
   readonly id?: string;
   readonly shareId?: string;
+  readonly branch?: string;
   readonly query?: string;
   readonly body?: unknown;
 };
@@ -53,7 +56,10 @@ beforeAll(async () => {
   const login = await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
   authorization = `Bearer ${Object(login.json).token}`;
 });
-afterAll(() => server[Symbol.asyncDispose]());
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await made.disposeAsync();
+});
 
 const asUser = (request: Call): Promise<Answer> =>
   call(server.url, { ...request, headers: { authorization, ...request.headers } });
@@ -70,6 +76,10 @@ const ended = async (): Promise<string> => {
   await asUser({ path: `/api/sessions/${id}/recording` });
   return id;
 };
+
+const made = new AsyncDisposableStack();
+/** With a worktree that has the branch `feature`. */
+const repository = async (): Promise<string> => made.use(await FollowRepository.make()).main.path;
 
 const SIGNED = { challengeId: "any", publicKey: "any", signature: "any" };
 
@@ -118,6 +128,23 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   currentUser: async () => ({}),
   avatar: async () => ({}),
   logout: async () => ({}),
+  setFollow: async () => ({ body: { repoPath: await repository(), branch: "feature", enable: true } }),
+  getFollow: async () => ({ query: `?path=${encodeURIComponent(await repository())}` }),
+  gitEvent: async () => ({ body: { repoPath: await repository(), event: "commit" } }),
+  listNotifications: async () => ({ query: "?client=x" }),
+  listWorktrees: async () => ({ query: `?repoPath=${encodeURIComponent(await repository())}` }),
+  createWorktree: async () => ({ body: { repoPath: await repository(), branch: "new" } }),
+  removeWorktree: async () => ({
+    ...{ branch: "feature", query: `?repoPath=${encodeURIComponent(await repository())}` },
+  }),
+  pruneWorktrees: async () => ({ body: { repoPath: await repository() } }),
+  switchBranch: async () => ({ body: { repoPath: await repository(), branch: "feature" } }),
+  ...Object.fromEntries(
+    ["repositoryInfo", "repositoryStatus", "repositoryRemote", "repositorySummary", "listBranches"].map(
+      (name) => [name, async () => ({ query: `?path=${encodeURIComponent(await repository())}` })],
+    ),
+  ),
+  discoverRepositories: async () => ({ query: `?path=${encodeURIComponent(dirname(await repository()))}` }),
 };
 
 /** What makes a success of an endpoint another answer here, such as that it wants the server's own socket. */
@@ -127,10 +154,11 @@ const REFUSED: Readonly<Record<string, string>> = {
   ...{ createChallenge: "403", sshLogin: "403", sshKeyLogin: "403" },
 };
 
-function requestOf({ method, path }: Described, { id, shareId, query = "", body }: Input): Call {
+function requestOf({ method, path }: Described, { id, shareId, branch, query = "", body }: Input): Call {
   const filled = path
     .replace("{id}", id ?? "nobody")
     .replace("{shareId}", shareId ?? "none")
+    .replace("{branch}", branch ?? "none")
     .replace("{userId}", CREDENTIALS.username);
   return { method: method.toUpperCase(), path: filled + query, ...(body === undefined ? {} : { body }) };
 }

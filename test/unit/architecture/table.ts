@@ -88,7 +88,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   pino: ["src/log.ts"],
   preact: ["src/web/"],
   "prom-client": ["src/metrics.ts"],
-  "simple-git": ["src/git/git.ts"],
   testcontainers: ["src/testing/engine.ts"],
   // The native module of this project, native/.
   "ttyhq.node": ["src/sessions/pty.ts"],

@@ -6,6 +6,8 @@ import { endpoints } from "../../../src/protocol/endpoints.ts";
 const UNTOLD = [
   "createChallenge",
   "createWsTicket",
+  // What git itself has done.
+  "gitEvent",
   "refreshSessions",
   "resizeSession",
   // Told of as what is sent on.

@@ -61,6 +61,7 @@ describe("help", () => {
       "health",
       "login-link",
       "up",
+      ...["follow", "unfollow", "git"],
     ];
     expect(names.toSorted()).toEqual(wanted.toSorted());
   });

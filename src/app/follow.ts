@@ -1,0 +1,72 @@
+// Follow mode of a server: its parts, and whom its notifications reach.
+import type { FollowSwitch } from "../git/follow-switch.ts";
+import type { GitProgram } from "../git/git.ts";
+import type { Notices } from "../git/notices.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { Log } from "../log.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import type { ControlDir } from "../sessions/control-dir.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export type FollowPart = AsyncDisposable & {
+  readonly follow: FollowSwitch;
+  readonly notices: Notices;
+  /** Sessions whose folder is in a tree of that repository, by its main tree's path. */
+  readonly sessionsIn: (repoPath: string) => Promise<readonly string[]>;
+};
+
+export async function openFollow(parts: {
+  readonly program: GitProgram;
+  readonly controlDir: Pick<ControlDir, "path" | "follow">;
+  readonly surroundings: Pick<Surroundings, "node" | "main">;
+  readonly backend: Pick<SessionBackend, "list">;
+  readonly hub: Pick<Hub, "tell">;
+  readonly log: Log;
+  /** Something has changed in the repository with that common directory. */
+  readonly onChange: (commonDir: string) => void;
+}): Promise<FollowPart> {
+  const { program, controlDir, surroundings, backend, hub, log, onChange } = parts;
+  const [{ FollowHooks }, { FollowList }, { FollowSwitch }, { Follower }, { Notices }, { treeTops }] =
+    await Promise.all([
+      import("../git/follow-hooks.ts"),
+      import("../git/follow-list.ts"),
+      import("../git/follow-switch.ts"),
+      import("../git/follower.ts"),
+      import("../git/notices.ts"),
+      import("../git/follow-trees.ts"),
+    ]);
+  await using stack = new AsyncDisposableStack();
+  const list = new FollowList(controlDir.follow);
+  const { node, main } = surroundings;
+  const hooks = new FollowHooks({ list, target: { node, main, controlDir: controlDir.path } });
+  const notices = new Notices({ now: () => performance.now() });
+  const follower = stack.use(new Follower({ program, list, hooks, notices, log, onChange }));
+  const follow = new FollowSwitch({ program, list, hooks, follower });
+  const sessionsIn = async (repoPath: string): Promise<readonly string[]> => {
+    const tops = await treeTops(program.at(repoPath, { account: list.get(repoPath)?.account }));
+    const sessions = await backend.list();
+    return sessions.filter(({ cwd }) => tops.some((top) => isWithin(top, cwd))).map(({ id }) => id);
+  };
+  stack.use(tellClients(notices, sessionsIn, hub, log));
+  await follower.resume().catch((error: unknown) => log.error({ error }, "follow mode not resumed"));
+  const owned = stack.move();
+  return { follow, notices, sessionsIn, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+function tellClients(
+  notices: Notices,
+  sessionsIn: FollowPart["sessionsIn"],
+  hub: Pick<Hub, "tell">,
+  log: Log,
+): Disposable {
+  return notices.on(({ notification, user }) => {
+    const { timestamp, repoPath } = notification;
+    const event = { type: "git-notification", timestamp, owner: user, notification } as const;
+    const telling = sessionsIn(repoPath).then((sessionIds) => hub.tell({ ...event, sessionIds }, sessionIds));
+    telling.catch((error: unknown) => log.warn({ error, repoPath }, "notification not sent"));
+  });
+}
+
+function isWithin(top: string, path: string): boolean {
+  return path === top || path.startsWith(top.endsWith("/") ? top : `${top}/`);
+}

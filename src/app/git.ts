@@ -1,0 +1,51 @@
+// Repositories of this machine: worktrees, follow mode, and what is asked about them.
+import type { Config } from "../config/config.ts";
+import type { Worktrees } from "../git/worktrees.ts";
+import type { Routes } from "../http/route.ts";
+import { openFollow } from "./follow.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export type GitPart = AsyncDisposable & { readonly routes: Routes };
+
+type FollowParts = Omit<Parameters<typeof openFollow>[0], "program" | "onChange">;
+
+/** None on an HQ that has no sessions of its own: its users have no business on its disk. */
+export async function openGit(
+  parts: FollowParts & {
+    readonly config: Pick<Config, "role" | "serverUser">;
+    readonly surroundings: Pick<Surroundings, "env">;
+  },
+): Promise<GitPart> {
+  const { role, serverUser } = parts.config;
+  if (role.kind === "hq" && !role.hasSessions) return { routes: {}, [Symbol.asyncDispose]: async () => {} };
+  // What only a server needs is not loaded into a session host.
+  const [{ GitProgram }, worktreesFile, { gitRoutes, absolute }, { followRoutes }] = await Promise.all([
+    import("../git/git.ts"),
+    import("../git/worktrees.ts"),
+    import("../http/routes/git-routes.ts"),
+    import("../http/routes/follow-routes.ts"),
+  ]);
+  const program = new GitProgram({ env: parts.surroundings.env });
+  const worktrees: Worktrees = new worktreesFile.Worktrees({
+    program,
+    watch: { removed: async (git) => void (await part.follow.changed(git.cwd, git.account)) },
+    follow: {
+      enable: async ({ cwd: repoPath, account }, branch) =>
+        void (await part.follow.enable({ repoPath, branch, user: account ?? serverUser, account })),
+    },
+    now: () => performance.now(),
+  });
+  const part = await openFollow({
+    ...{ ...parts, program },
+    onChange: (commonDir) => worktrees.forget(commonDir),
+  });
+  const { follow, notices, sessionsIn } = part;
+  const routes = {
+    ...gitRoutes({ program, worktrees }),
+    ...followRoutes({
+      ...{ follow, notices, sessionsIn },
+      absolute: (path, context) => absolute(program, path, context),
+    }),
+  };
+  return { routes, [Symbol.asyncDispose]: () => part[Symbol.asyncDispose]() };
+}

@@ -1,0 +1,66 @@
+import { lstat } from "node:fs/promises";
+import { basename, relative } from "node:path";
+import type { Git } from "./git.ts";
+import { linesOf } from "./side-by-side.ts";
+
+export type DiscoveredRepository = {
+  readonly path: string;
+  readonly inode: number;
+  readonly modifiedAt: Date;
+  /** The short name of its branch; `undefined`: on none, or git does not trust it. */
+  readonly branch: string | undefined;
+};
+
+/** More are left out. */
+const MAX_FOUND = 500;
+/** As the user who asks, who may not see every folder. Hidden folders are not entered. */
+const FIND = `find "$1" -mindepth 1 -maxdepth "$2" -name '.?*' \\( -name .git -print0 -o -true \\) -prune 2>/dev/null`;
+const BRANCHES = 'for at do git -C "$at" symbolic-ref -q --short HEAD 2>/dev/null || echo; done';
+
+/**
+ * The repositories with a working tree in the folder `root`, and up to `maxDepth` folders below, by their
+ * folders' names; none inside another. A folder that is not there has none.
+ */
+export async function discoverRepositories(
+  git: Git,
+  root: string,
+  maxDepth: number,
+): Promise<readonly DiscoveredRepository[]> {
+  const { stdout } = await git.script(FIND, [root, `${maxDepth + 1}`]);
+  const paths = outermost(
+    stdout.split("\0").flatMap((path) => (path.endsWith("/.git") ? [path.slice(0, -5)] : [])),
+  );
+  const branches = await linesOf(git, BRANCHES, { each: paths });
+  const found = await Promise.all(
+    paths.map(async (path) => {
+      const facts = await lstat(path).catch(() => undefined);
+      if (facts === undefined) return [];
+      const branch = branches.get(path) || undefined;
+      return [{ path, inode: facts.ino, modifiedAt: facts.mtime, branch }];
+    }),
+  );
+  return found.flat().sort((one, other) => basename(one.path).localeCompare(basename(other.path)));
+}
+
+function outermost(paths: readonly string[]): readonly string[] {
+  const kept = new Set<string>();
+  // Whatever is inside another has the longer path.
+  for (const path of paths.toSorted((one, other) => one.length - other.length)) {
+    if (kept.size < MAX_FOUND && !isInside(path, kept)) kept.add(path);
+  }
+  return [...kept];
+}
+
+function isInside(path: string, others: ReadonlySet<string>): boolean {
+  for (let end = path.lastIndexOf("/"); end > 0; end = path.lastIndexOf("/", end - 1)) {
+    if (others.has(path.slice(0, end))) return true;
+  }
+  return false;
+}
+
+/** The path with `~` for the home that it is below. */
+export function homeRelative(path: string, home: string): string {
+  if (path === home) return "~";
+  const below = relative(home, path);
+  return below === "" || below.startsWith("..") ? path : `~/${below}`;
+}

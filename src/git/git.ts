@@ -1,0 +1,235 @@
+// The one place that runs git. simple-git is not used: it ends a git that hangs with one SIGINT, and nothing that git
+// has started, holds as much output as there is, waits 50 ms more for every command that prints nothing, and can give a
+// process a uid and a gid but not the groups that go with them.
+import { ExpiringMap } from "../lib/expiring-map.ts";
+import { Slots } from "../lib/slots.ts";
+import { findSystemAccount, type SystemAccount } from "../lib/system-account.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import {
+  GIT_TIMEOUT_MS,
+  GIT_TURN_TIMEOUT_MS,
+  GIT_WRITE_TIMEOUT_MS,
+  MAX_GIT_OUTPUT_BYTES,
+  MAX_GIT_PROCESSES,
+  MAX_WAITING_GIT_PROCESSES,
+} from "../protocol/limits.ts";
+import { accountGitEnv, type GitEnv, ownGitEnv, readingEnv } from "./git-env.ts";
+import { gitError } from "./git-error.ts";
+import { type GitRun, runGit } from "./git-process.ts";
+import { type ConfigEntry, configOverrides, parseConfigList, type ScopedEntry } from "./local-config.ts";
+
+export type { GitRun } from "./git-process.ts";
+
+/** Becomes a user with all of that user's groups; of util-linux, as what sessions of other users need is. */
+const SETPRIV = "/usr/bin/setpriv";
+const ACCOUNT_MEMORY_MS = 60_000;
+const MAX_ACCOUNTS = 1_000;
+
+/** The git of this machine, as one server uses it: at most MAX_GIT_PROCESSES of it run at a time. */
+export class GitProgram {
+  readonly #env: GitEnv;
+  readonly #slots = new Slots({
+    slots: MAX_GIT_PROCESSES,
+    maxWaiting: MAX_WAITING_GIT_PROCESSES,
+    maxWaitMs: GIT_TURN_TIMEOUT_MS,
+    full: () => new ServiceError("git_busy", "too much is asked of git at the moment: try again"),
+  });
+  readonly #accounts = new ExpiringMap<string, Promise<SystemAccount | undefined>>({
+    lifetimeMs: ACCOUNT_MEMORY_MS,
+    maxEntries: MAX_ACCOUNTS,
+    now: () => performance.now(),
+  });
+
+  /** `env`: what the server was started with, of which GIT_* and the server's own variables are left out. */
+  constructor({ env }: { readonly env: Readonly<Record<string, string | undefined>> }) {
+    this.#env = ownGitEnv(env);
+  }
+
+  /**
+   * git in the folder `cwd`, an absolute path. `account`: the system user that it runs as (Principal.account);
+   * `undefined`: the server's own. Questions end with `signal`; a change that was begun goes on.
+   */
+  at(cwd: string, caller: GitCaller = {}): Git {
+    return new Git(this, cwd, caller);
+  }
+
+  /** The home of a system user; of the server's own without one. */
+  async home(account?: string): Promise<string> {
+    return account === undefined ? (this.#env.HOME ?? "/") : (await this.#account(account)).home;
+  }
+
+  /**
+   * For `Git`. Rejects as `runGit` does, with `git_busy` where it never gets a turn, with `forbidden` for an account
+   * that cannot be.
+   */
+  async run(request: GitRequest): Promise<GitRun> {
+    const { words, overrides, input, enoughBytes, isWrite = false } = request;
+    const { become, env } = await this.#identity(request.account);
+    const [file = "", ...args] = [...become, ...words];
+    const command = { file, args, env: isWrite ? env : readingEnv(env, overrides), input };
+    const limits = {
+      timeoutMs: isWrite ? GIT_WRITE_TIMEOUT_MS : GIT_TIMEOUT_MS,
+      maxBytes: MAX_GIT_OUTPUT_BYTES,
+      enoughBytes,
+      signal: isWrite ? undefined : request.signal,
+    };
+    return await this.#slots.take(() => runGit(command, limits));
+  }
+
+  async #identity(account: string | undefined): Promise<Identity> {
+    if (account === undefined) return { become: [], env: this.#env };
+    const found = await this.#account(account);
+    if (found.uid === process.getuid?.()) return { become: [], env: accountGitEnv(found) };
+    if (process.getuid?.() !== 0) {
+      throw new ServiceError("forbidden", `this server is not root: no git can run as ${account}`);
+    }
+    const ids = [`--reuid=${found.uid}`, `--regid=${found.gid}`, "--init-groups", "--inh-caps=-all"];
+    return { become: [SETPRIV, ...ids, "--"], env: accountGitEnv(found) };
+  }
+
+  async #account(name: string): Promise<SystemAccount> {
+    const known = this.#accounts.get(name) ?? findSystemAccount(name);
+    this.#accounts.set(name, known);
+    const found = await known.catch((error: unknown) => {
+      this.#accounts.delete(name);
+      throw error;
+    });
+    if (found === undefined) throw new ServiceError("forbidden", `there is no user ${name} on this system`);
+    return found;
+  }
+}
+
+export type GitCaller = {
+  readonly account?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+};
+
+type Identity = { readonly become: readonly string[]; readonly env: GitEnv };
+
+type GitRequest = GitCaller & {
+  /** The program and its arguments. */
+  readonly words: readonly string[];
+  readonly overrides: readonly ConfigEntry[];
+  readonly input?: string | undefined;
+  readonly enoughBytes?: number | undefined;
+  readonly isWrite?: boolean;
+};
+
+/** What a question may say besides its arguments. */
+export type Question = {
+  /** What git reads on its standard input. */
+  readonly input?: string;
+  /** So much of the output is enough: git is ended then, and the code is 0. */
+  readonly enoughBytes?: number;
+};
+
+/** Commands whose output a repository's own config would have programs make, and what keeps them from it. */
+const PLAIN_OUTPUT: ReadonlyMap<string, readonly string[]> = new Map(
+  ["diff", "diff-tree", "diff-index", "diff-files", "log", "show"].map((name) => [
+    name,
+    ["--no-ext-diff", "--no-textconv"],
+  ]),
+);
+
+/** git in one folder, as one user. Arguments that come from a client stand behind `--`, or as refs/heads/NAME. */
+export class Git {
+  readonly cwd: string;
+  readonly #program: GitProgram;
+  readonly #caller: GitCaller;
+  #config: Promise<readonly ScopedEntry[]> | undefined;
+
+  constructor(program: GitProgram, cwd: string, caller: GitCaller) {
+    if (!cwd.startsWith("/") || cwd.includes("\0")) {
+      throw new ServiceError("invalid_request", `not an absolute path: ${JSON.stringify(cwd)}`);
+    }
+    this.#program = program;
+    this.cwd = cwd;
+    this.#caller = caller;
+  }
+
+  /** The system user that it runs as; `undefined`: the server's own. */
+  get account(): string | undefined {
+    return this.#caller.account;
+  }
+
+  /** The same user's git in another folder. */
+  at(cwd: string): Git {
+    return new Git(this.#program, cwd, this.#caller);
+  }
+
+  /**
+   * What a question that changes nothing answers. No program that the repository's own config names is run. Throws
+   * `not_a_repository`, `forbidden` (git does not trust a repository of somebody else), `git_failed`, `git_timeout`.
+   */
+  async read(...args: readonly string[]): Promise<string> {
+    return said(args, await this.ask(args));
+  }
+
+  /** The same for a question that may well be answered by an exit code: no code is a failure. */
+  async try(...args: readonly string[]): Promise<GitRun> {
+    return await this.ask(args);
+  }
+
+  /** The same with input, or for the beginning of a long answer. */
+  async ask(args: readonly string[], question: Question = {}): Promise<GitRun> {
+    return await this.#look(this.#git(plain(args)), question);
+  }
+
+  /**
+   * Many questions at once: a shell script of ours, with `args` as its $1, $2, … To start a process holds a server of
+   * this size up for milliseconds, a shell starts the others. What is neutralised is what this folder's config names.
+   */
+  async script(text: string, args: readonly string[]): Promise<GitRun> {
+    return await this.#look(["sh", "-c", text, "sh", ...args], {});
+  }
+
+  /** All config that git reads here, in its order; a later entry of a key wins. */
+  async config(): Promise<readonly ScopedEntry[]> {
+    this.#config ??= this.#readConfig();
+    return await this.#config;
+  }
+
+  /**
+   * A change, with the repository's own hooks and filters, as at a prompt. Throws as `read` does, and what git-error.ts
+   * names.
+   */
+  async write(...args: readonly string[]): Promise<string> {
+    return said(args, await this.tryWrite(args));
+  }
+
+  /** The same where no exit code is a failure. */
+  async tryWrite(args: readonly string[], question: Pick<Question, "input"> = {}): Promise<GitRun> {
+    try {
+      return await this.#run({ words: this.#git(args), overrides: [], isWrite: true, ...question });
+    } finally {
+      this.#config = undefined;
+    }
+  }
+
+  async #look(words: readonly string[], question: Question): Promise<GitRun> {
+    return await this.#run({ words, overrides: configOverrides(await this.config()), ...question });
+  }
+
+  async #readConfig(): Promise<readonly ScopedEntry[]> {
+    const args = ["config", "--list", "--includes", "--show-scope", "-z"];
+    return parseConfigList(said(args, await this.#run({ words: this.#git(args), overrides: [] })));
+  }
+
+  #git(args: readonly string[]): readonly string[] {
+    return ["git", "--no-pager", "-C", this.cwd, ...args];
+  }
+
+  async #run(request: Omit<GitRequest, keyof GitCaller>): Promise<GitRun> {
+    return await this.#program.run({ ...this.#caller, ...request });
+  }
+}
+
+function plain(args: readonly string[]): readonly string[] {
+  const [name = "", ...rest] = args;
+  return [name, ...(PLAIN_OUTPUT.get(name) ?? []), ...rest];
+}
+
+function said(args: readonly string[], run: GitRun): string {
+  if (run.code === 0) return run.stdout;
+  throw gitError(args[0] ?? "", run);
+}

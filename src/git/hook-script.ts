@@ -1,0 +1,102 @@
+// The text of our git hooks. `sh` alone, nothing that is waited for, and not one byte to the terminal.
+
+/** The hooks that follow mode needs (contract 7.4); what they do not tell is seen in git's own files. */
+export const HOOK_NAMES = ["post-checkout", "post-commit", "post-merge"] as const;
+export type HookName = (typeof HOOK_NAMES)[number];
+
+/** By which a hook is known to be ours: its second line begins so. */
+export const HOOK_MARK = "# ttyhq git hook";
+/** The folder, beside ours, in which the hooks that were there before are kept under their own names. */
+export const KEPT_FOLDER = "ttyhq-kept";
+const MADE_FOLDER = "# This folder was made for it.";
+
+/** What a hook starts, by absolute paths: hooks run with any PATH, as any user who uses the repository. */
+export type HookTarget = { readonly node: string; readonly main: string; readonly controlDir: string };
+
+/** How the hook that was there before is run: by a shell that takes it for the hook itself, or as a program. */
+export type KeptHook = { readonly kind: "shell"; readonly shell: string } | { readonly kind: "program" };
+
+export function hookScript(
+  name: HookName,
+  target: HookTarget,
+  { kept, isFolderOurs }: { readonly kept: KeptHook | undefined; readonly isFolderOurs: boolean },
+): string {
+  const folder = isFolderOurs ? [MADE_FOLDER] : [];
+  return [
+    "#!/bin/sh",
+    `${HOOK_MARK} ${name}: tells the ttyhq server of this machine that something has changed (docs/follow-mode.md).`,
+    `# \`ttyhq unfollow\` removes it. The hook that was here before is in ${KEPT_FOLDER}, and runs first.`,
+    ...folder,
+    ...(kept === undefined ? ["code=0"] : runKept(name, kept)),
+    ...(name === "post-checkout"
+      ? ["# Files that were checked out are no change of branch.", '[ "$3" = 0 ] && exit $code']
+      : []),
+    "# A rebase tells once, by the file that ends it.",
+    "case $GIT_REFLOG_ACTION in rebase*) exit $code ;; esac",
+    ...tell(name, target),
+    "exit $code",
+    "",
+  ].join("\n");
+}
+
+/** Whether uninstalling removes the folder as well, if nothing else is in it. */
+export function isFolderMade(script: string): boolean {
+  return script.includes(`\n${MADE_FOLDER}\n`);
+}
+
+export function isOurHook(script: string): boolean {
+  return script.split("\n", 2)[1]?.startsWith(HOOK_MARK) ?? false;
+}
+
+/**
+ * How a hook's first line says that it is run. A shell's hook is read by that shell under the name of the hook, since
+ * many look at `$0` for what is beside them. `undefined`: it has no such line, and git's own `sh` reads it.
+ */
+export function keptHook(firstBytes: string): KeptHook {
+  const line = /^#![ \t]*([^\n]*)/.exec(firstBytes)?.[1]?.replace(/[ \t]+$/, "");
+  if (line === undefined) return { kind: "program" };
+  const words = line.split(/[ \t]+/).filter((word) => word !== "");
+  const program = words[0]?.endsWith("/env") ? words.slice(1) : words;
+  const isShell = /(?:^|\/)(?:sh|bash|dash|ash|ksh)$/.test(program[0] ?? "");
+  const isPlain = words.every((word) => /^[A-Za-z0-9_./+-]+$/.test(word));
+  return isShell && isPlain && program.length <= 2
+    ? { kind: "shell", shell: words.join(" ") }
+    : { kind: "program" };
+}
+
+/** One word for the shell, whatever is in it. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function runKept(name: HookName, kept: KeptHook): readonly string[] {
+  const run =
+    kept.kind === "program"
+      ? '"$kept" "$@"'
+      : `${kept.shell} -c 'ttyhq_kept=$1; shift; . "$ttyhq_kept"' "$0" "$kept" "$@"`;
+  return [
+    // A name without a slash would be looked for on the PATH.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
+    "case $0 in */*) kept=${0%/*} ;; *) kept=. ;; esac",
+    `kept=$kept/${KEPT_FOLDER}/${name}`,
+    "code=0",
+    `if [ -x "$kept" ]; then ${run}; code=$?; fi`,
+  ];
+}
+
+/**
+ * A process of its own: no descriptor of git's is open in it, no signal of the terminal reaches it, nobody waits for
+ * it. Where the server is gone, or its program, nothing is started.
+ */
+function tell(name: HookName, { node, main, controlDir }: HookTarget): readonly string[] {
+  const event = name.slice("post-".length);
+  const command = `NODE_OPTIONS= $apart ${quoted(node)} ${quoted(main)} git event --event ${event} --control-dir ${quoted(controlDir)}`;
+  const silent = "</dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
+  return [
+    `if [ -S ${quoted(`${controlDir}/server.sock`)} ] && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
+    "  apart=",
+    "  command -v setsid >/dev/null 2>&1 && apart=setsid",
+    `  ( trap '' HUP; ${command} & ) ${silent}`,
+    "fi",
+  ];
+}

@@ -1,0 +1,93 @@
+// Where git looks for the hooks of a repository: one folder, or with a relative core.hooksPath one in each tree.
+import { readFile, rm } from "node:fs/promises";
+import { isAbsolute, join, relative } from "node:path";
+import { isErrno, replaceFile } from "../lib/atomic-file.ts";
+import type { Git } from "./git.ts";
+import { HOOK_NAMES, KEPT_FOLDER } from "./hook-script.ts";
+import type { HookFolder } from "./hooks.ts";
+
+const BEGIN = "# ttyhq hooks: begin";
+const END = "# ttyhq hooks: end";
+
+/** `git` in one tree after the other; their tops. A folder that several share is there once. */
+export async function hookFolders(git: Git, tops: readonly string[]): Promise<readonly HookFolder[]> {
+  const folders = new Map<string, HookFolder>();
+  for (const top of tops) {
+    const here = git.at(top);
+    // Not as a question, for which git is told that there are no hooks.
+    const run = await here.tryWrite(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
+    const path = run.stdout.replace(/\n$/, "");
+    if (run.code !== 0 || !isAbsolute(path) || path === "/dev/null" || folders.has(path)) continue;
+    folders.set(path, { path, tracked: await trackedIn(here, top, path) });
+  }
+  return [...folders.values()];
+}
+
+/**
+ * Hooks that lie among the files of a tree are no files of the repository: git is told so in its own `info/exclude`,
+ * which is nobody else's, and a worktree can be removed as before.
+ */
+export async function excludeHooks(commonDir: string, patterns: readonly string[]): Promise<void> {
+  const path = join(commonDir, "info", "exclude");
+  const before = await readText(path);
+  const kept = withoutBlock(before ?? "");
+  const block = patterns.length === 0 ? "" : `${[BEGIN, ...patterns, END].join("\n")}\n`;
+  const gap = kept === "" || kept.endsWith("\n") || block === "" ? "" : "\n";
+  const after = `${kept}${gap}${block}`;
+  if (after === (before ?? "")) return;
+  if (after === "") await rm(path, { force: true });
+  else await replaceFile(path, new TextEncoder().encode(after), 0o644).catch(ignoreNoFolder);
+}
+
+/** What `excludeHooks` takes for folders inside these trees. */
+export function excludePatterns(folders: readonly HookFolder[], tops: readonly string[]): readonly string[] {
+  const patterns = folders.flatMap(({ path, tracked }) => {
+    const inside = tops.map((top) => relative(top, path)).find(isInside);
+    if (inside === undefined) return [];
+    const names = HOOK_NAMES.filter((name) => !tracked.includes(name));
+    return [...names, `${KEPT_FOLDER}/`].map((name) => `/${escaped(inside)}/${name}`);
+  });
+  return [...new Set(patterns)];
+}
+
+async function trackedIn(git: Git, top: string, folder: string): Promise<HookFolder["tracked"]> {
+  const inside = relative(top, folder);
+  if (!isInside(inside)) return [];
+  const found = await Promise.all(
+    HOOK_NAMES.map(async (name) => {
+      const run = await git.try("ls-files", "--error-unmatch", "--", `:(top,literal)${inside}/${name}`);
+      return run.code === 0 ? [name] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Not git's own folder, nor one of another place. */
+function isInside(path: string): boolean {
+  return path !== "" && !isAbsolute(path) && !/^(?:\.\.|\.git)(?:\/|$)/.test(path);
+}
+
+function escaped(path: string): string {
+  return path.replace(/[\\*?[\]! #]/g, "\\$&");
+}
+
+function withoutBlock(text: string): string {
+  const begin = text.indexOf(`${BEGIN}\n`);
+  const end = text.indexOf(`${END}\n`, begin);
+  if (begin === -1 || end === -1) return text;
+  return text.slice(0, begin) + text.slice(end + END.length + 1);
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}
+
+/** A repository without the folder `info` shows the hooks as untracked: no more than that. */
+function ignoreNoFolder(error: unknown): void {
+  if (!isErrno(error, "ENOENT")) throw error;
+}

@@ -1,0 +1,52 @@
+// What of a repository's own config makes git run programs, and how that is undone. The user's and the system's config
+// are trusted, the repository's is not: it may have come with an archive or belong to somebody else.
+import { ServiceError } from "../protocol/errors.ts";
+
+export type ConfigEntry = { readonly key: string; readonly value: string };
+export type ScopedEntry = ConfigEntry & { readonly scope: string };
+
+/** More than anybody has; each costs two variables in the environment of every git that is run. */
+const MAX_OVERRIDES = 1_000;
+/** Programs that run when files are compared, by their driver's section; sections of hooks are of later gits. */
+const PROGRAM = /^filter\..*\.(?:clean|smudge|process|required)$|^hook\..*\.(?:command|event)$/s;
+
+/** Reads `git config --list --show-scope -z`: scope, NUL, key, and value behind a line feed, NUL. */
+export function parseConfigList(text: string): readonly ScopedEntry[] {
+  const fields = text.split("\0");
+  const entries: ScopedEntry[] = [];
+  for (let at = 0; at + 1 < fields.length; at += 2) {
+    const [scope = "", entry = ""] = [fields[at], fields[at + 1]];
+    const end = entry.indexOf("\n");
+    // A key without a value is a switch that is on.
+    entries.push(
+      end === -1
+        ? { scope, key: entry, value: "true" }
+        : { scope, key: entry.slice(0, end), value: entry.slice(end + 1) },
+    );
+  }
+  return entries;
+}
+
+/**
+ * Entries that, set for one command, give every program which the repository's own config names the value of the
+ * trusted config, or none. ServiceError `forbidden` where there are too many of them.
+ */
+export function configOverrides(entries: readonly ScopedEntry[]): readonly ConfigEntry[] {
+  const named = new Set<string>();
+  const trusted = new Map<string, string>();
+  for (const { scope, key, value } of entries) {
+    if (scope === "system" || scope === "global") trusted.set(key, value);
+    else if (PROGRAM.test(key)) named.add(key);
+  }
+  if (named.size > MAX_OVERRIDES) {
+    throw new ServiceError("forbidden", `the repository's config names more than ${MAX_OVERRIDES} programs`);
+  }
+  return [...named].map((key) => override(key, trusted.get(key)));
+}
+
+function override(key: string, trusted: string | undefined): ConfigEntry {
+  const [, section] = /^(hook\..*)\.[^.]*$/s.exec(key) ?? [];
+  if (section !== undefined) return { key: `${section}.enabled`, value: "false" };
+  // A filter that must succeed cannot, without its program.
+  return { key, value: trusted ?? (key.endsWith(".required") ? "false" : "") };
+}

@@ -1,0 +1,76 @@
+import type { Git } from "./git.ts";
+import { gitError } from "./git-error.ts";
+
+/** Where a working tree stands. */
+export type Status = {
+  /** The short name of the branch; `undefined`: the head is detached. */
+  readonly branch: string | undefined;
+  /** The commit; `undefined` where there is none yet. */
+  readonly head: string | undefined;
+  readonly hasUpstream: boolean;
+  /** Commits that the upstream lacks, and that are lacking here; 0 where there is no upstream. */
+  readonly ahead: number;
+  readonly behind: number;
+  /** Files by what was done to them; one may count several times. */
+  readonly modified: number;
+  readonly untracked: number;
+  readonly staged: number;
+  readonly added: number;
+  readonly deleted: number;
+  readonly hasChanges: boolean;
+};
+
+/** What belongs to the answer of every status, whatever the repository's config prefers. */
+const PLAIN = ["-z", "--untracked-files=normal", "--ignore-submodules=dirty"] as const;
+
+/** The status of the working tree that `git` is in. No submodule is looked into. */
+export async function statusOf(git: Git): Promise<Status> {
+  return parseStatus(await git.read("status", "--porcelain=v2", "--branch", "--ahead-behind", ...PLAIN));
+}
+
+/** Whether anything there is not in a commit: edits, staged or not, and files that git does not know. */
+export async function isDirty(git: Git): Promise<boolean> {
+  const args = ["status", "--porcelain", "--no-renames", ...PLAIN];
+  const { stdout, code, stderr } = await git.ask(args, { enoughBytes: 1 });
+  if (code !== 0) throw gitError("status", { stdout, stderr, code });
+  return stdout !== "";
+}
+
+/** Reads `git status --porcelain=v2 --branch -z`. Lines of a kind that is not known say nothing. */
+export function parseStatus(text: string): Status {
+  const headers = new Map<string, string>();
+  const counts = { modified: 0, untracked: 0, staged: 0, added: 0, deleted: 0 };
+  const fields = text.split("\0");
+  for (let at = 0; at < fields.length; at++) {
+    const line = fields[at] ?? "";
+    const [, header, value] = /^# ([\w.]+) (.*)$/s.exec(line) ?? [];
+    if (header !== undefined && value !== undefined) headers.set(header, value);
+    else count(counts, line);
+    // A rename's former path is a field of its own.
+    if (line.startsWith("2 ")) at++;
+  }
+  const [, ahead = "0", behind = "0"] = /^\+(\d+) -(\d+)$/.exec(headers.get("branch.ab") ?? "") ?? [];
+  const [branch, head] = [headers.get("branch.head"), headers.get("branch.oid")];
+  return {
+    ...counts,
+    branch: branch === "(detached)" ? undefined : branch,
+    head: head === "(initial)" ? undefined : head,
+    hasUpstream: headers.has("branch.upstream"),
+    ...{ ahead: Number(ahead), behind: Number(behind) },
+    hasChanges: Object.values(counts).some((number) => number > 0),
+  };
+}
+
+type Counts = { modified: number; untracked: number; staged: number; added: number; deleted: number };
+
+function count(counts: Counts, line: string): void {
+  if (line.startsWith("? ")) counts.untracked++;
+  // Unmerged: changed on both sides, and neither is done.
+  if (line.startsWith("u ")) counts.modified++;
+  const [, index, tree] = /^[12] (.)(.) /.exec(line) ?? [];
+  if (index === undefined || tree === undefined) return;
+  if (index !== ".") counts.staged++;
+  if (index === "A" || tree === "A") counts.added++;
+  if (index === "D" || tree === "D") counts.deleted++;
+  if (tree === "M" || tree === "T") counts.modified++;
+}

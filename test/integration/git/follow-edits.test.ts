@@ -1,0 +1,135 @@
+// What is not committed: it stays, whatever is done in the other tree.
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { together } from "./follow-looks.ts";
+import { FollowRepository } from "./follow-repository.ts";
+
+describe("what is not committed", () => {
+  test.each([
+    ["changed", async ({ main }: FollowRepository) => await main.write("shared.txt", "mine\n")],
+    [
+      "staged",
+      async ({ main }: FollowRepository) => {
+        await main.write("shared.txt", "mine\n");
+        await main.git("add", "shared.txt");
+      },
+    ],
+  ])("and %s in the main tree stays, off the branch, and is told once", async (_, change) => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await change(repository);
+    const status = await main.status();
+    const before = await main.head();
+    await tree.commit("shared.txt", "theirs\n");
+    await repository.settled();
+    expect([await main.read("shared.txt"), await main.status(), await main.head()]).toEqual([
+      "mine\n",
+      status,
+      before,
+    ]);
+    expect(repository.told()).toMatchObject([{ level: "error", title: "Sync Failed", branch: "feature" }]);
+    await tree.commit("more.txt", "more\n");
+    await repository.settled();
+    expect(repository.told()).toEqual([]);
+    await main.git("stash");
+    await repository.settled();
+    await together(repository);
+    expect(await main.read("shared.txt")).toBe("theirs\n");
+  });
+
+  test("a commit that was made while held back is kept, told of, and comes together by a merge", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await main.write("shared.txt", "mine\n");
+    await tree.commit("shared.txt", "theirs\n");
+    await repository.settled();
+    await main.git("commit", "--quiet", "--all", "-m", "mine");
+    const own = await main.head();
+    await repository.settled();
+    expect([await main.head(), await tree.read("shared.txt")]).toEqual([own, "theirs\n"]);
+    expect(repository.told().at(-1)?.message).toContain("on no branch");
+    await tree.git("merge", "--quiet", "-s", "ours", "--no-edit", own);
+    await repository.settled();
+    await together(repository);
+  });
+
+  test("new and ignored files that are in the way stay", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await writeFile(join(main.path, ".git/info/exclude"), "*.env\nbuild\n");
+    await main.write("a.env", "secret\n");
+    await main.write("build/out", "built\n");
+    await main.write("untracked.txt", "mine\n");
+    for (const [name, text] of [
+      ["a.env", "public\n"],
+      ["build", "a file now\n"],
+      ["untracked.txt", "theirs\n"],
+    ] as const) {
+      await tree.commit(name, text);
+      await repository.settled();
+    }
+    expect(await main.read("a.env")).toBe("secret\n");
+    expect(await main.read("build/out")).toBe("built\n");
+    expect(await main.read("untracked.txt")).toBe("mine\n");
+    await rm(join(main.path, "a.env"));
+    await rm(join(main.path, "build"), { recursive: true });
+    await rm(join(main.path, "untracked.txt"));
+    await repository.settled();
+    await together(repository);
+  });
+
+  test("and changed in the worktree stays as well, and the worktree comes back to its branch", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await tree.write("shared.txt", "mine\n");
+    await main.commit("shared.txt", "theirs\n");
+    await repository.settled();
+    expect(await tree.read("shared.txt")).toBe("mine\n");
+    expect([await main.branch(), await tree.branch()]).toEqual(["feature", ""]);
+    await tree.git("stash");
+    await repository.settled();
+    await together(repository);
+  });
+
+  test("a file that is only touched is no edit", async () => {
+    await using repository = await FollowRepository.following();
+    await repository.main.write("shared.txt", "one\n");
+    await repository.tree.commit("shared.txt", "two\n");
+    await repository.settled();
+    await together(repository);
+  });
+});
+
+test("a commit on files that had not come along yet is told of, with the way back", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  // At once: sooner than anybody looks.
+  await tree.commit("shared.txt", "theirs\n");
+  await main.write("own.txt", "mine\n");
+  await main.git("add", "own.txt");
+  await main.git("commit", "--quiet", "-m", "blind");
+  await repository.settled();
+  await together(repository);
+  if ((await main.read("shared.txt")) === "theirs\n") return;
+  const words = repository.told().find(({ title }) => title === "Commit On Old Files")?.message ?? "";
+  const [, range = ""] = /git cherry-pick (\S+)`/.exec(words) ?? [];
+  await main.git("cherry-pick", range);
+  await repository.settled();
+  expect([await tree.read("shared.txt"), await tree.read("own.txt")]).toEqual(["theirs\n", "mine\n"]);
+});
+
+test("comes to rest: follow mode does not answer itself", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  await tree.commit("x.txt", "x\n");
+  await repository.settled();
+  await main.write("x.txt", "mine\n");
+  await tree.commit("x.txt", "theirs\n");
+  await repository.settled();
+  await repository.settled();
+  const before = repository.looks;
+  // Longer than a sign of change takes to be looked at.
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(repository.looks).toBe(before);
+});

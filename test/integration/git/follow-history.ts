@@ -1,0 +1,295 @@
+// Random histories: what somebody does in two trees, and what must be true whenever follow mode has come to rest.
+import { FollowRepository, type WorkTree } from "./follow-repository.ts";
+
+export type Place = "main" | "tree";
+export type Step =
+  | {
+      readonly kind: "commit" | "edit" | "stage" | "untracked" | "ignored";
+      readonly in: Place;
+      readonly file: number;
+    }
+  | { readonly kind: "commitAll" | "amend" | "reset" | "softReset" | "stash" | "pop"; readonly in: Place }
+  | { readonly kind: "switch" | "create" | "merge" | "rebase" | "cherryPick"; readonly branch: number }
+  | { readonly kind: "mergeInMain"; readonly branch: number }
+  | { readonly kind: "detach" | "follow" | "leave" };
+
+const BRANCHES = ["feature", "second", "third/deep"];
+
+/** A file's name; few, so that both trees meet in them. */
+const fileName = (number: number): string => (number === 0 ? "shared.txt" : `file ${number}.txt`);
+
+export class History implements AsyncDisposable {
+  readonly #repository: FollowRepository;
+  /** What is not committed, by tree and file: each text is there once in the world. */
+  readonly #edits: Record<Place, Map<string, string>> = { main: new Map(), tree: new Map() };
+  readonly #commits = new Set<string>();
+  readonly #abandoned = new Set<string>();
+  #count = 0;
+
+  private constructor(repository: FollowRepository) {
+    this.#repository = repository;
+  }
+
+  static async begin(): Promise<History> {
+    const repository = await FollowRepository.following();
+    await repository.main.write(".git/info/exclude", "ignored*\n");
+    return new History(repository);
+  }
+
+  /** One thing that somebody does; git may refuse it. Then whatever follow mode makes of it. */
+  async step(step: Step): Promise<void> {
+    const before = await this.#tips();
+    await this.#do(step);
+    await this.#note();
+    // Somebody has given these up in a tree of their own: they are in its reflog.
+    if (["amend", "reset", "softReset", "rebase"].includes(step.kind)) await this.#giveUp(before);
+    await this.#repository.settled();
+  }
+
+  /** The same while follow mode is still at work: git may find a tree locked, and refuse. */
+  async hurriedStep(step: Step): Promise<void> {
+    const before = await this.#tips();
+    await this.#do(step).catch(() => undefined);
+    await this.#note();
+    if (["amend", "reset", "softReset", "rebase"].includes(step.kind)) await this.#giveUp(before);
+  }
+
+  rest(): Promise<void> {
+    return this.#repository.settled();
+  }
+
+  /** What of `check` is true at any moment. */
+  async lost(): Promise<readonly string[]> {
+    return [...(await this.#lostCommits()), ...(await this.#lostEdits())];
+  }
+
+  /** Where both trees are: that histories come by all of it is worth a look. */
+  async sight(): Promise<string> {
+    const { main, tree } = this.#repository;
+    if (!(await this.#repository.isFollowed())) return "not followed";
+    const [mainHead, treeHead] = await this.#tips();
+    if (mainHead !== treeHead)
+      return `apart: ${(await main.branch()) === "" ? "main" : "worktree"} is held back`;
+    return (await tree.branch()) === "" ? "together on no branch" : "together";
+  }
+
+  /** Problems; empty, where all is well. */
+  async check(): Promise<readonly string[]> {
+    return [...(await this.#lostCommits()), ...(await this.#lostEdits()), ...(await this.#misplaced())];
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#repository[Symbol.asyncDispose]();
+  }
+
+  #tree(place: Place): WorkTree {
+    return place === "main" ? this.#repository.main : this.#repository.tree;
+  }
+
+  async #do(step: Step): Promise<void> {
+    const { tree, main } = this.#repository;
+    this.#count += 1;
+    const text = `text ${this.#count}\n`;
+    switch (step.kind) {
+      case "commit": {
+        const name = fileName(step.file);
+        if (this.#edits[step.in].has(name)) return;
+        await this.#tree(step.in).write(name, text);
+        await this.#tree(step.in).git("add", "--", name);
+        // Only this file: what is staged besides stays.
+        await this.#tree(step.in).git("commit", "--quiet", "--only", "--message", text, "--", name);
+        return;
+      }
+      case "edit":
+      case "stage": {
+        const name = fileName(step.file);
+        await this.#tree(step.in).write(name, text);
+        this.#edits[step.in].set(name, text);
+        if (step.kind === "stage") await this.#tree(step.in).git("add", "--", name);
+        return;
+      }
+      case "untracked":
+      case "ignored": {
+        const name = step.kind === "ignored" ? `ignored ${step.file}` : `new ${step.file}`;
+        // One tree commits what the other has lying around.
+        if (step.file % 2 === 0 || step.in === "main") {
+          if ((await this.#tree(step.in).git("ls-files", "--", name)) !== "") return;
+          await this.#tree(step.in).write(name, text);
+          this.#edits[step.in].set(name, text);
+        } else if (!this.#edits[step.in].has(name)) {
+          await this.#tree(step.in).write(name, text);
+          await this.#tree(step.in).git("add", "--force", "--", name);
+          await this.#tree(step.in).git("commit", "--quiet", "--only", "--message", text, "--", name);
+        }
+        return;
+      }
+      case "commitAll":
+        if ((await this.#tree(step.in).refused("commit", "--quiet", "--all", "--message", text)) === "") {
+          await this.#forgetCommitted(step.in);
+        }
+        return;
+      case "amend":
+        await this.#tree(step.in).refused("commit", "--quiet", "--amend", "--only", "--message", text);
+        return;
+      case "reset":
+        if ((await this.#tree(step.in).refused("reset", "--quiet", "--keep", "HEAD~1")) !== "") return;
+        return;
+      case "softReset":
+        // What was committed is an edit now.
+        if (this.#edits[step.in].size > 0) return;
+        await this.#softReset(step.in);
+        return;
+      case "stash":
+        if ((await this.#tree(step.in).refused("stash", "push", "--quiet")) === "")
+          await this.#forgetStashed(step.in);
+        return;
+      case "pop":
+        if (this.#edits[step.in].size > 0) return;
+        await this.#pop(step.in);
+        return;
+      case "switch":
+        await tree.refused("switch", "--quiet", BRANCHES[step.branch] ?? "");
+        return;
+      case "create":
+        await tree.refused("switch", "--quiet", "--create", BRANCHES[step.branch] ?? "");
+        return;
+      case "merge":
+      case "mergeInMain": {
+        const where = step.kind === "merge" ? tree : main;
+        if ((await where.refused("merge", "--quiet", "--no-edit", BRANCHES[step.branch] ?? "")) !== "")
+          await where.refused("merge", "--abort");
+        return;
+      }
+      case "rebase":
+        if ((await tree.refused("rebase", "--quiet", BRANCHES[step.branch] ?? "")) !== "")
+          await tree.refused("rebase", "--abort");
+        return;
+      case "cherryPick":
+        if ((await tree.refused("cherry-pick", BRANCHES[step.branch] ?? "")) !== "")
+          await tree.refused("cherry-pick", "--abort");
+        return;
+      case "detach":
+        await tree.refused("switch", "--quiet", "--detach");
+        return;
+      case "leave":
+        await main.refused("switch", "--quiet", "main");
+        return;
+      case "follow":
+        if ((await tree.branch()) !== "")
+          await this.#repository.enable(await tree.branch()).catch(() => undefined);
+    }
+  }
+
+  async #softReset(place: Place): Promise<void> {
+    const tree = this.#tree(place);
+    const changed = (await tree.git("diff", "--name-only", "HEAD~1", "HEAD").catch(() => "")).split("\n");
+    if ((await tree.refused("reset", "--quiet", "--soft", "HEAD~1")) !== "") return;
+    for (const name of changed.filter((one) => one !== "")) {
+      const text = await tree.read(name.replace(/^"|"$/g, ""));
+      if (text !== undefined) this.#edits[place].set(name.replace(/^"|"$/g, ""), text);
+    }
+  }
+
+  async #pop(place: Place): Promise<void> {
+    const tree = this.#tree(place);
+    if ((await tree.git("stash", "list")) === "") return;
+    const files = (await tree.git("stash", "show", "--name-only")).split("\n").filter((one) => one !== "");
+    if ((await tree.refused("stash", "pop", "--quiet")) !== "") {
+      await tree.refused("reset", "--quiet", "--merge");
+      return;
+    }
+    for (const name of files) {
+      const text = await tree.read(name.replace(/^"|"$/g, ""));
+      if (text !== undefined) this.#edits[place].set(name.replace(/^"|"$/g, ""), text);
+    }
+  }
+
+  /** What git does not call changed any more is in a commit. */
+  async #forgetCommitted(place: Place): Promise<void> {
+    const tree = this.#tree(place);
+    for (const name of this.#edits[place].keys()) {
+      const isTracked = (await tree.git("ls-files", "--", name)) !== "";
+      if (isTracked) this.#edits[place].delete(name);
+    }
+  }
+
+  async #forgetStashed(place: Place): Promise<void> {
+    for (const [name, text] of this.#edits[place]) {
+      if ((await this.#tree(place).read(name)) !== text) this.#edits[place].delete(name);
+    }
+  }
+
+  async #tips(): Promise<readonly string[]> {
+    const { main, tree } = this.#repository;
+    return await Promise.all([main.head(), tree.head()]);
+  }
+
+  async #note(): Promise<void> {
+    for (const tip of await this.#tips()) this.#commits.add(tip);
+  }
+
+  async #giveUp(before: readonly string[]): Promise<void> {
+    const reachable = await this.#reachable();
+    const old = (await this.#repository.main.git("rev-list", ...before)).split("\n");
+    for (const commit of old) if (!reachable.has(commit)) this.#abandoned.add(commit);
+  }
+
+  async #reachable(...more: readonly string[]): Promise<ReadonlySet<string>> {
+    const tips = await this.#tips();
+    const all = await this.#repository.main.git("rev-list", "--branches", "--tags", ...tips, ...more);
+    return new Set(all.split("\n"));
+  }
+
+  async #lostCommits(): Promise<readonly string[]> {
+    const reachable = await this.#reachable();
+    const noted = await this.#reachable("--reflog");
+    return [...this.#commits].flatMap((commit) => {
+      if (reachable.has(commit)) return [];
+      if (this.#abandoned.has(commit)) return noted.has(commit) ? [] : [`${commit} is not even in a reflog`];
+      return [`commit ${commit} is not reachable`];
+    });
+  }
+
+  async #lostEdits(): Promise<readonly string[]> {
+    const problems: string[] = [];
+    for (const place of ["main", "tree"] as const) {
+      for (const [name, text] of this.#edits[place]) {
+        const found = await this.#tree(place).read(name);
+        if (found !== text)
+          problems.push(`${place}: ${name} has ${JSON.stringify(found)}, not ${JSON.stringify(text)}`);
+      }
+    }
+    return problems;
+  }
+
+  async #misplaced(): Promise<readonly string[]> {
+    const { main, tree } = this.#repository;
+    if (!(await this.#repository.isFollowed())) return [];
+    const [mainBranch, treeBranch] = await Promise.all([main.branch(), tree.branch()]);
+    const [mainHead, treeHead] = await this.#tips();
+    const problems: string[] = [];
+    const hasReason = this.#edits.main.size > 0 || this.#edits.tree.size > 0 || (await this.#hasOwnCommits());
+    if ((mainBranch !== treeBranch || mainHead !== treeHead) && !hasReason)
+      problems.push(`main is on ${mainBranch} ${mainHead}, the worktree on ${treeBranch} ${treeHead}`);
+    for (const place of ["main", "tree"] as const) {
+      const changed = await this.#tree(place).git("status", "--porcelain", "-z", "--untracked-files=no");
+      const names = changed
+        .split("\0")
+        .filter((line) => line !== "")
+        .map((line) => line.slice(3));
+      const strange = names.filter((name) => !this.#edits[place].has(name));
+      if (strange.length > 0) problems.push(`${place}: nobody has changed ${strange.join(", ")}`);
+    }
+    return problems;
+  }
+
+  /** Of a tree that is on no branch: they are its own to be merged. */
+  async #hasOwnCommits(): Promise<boolean> {
+    const tips = await this.#tips();
+    for (const tip of tips) {
+      if ((await this.#repository.main.git("for-each-ref", `--contains=${tip}`, "refs/heads")) === "")
+        return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+// Repositories of all kinds.
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { exists, together } from "./follow-looks.ts";
+import { FollowRepository } from "./follow-repository.ts";
+
+describe("repositories of all kinds", () => {
+  test("a sparse checkout stays sparse", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await main.commit("in/a.txt", "a\n");
+    await main.commit("out/b.txt", "b\n");
+    await tree.git("merge", "--quiet", "main");
+    await main.git("sparse-checkout", "set", "in");
+    await repository.enable();
+    await tree.commit("in/a.txt", "a2\n");
+    await tree.commit("out/b.txt", "b2\n");
+    await repository.settled();
+    await together(repository);
+    expect([await main.read("in/a.txt"), await main.read("out/b.txt")]).toEqual(["a2\n", undefined]);
+  });
+
+  test("a submodule's commit comes along, and its files are left alone as git pull leaves them", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    const library = join(repository.directory, "library");
+    await main.git("init", "--quiet", library);
+    await main.git("-C", library, "commit", "--quiet", "--allow-empty", "-m", "one");
+    await main.git("submodule", "add", "--quiet", library, "lib");
+    await main.git("commit", "--quiet", "-m", "with a library");
+    await tree.git("merge", "--quiet", "main");
+    await tree.git("submodule", "update", "--init", "--quiet");
+    await repository.enable();
+    const before = await main.git("-C", "lib", "rev-parse", "HEAD");
+    await tree.git("-C", "lib", "commit", "--quiet", "--allow-empty", "-m", "two");
+    await tree.git("commit", "--quiet", "--all", "-m", "newer library");
+    await repository.settled();
+    expect(await main.head()).toBe(await tree.head());
+    expect(await main.git("rev-parse", "HEAD:lib", ":lib")).toBe(
+      await tree.git("rev-parse", "HEAD:lib", ":lib"),
+    );
+    expect(await main.git("-C", "lib", "rev-parse", "HEAD")).toBe(before);
+  });
+
+  test("one with extensions.worktreeConfig is followed, also where each tree has hooks of its own", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await main.git("config", "extensions.worktreeConfig", "true");
+    const own = join(repository.directory, "own hooks");
+    await mkdir(own);
+    await tree.git("config", "--worktree", "core.hooksPath", own);
+    await repository.enable();
+    expect([
+      await exists(join(own, "post-commit")),
+      await exists(join(main.path, ".git/hooks/post-commit")),
+    ]).toEqual([true, true]);
+    await tree.commit("x.txt", "x\n");
+    await repository.settled();
+    await together(repository);
+    await repository.disable();
+    expect(await exists(join(own, "post-commit"))).toBe(false);
+  });
+
+  test("one with spaces, quotes and other letters in its paths is followed", async () => {
+    await using repository = await FollowRepository.following({
+      main: "the 'main' \"répo\" $x",
+      tree: "wörk\ttree 木",
+    });
+    const { main, tree } = repository;
+    await tree.commit("dätei ' 木.txt", "x\n");
+    await repository.settled();
+    await together(repository);
+    expect(await main.read("dätei ' 木.txt")).toBe("x\n");
+  });
+
+  test("hooks among the files of husky are found, and are nothing that git shows", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await main.git("config", "core.hooksPath", ".husky/_");
+    for (const place of [main, tree]) {
+      await place.write(".husky/_/post-commit", '#!/usr/bin/env sh\necho ran >> "$(dirname "$0")/ran"\n');
+      await place.git("-c", "core.hooksPath=", "status");
+      await writeFile(join(place.path, ".husky/_/.gitignore"), "*");
+      await place.git("update-index", "--refresh");
+    }
+    await main.git("config", "core.fileMode", "true");
+    const chmod = (place: typeof main): Promise<string> =>
+      place.git("-c", "alias.x=!chmod +x .husky/_/post-commit", "x");
+    await chmod(main);
+    await chmod(tree);
+    await repository.enable();
+    await tree.commit("x.txt", "x\n");
+    expect(await tree.read(".husky/_/ran")).toBe("ran\n");
+    await repository.settled();
+    await together(repository);
+    await repository.disable();
+    expect(await main.read(".husky/_/post-commit")).toBe(
+      '#!/usr/bin/env sh\necho ran >> "$(dirname "$0")/ran"\n',
+    );
+    expect(await exists(join(main.path, ".husky/_/post-checkout"))).toBe(false);
+  });
+
+  test("hooks that are files of the repository are left alone, and it is followed all the same", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await main.commit(".husky/post-commit", "#!/bin/sh\n");
+    await tree.git("merge", "--quiet", "main");
+    await main.git("config", "core.hooksPath", ".husky");
+    const { steps } = await repository.enable();
+    expect(steps.join("\n")).toContain("left alone");
+    await tree.commit("x.txt", "x\n");
+    await repository.settled();
+    await together(repository);
+    expect([await main.read(".husky/post-commit"), await tree.status()]).toEqual(["#!/bin/sh\n", ""]);
+    await repository.disable();
+    await main.git("worktree", "remove", tree.path);
+  });
+});

@@ -1,0 +1,35 @@
+// What the suites of follow mode look at, and begin with.
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { FollowRepository } from "./follow-repository.ts";
+
+/** Both trees are on one commit of one branch, and the main tree has nothing of its own. */
+export async function together(repository: FollowRepository): Promise<void> {
+  const { main, tree } = repository;
+  expect(await main.branch()).toBe(await tree.branch());
+  expect(await main.head()).toBe(await tree.head());
+  expect(await main.status()).toBe("");
+}
+
+export const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Followed, two commits on `feature`, and one on `side`, which an `origin` has as well. */
+export async function prepared(): Promise<FollowRepository> {
+  const repository = await FollowRepository.make();
+  const { main, tree } = repository;
+  await main.git("switch", "--quiet", "--create", "side");
+  await main.commit("side.txt", "side\n");
+  await main.git("switch", "--quiet", "main");
+  await main.git("clone", "--quiet", "--bare", ".", join(repository.directory, "origin.git"));
+  await main.git("remote", "add", "origin", join(repository.directory, "origin.git"));
+  await tree.commit("one.txt", "one\n");
+  await tree.commit("two.txt", "two\n");
+  await repository.enable();
+  repository.told();
+  return repository;
+}

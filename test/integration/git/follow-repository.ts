@@ -1,0 +1,165 @@
+// A repository with a main tree and a worktree, followed or not, without a server.
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { FollowHooks } from "../../../src/git/follow-hooks.ts";
+import { FollowList } from "../../../src/git/follow-list.ts";
+import { FollowSwitch } from "../../../src/git/follow-switch.ts";
+import { Follower } from "../../../src/git/follower.ts";
+import { GitProgram } from "../../../src/git/git.ts";
+import { Notices } from "../../../src/git/notices.ts";
+import { createLogger } from "../../../src/log.ts";
+import type { FollowReply, GitNotification } from "../../../src/protocol/follow.ts";
+
+const run = promisify(execFile);
+
+/** One working tree, and git in it as somebody at a prompt has it. */
+export class WorkTree {
+  readonly path: string;
+  readonly #env: NodeJS.ProcessEnv;
+
+  constructor(path: string, env: NodeJS.ProcessEnv) {
+    this.path = path;
+    this.#env = env;
+  }
+
+  /** Standard output without its last line feed. Rejects where git fails. */
+  async git(...args: readonly string[]): Promise<string> {
+    const { stdout } = await run("git", args, { cwd: this.path, env: this.#env });
+    return stdout.replace(/\n$/, "");
+  }
+
+  /** What git says on standard error when it refuses; empty where it does not. */
+  async refused(...args: readonly string[]): Promise<string> {
+    try {
+      await this.git(...args);
+      return "";
+    } catch (error) {
+      return String(error);
+    }
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    const path = join(this.path, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+
+  /** `undefined`: no such file. */
+  async read(name: string): Promise<string | undefined> {
+    return await readFile(join(this.path, name), "utf8").catch(() => undefined);
+  }
+
+  /** Writes and commits one file. Returns the commit. */
+  async commit(name: string, text: string): Promise<string> {
+    await this.write(name, text);
+    await this.git("add", "--force", "--", name);
+    await this.git("commit", "--quiet", "--message", `${name}: ${text.slice(0, 20)}`);
+    return await this.head();
+  }
+
+  head(): Promise<string> {
+    return this.git("rev-parse", "HEAD");
+  }
+
+  /** Empty: HEAD is detached. */
+  branch(): Promise<string> {
+    return this.git("branch", "--show-current");
+  }
+
+  status(): Promise<string> {
+    return this.git("status", "--porcelain");
+  }
+}
+
+export class FollowRepository implements AsyncDisposable {
+  readonly directory: string;
+  readonly main: WorkTree;
+  readonly tree: WorkTree;
+  readonly follow: FollowSwitch;
+  readonly notices: Notices;
+  readonly env: NodeJS.ProcessEnv;
+  readonly #follower: Follower;
+  /** How often follow mode has looked at both trees. */
+  looks = 0;
+  readonly #log: string[] = [];
+
+  private constructor(directory: string, env: NodeJS.ProcessEnv, names: { main: string; tree: string }) {
+    this.directory = directory;
+    this.env = env;
+    this.main = new WorkTree(join(directory, names.main), env);
+    this.tree = new WorkTree(join(directory, names.tree), env);
+    const program = new GitProgram({ env });
+    const list = new FollowList(join(directory, "follow.json"));
+    const target = {
+      node: "/nowhere/node",
+      main: "/nowhere/main.js",
+      controlDir: join(directory, "control"),
+    };
+    const hooks = new FollowHooks({ list, target });
+    this.notices = new Notices({ now: () => performance.now() });
+    const destination = { write: (text: string) => this.#log.push(text) };
+    const log = createLogger({ level: "info", format: "json", destination });
+    const parts = { program, list, hooks, notices: this.notices, log };
+    this.#follower = new Follower({ ...parts, onChange: () => this.looks++ });
+    this.follow = new FollowSwitch({ ...parts, follower: this.#follower });
+  }
+
+  /** The main tree is on `main`, the worktree on `feature`, one commit both. */
+  static async make(names: { main?: string; tree?: string } = {}): Promise<FollowRepository> {
+    const directory = await realpath(await mkdtemp(join(tmpdir(), "ttyhq-follow-")));
+    const config = join(directory, "gitconfig");
+    await writeFile(
+      config,
+      '[user]\n\tname = Somebody\n\temail = somebody@example.com\n[init]\n\tdefaultBranch = main\n[protocol "file"]\n\tallow = always\n',
+    );
+    const { PATH } = process.env;
+    const env = { PATH, HOME: directory, GIT_CONFIG_GLOBAL: config, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C" };
+    const made = new FollowRepository(directory, env, { main: "repo", tree: "tree", ...names });
+    await mkdir(made.main.path, { recursive: true });
+    await made.main.git("init", "--quiet");
+    await made.main.commit("shared.txt", "one\n");
+    await made.main.git("worktree", "add", "--quiet", "-b", "feature", made.tree.path);
+    return made;
+  }
+
+  static async following(names: { main?: string; tree?: string } = {}): Promise<FollowRepository> {
+    const made = await FollowRepository.make(names);
+    await made.enable();
+    made.told();
+    return made;
+  }
+
+  enable(branch = "feature"): Promise<FollowReply> {
+    return this.follow.enable({ repoPath: this.main.path, branch, user: "somebody" });
+  }
+
+  disable(): Promise<FollowReply> {
+    return this.follow.disable({ repoPath: this.main.path, user: "somebody" });
+  }
+
+  /** Resolves when follow mode has nothing more to do. */
+  async settled(): Promise<void> {
+    await this.follow.changed(this.main.path, undefined);
+  }
+
+  isFollowed(): Promise<boolean> {
+    return this.follow.status(this.main.path, undefined).then(({ enabled }) => enabled);
+  }
+
+  /** What was not told yet. */
+  told(): readonly GitNotification[] {
+    return this.notices.take("test", () => true);
+  }
+
+  get log(): string {
+    return this.#log.join("");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#follower[Symbol.asyncDispose]();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}

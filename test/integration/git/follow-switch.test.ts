@@ -1,0 +1,100 @@
+// Follow mode turned on and off, and asked about.
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { exists, together } from "./follow-looks.ts";
+import { FollowRepository } from "./follow-repository.ts";
+
+describe("turned on", () => {
+  test("the main tree joins the branch of the worktree, which git alone refuses", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await tree.commit("new.txt", "new\n");
+    expect(await main.refused("switch", "feature")).toContain("already");
+    const reply = await repository.enable();
+    expect(reply).toMatchObject({ enabled: true, synced: true, branch: "feature", worktreePath: tree.path });
+    await together(repository);
+    expect(await main.read("new.txt")).toBe("new\n");
+    expect(await main.git("config", "ttyhq.followWorktree")).toBe(tree.path);
+  });
+
+  test("a preview says what would happen and what is in the way, and changes nothing", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await tree.commit("shared.txt", "two\n");
+    await main.write("shared.txt", "mine\n");
+    const before = [
+      await main.git("config", "--local", "--list"),
+      await main.git("for-each-ref"),
+      await main.status(),
+    ];
+    const request = { repoPath: main.path, branch: "feature", user: "somebody" };
+    const reply = await repository.follow.preview({ ...request, enable: true });
+    expect(reply.steps.join("\n")).toMatch(/switches to branch 'feature'(?:.|\n)*in the way \(shared\.txt\)/);
+    expect(reply.synced).toBe(false);
+    expect([
+      await main.git("config", "--local", "--list"),
+      await main.git("for-each-ref"),
+      await main.status(),
+    ]).toEqual(before);
+    expect(await exists(join(main.path, ".git/hooks/post-commit"))).toBe(false);
+  });
+
+  test("edits that are in the way stay, and the main tree joins once they are gone", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await tree.commit("shared.txt", "two\n");
+    await main.write("shared.txt", "mine\n");
+    expect(await repository.enable()).toMatchObject({ enabled: true, synced: false });
+    expect([await main.branch(), await main.read("shared.txt")]).toEqual(["main", "mine\n"]);
+    await main.git("stash");
+    await repository.settled();
+    await together(repository);
+  });
+
+  test("edits that are not in the way come along", async () => {
+    await using repository = await FollowRepository.make();
+    await repository.tree.commit("other.txt", "two\n");
+    await repository.main.write("shared.txt", "mine\n");
+    expect(await repository.enable()).toMatchObject({ synced: true });
+    expect(await repository.main.status()).toBe(" M shared.txt");
+  });
+
+  test("an unknown branch, the main tree's own and a bare repository are refused", async () => {
+    await using repository = await FollowRepository.make();
+    await expect(repository.enable("nowhere")).rejects.toMatchObject({ code: "worktree_not_found" });
+    await expect(repository.enable("main")).rejects.toMatchObject({ code: "worktree_not_found" });
+    await expect(repository.enable("--force")).rejects.toMatchObject({ code: "invalid_branch_name" });
+    const unnamed = { repoPath: repository.main.path, user: "somebody" };
+    await expect(repository.follow.enable(unnamed)).rejects.toMatchObject({ code: "invalid_request" });
+    const bare = join(repository.directory, "bare.git");
+    await repository.main.git("clone", "--quiet", "--bare", ".", bare);
+    const request = { repoPath: bare, branch: "feature", user: "somebody" };
+    await expect(repository.follow.enable(request)).rejects.toMatchObject({ code: "not_a_repository" });
+  });
+});
+
+describe("turned off", () => {
+  test("the main tree stays at its commit, and nothing of follow mode is left", async () => {
+    await using repository = await FollowRepository.make();
+    const { main, tree } = repository;
+    await main.git("config", "ttyhq.other", "mine");
+    const config = await main.read(".git/config");
+    await repository.enable();
+    await repository.disable();
+    await repository.disable();
+    const head = await main.head();
+    await tree.commit("later.txt", "later\n");
+    await repository.settled();
+    expect([await main.head(), await main.status(), await main.branch()]).toEqual([head, "", ""]);
+    expect(await main.read(".git/config")).toBe(config);
+    expect(await main.git("for-each-ref", "refs/worktree")).toBe("");
+    expect(await exists(join(main.path, ".git/hooks/post-commit"))).toBe(false);
+  });
+
+  test("by hand, in the repository's config, it is off as well", async () => {
+    await using repository = await FollowRepository.following();
+    await repository.main.git("config", "--unset", "ttyhq.followWorktree");
+    await repository.settled();
+    expect(await exists(join(repository.main.path, ".git/hooks/post-commit"))).toBe(false);
+  });
+});

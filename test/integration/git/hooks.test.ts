@@ -1,0 +1,143 @@
+// Real hooks, a real server, and git as somebody types it.
+import { execFile } from "node:child_process";
+import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { MAIN, TestServer } from "../harness/test-server.ts";
+import { FollowRepository } from "./follow-repository.ts";
+
+const run = promisify(execFile);
+
+/** The command line in a folder, as somebody who has it on the PATH. */
+async function ttyhq(server: TestServer, cwd: string, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [MAIN, ...args, "--control-dir", server.controlDir], {
+    cwd,
+  });
+  return stdout;
+}
+
+/** What is to become true. */
+function soon<T>(look: () => Promise<T>) {
+  return expect.poll(look, { timeout: 20_000, interval: 10 });
+}
+
+const hooksOf = (repository: FollowRepository): Promise<string[]> =>
+  readdir(join(repository.main.path, ".git/hooks")).then((names) =>
+    names.filter((name) => !name.endsWith(".sample")),
+  );
+
+test("a commit reaches the other tree, by hooks and by git's own files, and after a restart of the server", async () => {
+  await using server = await TestServer.start();
+  await using repository = await FollowRepository.make({ main: "it's a répo" });
+  const { main, tree } = repository;
+  expect(await ttyhq(server, tree.path, "follow")).toContain("Follow mode enabled");
+  await tree.commit("one.txt", "one\n");
+  await soon(() => main.read("one.txt")).toBe("one\n");
+  await tree.git("reset", "--quiet", "--hard", "HEAD~1");
+  await soon(() => main.read("one.txt")).toBeUndefined();
+  await server.kill();
+  await tree.commit("two.txt", "two\n");
+  await server.restart();
+  await soon(() => main.read("two.txt")).toBe("two\n");
+  expect(await ttyhq(server, main.path, "unfollow")).toContain("Follow mode disabled");
+  expect(await hooksOf(repository)).toEqual([]);
+});
+
+test("the hook alone is enough, as where no file can be watched", async () => {
+  await using server = await TestServer.start();
+  await using repository = await FollowRepository.make();
+  await ttyhq(server, repository.main.path, "follow", "feature");
+  const hook = join(repository.main.path, ".git/hooks/post-commit");
+  const seen = join(repository.directory, "seen");
+  // What the hook starts, and how it ended.
+  const text = await readFile(hook, "utf8");
+  await writeFile(hook, text.replace(/^( {2}\( trap.*) & \)/m, `$1; echo $? > '${seen}' & )`));
+  await repository.tree.commit("x.txt", "x\n");
+  await soon(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
+  await soon(() => repository.main.read("x.txt")).toBe("x\n");
+});
+
+test("with no server, no program and no PATH, git says and fails nothing", async () => {
+  await using repository = await FollowRepository.make();
+  {
+    await using server = await TestServer.start();
+    await ttyhq(server, repository.main.path, "follow", "feature");
+  }
+  const env = { ...repository.env, PATH: "/usr/bin:/bin" };
+  const { stdout, stderr } = await run("git", ["commit", "--allow-empty", "--quiet", "-m", "x"], {
+    cwd: repository.tree.path,
+    env,
+  });
+  expect([stdout, stderr]).toEqual(["", ""]);
+});
+
+test("the user's own hook runs first in every case, and its exit code is git's", async () => {
+  await using server = await TestServer.start();
+  await using repository = await FollowRepository.make();
+  const { main } = repository;
+  const hook = join(main.path, ".git/hooks/post-checkout");
+  const log = join(repository.directory, "log");
+  const mine = `#!/bin/bash\nset -u\necho "$(basename "$0") $3" >> '${log}'\n[ "$3" = 1 ] && exit 3\nexit 0\n`;
+  await writeFile(hook, mine);
+  await chmod(hook, 0o751);
+  const before = await stat(hook);
+  await ttyhq(server, main.path, "follow", "feature");
+  await rm(log, { force: true });
+  expect(await main.refused("switch", "--quiet", "--create", "new")).not.toBe("");
+  await main.git("checkout", "--quiet", "--", "shared.txt");
+  expect(await readFile(log, "utf8")).toBe("post-checkout 1\npost-checkout 0\n");
+  // The switch has ended it, and so the hook is as it was.
+  await soon(() => readFile(hook, "utf8")).toBe(mine);
+  const after = await stat(hook);
+  expect([after.ino, after.mode]).toEqual([before.ino, before.mode]);
+  await soon(() => hooksOf(repository)).toEqual(["post-checkout"]);
+});
+
+test("a worktree that is removed through the service is not followed any more", async () => {
+  await using server = await TestServer.start();
+  await using repository = await FollowRepository.make();
+  await ttyhq(server, repository.main.path, "follow", "feature");
+  const path = encodeURIComponent(repository.main.path);
+  const removed = await fetch(`${server.url}/api/worktrees/feature?repoPath=${path}`, { method: "DELETE" });
+  expect(removed.status).toBe(200);
+  const status = await fetch(`${server.url}/api/git/follow?path=${path}`);
+  expect(await status.json()).toMatchObject({ enabled: false, followMode: false });
+  expect(await hooksOf(repository)).toEqual([]);
+});
+
+test("old spellings of the endpoint are understood, and what is missing is named", async () => {
+  await using server = await TestServer.start();
+  await using repository = await FollowRepository.make();
+  const post = (body: unknown): Promise<Response> =>
+    fetch(`${server.url}/api/worktrees/follow`, { method: "POST", body: JSON.stringify(body) });
+  const reply = await post({
+    gitRepoPath: repository.main.path,
+    targetBranch: "refs/heads/feature",
+    enabled: true,
+  });
+  expect(await reply.json()).toMatchObject({
+    success: true,
+    enabled: true,
+    branch: "feature",
+    hooksInstalled: true,
+  });
+  const incomplete = await post({ branch: "feature" });
+  expect(incomplete.status).toBe(400);
+  expect(JSON.stringify(await incomplete.json())).toMatch(/repoPath.*enable/);
+  const unknown = await post({ repoPath: repository.main.path, branch: "nowhere", enable: true });
+  expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: "worktree_not_found" }]);
+  const nowhere = await post({ repoPath: repository.directory, branch: "feature", enable: true });
+  expect([nowhere.status, await nowhere.json()]).toMatchObject([404, { code: "not_a_repository" }]);
+});
+
+test("a switch through the service to a worktree's branch follows it", async () => {
+  await using server = await TestServer.start();
+  await using repository = await FollowRepository.make();
+  const { main, tree } = repository;
+  const body = JSON.stringify({ repoPath: main.path, branch: "feature" });
+  const reply = await fetch(`${server.url}/api/worktrees/switch`, { method: "POST", body });
+  expect(await reply.json()).toMatchObject({ success: true, following: true, currentBranch: "feature" });
+  await tree.commit("x.txt", "x\n");
+  await soon(() => main.read("x.txt")).toBe("x\n");
+});

@@ -1,0 +1,43 @@
+// Both trees as the rules see them, and what each action makes of them.
+import type { Action, FollowState, Tree } from "../../../src/git/follow.ts";
+
+export const A = "a".repeat(40);
+export const B = "b".repeat(40);
+export const C = "c".repeat(40);
+
+/** On a branch, its files those of its commit. */
+export function on(branch: string, head = A, more: Partial<Tree> = {}): Tree {
+  return { path: "/r", branch, head, at: head, isBusy: false, parked: undefined, isKept: false, ...more };
+}
+
+/** On no branch. */
+export function detached(head = A, more: Partial<Tree> = {}): Tree {
+  return { ...on("", head), branch: undefined, ...more };
+}
+
+/** What an action makes of both trees. */
+export function done(before: FollowState, action: Action): FollowState {
+  const { worktree } = before;
+  if (typeof worktree === "string") return before;
+  const tip = (branch: string): string | undefined =>
+    [before.main, worktree].find((tree) => tree.branch === branch)?.head;
+  switch (action.kind) {
+    case "bring":
+      return action.tree === "main"
+        ? { ...before, main: { ...before.main, at: action.to } }
+        : { ...before, worktree: { ...worktree, at: action.to } };
+    case "join": {
+      const head = tip(action.branch);
+      const tree = { branch: action.branch, head, at: head, parked: undefined };
+      return action.tree === "main"
+        ? { ...before, main: { ...before.main, ...tree } }
+        : { ...before, worktree: { ...worktree, ...tree } };
+    }
+    case "detach":
+      return { ...before, main: { ...detached(action.commit), parked: "there" } };
+    case "remember":
+      return { ...before, branch: action.branch };
+    default:
+      return before;
+  }
+}

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { parseStatus } from "../../../src/git/status.ts";
+
+const OID = "1".repeat(40);
+const lines = (...all: readonly string[]): string => all.map((line) => `${line}\0`).join("");
+const change = (xy: string, path: string): string =>
+  `1 ${xy} N... 100644 100644 100644 ${OID} ${OID} ${path}`;
+
+test("files count by what was done to them", () => {
+  const text = lines(
+    ...[`# branch.oid ${OID}`, "# branch.head a b", "# branch.upstream origin/a", "# branch.ab +12 -3"],
+    ...[change("M.", "s"), change(".M", "m"), change("MM", "sm"), change("A.", "a"), change(".D", "d")],
+    `2 R. N... 100644 100644 100644 ${OID} ${OID} R100 new`,
+    // The former path of the rename, which looks like another line.
+    "? not a file",
+    ...[`u UU N... 100644 100644 100644 100644 ${OID} ${OID} ${OID} u`, "? x\ny", "? z", "! ignored"],
+  );
+  expect(parseStatus(text)).toEqual({
+    ...{ branch: "a b", head: OID, hasUpstream: true, ahead: 12, behind: 3, hasChanges: true },
+    ...{ modified: 3, untracked: 2, staged: 4, added: 1, deleted: 1 },
+  });
+});
+
+test("a clean one without a commit, a branch or an upstream has none of them", () => {
+  const initial = parseStatus(lines("# branch.oid (initial)", "# branch.head main"));
+  expect(initial).toMatchObject({ head: undefined, branch: "main", hasUpstream: false, hasChanges: false });
+  const detached = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head (detached)"));
+  expect(detached).toMatchObject({ branch: undefined, head: OID, ahead: 0, behind: 0 });
+});
+
+test("an upstream that is gone has no numbers", () => {
+  const gone = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head a", "# branch.upstream origin/a"));
+  expect(gone).toMatchObject({ hasUpstream: true, ahead: 0, behind: 0 });
+});
+
+test("nothing says nothing", () => {
+  expect(parseStatus("")).toMatchObject({ branch: undefined, hasChanges: false });
+});
