@@ -1,4 +1,4 @@
-import { dirname, normalize } from "node:path";
+import { basename, dirname, normalize } from "node:path";
 import { ServiceError } from "../protocol/errors.ts";
 import { branchRef, shortBranchName } from "./branch-name.ts";
 import { type BranchStart, commitOf, startOf } from "./branch-start.ts";
@@ -31,7 +31,7 @@ export function defaultWorktreePath(mainRoot: string, branch: string): string {
  * A new working tree, on a branch that there is or a new one: from `baseBranch`, else from the branch of that name on a
  * remote, else from the commit that is checked out where it was asked for. Where git fails half-way, nothing is left of
  * it. Throws `invalid_branch_name`, `branch_not_found` (of the base), `branch_exists`, `branch_checked_out`,
- * `worktree_path_exists`, `git_failed`.
+ * `worktree_path_exists`, `invalid_request` (the path), `git_failed`.
  */
 export async function addWorktree(
   git: Git,
@@ -78,6 +78,10 @@ function pathOf({ path }: WorktreeRequest, branch: string, { mainRoot, commonDir
   const wanted = normalize(path).replace(/(.)\/+$/, "$1");
   if (wanted !== mainRoot && `${wanted}/`.startsWith(`${commonDir}/`)) {
     throw new ServiceError("invalid_request", `${wanted} is inside the repository's own data`);
+  }
+  // git calls a working tree after its folder, and does not find one of this name again.
+  if (basename(wanted) === "@") {
+    throw new ServiceError("invalid_request", `git takes no worktree in a folder called @: ${wanted}`);
   }
   return wanted;
 }

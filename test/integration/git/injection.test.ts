@@ -146,6 +146,13 @@ describe("what a client sends as a path", () => {
         const asked = codeOf(worktrees.list(folder, {}));
         await expect(asked).rejects.toMatchObject({ code: "not_a_repository" });
         const path = join(folder, name);
+        // The one name that git itself cannot do with.
+        if (name === "@") {
+          expect(await codeOf(worktrees.add(repository, { branch: "odd", path }, {}))).toBe(
+            "invalid_request",
+          );
+          return;
+        }
         expect(await worktrees.add(repository, { branch: "odd", path }, {})).toEqual({ path, branch: "odd" });
         const { worktrees: listed } = await worktrees.list(path, {});
         expect(listed.map((tree) => tree.path)).toEqual([repository, path]);
