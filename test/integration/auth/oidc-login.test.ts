@@ -1,21 +1,10 @@
 // Logging in at a real OpenID Connect provider through the reverse proxy, and out again (contract 5.9).
 import { expect, test } from "vitest";
 import { NAVIGATION, TlsClient } from "../harness/tls-client.ts";
-import { useOidcStage } from "./oidc-stage.ts";
+import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
 
-const LOGIN_COOKIE = "__Host-ttyhq-login";
 const stage = useOidcStage({ args: ({ certFile }) => ["--proxy-client-ca", certFile] });
-
-/** Everything that a test of this file needs, short. */
-function tools() {
-  const at = stage();
-  const { provider, origin, authority, server } = at;
-  return {
-    ...{ provider, origin, authority, server },
-    browser: () => at.browser(),
-    userOf: (client: TlsClient) => at.userOf(client),
-  };
-}
+const tools = () => stage().tools;
 
 test("who opens a page is sent to the provider, and comes back to that page as who they are there", async () => {
   const { provider, origin, browser } = tools();

@@ -5,22 +5,11 @@ import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { ControlDir } from "../../../src/sessions/control-dir.ts";
 import { eventually } from "../harness/eventually.ts";
-import { NAVIGATION, type TlsClient } from "../harness/tls-client.ts";
-import { useOidcStage } from "./oidc-stage.ts";
+import { NAVIGATION } from "../harness/tls-client.ts";
+import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
 
-const LOGIN_COOKIE = "__Host-ttyhq-login";
 const stage = useOidcStage();
-
-/** Everything that a test of this file needs, short. */
-function tools() {
-  const at = stage();
-  const { provider, origin, authority, server } = at;
-  return {
-    ...{ provider, origin, authority, server },
-    browser: () => at.browser(),
-    userOf: (client: TlsClient) => at.userOf(client),
-  };
-}
+const tools = () => stage().tools;
 
 test("logging out ends the login here and at the provider, and what is open by it within a second", async () => {
   const { provider, origin, browser } = tools();

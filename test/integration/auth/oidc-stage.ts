@@ -6,12 +6,25 @@ import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { type Page, TlsClient } from "../harness/tls-client.ts";
 
+/** What the proxy knows a browser by that has logged in. */
+export const LOGIN_COOKIE = "__Host-ttyhq-login";
+
 export class OidcStage implements AsyncDisposable {
   readonly authority: OpensslAuthority;
   readonly provider: LoginProvider;
   readonly server: TestServer;
   readonly origin: string;
   readonly #scope: AsyncDisposableStack;
+
+  /** What a test asks for again and again, short. */
+  get tools() {
+    const { provider, origin, authority, server } = this;
+    return {
+      ...{ provider, origin, authority, server },
+      browser: () => this.browser(),
+      userOf: (client: TlsClient) => this.userOf(client),
+    };
+  }
 
   private constructor(
     parts: Pick<OidcStage, "authority" | "provider" | "server" | "origin">,
