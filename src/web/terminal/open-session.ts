@@ -13,6 +13,7 @@ import { Contact } from "./contact.ts";
 import { ControlKey } from "./control-key.ts";
 import { Emulator } from "./emulator.ts";
 import { watchPane } from "./pane-watch.ts";
+import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";
 
@@ -43,6 +44,7 @@ export class OpenSession implements Disposable {
   readonly contact: Contact;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
+  readonly #input: SessionInput;
   readonly #scope = new DisposableStack();
   readonly #phase = signal<Phase>({ kind: "opening" });
   readonly #title = signal<string | undefined>(undefined);
@@ -61,6 +63,7 @@ export class OpenSession implements Disposable {
     });
     this.#stream = this.#scope.use(this.#newStream());
     this.contact = this.#scope.use(this.#newContact());
+    this.#input = this.#scope.use(this.#newInput());
     this.#scope.use(options.socket.onState((state) => this.#linkChanged(state.kind === "open")));
     this.#scope.defer(effect(() => this.#restyle()));
     void this.#begin();
@@ -120,7 +123,7 @@ export class OpenSession implements Disposable {
     const { preferences, schemes } = this.#options;
     const look = { ...preferences.current.peek(), scheme: schemes.scheme.peek() };
     return new Emulator(look, {
-      onInput: (bytes) => this.#input(bytes),
+      onInput: (bytes) => this.#typed(bytes),
       onTitle: (title) => {
         this.#title.value = title;
       },
@@ -166,6 +169,16 @@ export class OpenSession implements Disposable {
     });
   }
 
+  #newInput(): SessionInput {
+    return new SessionInput({
+      id: this.id,
+      socket: this.#options.socket,
+      contact: this.contact,
+      isRunning: () => this.#isRunning,
+      onError: (error) => this.#failed(error),
+    });
+  }
+
   async #begin(): Promise<void> {
     if (this.#isBeginning) return;
     this.#isBeginning = true;
@@ -191,6 +204,7 @@ export class OpenSession implements Disposable {
     if (!mayType) this.emulator.refuseInput();
     // Nobody else watches: the session takes this window's size.
     else if (record.viewers === 0) this.sizing.fit();
+    this.#input.opened();
   }
 
   #sized(size: TerminalSize): void {
@@ -229,25 +243,11 @@ export class OpenSession implements Disposable {
     this.#options.onFailed("The session does not answer", error);
   }
 
-  #input(bytes: Uint8Array): void {
+  #typed(bytes: Uint8Array): void {
     const { kind } = this.#phase.peek();
-    if (kind !== "running" && kind !== "failed") return;
-    const { socket } = this.#options;
-    const meant = this.controlKey.meant(bytes);
+    if (kind === "ended" || kind === "watching" || kind === "missing") return;
     this.#stream.typed();
-    const canSend = kind === "running" && socket.state.kind === "open" && !this.contact.isMachineGone;
-    if (canSend) void this.#send(meant);
-    else this.contact.refuse();
-  }
-
-  async #send(bytes: Uint8Array): Promise<void> {
-    try {
-      await this.#options.socket.write(this.id, bytes);
-      this.contact.reached();
-    } catch (error) {
-      this.#failed(error);
-      if (this.contact.isAway.peek()) this.contact.refuse();
-    }
+    this.#input.type(this.controlKey.meant(bytes));
   }
 
   #resize(size: TerminalSize): void {
@@ -259,6 +259,7 @@ export class OpenSession implements Disposable {
     this.sizing.forget();
     if (isOpen) this.#goOn();
     else this.#stream.cut();
+    this.#input.opened();
   }
 
   #goOn(): void {

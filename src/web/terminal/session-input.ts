@@ -1,0 +1,54 @@
+// What is typed on its way to the program: sent at once, kept while the session opens, or refused so that it is seen.
+import type { SessionSocket } from "../../protocol/session-socket.ts";
+import type { Contact } from "./contact.ts";
+import { TypeAhead } from "./type-ahead.ts";
+
+export type SessionInputOptions = {
+  readonly id: string;
+  readonly socket: Pick<SessionSocket, "state" | "write">;
+  readonly contact: Contact;
+  readonly isRunning: () => boolean;
+  readonly onError: (error: unknown) => void;
+};
+
+export class SessionInput implements Disposable {
+  readonly #options: SessionInputOptions;
+  readonly #typeAhead: TypeAhead;
+
+  constructor(options: SessionInputOptions) {
+    this.#options = options;
+    this.#typeAhead = new TypeAhead(() => options.contact.refuse());
+  }
+
+  type(bytes: Uint8Array): void {
+    const { contact } = this.#options;
+    if (this.#canSend) void this.#send(bytes);
+    else if (contact.isMachineGone || !this.#typeAhead.keep(bytes)) contact.refuse();
+  }
+
+  /** To be called whenever it may have opened: what was typed ahead is sent. */
+  opened(): void {
+    if (!this.#canSend) return;
+    for (const bytes of this.#typeAhead.end()) void this.#send(bytes);
+  }
+
+  [Symbol.dispose](): void {
+    this.#typeAhead[Symbol.dispose]();
+  }
+
+  get #canSend(): boolean {
+    const { isRunning, socket, contact } = this.#options;
+    return isRunning() && socket.state.kind === "open" && !contact.isMachineGone;
+  }
+
+  async #send(bytes: Uint8Array): Promise<void> {
+    const { id, socket, contact, onError } = this.#options;
+    try {
+      await socket.write(id, bytes);
+      contact.reached();
+    } catch (error) {
+      onError(error);
+      if (contact.isAway.peek()) contact.refuse();
+    }
+  }
+}

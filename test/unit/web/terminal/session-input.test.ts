@@ -1,0 +1,95 @@
+import { signal } from "@preact/signals";
+import { expect, test } from "vitest";
+import type { ConnectionState } from "../../../../src/protocol/connection.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { Contact } from "../../../../src/web/terminal/contact.ts";
+import { SessionInput } from "../../../../src/web/terminal/session-input.ts";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+class Desk implements Disposable {
+  readonly sent: string[] = [];
+  readonly errors: unknown[] = [];
+  readonly isMachineGone = signal(false);
+  readonly contact = new Contact({
+    isMachineGone: this.isMachineGone,
+    look: async () => {},
+    onLost: () => {},
+    onBack: () => {},
+  });
+  isRunning = false;
+  state: ConnectionState = { kind: "connecting" };
+  failure: ServiceError | undefined;
+  readonly input: SessionInput;
+
+  constructor() {
+    const desk = this;
+    const socket = {
+      get state() {
+        return desk.state;
+      },
+      async write(_id: string, typed: Uint8Array) {
+        if (desk.failure !== undefined) throw desk.failure;
+        desk.sent.push(new TextDecoder().decode(typed));
+      },
+    };
+    this.input = new SessionInput({
+      id: "s",
+      socket,
+      contact: this.contact,
+      isRunning: () => this.isRunning,
+      onError: (error) => this.errors.push(error),
+    });
+  }
+
+  type(text: string): void {
+    this.input.type(bytes(text));
+  }
+
+  [Symbol.dispose](): void {
+    this.input[Symbol.dispose]();
+    this.contact[Symbol.dispose]();
+  }
+}
+
+test("what is typed before the session runs and before the connection is there arrives when both are", () => {
+  using desk = new Desk();
+  desk.type("l");
+  desk.isRunning = true;
+  desk.input.opened();
+  desk.type("s");
+  desk.state = { kind: "open" };
+  desk.input.opened();
+  desk.type("!");
+  expect(desk.sent).toEqual(["l", "s", "!"]);
+  expect(desk.contact.refusals.value).toBe(0);
+});
+
+test("what is typed after a connection is lost is refused and not sent later", () => {
+  using desk = new Desk();
+  desk.isRunning = true;
+  desk.state = { kind: "open" };
+  desk.input.opened();
+  desk.state = { kind: "connecting" };
+  desk.type("x");
+  expect(desk.contact.refusals.value).toBe(1);
+  desk.state = { kind: "open" };
+  desk.input.opened();
+  expect(desk.sent).toEqual([]);
+});
+
+test("what is typed to a machine that is gone is refused at once", () => {
+  using desk = new Desk();
+  desk.isMachineGone.value = true;
+  desk.type("x");
+  expect(desk.contact.refusals.value).toBe(1);
+});
+
+test("what the server refuses is told", async () => {
+  using desk = new Desk();
+  desk.isRunning = true;
+  desk.state = { kind: "open" };
+  desk.failure = new ServiceError("remote_unreachable", "gone");
+  desk.type("x");
+  await expect.poll(() => desk.errors).toEqual([desk.failure]);
+});
