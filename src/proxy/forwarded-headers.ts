@@ -1,6 +1,6 @@
 // From the headers of a client to those that the server behind the proxy gets.
 import type { IncomingHttpHeaders } from "node:http";
-import { parseHost } from "../lib/origin.ts";
+import { type RequestHead, refuseAmbiguous } from "../lib/request-head.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { foreignCookies } from "./cookies.ts";
 import type { ProxyUser } from "./proxy-user.ts";
@@ -14,11 +14,7 @@ export type Voucher = {
   readonly host: string;
 };
 
-type RequestHead = {
-  readonly headers: IncomingHttpHeaders;
-  readonly headersDistinct: NodeJS.Dict<string[]>;
-  readonly url?: string | undefined;
-};
+type ProxiedHead = RequestHead & { readonly headers: IncomingHttpHeaders };
 
 /** Names with other characters, `_` above all, are one and the same with these to some programs. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
@@ -42,20 +38,16 @@ const OF_PROXIES =
   /^(?:proxy|proxy-user-.*|x-ttyhq-.*|ttyhq-.*|forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-client-.*|true-client-ip)$/;
 
 /**
- * Throws `invalid_request` for what two programs could read in two ways (RFC 9112, 11.2): a request for another host
- * than its Host, a body with two lengths or an unusual coding, odd characters.
+ * Throws what `refuseAmbiguous` throws and, since the next server reads again what this one has read, `invalid_request`
+ * for a target that is no path, no Host, a body with two lengths, odd characters.
  */
-export function refuseAmbiguous({ headers, headersDistinct, url = "" }: RequestHead): void {
+export function refuseUnforwardable(head: ProxiedHead): void {
+  refuseAmbiguous(head);
+  const { url = "", headers } = head;
   if (!url.startsWith("/"))
     throw new ServiceError("invalid_request", "ask for a path, which begins with a slash");
-  const hosts = headersDistinct.host ?? [];
-  if (hosts.length !== 1 || parseHost(hosts[0] ?? "") === undefined) {
-    throw new ServiceError("invalid_request", "say once, in the header Host, which host is asked");
-  }
-  const { "transfer-encoding": coding, "content-length": length } = headers;
-  const isOdd = coding !== undefined && coding.toLowerCase() !== "chunked";
-  const isTwice = coding !== undefined && length !== undefined;
-  if (isOdd || isTwice || (headersDistinct["content-length"] ?? []).length > 1) {
+  if (!headers.host) throw new ServiceError("invalid_request", "say in the header Host which host is asked");
+  if (headers["transfer-encoding"] !== undefined && headers["content-length"] !== undefined) {
     throw new ServiceError(
       "invalid_request",
       "say in one way how long the body is: Content-Length, or chunked",
@@ -73,7 +65,7 @@ export function refuseAmbiguous({ headers, headersDistinct, url = "" }: RequestH
  * that only a proxy may say; and what this proxy says.
  */
 export function forwardedHeaders(
-  { headers }: Pick<RequestHead, "headers">,
+  { headers }: Pick<ProxiedHead, "headers">,
   voucher: Voucher,
   kind: "request" | "upgrade",
 ): IncomingHttpHeaders {

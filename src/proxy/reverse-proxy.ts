@@ -8,7 +8,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { Answers, Client } from "./answers.ts";
 import { certifiedUser } from "./client-certificate.ts";
 import { cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
-import { forwardedHeaders, refuseAmbiguous, type Voucher } from "./forwarded-headers.ts";
+import { forwardedHeaders, refuseUnforwardable, type Voucher } from "./forwarded-headers.ts";
 import { Forwarder } from "./forwarder.ts";
 import type { OwnPages } from "./own-pages.ts";
 import type { ProviderLogins } from "./provider-logins.ts";
@@ -76,7 +76,7 @@ export class ReverseProxy implements Disposable {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    refuseAmbiguous(request);
+    refuseUnforwardable(request);
     const pages = this.#parts.login?.pages;
     const { url = "" } = request;
     if (OWN_PATH.test(url)) {
@@ -96,7 +96,7 @@ export class ReverseProxy implements Disposable {
   }
 
   async #connect(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    refuseAmbiguous(request);
+    refuseUnforwardable(request);
     refuseOddUpgrade(request);
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const proven = await this.#prove(request);

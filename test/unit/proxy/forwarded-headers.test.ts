@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { byProxyIdentity } from "../../../src/auth/proxy-identity.ts";
 import { factsOf } from "../../../src/http/facts.ts";
 import { Secret } from "../../../src/lib/secret.ts";
-import { forwardedHeaders, refuseAmbiguous, type Voucher } from "../../../src/proxy/forwarded-headers.ts";
+import { forwardedHeaders, refuseUnforwardable, type Voucher } from "../../../src/proxy/forwarded-headers.ts";
 
 const PROOF = "the proof of this start";
 const user = { login: "ada@example.com", name: "Ada", picture: undefined };
@@ -169,7 +169,7 @@ function headerLine(): fc.Arbitrary<string> {
 
 function isRefused(request: IncomingMessage): boolean {
   try {
-    refuseAmbiguous(request);
+    refuseUnforwardable(request);
     return false;
   } catch {
     return true;
