@@ -14,3 +14,42 @@ find_root() {
 apt() {
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@"
 }
+
+# Sets `chosen` to the first of these packages that the machine's own sources offer. A Compose before v2 does not count.
+choose() {
+  for chosen in "$@"; do
+    case $chosen:$(LC_ALL=C apt-cache policy "$chosen" | sed -n 's/^  Candidate: //p') in
+      *: | *:"(none)" | docker-compose:1.*) ;;
+      *) return 0 ;;
+    esac
+  done
+  chosen=''
+}
+
+# fetch_newer FOLDER PACKAGE…: puts the packages there, out of a newer release of Debian, from the mirror that this
+# machine uses and by lists of its own: neither the machine's sources nor its lists change. It is for packages that need
+# of others no more than the older release has.
+fetch_newer() {
+  folder=$1
+  shift
+  newer=trixie
+  # shellcheck disable=SC2016 # apt's own variables
+  mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+    awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
+  [ -n "$mirror" ] || fail "this machine's sources have no $*: install by its own means what Debian's $newer calls so"
+  mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $newer main" >"$folder/sources.list"
+  cat >"$folder/apt.conf" <<CONF
+Dir::Etc::sourcelist "$folder/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State::lists "$folder/lists";
+Dir::Cache "$folder/cache";
+APT::Sandbox::User "$(id -un)";
+CONF
+  # Of that release, whatever else is installed under the name.
+  # shellcheck disable=SC2046 # a list of words
+  (cd "$folder" && export APT_CONFIG="$folder/apt.conf" &&
+    apt-get -qq -o Acquire::Retries=3 update &&
+    apt-get -qq -o Acquire::Retries=3 download $(printf "%s/$newer " "$@")) ||
+    fail "$* could not be had from Debian's $newer at $mirror"
+}

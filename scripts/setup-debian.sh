@@ -19,10 +19,15 @@ redis-server redis-server
 openssl    openssl
 sshd       openssh-server
 nginx      nginx-light
+promtool   prometheus
 /usr/include/security/pam_appl.h libpam0g-dev
 '
 
+# An older kubectl cannot put the overlays of k8s/ together.
+MIN_KUBECTL_MINOR=25
+
 missing_needs() {
+  has_kubectl || echo "kubectl kubectl"
   echo "$needs" | while read -r need packages; do
     case "$need" in
       '') ;;
@@ -31,6 +36,13 @@ missing_needs() {
       *) PATH="$PATH:/usr/sbin" command -v "$need" >/dev/null 2>&1 || echo "$need $packages" ;;
     esac
   done
+}
+
+has_kubectl() {
+  command -v kubectl >/dev/null 2>&1 || return 1
+  # "Client Version: v1.32.3", and of old ones "… Minor:"20" …".
+  minor=$(kubectl version --client 2>/dev/null | sed -n 's/^Client Version: v1\.\([0-9]*\).*/\1/p')
+  [ "${minor:-0}" -ge "$MIN_KUBECTL_MINOR" ]
 }
 
 fail() {
@@ -42,29 +54,42 @@ fail() {
 keep_services_off() {
   policy=/usr/sbin/policy-rc.d
   if [ -e "$policy" ]; then policy='' && return; fi
-  trap 'let_services_be' EXIT
   printf '#!/bin/sh\nexit 101\n' | $as_root tee "$policy" >/dev/null
   $as_root chmod 755 "$policy"
 }
 
-let_services_be() {
+clean_up() {
   [ -z "${policy:-}" ] || $as_root rm -f "$policy"
+  rm -rf "$work"
   trap - EXIT
 }
 
+# pick_packages PACKAGES: sets `offered` to what the machine's sources have, and fetches the rest: a kubectl of this decade is in a newer release.
+pick_packages() {
+  offered=''
+  for want in $1; do
+    choose "$want"
+    if [ -n "$chosen" ]; then offered="$offered $chosen"; else fetch_newer "$work" "$want"; fi
+  done
+}
+
 install() {
+  # shellcheck disable=SC2031 # the other one of this name is of a loop
   packages=$(echo "$1" | cut -d ' ' -f 2- | tr '\n' ' ')
   command -v apt-get >/dev/null 2>&1 ||
     fail "this machine has no apt-get; install by its own means what Debian calls: $packages"
   find_root "not root and no sudo; as root run: apt-get install $packages"
 
   echo "setup-debian: installing $packages"
+  work=$(mktemp -d)
+  trap 'clean_up' EXIT
   # An old list of packages may do as well, so only the installation decides.
   apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
   keep_services_off
-  # shellcheck disable=SC2086 # a list of words
-  apt install --no-install-recommends $packages || fail "apt-get could not install: $packages"
-  let_services_be
+  pick_packages "$packages"
+  # shellcheck disable=SC2046,SC2086 # lists of words
+  apt install --no-install-recommends $offered $(find "$work" -name '*.deb') || fail "apt-get could not install: $packages"
+  clean_up
 
   missing=$(missing_needs)
   [ -z "$missing" ] || fail "installed, but still not there: $(echo "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')"

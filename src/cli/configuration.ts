@@ -1,10 +1,77 @@
-import { readFileSync } from "node:fs";
-import type { ConfigInput } from "../config/config.ts";
-import type { Flags } from "../config/flags.ts";
+import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { type ConfigInput, parseHostConfig } from "../config/config.ts";
+import { ConfigError } from "../config/config-error.ts";
+import type { ConfigFile } from "../config/config-file.ts";
+import { attributeOf, type Flags } from "../config/flags.ts";
+import { absolutePath, givenFor } from "../config/given.ts";
+import { OPTIONS } from "../config/options.ts";
+import { sourceName } from "../config/source.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/** What the configuration is made from. */
-export function configInput(flags: Flags, surroundings: Surroundings): ConfigInput {
+/** What the configuration is made from. Throws ConfigError for a configuration file that cannot be read, or is none. */
+export async function configInput(flags: Flags, surroundings: Surroundings): Promise<ConfigInput> {
   const { env, home, user, cwd, hostname } = surroundings;
-  return { flags, env, home, user, cwd, hostname, readFile: (path) => readFileSync(path) };
+  const sources = { flags, env, home, cwd, readFile: (path: string) => readFileSync(path) };
+  const file = await namedFile(sources);
+  return { ...sources, user, hostname, ...(file === undefined ? {} : { file }) };
+}
+
+/**
+ * For a command that looks for a server: the control directory is that of the configuration file, where nothing nearer
+ * says which one is meant.
+ */
+export async function addControlDir(command: Command, surroundings: Surroundings): Promise<void> {
+  const flags = command.opts();
+  const { env } = surroundings;
+  const given = [
+    flags.url,
+    flags.controlDir,
+    env.TTYHQ_CONTROL_DIR,
+    flags.config ? undefined : env.TTYHQ_URL,
+  ];
+  if (!SERVER_OPTIONS.every((name) => hasOption(command, name)) || given.some(Boolean)) return;
+  const input = await configInput({ config: flags.config }, surroundings);
+  if (input.file === undefined) return;
+  command.setOptionValue("controlDir", parseHostConfig(input).controlDir);
+}
+
+const SERVER_OPTIONS = ["url", "controlDir", attributeOf("--config")];
+
+function hasOption(command: Command, name: string): boolean {
+  return command.options.some((option) => option.attributeName() === name);
+}
+
+/** YAML takes longer to load than most commands take: it is there for those who have such a file. */
+async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promise<ConfigFile | undefined> {
+  const [given] = givenFor(OPTIONS.config, sources);
+  const name = given?.texts.at(-1);
+  if (given === undefined || name === undefined) return undefined;
+  const { MAX_CONFIG_FILE_BYTES, parseConfigFile } = await import("../config/config-file.ts");
+  const path = absolutePath(name, given.source, sources);
+  try {
+    return parseConfigFile({ path: resolve(path), name, ...contentOf(path, MAX_CONFIG_FILE_BYTES + 1) });
+  } catch (error) {
+    if (error instanceof ConfigError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`${sourceName(given.source)}: cannot read the file: ${reason}`]);
+  }
+}
+
+/** The first bytes of what may be a file or a pipe, of any size. */
+function contentOf(path: string, maxBytes: number): { readonly bytes: Uint8Array; readonly mode: number } {
+  const file = openSync(path, "r");
+  try {
+    const bytes = new Uint8Array(maxBytes);
+    let length = 0;
+    for (;;) {
+      const count = readSync(file, bytes, { offset: length });
+      length += count;
+      if (count === 0 || length === maxBytes) break;
+    }
+    return { bytes: bytes.subarray(0, length), mode: fstatSync(file).mode };
+  } finally {
+    closeSync(file);
+  }
 }

@@ -1,21 +1,29 @@
-import { join, resolve } from "node:path";
 import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
 import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/unix-socket.ts";
 import { ConfigError } from "./config-error.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
+import type { Sources } from "./given.ts";
 import { type AuthConfig, readLogin } from "./login.ts";
 import { type LogFormat, OPTIONS } from "./options.ts";
 import { type ProxyServe, readProxyServe } from "./proxy-serve.ts";
-import { OptionReader, type Sources } from "./reader.ts";
+import { OptionReader } from "./reader.ts";
+import { type Setting, settingsOf } from "./settings.ts";
+import type { Retention } from "./span.ts";
 import { readTls, type TlsConfig } from "./tls.ts";
 
 /** What the session host needs to know. */
 export type HostConfig = {
   /** Absolute. */
   readonly controlDir: string;
-  /** `maxBytes` for each session. */
-  readonly recording: { readonly maxBytes: number; readonly withInput: boolean };
+  /** `maxBytes` for each session; `keep`: what is kept of ended ones, `undefined`: everything. */
+  readonly recording: {
+    readonly maxBytes: number;
+    readonly withInput: boolean;
+    readonly keep: Retention | undefined;
+  };
+  /** What stopping may take. */
+  readonly graceMs: number;
   readonly log: { readonly level: "info" | "debug"; readonly format: LogFormat };
 };
 
@@ -52,36 +60,57 @@ export type Config = HostConfig & {
   };
   /** For each user and minute; `undefined`: no limit. */
   readonly rateLimits: { readonly sessions: number | undefined; readonly apiCalls: number | undefined };
-  readonly sessionHost: "apart" | "inline";
+  /** How long a server goes on that says it is not ready any more. */
+  readonly drainDelayMs: number;
+  readonly sessionHost: "apart" | "external" | "inline";
   /** For the log, one sentence each. */
   readonly warnings: readonly string[];
 };
 
 export type ConfigInput = Sources & {
-  /** The home directory and name of the user that the process runs as, and where it was started. */
-  readonly home: string;
+  /** The user that the process runs as. */
   readonly user: string;
-  readonly cwd: string;
   /** What other machines call this one. */
   readonly hostname: string;
 };
 
 const PROXIED_HOST = "127.0.0.1";
 
+/** What a configuration comes to, right or not. */
+export type Examination = {
+  readonly settings: readonly Setting[];
+  /** A sentence each. */
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+};
+
 /** The configuration of `ttyhq serve`, frozen. Throws ConfigError with everything that is wrong or contradicts. */
 export function parseConfig(input: ConfigInput): Config {
-  const reader = readerOf(input);
+  const reader = new OptionReader(input);
+  const config = readServer(reader, input);
+  return finish({ ...config, warnings: reader.warnings }, reader.problems);
+}
+
+/** The same for those who ask what it is, and not for a server. */
+export function examineConfig(input: ConfigInput): Examination {
+  const reader = new OptionReader(input);
+  readServer(reader, input);
+  const settings = settingsOf(reader, "server");
+  return { settings, problems: reader.problems, warnings: reader.warnings };
+}
+
+function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "warnings"> {
   const listen = readListen(reader);
   const auth = readLogin(reader, { host: listen.host, isHq: fleetKinds(reader).isHq });
   const role = readFleetRole(reader, { auth, hostname: input.hostname });
   const { tls, proxyServe } = readProxyServe(reader, readTls(reader), auth);
   const auditLog = reader.value(OPTIONS.auditLog);
-  const config = {
-    ...readHost(reader, input),
+  return {
+    ...readHost(reader),
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
     trustedProxies: reader.list(OPTIONS.trustedProxy),
     metricsListen: reader.value(OPTIONS.metricsListen),
-    auditLog: auditLog === undefined ? undefined : absolute(auditLog, input),
+    auditLog: auditLog === undefined ? undefined : reader.absolute(OPTIONS.auditLog, auditLog),
     trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
     policy: {
@@ -94,9 +123,19 @@ export function parseConfig(input: ConfigInput): Config {
       apiCalls: reader.value(OPTIONS.rateLimitApi),
     },
     sessionHost: reader.value(OPTIONS.sessionHost),
+    drainDelayMs: readDrainDelay(reader),
   };
-  const problems = [...reader.problems, ...controlDirProblems(config.controlDir)];
-  return finish({ ...config, warnings: reader.warnings }, problems);
+}
+
+/** Part of the grace period, of which something must be left. */
+function readDrainDelay(reader: OptionReader): number {
+  const delayMs = reader.value(OPTIONS.drainDelay);
+  if (delayMs > 0 && delayMs > reader.value(OPTIONS.grace) / 2) {
+    reader.refuse(
+      "--drain-delay is more than half of --grace: nothing would be left for those who are connected",
+    );
+  }
+  return delayMs;
 }
 
 /** Headers that say who asks are worth nothing where others can send them. */
@@ -110,32 +149,41 @@ function readListen(reader: OptionReader): Config["listen"] {
       `--enable-proxy-serve listens on ${PROXIED_HOST} alone, and ${source} says ${host}: leave it out, and say with --proxy-listen where the proxy listens`,
     );
   }
+  if (source === undefined) {
+    const because = reader.sourceOf(OPTIONS.enableProxyServe) ?? "";
+    reader.imply(OPTIONS.bind, { text: PROXIED_HOST, because });
+  }
   return { host: PROXIED_HOST, port };
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */
 export function parseHostConfig(input: ConfigInput): SessionHostConfig {
-  const reader = readerOf(input);
-  const config = { ...readHost(reader, input), exitWhenIdle: reader.isOn(OPTIONS.exitWhenIdle) };
-  return finish(config, [...reader.problems, ...controlDirProblems(config.controlDir)]);
+  const reader = new OptionReader(input);
+  const config = { ...readHost(reader), exitWhenIdle: reader.isOn(OPTIONS.exitWhenIdle) };
+  return finish(config, reader.problems);
 }
 
-function readerOf(input: ConfigInput): OptionReader {
-  return new OptionReader({ ...input, readFile: (path) => input.readFile(absolute(path, input)) });
-}
-
-function readHost(reader: OptionReader, input: ConfigInput): HostConfig {
+function readHost(reader: OptionReader): HostConfig {
   return {
-    controlDir: absolute(reader.value(OPTIONS.controlDir), input),
+    controlDir: readControlDir(reader),
     recording: {
       maxBytes: reader.value(OPTIONS.maxRecordingSize),
       withInput: reader.isOn(OPTIONS.recordInput),
+      keep: reader.value(OPTIONS.keepRecordings),
     },
+    graceMs: reader.value(OPTIONS.grace),
     log: {
       level: reader.isOn(OPTIONS.debug) ? "debug" : "info",
       format: reader.value(OPTIONS.logFormat),
     },
   };
+}
+
+/** Absolute. */
+function readControlDir(reader: OptionReader): string {
+  const path = reader.absolute(OPTIONS.controlDir, reader.value(OPTIONS.controlDir));
+  for (const problem of controlDirProblems(path)) reader.refuse(problem);
+  return path;
 }
 
 /** A sentence if the sockets in an absolute control directory would have paths that no system takes. */
@@ -145,12 +193,6 @@ export function controlDirProblems(path: string): readonly string[] {
   return [
     `--control-dir: ${path} has ${length} bytes, must have at most ${MAX_SOCKET_DIRECTORY_BYTES}, because the paths of unix sockets in it are short by nature: give a shorter one, or a link to this one`,
   ];
-}
-
-/** The shell expands `~` in a flag of its own word; in a variable, or after `=`, nobody does. */
-function absolute(path: string, { home, cwd }: Pick<ConfigInput, "home" | "cwd">): string {
-  const expanded = path === "~" || path.startsWith("~/") ? join(home, path.slice(1)) : path;
-  return resolve(cwd, expanded);
 }
 
 function finish<T extends object>(config: T, problems: readonly string[]): T {

@@ -50,7 +50,7 @@ function textsOf(flags: Flags, flag: string): readonly string[] {
 }
 
 /** Under which name commander keeps a flag: `--no-x` sets `x` to false. */
-function attributeOf(flag: string): string {
+export function attributeOf(flag: string): string {
   return flag.replace(/^--(?:no-)?/, "").replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 

@@ -120,6 +120,7 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
 function readName(reader: OptionReader, hostname: string, isRemote: boolean): string {
   const name = reader.value(OPTIONS.name);
   if (!isRemote || reader.sourceOf(OPTIONS.name) !== undefined) return name ?? hostname;
+  reader.imply(OPTIONS.name, { text: hostname, because: "the name of this machine" });
   try {
     return remoteName(hostname);
   } catch (error) {

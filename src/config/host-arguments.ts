@@ -1,16 +1,20 @@
 import type { HostConfig } from "./config.ts";
 import { flagOf, type Option } from "./option.ts";
 import { OPTIONS } from "./options.ts";
+import { retentionText } from "./span.ts";
 
 /**
  * The flags with which `ttyhq session-host` gets the same configuration: the opposite of `parseHostConfig`. The host
  * gets none of the server's variables, so what is not said here is as it is by default.
  */
 export function hostArguments(config: HostConfig): readonly string[] {
-  const { controlDir, recording, log } = config;
+  const { controlDir, recording, graceMs, log } = config;
+  const { keep } = recording;
   return [
     ...argument(OPTIONS.controlDir, controlDir),
     ...argument(OPTIONS.maxRecordingSize, String(recording.maxBytes)),
+    ...argument(OPTIONS.grace, `${graceMs}ms`),
+    ...(keep === undefined ? [] : argument(OPTIONS.keepRecordings, retentionText(keep))),
     ...argument(OPTIONS.logFormat, log.format),
     ...(recording.withInput ? argument(OPTIONS.recordInput) : []),
     ...(log.level === "debug" ? argument(OPTIONS.debug) : []),

@@ -48,6 +48,10 @@ export function readLogin(
   const credentials = pairs.map((pair) => pair.credentials).find((each) => each !== undefined);
   const configured = credentials && ({ kind: "configured", ...credentials } as const);
   const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
+  if (isWithoutPassword) {
+    const because = reader.sourceOf(OPTIONS.disallowUserPassword) ?? "";
+    reader.imply(OPTIONS.enableSshKeys, { text: "true", because });
+  }
   return {
     mode: "login",
     password: isWithoutPassword ? undefined : (configured ?? { kind: "system" }),

@@ -27,9 +27,11 @@ export type ValueOption<T> = Common & {
   readonly fallback: T;
   /** The default as one would write it; "" for none. */
   readonly fallbackText: string;
+  /** A path: relative to the working directory, or to the directory of the configuration file that it stands in. */
+  readonly isPath?: true;
 };
 
-/** May be given several times; in the environment as a list with commas. */
+/** May be given several times; in the environment as a list with commas, in a configuration file as a list. */
 export type ListOption<T> = Common & {
   readonly shape: "list";
   readonly placeholder: string;
@@ -44,7 +46,7 @@ export type FileOption<T> = Common & {
   readonly parse: (bytes: Uint8Array) => T;
 };
 
-/** `--NAME-file`, the variable, or the variable `…_FILE`. */
+/** `--NAME-file`, the variable, or the variable `…_FILE`; in a configuration file `NAME`, or `NAME-file`. */
 export type SecretOption = Common & {
   readonly shape: "secret";
   readonly minBytes: number;
@@ -110,4 +112,14 @@ export function envOf(option: Option): string {
 /** The variable that names a file with the secret. */
 export function fileEnvOf(option: SecretOption): string {
   return `${envOf(option)}_FILE`;
+}
+
+/** The names of an option in a configuration file. */
+export function keysOf(option: Option): readonly string[] {
+  return option.shape === "secret" ? [option.name, fileKeyOf(option)] : [option.name];
+}
+
+/** The name in a configuration file for the path of a file with the secret. */
+export function fileKeyOf(option: SecretOption): string {
+  return `${option.name}-file`;
 }

@@ -6,10 +6,14 @@ const PREFACE = `# Options
 
 Made from the option table in \`src/config/options.ts\` by \`npm run docs\`: change it there.
 
-A flag wins over its environment variable, the variable over the default; an empty variable counts as not set. A flag
-that may be repeated takes a list with commas in its variable. A switch takes \`true\` or \`false\` there. For a
-secret give a file that holds it, by the flag or by the variable that ends in \`_FILE\`, or the variable itself: what
-stands on a command line can be seen by other users of the machine, so a flag that takes a secret itself gives a warning.
+A flag wins over its environment variable, the variable over the configuration file that \`--config\` names, the file over
+the default; an empty variable counts as not set. A flag that may be repeated takes a list with commas in its variable. A
+switch takes \`true\` or \`false\` there. For a secret give a file that holds it, by the flag or by the variable that ends in
+\`_FILE\`, or the variable itself: what stands on a command line can be seen by other users of the machine, so a flag that
+takes a secret itself gives a warning. In the configuration file an option stands under the name of its flag without the
+hyphens in front, \`service-username\` and \`service-password\` among them: [configuration.md](configuration.md). \`ttyhq config\`
+with the same options prints what they come to.
+
 What cannot be or contradicts itself ends the start with exit code 2 and a sentence for each problem.
 `;
 

@@ -9,6 +9,7 @@ import { LOGIN_OPTIONS } from "./login-options.ts";
 import { file, type Option, type Role, toggle, value } from "./option.ts";
 import { certificates, privateKey } from "./pem.ts";
 import { PROXY_OPTIONS } from "./proxy-options.ts";
+import { RUNNING_OPTIONS } from "./running-options.ts";
 import { bindAddress, byteCount, choice, integer, limit, path, socketAddress } from "./value.ts";
 
 /** `auto`: text on a terminal, else JSON. */
@@ -19,6 +20,16 @@ const BOTH: readonly Role[] = ["server", "session-host"];
 
 /** Every option of `ttyhq serve` and `ttyhq session-host`: flags, variables, help and docs/options.md come from here. */
 export const OPTIONS = {
+  config: value<string | undefined>({
+    name: "config",
+    placeholder: "file",
+    parse: path,
+    isPath: true,
+    fallback: undefined,
+    fallbackText: "",
+    prose: "Configuration file: YAML, with options by their names; see docs/configuration.md.",
+    roles: BOTH,
+  }),
   port: value({
     name: "port",
     placeholder: "number",
@@ -53,6 +64,7 @@ export const OPTIONS = {
     name: "control-dir",
     placeholder: "path",
     parse: path,
+    isPath: true,
     fallback: "~/.ttyhq",
     fallbackText: "~/.ttyhq",
     prose: "Directory of the sessions, their recordings and the sockets; one for each server.",
@@ -86,13 +98,14 @@ export const OPTIONS = {
     fallback: undefined,
     fallbackText: "",
     prose:
-      "Serve /metrics, /livez and /readyz there, without encryption or login, and /metrics nowhere else.",
+      "Serve /metrics, /livez, /readyz and /api/ready there, without encryption or login, and /metrics nowhere else.",
     roles: SERVER,
   }),
   auditLog: value<string | undefined>({
     name: "audit-log",
     placeholder: "path",
     parse: path,
+    isPath: true,
     fallback: undefined,
     fallbackText: "audit.log in the control directory",
     prose: "File that tells, as JSON lines, who logged in, shared, registered or did something to a session.",
@@ -108,19 +121,20 @@ export const OPTIONS = {
       "Output kept of one session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). Recording stops there, the session goes on.",
     roles: BOTH,
   }),
+  ...RUNNING_OPTIONS,
   recordInput: toggle({
     name: "record-input",
     prose: "Record what is typed as well, passwords included.",
     roles: BOTH,
   }),
-  sessionHost: value<"apart" | "inline">({
+  sessionHost: value<"apart" | "external" | "inline">({
     name: "session-host",
     placeholder: "where",
-    parse: choice("apart", "inline"),
+    parse: choice("apart", "external", "inline"),
     fallback: "apart",
     fallbackText: "apart",
     prose:
-      "`apart`: sessions run in a process of their own and outlive the server. `inline`: they end with it.",
+      "`apart`: sessions run in a process of their own and outlive the server. `external`: that process is started by others, such as another container of the pod; the server starts and ends none, and waits for it. `inline`: sessions end with the server.",
     roles: SERVER,
   }),
   exitWhenIdle: toggle({

@@ -1,42 +1,39 @@
 import { Secret } from "../lib/secret.ts";
-import { type Flags, flagTexts, plainFlagTexts } from "./flags.ts";
+import { absolutePath, type Given, givenFor, type Sources } from "./given.ts";
 import {
   envOf,
   type FileOption,
-  fileEnvOf,
   flagOf,
   type ListOption,
   type Option,
-  plainFlagOf,
   type SecretOption,
   type SwitchOption,
   type ValueOption,
 } from "./option.ts";
+import { type Source, sourceName } from "./source.ts";
 import { isTrue } from "./value.ts";
 
-/** Where options come from. */
-export type Sources = {
-  readonly flags: Flags;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** The bytes of a file; throws when there are none to be had. */
-  readonly readFile: (path: string) => Uint8Array;
-};
-
-type Given = { readonly text: string; readonly from: string };
+/** One text that was given. */
+type GivenText = { readonly text: string; readonly source: Source };
 type GivenBytes = { readonly bytes: Uint8Array; readonly from: string };
 
+/** What an option is because of another one. */
+export type Implied = { readonly text: string; readonly because: string };
+
 /**
- * Reads options: a flag wins over a variable, a variable over the default. What is wrong is noted among the problems
- * and the default taken, so that one start tells everything that is wrong.
+ * Reads options: a flag wins over a variable, a variable over the configuration file, that over the default. What is
+ * wrong is noted among the problems and the default taken, so that one start tells everything that is wrong.
  */
 export class OptionReader {
   readonly #sources: Sources;
   /** Each told once, however often an option is looked at. */
-  readonly #problems = new Set<string>();
+  readonly #problems: Set<string>;
   readonly #warnings = new Set<string>();
+  readonly #implied = new Map<Option, Implied>();
 
   constructor(sources: Sources) {
     this.#sources = sources;
+    this.#problems = new Set(sources.file?.problems);
   }
 
   get problems(): readonly string[] {
@@ -57,36 +54,51 @@ export class OptionReader {
     this.#warnings.add(warning);
   }
 
-  /** The flag or variable that an option was given by, whether or not it is right; `undefined` for none. */
+  /** Notes what an option is because of another one, for those who ask where it comes from. */
+  imply(option: Option, implied: Implied): void {
+    this.#implied.set(option, implied);
+  }
+
+  impliedFor(option: Option): Implied | undefined {
+    return this.#implied.get(option);
+  }
+
+  /** What was given for an option, whether or not it is right. */
+  givenFor(option: Option): readonly Given[] {
+    return givenFor(option, this.#sources);
+  }
+
+  /** What an option was given by, as sentences begin with it; `undefined` where the default holds. */
   sourceOf(option: Option): string | undefined {
-    const { flags } = this.#sources;
-    if (plainFlagTexts(flags, option).length > 0) return plainFlagOf(option);
-    if (flagTexts(flags, option).length > 0) return flagOf(option);
-    const names = option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [envOf(option)];
-    return names.find((name) => this.#env(name) !== undefined);
+    const [given] = this.givenFor(option);
+    return given && sourceName(given.source);
   }
 
   isOn(option: SwitchOption): boolean {
-    const given = this.#given(option);
+    const given = this.#last(option);
     return given === undefined ? false : this.#parse(given, isTrue, false);
   }
 
   value<T>(option: ValueOption<T>): T {
-    const given = this.#given(option);
+    const given = this.#last(option);
     return given === undefined ? option.fallback : this.#parse(given, option.parse, option.fallback);
   }
 
+  /** A path that an option has, made absolute: relative to where it was given. */
+  absolute(option: Option, path: string): string {
+    const [given] = this.givenFor(option);
+    return absolutePath(path, given?.source ?? { kind: "default" }, this.#sources);
+  }
+
   list<T>(option: ListOption<T>): readonly T[] {
-    const flag = flagOf(option) ?? "";
-    const texts = flagTexts(this.#sources.flags, option);
-    const items =
-      texts.length > 0 ? texts.map((text) => ({ text, from: flag })) : this.#envItems(envOf(option));
-    return items.flatMap((item) => this.#parse(item, (text) => [option.parse(text)], []));
+    return this.givenFor(option).flatMap(({ texts, source }) =>
+      texts.flatMap((text) => this.#parse({ text, source }, (item) => [option.parse(item)], [])),
+    );
   }
 
   /** What a file holds; `undefined` when none was given, or it is not right. */
   file<T>(option: FileOption<T>): T | undefined {
-    const given = this.#given(option);
+    const given = this.#last(option);
     const file = given && this.#fileBytes(given);
     if (file === undefined) return undefined;
     try {
@@ -109,24 +121,18 @@ export class OptionReader {
   }
 
   #secretBytes(option: SecretOption): GivenBytes | undefined {
-    const { flags } = this.#sources;
-    const plain = givenBy(plainFlagOf(option), plainFlagTexts(flags, option));
-    if (plain !== undefined && option.isSecret?.(plain.text) !== false)
-      this.#warnOfVisible(option, plain.from);
-    const path = givenBy(flagOf(option), flagTexts(flags, option));
-    if (plain !== undefined || path !== undefined) return this.#secretFrom(plain, path);
-    return this.#secretFrom(this.#env(envOf(option)), this.#env(fileEnvOf(option)));
-  }
-
-  /** From the text of a secret or from the path of a file with it. */
-  #secretFrom(inline: Given | undefined, path: Given | undefined): GivenBytes | undefined {
-    if (inline !== undefined && path !== undefined) {
-      this.refuse(`${inline.from} and ${path.from} are both set: set one of them`);
+    const [given, other] = this.givenFor(option);
+    const text = given?.texts.at(-1);
+    if (given === undefined || text === undefined) return undefined;
+    const from = sourceName(given.source);
+    const isVisible = given.source.kind === "flag" && !given.isInFile;
+    if (isVisible && option.isSecret?.(text) !== false) this.#warnOfVisible(option, from);
+    if (other !== undefined) {
+      this.refuse(`${from} and ${sourceName(other.source)} are both set: set one of them`);
       return undefined;
     }
-    if (path === undefined)
-      return inline && { bytes: new TextEncoder().encode(inline.text), from: inline.from };
-    const file = this.#fileBytes(path);
+    if (!given.isInFile) return { bytes: new TextEncoder().encode(text), from };
+    const file = this.#fileBytes({ text, source: given.source });
     return file && { ...file, bytes: withoutNewline(file.bytes) };
   }
 
@@ -136,9 +142,10 @@ export class OptionReader {
     );
   }
 
-  #fileBytes({ text, from }: Given): GivenBytes | undefined {
+  #fileBytes({ text, source }: GivenText): GivenBytes | undefined {
+    const from = sourceName(source);
     try {
-      return { bytes: this.#sources.readFile(text), from };
+      return { bytes: this.#sources.readFile(absolutePath(text, source, this.#sources)), from };
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.refuse(`${from}: cannot read the file: ${reason}`);
@@ -146,42 +153,21 @@ export class OptionReader {
     }
   }
 
-  #given(option: Option): Given | undefined {
-    return givenBy(flagOf(option), flagTexts(this.#sources.flags, option)) ?? this.#env(envOf(option));
+  #last(option: Option): GivenText | undefined {
+    const [given] = this.givenFor(option);
+    const text = given?.texts.at(-1);
+    return given === undefined || text === undefined ? undefined : { text, source: given.source };
   }
 
-  #envItems(name: string): readonly Given[] {
-    const items = this.#env(name)?.text.split(",") ?? [];
-    return items
-      .map((item) => item.trim())
-      .filter((text) => text !== "")
-      .map((text) => ({ text, from: name }));
-  }
-
-  /** An empty variable is none: that is how compose files write one that is not set. */
-  #env(name: string): Given | undefined {
-    const text = this.#sources.env[name];
-    // Kubernetes sets NAME_PORT=tcp://… in every pod for a service of that name, so TTYHQ_PORT for `ttyhq`.
-    if (name.endsWith("_PORT") && text?.startsWith("tcp://")) return undefined;
-    if (text === undefined || text === "") return undefined;
-    return { text, from: name };
-  }
-
-  #parse<T>({ text, from }: Given, parse: (text: string) => T, fallback: T): T {
+  #parse<T>({ text, source }: GivenText, parse: (text: string) => T, fallback: T): T {
     try {
       return parse(text);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.refuse(`${from}: ${error.message}, not ${JSON.stringify(text)}`);
+      this.refuse(`${sourceName(source)}: ${error.message}, not ${JSON.stringify(text)}`);
       return fallback;
     }
   }
-}
-
-/** The last one counts. */
-function givenBy(flag: string | undefined, texts: readonly string[]): Given | undefined {
-  const text = texts.at(-1);
-  return flag === undefined || text === undefined ? undefined : { text, from: flag };
 }
 
 /** Editors and `echo` end a file with a newline that is no part of the secret. */

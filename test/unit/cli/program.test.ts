@@ -3,47 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { createProgram, runCli } from "../../../src/cli/program.ts";
-import type { Cli, RunningServer } from "../../../src/cli/surroundings.ts";
+import { createProgram } from "../../../src/cli/program.ts";
+import type { RunningServer } from "../../../src/cli/surroundings.ts";
 import type { Config } from "../../../src/config/config.ts";
-
-type Ran = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
-
-function cliOf(argv: readonly string[], parts: Partial<Cli> = {}): Cli {
-  const unwanted = (): never => {
-    throw new Error("nothing was to be started");
-  };
-  return {
-    argv,
-    env: {},
-    cwd: "/work",
-    home: "/home/me",
-    user: "me",
-    hostname: "box",
-    version: "1.2.3",
-    program: { node: "/no/node", main: "/no/main.js" },
-    stdin: new PassThrough(),
-    stdout: new PassThrough(),
-    stderr: new PassThrough(),
-    startServer: unwanted,
-    startSessionHost: unwanted,
-    ensureHost: unwanted,
-    ...parts,
-  };
-}
-
-async function ran(argv: readonly string[], parts: Partial<Cli> = {}): Promise<Ran> {
-  const stdout = new PassThrough();
-  const stderr = new PassThrough();
-  const exitCode = await runCli(cliOf(argv, { ...parts, stdout, stderr }));
-  stdout.end();
-  stderr.end();
-  return { exitCode, stdout: await textOf(stdout), stderr: await textOf(stderr) };
-}
-
-async function textOf(stream: PassThrough): Promise<string> {
-  return Buffer.concat(await Array.fromAsync(stream)).toString("utf8");
-}
+import { cliOf, ran } from "./run-cli.ts";
 
 const names = createProgram(cliOf([]), () => undefined).commands.map((command) => command.name());
 
@@ -61,7 +24,7 @@ describe("help", () => {
       "health",
       "login-link",
       "up",
-      ...["follow", "unfollow", "git"],
+      ...["follow", "unfollow", "git", "config", "service"],
     ];
     expect(names.toSorted()).toEqual(wanted.toSorted());
   });

@@ -14,12 +14,16 @@ test("a session host started with the flags that a server makes for it has the s
   for (const commandLine of [
     "--login-link",
     "--login-link --record-input --debug --max-recording-size 5kB --log-format text --control-dir x",
+    "--grace 90s --keep-recordings 30d,10GB",
+    "--keep-recordings 7d",
+    "--keep-recordings 5GiB",
   ]) {
-    const { controlDir, recording, log } = serve(commandLine);
-    const flags = hostArguments({ controlDir, recording, log });
+    const { controlDir, recording, graceMs, log } = serve(commandLine);
+    const flags = hostArguments({ controlDir, recording, graceMs, log });
     expect(parseHostConfig(input(flags.join(" "), {}, "session-host"))).toEqual({
       controlDir,
       recording,
+      graceMs,
       log,
       exitWhenIdle: false,
     });

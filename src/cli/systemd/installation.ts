@@ -1,0 +1,109 @@
+import { chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { replaceFile } from "../../lib/atomic-file.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Place } from "./place.ts";
+import { type ServicePlan, textOf } from "./plan.ts";
+import type { Systemctl } from "./systemctl.ts";
+import { HOST_UNIT, hostUnit, SERVER_UNIT, serverUnit } from "./unit-file.ts";
+
+/** Tells what was done, a line each. */
+export type Tell = (line: string) => void;
+
+const UNIT_MODE = 0o644;
+const OWN_CONFIG_MODE = 0o600;
+const GROUP_CONFIG_MODE = 0o640;
+
+/** The files of a service and what they are to hold; of the configuration file, where it is yet to be made. */
+export function filesOf({ place, unit, newConfig, configFile }: ServicePlan): ReadonlyMap<string, string> {
+  return new Map([
+    ...(newConfig === undefined ? [] : [[configFile, newConfig] as const]),
+    [place.hostUnit, hostUnit(unit)],
+    [place.serverUnit, serverUnit(unit)],
+  ]);
+}
+
+/**
+ * Writes what is not there yet, and has it run from now on and at every start of the machine. A second time it changes
+ * nothing. Programs in sessions go on in any case. Throws `start_failed` with the end of the server's log.
+ */
+export async function install(plan: ServicePlan, systemctl: Systemctl, tell: Tell): Promise<void> {
+  const changed = await writeFiles(plan, tell);
+  const { serverUnit: server, hostUnit: host } = plan.place;
+  const wasRunning = await isActive(systemctl, SERVER_UNIT);
+  const hadHost = await isActive(systemctl, HOST_UNIT);
+  await systemctl.run("daemon-reload");
+  try {
+    await systemctl.run("enable", "--now", HOST_UNIT, SERVER_UNIT);
+    if (wasRunning && changed.includes(server)) await systemctl.run("restart", SERVER_UNIT);
+  } catch (cause) {
+    throw await startFailure(cause, systemctl);
+  }
+  tell(`${SERVER_UNIT} and ${HOST_UNIT} run, now and after every start of the machine`);
+  if (hadHost && changed.includes(host)) {
+    tell(
+      `${HOST_UNIT} goes on as it was, with its programs, until systemctl restart ttyhq-session-host, which ends them`,
+    );
+  }
+}
+
+/** Resolves with the paths of what was written. */
+async function writeFiles(plan: ServicePlan, tell: Tell): Promise<readonly string[]> {
+  const changed: string[] = [];
+  for (const [path, text] of filesOf(plan)) {
+    if (textOf(path) === text) {
+      tell(`${path} is as it has to be`);
+      continue;
+    }
+    await mkdir(dirname(path), { recursive: true });
+    await replaceFile(path, new TextEncoder().encode(text), modeOf(path, plan));
+    if (path === plan.configFile && plan.account !== undefined) await chown(path, 0, plan.account.gid);
+    tell(`wrote ${path}`);
+    changed.push(path);
+  }
+  return changed;
+}
+
+/** The service's user may read the configuration, and secrets in it, and cannot change it. */
+function modeOf(path: string, { configFile, account }: ServicePlan): number {
+  if (path !== configFile) return UNIT_MODE;
+  return account === undefined ? OWN_CONFIG_MODE : GROUP_CONFIG_MODE;
+}
+
+async function startFailure(cause: unknown, systemctl: Systemctl): Promise<unknown> {
+  if (!(cause instanceof ServiceError)) return cause;
+  const units = (await isActive(systemctl, HOST_UNIT)) ? [SERVER_UNIT] : [HOST_UNIT];
+  const lines = (await Promise.all(units.map((unit) => systemctl.log(unit))))
+    .flat()
+    .map((line) => `  ${line}`);
+  return new ServiceError("start_failed", [cause.message, ...lines].join("\n"), { cause });
+}
+
+async function isActive(systemctl: Systemctl, unit: string): Promise<boolean> {
+  return (await systemctl.ask("is-active", "--quiet", unit)).code === 0;
+}
+
+/** Stops both, sessions included, and takes away what `install` wrote; a configuration file that was changed stays. */
+export async function uninstall(place: Place, systemctl: Systemctl, tell: Tell): Promise<void> {
+  await systemctl.run("disable", "--now", SERVER_UNIT, HOST_UNIT);
+  for (const path of [place.serverUnit, place.hostUnit]) {
+    await rm(path, { force: true });
+    tell(`removed ${path}`);
+  }
+  await systemctl.run("daemon-reload");
+  // Units that never failed are none that this knows.
+  await systemctl.ask("reset-failed", SERVER_UNIT, HOST_UNIT);
+  await removeConfig(place, tell);
+}
+
+async function removeConfig({ configFile, firstConfig }: Place, tell: Tell): Promise<void> {
+  const text = textOf(configFile);
+  if (text === undefined) return;
+  if (text !== firstConfig) {
+    tell(`${configFile} was changed, and stays`);
+    return;
+  }
+  await rm(configFile);
+  if ((await readdir(dirname(configFile))).length === 0) await rmdir(dirname(configFile));
+  tell(`removed ${configFile}`);
+}

@@ -1,0 +1,113 @@
+import { existsSync, readFileSync } from "node:fs";
+import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { flagWords } from "../../config/flag-words.ts";
+import type { Flags } from "../../config/flags.ts";
+import { isOwnVariable } from "../../lib/own-variables.ts";
+import { findSystemAccount, type SystemAccount } from "../../lib/system-account.ts";
+import { configInput } from "../configuration.ts";
+import type { Surroundings } from "../surroundings.ts";
+import { type Place, placeOf } from "./place.ts";
+import type { Scope, UnitPlan } from "./unit-file.ts";
+
+export type InstallFlags = Flags & {
+  readonly user?: true;
+  readonly runAs?: string;
+  readonly dryRun?: true;
+};
+
+/** What is to be installed. */
+export type ServicePlan = {
+  readonly place: Place;
+  readonly unit: UnitPlan;
+  /** Absolute. */
+  readonly configFile: string;
+  /** There is none yet: this is what it begins with. */
+  readonly newConfig: string | undefined;
+  /** What the server will be. */
+  readonly config: Config;
+  readonly account: SystemAccount | undefined;
+  /** Sentences for whoever installs it. */
+  readonly notices: readonly string[];
+};
+
+/** Throws ConfigError for a configuration with which no server would start. */
+export async function servicePlan(flags: InstallFlags, surroundings: Surroundings): Promise<ServicePlan> {
+  const scope: Scope = flags.user === true ? "user" : "system";
+  const account = await accountOf(flags, scope);
+  const identity = account === undefined ? {} : { user: account.name, home: account.home };
+  // The service has none of the variables of this shell.
+  const from = { ...surroundings, ...identity, env: {} };
+  const place = placeOf(scope, surroundings);
+  const named = typeof flags.config === "string" ? flags.config : undefined;
+  const isNew = named === undefined && !existsSync(place.configFile);
+  const input = isNew
+    ? await firstInput(flags, { from, place })
+    : await configInput({ ...flags, config: named ?? place.configFile }, from);
+  const config = parseConfig(input);
+  const configFile = isNew ? place.configFile : (input.file?.path ?? place.configFile);
+  const { words, visible } = flagWords(input, "server");
+  refuse(flags, visible, config);
+  const hostWords = flagWords(input, "session-host").words;
+  const file = ["--config", configFile];
+  return {
+    ...{ place, configFile, config, account, newConfig: isNew ? place.firstConfig : undefined },
+    unit: {
+      ...{ note: NOTE, graceMs: config.graceMs },
+      ...{ scope, runAs: account?.name, program: [surroundings.program.node, surroundings.program.main] },
+      ...{ serverFlags: [...file, ...words], hostFlags: [...file, ...hostWords] },
+      clientFlags: flags.controlDir === undefined ? file : ["--control-dir", config.controlDir],
+    },
+    notices: [...config.warnings, ...variableNotices(surroundings.env)],
+  };
+}
+
+const NOTE = "Written by ttyhq service install, which overwrites it: systemctl edit keeps changes apart.";
+
+async function accountOf({ runAs }: InstallFlags, scope: Scope): Promise<SystemAccount | undefined> {
+  if (runAs === undefined) return undefined;
+  if (scope === "user")
+    throw new ConfigError(["--run-as is for the machine's service: a user's runs as that user"]);
+  const account = await findSystemAccount(runAs);
+  if (account === undefined)
+    throw new ConfigError([`--run-as: there is no user ${JSON.stringify(runAs)} here`]);
+  return account;
+}
+
+/** As if the file were there that is going to be made. */
+async function firstInput(
+  flags: InstallFlags,
+  { from, place }: { readonly from: Surroundings; readonly place: Place },
+): Promise<ConfigInput> {
+  const { parseConfigFile } = await import("../../config/config-file.ts");
+  const bytes = new TextEncoder().encode(place.firstConfig);
+  const file = parseConfigFile({ path: place.configFile, name: place.configFile, bytes, mode: 0o600 });
+  const { config: _none, ...rest } = flags;
+  return { ...(await configInput(rest, from)), file };
+}
+
+function refuse(flags: InstallFlags, visible: readonly string[], { sessionHost }: Config): void {
+  const problems = visible.map(
+    (flag) =>
+      `${flag}: everybody on this machine can read the unit: give ${flag}-file, or put it into the configuration file`,
+  );
+  if (flags.sessionHost !== undefined || sessionHost !== "apart") {
+    problems.push(
+      "session-host: the service has a session host of its own, as a unit beside it: leave the option out",
+    );
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+}
+
+function variableNotices(env: Surroundings["env"]): readonly string[] {
+  const names = Object.keys(env).filter((name) => isOwnVariable(name) && env[name] !== "");
+  if (names.length === 0) return [];
+  return [
+    `${names.join(" and ")}: set here, but not for the service, which has its options from the configuration file`,
+  ];
+}
+
+/** What a file holds; `undefined`: there is none. */
+export function textOf(path: string): string | undefined {
+  return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}

@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { type Finished, runSystemCommand } from "../../lib/system-command.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Surroundings } from "../surroundings.ts";
+import type { Scope } from "./unit-file.ts";
+
+/** Longer than both units together may take to start or to stop. */
+const TIMEOUT_MS = 240_000;
+const SHOWN_LINES = 12;
+
+/** The service manager of the machine, or of a user. */
+export class Systemctl {
+  readonly #scope: Scope;
+  readonly #env: Readonly<Record<string, string>>;
+
+  /** Throws `start_failed` where that manager does not run. */
+  constructor(scope: Scope, { env }: Pick<Surroundings, "env">) {
+    this.#scope = scope;
+    this.#env = busOf(env);
+    if (!isRunning(scope, env)) throw new ServiceError("start_failed", absence(scope));
+  }
+
+  /** Throws `start_failed` with what it says. */
+  async run(...args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.ask(...args);
+    if (code === 0) return stdout;
+    throw new ServiceError(
+      "start_failed",
+      `${this.#words(args)} failed: ${stderr.trim() || `exit code ${code}`}`,
+    );
+  }
+
+  async ask(...args: readonly string[]): Promise<Finished> {
+    const scope = this.#scope === "user" ? ["--user"] : [];
+    return await runSystemCommand("systemctl", [...scope, "--no-pager", ...args], {
+      timeoutMs: TIMEOUT_MS,
+      env: this.#env,
+    });
+  }
+
+  /** Properties of a unit by their names. */
+  async properties(unit: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const lines = (await this.run("show", unit, `--property=${names.join(",")}`)).split("\n");
+    return new Map(lines.map((line) => [line.replace(/=.*/s, ""), line.replace(/^[^=]*=/, "")]));
+  }
+
+  /** The last lines that a unit wrote, as far as they can be had. */
+  async log(unit: string): Promise<readonly string[]> {
+    const args = [this.#scope === "user" ? "--user-unit" : "--unit", unit, "--output=cat", "--no-pager"];
+    const limits = { timeoutMs: TIMEOUT_MS, env: this.#env };
+    const { code, stdout } = await runSystemCommand(
+      "journalctl",
+      [...args, `--lines=${SHOWN_LINES}`],
+      limits,
+    );
+    return code === 0 ? stdout.split("\n").filter((line) => line !== "") : [];
+  }
+
+  #words(args: readonly string[]): string {
+    return ["systemctl", ...(this.#scope === "user" ? ["--user"] : []), ...args].join(" ");
+  }
+}
+
+/** As sd_booted(3) finds out. */
+function isRunning(scope: Scope, env: Surroundings["env"]): boolean {
+  if (scope === "system") return existsSync("/run/systemd/system");
+  return env.XDG_RUNTIME_DIR !== undefined && existsSync(join(env.XDG_RUNTIME_DIR, "systemd", "private"));
+}
+
+function absence(scope: Scope): string {
+  if (scope === "user") {
+    return "no systemd of this user runs here: log in as them anew, or see loginctl enable-linger; --dry-run prints what would be written";
+  }
+  const instead = "--dry-run prints what would be written";
+  if (process.platform === "linux") {
+    return `systemd does not run this machine: have its service manager run ttyhq serve, or see docker/ for containers; ${instead}`;
+  }
+  return `this is no Linux with systemd: have the service manager of this system run ttyhq serve; ${instead}`;
+}
+
+function busOf(env: Surroundings["env"]): Readonly<Record<string, string>> {
+  const names = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"];
+  return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+}

@@ -1,0 +1,133 @@
+// The units of a server and its session host, as texts.
+import { execLine } from "./exec-line.ts";
+
+/** Of the machine, or of one user and their own service manager. */
+export type Scope = "system" | "user";
+
+export const SERVER_UNIT = "ttyhq.service";
+export const HOST_UNIT = "ttyhq-session-host.service";
+
+export type UnitPlan = {
+  /** First line of both: who made them. */
+  readonly note: string;
+  readonly scope: Scope;
+  /** What starts this program: its path, and what comes before the command. */
+  readonly program: readonly string[];
+  /** Flags of `ttyhq serve`, the configuration file's among them. */
+  readonly serverFlags: readonly string[];
+  /** Those of `ttyhq session-host`. */
+  readonly hostFlags: readonly string[];
+  /** Those by which other commands find the server. */
+  readonly clientFlags: readonly string[];
+  /** Of the machine's service: the user that it runs as. `undefined`: root, whose sessions run as whoever logs in. */
+  readonly runAs: string | undefined;
+  /** What each of them takes to stop at most, by its own `--grace`. */
+  readonly graceMs: number;
+};
+
+const START_SECONDS = 60;
+
+/** The server. Its sessions are another unit's, so that nothing that happens to this one ends a program. */
+export function serverUnit(plan: UnitPlan): string {
+  const { note, scope, program, serverFlags, clientFlags } = plan;
+  return unit(note, {
+    Unit: [
+      "Description=ttyhq: terminal sessions in the browser",
+      `Wants=${HOST_UNIT}${scope === "system" ? " network-online.target" : ""}`,
+      `After=${HOST_UNIT}${scope === "system" ? " network-online.target" : ""}`,
+      "StartLimitIntervalSec=0",
+    ],
+    Service: [
+      "Type=exec",
+      `ExecStart=${execLine([...program, "serve", ...serverFlags, "--session-host", "external"])}`,
+      "# Started is it when it answers.",
+      `ExecStartPost=${execLine([...program, "health", ...clientFlags, "--wait", `${START_SECONDS}`])}`,
+      ...RESTART,
+      ...stopping(plan),
+      "LimitNOFILE=65536",
+      ...identity(plan),
+      ...hardening(plan),
+    ],
+    Install: [`WantedBy=${scope === "system" ? "multi-user.target" : "default.target"}`],
+  });
+}
+
+/** The session host, with the programs in it. Nothing here keeps them from what their users may do. */
+export function hostUnit(plan: UnitPlan): string {
+  const { note, scope, program, hostFlags, clientFlags } = plan;
+  const wait = ["--session-host", "--wait", `${START_SECONDS}`];
+  return unit(note, {
+    Unit: ["Description=ttyhq session host: the programs in its terminals", "StartLimitIntervalSec=0"],
+    Service: [
+      "Type=exec",
+      `ExecStart=${execLine([...program, "session-host", ...hostFlags])}`,
+      `ExecStartPost=${execLine([...program, "health", ...clientFlags, ...wait])}`,
+      ...RESTART,
+      ...stopping(plan),
+      "# A program that takes too much memory is killed alone.",
+      "OOMPolicy=continue",
+      "# As many processes and threads as the users of a machine may have elsewhere.",
+      "TasksMax=33%",
+      ...identity(plan),
+    ],
+    Install: [`WantedBy=${scope === "system" ? "multi-user.target" : "default.target"}`],
+  });
+}
+
+/** A configuration that is wrong, exit code 2, does not get right by another try. */
+const RESTART = ["Restart=always", "RestartSec=1", "RestartPreventExitStatus=2"];
+
+/** The process itself ends what it has to in good order, within its grace; what is left after that is killed. */
+function stopping({ graceMs }: UnitPlan): readonly string[] {
+  const seconds = Math.max(MIN_STOP_SECONDS, Math.ceil(graceMs / 1000) + STOP_MARGIN_SECONDS);
+  return [`TimeoutStopSec=${seconds}`, "KillMode=mixed"];
+}
+
+/** Room for a grace that is made longer later. */
+const MIN_STOP_SECONDS = 90;
+const STOP_MARGIN_SECONDS = 15;
+
+function identity({ scope, runAs }: UnitPlan): readonly string[] {
+  if (scope === "user") return [];
+  const user = runAs === undefined ? [] : [`User=${runAs}`];
+  return [...user, "StateDirectory=ttyhq", "StateDirectoryMode=0700"];
+}
+
+/**
+ * Git, which the server runs as the user who asks, needs homes and repositories, the latter's hooks included. Beyond
+ * that a server of root needs few of root's rights. What would bring NoNewPrivileges to a server of another user is left
+ * out there: passwords of the system are checked by a helper with rights of its own.
+ */
+function hardening({ scope, runAs }: UnitPlan): readonly string[] {
+  if (scope === "user") return [];
+  const ofAll = ["ProtectSystem=full", "ProtectControlGroups=yes"];
+  if (runAs !== undefined) return ofAll;
+  return [
+    ...ofAll,
+    "ProtectKernelTunables=yes",
+    "ProtectKernelModules=yes",
+    "ProtectKernelLogs=yes",
+    "ProtectClock=yes",
+    "ProtectHostname=yes",
+    "PrivateDevices=yes",
+    "LockPersonality=yes",
+    "RestrictRealtime=yes",
+    "RestrictNamespaces=yes",
+    "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK",
+    "SystemCallArchitectures=native",
+    "SystemCallFilter=~@clock @cpu-emulation @module @mount @obsolete @raw-io @reboot @swap",
+    "SystemCallErrorNumber=EPERM",
+    `CapabilityBoundingSet=${CAPABILITIES.join(" ")}`,
+  ];
+}
+
+/** To read the proofs of users, to become the one who asks, to keep what belongs to them, and for ports below 1024. */
+const CAPABILITIES = [
+  ...["CAP_AUDIT_WRITE", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER"],
+  ...["CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID"],
+];
+
+function unit(note: string, sections: Readonly<Record<string, readonly string[]>>): string {
+  const texts = Object.entries(sections).map(([name, lines]) => [`[${name}]`, ...lines, ""].join("\n"));
+  return `# ${note}\n\n${texts.join("\n")}`;
+}

@@ -1,0 +1,65 @@
+// Spans of time, and how much of the past is kept.
+import { byteCount } from "./value.ts";
+
+const UNIT_MS: ReadonlyMap<string, number> = new Map([
+  ["", 1_000],
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+  ["w", 604_800_000],
+]);
+const SPAN = /^(\d{1,13})\s?([a-z]{0,2})$/;
+
+/** What is kept of recordings of ended sessions; `undefined`: no limit of that kind. */
+export type Retention = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
+
+/** A whole number of seconds, or with a unit: `20`, `500ms`, `5m`. In ms, from `minMs` to an hour. */
+export function span(minMs: number): (text: string) => number {
+  return (text) => {
+    const ms = spanMs(text.toLowerCase());
+    if (ms !== undefined && ms >= minMs && ms <= 3_600_000) return ms;
+    throw new RangeError(`must be a time from ${minMs / 1000} s to an hour, such as 20s or 2m`);
+  };
+}
+
+/** An age, a size, or both with a comma between them: `30d`, `10GB`, `30d,10GB`. */
+export function retention(text: string): Retention {
+  const parts = text.split(",").map((part) => part.trim().toLowerCase());
+  let [maxAgeMs, maxBytes]: [number?, number?] = [];
+  for (const part of parts) {
+    const ageMs = /\d$/.test(part) ? undefined : spanMs(part);
+    const bytes = /\d$/.test(part) || ageMs !== undefined ? undefined : bytesOf(part);
+    if (ageMs !== undefined && ageMs > 0 && maxAgeMs === undefined) maxAgeMs = ageMs;
+    else if (bytes !== undefined && maxBytes === undefined) maxBytes = bytes;
+    else
+      throw new RangeError(
+        "must be an age, a size or both, each with its unit, such as 30d, 10GB or 30d,10GB",
+      );
+  }
+  return { maxAgeMs, maxBytes };
+}
+
+/** The text that `retention` reads as that value. */
+export function retentionText({ maxAgeMs, maxBytes }: Retention): string {
+  const parts = [
+    maxAgeMs === undefined ? [] : [`${maxAgeMs}ms`],
+    maxBytes === undefined ? [] : [`${maxBytes}B`],
+  ];
+  return parts.flat().join(",");
+}
+
+function spanMs(text: string): number | undefined {
+  const [, digits, unit = ""] = SPAN.exec(text) ?? [];
+  const unitMs = UNIT_MS.get(unit);
+  return digits === undefined || unitMs === undefined ? undefined : Number(digits) * unitMs;
+}
+
+function bytesOf(text: string): number | undefined {
+  try {
+    return byteCount(text);
+  } catch {
+    return undefined;
+  }
+}
