@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import type { Worktrees } from "../git/worktrees.ts";
 import type { Routes } from "../http/route.ts";
 import { openFollow } from "./follow.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { GitFactsPart } from "./git-facts.ts";
 
 export type GitPart = AsyncDisposable & { readonly routes: Routes };
 
@@ -12,20 +12,19 @@ type FollowParts = Omit<Parameters<typeof openFollow>[0], "program" | "onChange"
 /** None on an HQ that has no sessions of its own: its users have no business on its disk. */
 export async function openGit(
   parts: FollowParts & {
-    readonly config: Pick<Config, "role" | "serverUser">;
-    readonly surroundings: Pick<Surroundings, "env">;
+    readonly config: Pick<Config, "serverUser">;
+    readonly facts: Pick<GitFactsPart, "program" | "changed">;
   },
 ): Promise<GitPart> {
-  const { role, serverUser } = parts.config;
-  if (role.kind === "hq" && !role.hasSessions) return { routes: {}, [Symbol.asyncDispose]: async () => {} };
+  const { serverUser } = parts.config;
+  const { program, changed } = parts.facts;
+  if (program === undefined) return { routes: {}, [Symbol.asyncDispose]: async () => {} };
   // What only a server needs is not loaded into a session host.
-  const [{ GitProgram }, worktreesFile, { gitRoutes, absolute }, { followRoutes }] = await Promise.all([
-    import("../git/git.ts"),
+  const [worktreesFile, { gitRoutes, absolute }, { followRoutes }] = await Promise.all([
     import("../git/worktrees.ts"),
     import("../http/routes/git-routes.ts"),
     import("../http/routes/follow-routes.ts"),
   ]);
-  const program = new GitProgram({ env: parts.surroundings.env });
   const worktrees: Worktrees = new worktreesFile.Worktrees({
     program,
     watch: { removed: async (git) => void (await part.follow.changed(git.cwd, git.account)) },
@@ -37,7 +36,10 @@ export async function openGit(
   });
   const part = await openFollow({
     ...{ ...parts, program },
-    onChange: (commonDir) => worktrees.forget(commonDir),
+    onChange: (commonDir) => {
+      worktrees.forget(commonDir);
+      changed(commonDir);
+    },
   });
   const { follow, notices, sessionsIn } = part;
   const routes = {

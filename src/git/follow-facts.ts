@@ -1,5 +1,5 @@
 // Both trees as they are, for `decide`.
-import { access, readFile } from "node:fs/promises";
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { FollowState, Tree } from "./follow.ts";
 import type { FollowSettings } from "./follow-settings.ts";
@@ -9,6 +9,11 @@ import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
 
 /** Where follow mode has detached a tree's HEAD; each tree has its own. */
 export const PARKED_REF = "refs/worktree/ttyhq/parked";
+/**
+ * What the log of HEAD says of a tree that has got onto a branch: no file changed, and the commit is that of the branch
+ * by then, which may have moved on. The files are of the commit before it in the log.
+ */
+export const JOINED = "ttyhq: joined";
 /** In the middle of what detaches HEAD for a while. */
 const BUSY_FILES = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
 
@@ -66,8 +71,8 @@ async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promis
 
 /** git notes every step of a tree's HEAD in the log of that HEAD, and those of the other tree in the other's. */
 async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind">> {
-  const log = await git.try("log", "--walk-reflogs", "-2", "--format=%H%x09%P%x09%gs", "HEAD", "--");
-  const [last = "", before = ""] = log.stdout.split("\n");
+  const log = await git.try("log", "--walk-reflogs", "-4", "--format=%H%x09%P%x09%gs", "HEAD", "--");
+  const [last = "", before = ""] = log.stdout.split("\n").filter((line) => !line.endsWith(`\t${JOINED}`));
   const [at = "", parents = "", deed = ""] = last.split("\t");
   if (log.code === 0 && at !== "")
     return { at, blind: blindCommit(at, parents, deed, before.split("\t")[0]) };
@@ -91,9 +96,17 @@ function blindCommit(
 
 /** The same for a branch that is not there any more, of which git itself reads no log. */
 async function lastLogged(git: Git): Promise<string | undefined> {
-  const path = await git.read("rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD");
-  const log = await readFile(path.replace(/\n$/, ""), "latin1").catch(() => "");
-  return /^[0-9a-f]+ ([0-9a-f]+) /.exec(log.trimEnd().split("\n").at(-1) ?? "")?.[1];
+  const path = (await git.read("rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD")).replace(
+    /\n$/,
+    "",
+  );
+  // By a process that can be ended, of the user's own: it may be anything.
+  const { stdout } = await git.script('[ -f "$1" ] && tail -n 2 -- "$1"', [path]);
+  const last = stdout
+    .trimEnd()
+    .split("\n")
+    .findLast((line) => !line.endsWith(`\t${JOINED}`));
+  return /^[0-9a-f]+ ([0-9a-f]+) /.exec(last ?? "")?.[1];
 }
 
 async function isInTheMiddle(git: Git): Promise<boolean> {

@@ -1,5 +1,7 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
-import type { FollowList } from "./follow-list.ts";
+import { randomBytes } from "node:crypto";
+import { filesOf } from "./account-files.ts";
+import type { FollowEntry, FollowList } from "./follow-list.ts";
 import type { Git } from "./git.ts";
 import type { HookTarget } from "./hook-script.ts";
 import { type HookFolder, type HookPlan, installHooks, planHooks, removeHooks } from "./hooks.ts";
@@ -8,44 +10,80 @@ import type { Repository } from "./repository.ts";
 
 type Place = Pick<Repository, "mainRoot" | "commonDir">;
 
+/** The folders that hold ours, and one sentence for each thing that was done or left. */
+export type Installed = { readonly folders: readonly string[]; readonly steps: readonly string[] };
+
+type Foreseen = Pick<FollowEntry, "hookFolders" | "hookKey">;
+
+const KEY_BYTES = 24;
+
 export class FollowHooks {
   readonly #list: FollowList;
   readonly #target: HookTarget;
+  readonly #forOthers: () => Promise<string | undefined>;
 
-  constructor({ list, target }: { readonly list: FollowList; readonly target: HookTarget }) {
-    this.#list = list;
-    this.#target = target;
+  /** `forOthers`: the socket at which hooks of other users say their key, on a server of root that has one. */
+  constructor(parts: {
+    readonly list: FollowList;
+    readonly target: HookTarget;
+    readonly forOthers?: () => Promise<string | undefined>;
+  }) {
+    this.#list = parts.list;
+    this.#target = parts.target;
+    this.#forOthers = parts.forOthers ?? (async () => undefined);
   }
 
-  /** Returns the folders, and one sentence for each thing that was done or left. */
-  async install(
-    git: Git,
-    { mainRoot, commonDir }: Place,
-    worktreePath: string,
-  ): Promise<{ readonly folders: readonly string[]; readonly steps: readonly string[] }> {
+  /** Where `install` will put them, and what those of another user are to say; for the list. */
+  async foresee(git: Git, { mainRoot }: Place, worktreePath: string): Promise<Foreseen> {
+    const folders = await hookFolders(git, [mainRoot, worktreePath]);
+    const paths = folders.filter(({ isDenied }) => !isDenied).map(({ path }) => path);
+    if (git.account === undefined) return { hookFolders: paths };
+    // A hook that several repositories have says one key.
+    const sharing = this.#list.entries.find(
+      ({ repoPath, account, hookFolders: others }) =>
+        account === git.account && (repoPath === mainRoot || others.some((path) => paths.includes(path))),
+    );
+    const hookKey = sharing?.hookKey ?? randomBytes(KEY_BYTES).toString("base64url");
+    return { hookFolders: paths, hookKey };
+  }
+
+  async install(git: Git, { mainRoot, commonDir }: Place, worktreePath: string): Promise<Installed> {
     const tops = [mainRoot, worktreePath];
     const folders = await hookFolders(git, tops);
+    const files = filesOf(git);
     const steps = await this.plan(git, { mainRoot, commonDir }, worktreePath);
-    await excludeHooks(commonDir, excludePatterns(folders, tops));
-    for (const folder of folders) await installHooks(folder, this.#target);
-    return { folders: folders.map(({ path }) => path), steps };
+    const ours = folders.filter(({ isDenied }) => !isDenied);
+    await excludeHooks(files, commonDir, excludePatterns(ours, tops));
+    const target = await this.#targetOf(mainRoot);
+    for (const folder of ours) await installHooks(files, folder, target);
+    return { folders: ours.map(({ path }) => path), steps };
   }
 
   async plan(git: Git, { mainRoot }: Place, worktreePath: string): Promise<readonly string[]> {
     const folders = await hookFolders(git, [mainRoot, worktreePath]);
+    const files = filesOf(git);
     const plans = await Promise.all(
-      folders.map(async (folder) => sentences(folder, await planHooks(folder))),
+      folders.map(async (folder) => sentences(folder, await planHooks(files, folder))),
     );
     return plans.flat();
   }
 
   /** Everywhere they were put, but for folders that another followed repository has as well. */
-  async remove({ mainRoot, commonDir }: Place): Promise<void> {
+  async remove(git: Git, { mainRoot, commonDir }: Place): Promise<void> {
     const own = this.#list.get(mainRoot)?.hookFolders ?? [];
     const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
     const inUse = new Set(others.flatMap(({ hookFolders: paths }) => paths));
-    for (const folder of own) if (!inUse.has(folder)) await removeHooks(folder);
-    await excludeHooks(commonDir, []);
+    const files = filesOf(git);
+    for (const folder of own) if (!inUse.has(folder)) await removeHooks(files, folder);
+    await excludeHooks(files, commonDir, []);
+  }
+
+  async #targetOf(mainRoot: string): Promise<HookTarget> {
+    const key = this.#list.get(mainRoot)?.hookKey;
+    const socket = key === undefined ? undefined : await this.#forOthers();
+    if (key === undefined || socket === undefined) return this.#target;
+    const { node, main } = this.#target;
+    return { node, main, socket, key };
   }
 }
 
@@ -54,6 +92,7 @@ const CHANGES: Readonly<Record<HookPlan["change"], string>> = {
   kept: "runs the hook that is there first",
   same: "is there already",
   tracked: "is a file of the repository and left alone",
+  denied: "may not be written, and is left out",
 };
 
 function sentences({ path }: HookFolder, plans: readonly HookPlan[]): readonly string[] {

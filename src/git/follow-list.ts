@@ -6,10 +6,11 @@ const Entry = z.object({
   user: z.string(),
   account: z.string().optional(),
   hookFolders: z.array(z.string()),
+  hookKey: z.string().optional(),
 });
 const Entries = z.array(Entry);
 
-/** A repository in which this server follows, for whom, and where it has put hooks. */
+/** A repository in which this server follows, for whom, where it has put hooks, and what those of other users say. */
 export type FollowEntry = z.infer<typeof Entry>;
 
 /**
@@ -37,6 +38,11 @@ export class FollowList {
 
   get(repoPath: string): FollowEntry | undefined {
     return this.#entries.get(repoPath);
+  }
+
+  /** Those whose hooks say that key. */
+  withKey(key: string): readonly FollowEntry[] {
+    return this.entries.filter(({ hookKey }) => hookKey === key);
   }
 
   async set(entry: FollowEntry): Promise<void> {

@@ -1,6 +1,8 @@
 // One look at both trees and what follows from it, over and over until nothing does.
+import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { FOLLOW_GONE_LOOK_MS, FOLLOW_SECOND_LOOK_MS, MAX_FOLLOW_LOOKS } from "../protocol/limits.ts";
+import { filesOf } from "./account-files.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./follow.ts";
 import { type FollowFacts, readFollowFacts } from "./follow-facts.ts";
 import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./follow-settings.ts";
@@ -20,6 +22,10 @@ export type Outcome = {
 };
 
 type Repository = { readonly mainRoot: string };
+
+const EMPTY_IN_MAIN = ["refs/worktree/ttyhq", "refs/worktree"] as const;
+/** Without `refs` a main tree would be no repository any more; a linked one has it for such refs alone. */
+const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
 
 /**
  * What is to be done, where the same was seen twice: git is not between two of its own steps then. `undefined`: the
@@ -118,8 +124,18 @@ function troubleOf(action: Action, refusal: Refusal | undefined): string {
 
 async function forget(git: Git, state: FollowState): Promise<void> {
   await clearFollowSettings(git.at(state.main.path));
-  await unpark(git.at(state.main.path));
-  if (typeof state.worktree !== "string") await unpark(git.at(state.worktree.path));
+  await clearTree(git.at(state.main.path), EMPTY_IN_MAIN);
+  if (typeof state.worktree !== "string") await clearTree(git.at(state.worktree.path), EMPTY_IN_WORKTREE);
+}
+
+/** git keeps the folders that a ref was in. */
+async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
+  await unpark(git);
+  const run = await git.try("rev-parse", "--absolute-git-dir");
+  if (run.code !== 0) return;
+  const files = filesOf(git);
+  const gitDir = run.stdout.replace(/\n$/, "");
+  for (const folder of folders) await files.removeEmpty(path.join(gitDir, folder));
 }
 
 function gitOf(git: Git, state: FollowState, tree: "main" | "worktree"): Git {

@@ -3,7 +3,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { FOLLOW_LOCK_WAIT_MS } from "../protocol/limits.ts";
 import { branchRef } from "./branch-name.ts";
-import { PARKED_REF } from "./follow-facts.ts";
+import { commitOf } from "./branch-start.ts";
+import { JOINED, PARKED_REF } from "./follow-facts.ts";
 import { inTheWay, type WayBlock } from "./follow-way.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
@@ -47,13 +48,19 @@ export async function canBring(git: Git, from: string, to: string): Promise<Refu
 
 /** Onto a branch that another tree is on as well. Refused where local edits or files are in the way. */
 export async function join(git: Git, branch: string): Promise<Refusal | undefined> {
-  const block = await inTheWay(git, "HEAD", branchRef(branch));
-  if (block !== undefined) return block;
-  const run = await checkout(git, "--ignore-other-worktrees", "--no-guess", branch, "--");
-  // A hook's exit code becomes that of the checkout, which is done all the same.
-  if (run.code !== 0 && (await branchOf(git)) !== branch) return refusalOf(run);
+  const commit = await commitOf(git, branchRef(branch));
+  if (commit === undefined) return { why: `there is no branch ${branch} any more`, files: [] };
+  const refusal = await detach(git, commit);
+  if (refusal !== undefined) return refusal;
+  // Not by one checkout, for which git logs the branch as it is at its end: while files are written it may move.
+  await git.write("symbolic-ref", "-m", JOINED, "HEAD", branchRef(branch));
+  const now = await commitOf(git, branchRef(branch));
+  if (now === undefined) {
+    await git.write("update-ref", "--no-deref", "HEAD", commit);
+    return { why: `there is no branch ${branch} any more`, files: [] };
+  }
   await unpark(git);
-  return undefined;
+  return now === commit ? undefined : await bring(git, { branch, from: commit, to: now });
 }
 
 /** To a commit without a branch, as the other tree did. */
@@ -63,7 +70,9 @@ export async function detach(git: Git, commit: string): Promise<Refusal | undefi
   const before = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
   await git.write("update-ref", PARKED_REF, commit);
   const run = await checkout(git, "--detach", commit, "--");
-  if (run.code === 0 || (await git.try("rev-parse", "HEAD")).stdout.trim() === commit) return undefined;
+  // A hook's exit code becomes that of the checkout, which is done all the same.
+  const isThere = (await branchOf(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
+  if (run.code === 0 || isThere) return undefined;
   const old = before.stdout.trim();
   await (old === "" ? unpark(git) : git.write("update-ref", PARKED_REF, old));
   return refusalOf(run);

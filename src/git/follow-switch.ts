@@ -3,12 +3,17 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../protocol/follow.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../protocol/limits.ts";
 import { shortBranchName } from "./branch-name.ts";
-import type { FollowHooks } from "./follow-hooks.ts";
+import type { FollowHooks, Installed } from "./follow-hooks.ts";
 import type { FollowList } from "./follow-list.ts";
 import { carryOut, foresee, type Look, lookOnce } from "./follow-round.ts";
-import { readFollowSettings, writeFollowBranch, writeFollowPath } from "./follow-settings.ts";
+import {
+  clearFollowSettings,
+  readFollowSettings,
+  writeFollowBranch,
+  writeFollowPath,
+} from "./follow-settings.ts";
 import { enabledMessage, sentence } from "./follow-words.ts";
-import { type Follower, outcomeOf } from "./follower.ts";
+import { type Follower, type Following, outcomeOf } from "./follower.ts";
 import type { Git, GitProgram } from "./git.ts";
 import { findRepository, type Repository, requireRepository } from "./repository.ts";
 import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
@@ -49,19 +54,16 @@ export class FollowSwitch {
     return await this.#follower.inTurn(repository.mainRoot, async () => {
       const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
       this.#requireRoom(repository.mainRoot);
-      const mainGit = git.at(repository.mainRoot);
-      await writeFollowPath(mainGit, worktree.path);
-      await writeFollowBranch(mainGit, look.state.main.branch);
-      const hooks = await this.#hooks.install(git, repository, worktree.path);
       const { user, account } = request;
       const entry = { repoPath: repository.mainRoot, user, ...(account === undefined ? {} : { account }) };
-      await this.#list.set({ ...entry, hookFolders: [...hooks.folders] });
+      const hooks = await this.#prepare(git, repository, entry, { worktree, look });
       const outcome = await carryOut(git, look);
       this.#follower.tell(entry, outcomeOf(enabledMessage(worktree.path, entry.repoPath)), worktree.branch);
       this.#follower.tell(entry, outcome, worktree.branch);
       await this.#follower.watch(entry);
       const steps = [...hooks.steps, ...outcome.messages.map(({ message }) => message)];
-      const done = { message: "Follow mode enabled", hooksInstalled: true, synced: outcome.end === "done" };
+      const hooksInstalled = hooks.folders.length > 0;
+      const done = { message: "Follow mode enabled", hooksInstalled, synced: outcome.end === "done" };
       return { ...enabledReply(repository, worktree), ...done, steps };
     });
   }
@@ -77,7 +79,7 @@ export class FollowSwitch {
         const outcome = await carryOut(git, look);
         this.#follower.tell({ ...request, repoPath: mainRoot }, outcome, settings?.branch);
       }
-      await this.#follower.forget(mainRoot, repository);
+      await this.#follower.forget({ repoPath: mainRoot, account: request.account }, repository);
       const steps = look?.actions.map(sentence) ?? ["nothing was followed there"];
       return { ...disabledReply(repository), message: "Follow mode disabled", steps };
     });
@@ -134,6 +136,30 @@ export class FollowSwitch {
       branch: await branchOf(git),
       isFollowed: this.#list.get(mainRoot) !== undefined,
     };
+  }
+
+  /** What both trees and this server have to know. Where that fails, all of it is taken back. */
+  async #prepare(
+    git: Git,
+    repository: Repository,
+    entry: Following,
+    { worktree, look }: { readonly worktree: WorktreeEntry; readonly look: Look },
+  ): Promise<Installed> {
+    const { repoPath } = entry;
+    const isNew = this.#list.get(repoPath) === undefined;
+    const mainGit = git.at(repoPath);
+    await this.#list.set({ ...entry, ...(await this.#hooks.foresee(git, repository, worktree.path)) });
+    try {
+      await writeFollowPath(mainGit, worktree.path);
+      await writeFollowBranch(mainGit, look.state.main.branch);
+      return await this.#hooks.install(git, repository, worktree.path);
+    } catch (error) {
+      if (isNew) {
+        await clearFollowSettings(mainGit).catch(() => undefined);
+        await this.#follower.forget(entry, repository).catch(() => undefined);
+      }
+      throw error;
+    }
   }
 
   async #repository({ repoPath, account }: FollowRequest): Promise<{ git: Git; repository: Repository }> {

@@ -2,7 +2,7 @@
 // them. One repository at a time in order, different ones side by side.
 import { KeyedTurns } from "../lib/keyed-turns.ts";
 import type { Log } from "../log.ts";
-import { MAX_FOLLOW_ROUNDS } from "../protocol/limits.ts";
+import { FOLLOW_RETRY_MS, MAX_FOLLOW_RETRY_MS, MAX_FOLLOW_ROUNDS } from "../protocol/limits.ts";
 import type { FollowHooks } from "./follow-hooks.ts";
 import type { FollowEntry, FollowList } from "./follow-list.ts";
 import { carryOut, lookTwice, type Outcome } from "./follow-round.ts";
@@ -14,7 +14,7 @@ import type { Notices } from "./notices.ts";
 import { findRepository, type Repository } from "./repository.ts";
 
 /** A repository, and for whom it is followed. */
-export type Following = Omit<FollowEntry, "hookFolders">;
+export type Following = Omit<FollowEntry, "hookFolders" | "hookKey">;
 
 type Watched = { watch: FollowWatch; places: string };
 
@@ -31,6 +31,9 @@ export class Follower implements AsyncDisposable {
   /** As many as are followed. */
   readonly #watched = new Map<string, Watched>();
   readonly #troubles = new Map<string, string>();
+  readonly #hinted = new Set<string>();
+  /** How often in a row a look has failed. */
+  readonly #failures = new Map<string, number>();
   #isClosed = false;
 
   constructor(parts: {
@@ -52,15 +55,29 @@ export class Follower implements AsyncDisposable {
 
   /** Goes on where a server before this one followed. */
   async resume(): Promise<void> {
-    for (const { repoPath } of await this.#list.read()) this.#hint(repoPath);
+    for (const { repoPath } of await this.#list.read()) this.hint(repoPath);
   }
 
   /** Something may have happened in that repository. Resolves when both trees are where they belong. */
   async changed(repoPath: string): Promise<void> {
     await this.inTurn(repoPath, async () => {
+      this.#hinted.delete(repoPath);
       const entry = this.#list.get(repoPath);
       if (entry !== undefined && !this.#isClosed) await this.#sync(entry);
     });
+  }
+
+  /**
+   * The same, of many at once: one look is taken for all that have said so before it began. One that fails, as on a
+   * machine that has too much to do, is taken again after FOLLOW_RETRY_MS, and after twice as long each time.
+   */
+  hint(repoPath: string): void {
+    if (this.#hinted.has(repoPath)) return;
+    this.#hinted.add(repoPath);
+    this.changed(repoPath).then(
+      () => this.#failures.delete(repoPath),
+      (error: unknown) => this.#failed(repoPath, error),
+    );
   }
 
   /** Nothing else is done in that repository meanwhile. */
@@ -84,25 +101,27 @@ export class Follower implements AsyncDisposable {
     this.#onChange(places.commonDir);
     if (old?.places === key) return;
     const watch = new FollowWatch(places, {
-      onChange: () => this.#hint(repoPath),
+      onChange: () => this.hint(repoPath),
       caresForIndex: () => this.#troubles.has(repoPath),
     });
     old?.watch[Symbol.dispose]();
     this.#watched.set(repoPath, { watch, places: key });
     // What happened before the watch began.
-    this.#hint(repoPath);
+    this.hint(repoPath);
   }
 
-  /** It is not followed any more. Only in its turn. */
+  /** It is not followed any more. Only in its turn. `asker`: who turned it off, where this server does not know of it. */
   async forget(
-    repoPath: string,
+    { repoPath, ...asker }: Pick<Following, "repoPath" | "account">,
     repository: Pick<Repository, "mainRoot" | "commonDir"> | undefined,
   ): Promise<void> {
     this.#watched.get(repoPath)?.watch[Symbol.dispose]();
     this.#watched.delete(repoPath);
     this.#troubles.delete(repoPath);
+    this.#failures.delete(repoPath);
     if (repository !== undefined) {
-      await this.#hooks.remove(repository);
+      const { account } = this.#list.get(repoPath) ?? asker;
+      await this.#hooks.remove(this.#program.at(repoPath, { account }), repository);
       this.#onChange(repository.commonDir);
     }
     await this.#list.delete(repoPath);
@@ -126,23 +145,27 @@ export class Follower implements AsyncDisposable {
     await Promise.allSettled(this.#atWork);
   }
 
-  #hint(repoPath: string): void {
-    this.changed(repoPath).catch((error: unknown) =>
-      this.#log.warn({ repoPath, error }, "follow mode failed: it is tried again with the next change"),
-    );
+  #failed(repoPath: string, error: unknown): void {
+    this.#hinted.delete(repoPath);
+    const failures = this.#failures.get(repoPath) ?? 0;
+    if (this.#isClosed || this.#list.get(repoPath) === undefined) return;
+    if (failures === 0) this.#log.warn({ repoPath, error }, "follow mode failed: it is tried again");
+    this.#failures.set(repoPath, failures + 1);
+    const delay = Math.min(FOLLOW_RETRY_MS * 2 ** failures, MAX_FOLLOW_RETRY_MS);
+    setTimeout(() => this.hint(repoPath), delay).unref();
   }
 
   async #sync(entry: Following): Promise<void> {
     const { repoPath, account } = entry;
     const git = this.#program.at(repoPath, { account });
     const repository = await findRepository(git);
-    if (repository === undefined) return await this.forget(repoPath, undefined);
+    if (repository === undefined) return await this.forget(entry, undefined);
     for (let round = 0; round < MAX_FOLLOW_ROUNDS; round += 1) {
       const settings = await readFollowSettings(git);
       // Somebody has taken it out of the config by hand.
-      if (settings === undefined) return await this.forget(repoPath, repository);
+      if (settings === undefined) return await this.forget(entry, repository);
       const end = await this.#round(entry, git, settings);
-      if (end === "over") return await this.forget(repoPath, repository);
+      if (end === "over") return await this.forget(entry, repository);
       if (end !== "done") break;
     }
     await this.watch(entry);

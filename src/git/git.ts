@@ -206,6 +206,11 @@ export class Git {
     }
   }
 
+  /** A change that git has no command for: a shell script of ours as the same user. No exit code is a failure. */
+  async act(text: string, args: readonly string[], input?: string): Promise<GitRun> {
+    return await this.#run({ words: ["sh", "-c", text, "sh", ...args], overrides: [], input, isWrite: true });
+  }
+
   async #look(words: readonly string[], question: Question): Promise<GitRun> {
     return await this.#run({ words, overrides: configOverrides(await this.config()), ...question });
   }

@@ -10,8 +10,14 @@ export const HOOK_MARK = "# ttyhq git hook";
 export const KEPT_FOLDER = "ttyhq-kept";
 const MADE_FOLDER = "# This folder was made for it.";
 
-/** What a hook starts, by absolute paths: hooks run with any PATH, as any user who uses the repository. */
-export type HookTarget = { readonly node: string; readonly main: string; readonly controlDir: string };
+/**
+ * What a hook starts, by absolute paths: hooks run with any PATH, as any user who uses the repository. It tells the
+ * server of that control directory, or where that is another user's says the key at a socket (hook-door.ts).
+ */
+export type HookTarget = { readonly node: string; readonly main: string } & (
+  | { readonly controlDir: string }
+  | { readonly socket: string; readonly key: string }
+);
 
 /** How the hook that was there before is run: by a shell that takes it for the hook itself, or as a program. */
 export type KeptHook = { readonly kind: "shell"; readonly shell: string } | { readonly kind: "program" };
@@ -88,12 +94,17 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
  * A process of its own: no descriptor of git's is open in it, no signal of the terminal reaches it, nobody waits for
  * it. Where the server is gone, or its program, nothing is started.
  */
-function tell(name: HookName, { node, main, controlDir }: HookTarget): readonly string[] {
+function tell(name: HookName, target: HookTarget): readonly string[] {
+  const { node, main } = target;
   const event = name.slice("post-".length);
-  const command = `NODE_OPTIONS= $apart ${quoted(node)} ${quoted(main)} git event --event ${event} --control-dir ${quoted(controlDir)}`;
+  const [socket, where] =
+    "key" in target
+      ? [target.socket, `--socket ${quoted(target.socket)} --key ${quoted(target.key)}`]
+      : [`${target.controlDir}/server.sock`, `--control-dir ${quoted(target.controlDir)}`];
+  const command = `NODE_OPTIONS= $apart ${quoted(node)} ${quoted(main)} git event --event ${event} ${where}`;
   const silent = "</dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
   return [
-    `if [ -S ${quoted(`${controlDir}/server.sock`)} ] && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
+    `if [ -S ${quoted(socket)} ] && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
     "  apart=",
     "  command -v setsid >/dev/null 2>&1 && apart=setsid",
     `  ( trap '' HUP; ${command} & ) ${silent}`,

@@ -1,7 +1,7 @@
 // Where git looks for the hooks of a repository: one folder, or with a relative core.hooksPath one in each tree.
-import { readFile, rm } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
-import { isErrno, replaceFile } from "../lib/atomic-file.ts";
+import { filesOf } from "./account-files.ts";
+import type { Files } from "./files.ts";
 import type { Git } from "./git.ts";
 import { HOOK_NAMES, KEPT_FOLDER } from "./hook-script.ts";
 import type { HookFolder } from "./hooks.ts";
@@ -18,7 +18,11 @@ export async function hookFolders(git: Git, tops: readonly string[]): Promise<re
     const run = await here.tryWrite(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
     const path = run.stdout.replace(/\n$/, "");
     if (run.code !== 0 || !isAbsolute(path) || path === "/dev/null" || folders.has(path)) continue;
-    folders.set(path, { path, tracked: await trackedIn(here, top, path) });
+    const [tracked, isWritable] = await Promise.all([
+      trackedIn(here, top, path),
+      filesOf(here).isWritable(path),
+    ]);
+    folders.set(path, { path, tracked, isDenied: !isWritable });
   }
   return [...folders.values()];
 }
@@ -27,16 +31,25 @@ export async function hookFolders(git: Git, tops: readonly string[]): Promise<re
  * Hooks that lie among the files of a tree are no files of the repository: git is told so in its own `info/exclude`,
  * which is nobody else's, and a worktree can be removed as before.
  */
-export async function excludeHooks(commonDir: string, patterns: readonly string[]): Promise<void> {
-  const path = join(commonDir, "info", "exclude");
-  const before = await readText(path);
-  const kept = withoutBlock(before ?? "");
-  const block = patterns.length === 0 ? "" : `${[BEGIN, ...patterns, END].join("\n")}\n`;
+export async function excludeHooks(
+  files: Files,
+  commonDir: string,
+  patterns: readonly string[],
+): Promise<void> {
+  const folder = join(commonDir, "info");
+  const path = join(folder, "exclude");
+  const found = await files.look(path);
+  // A repository without that folder shows the hooks as untracked: no more than that.
+  if (found?.isWhole === false || (found === undefined && (await files.look(folder)) === undefined)) return;
+  const before = latin1(found?.bytes ?? new Uint8Array());
+  const kept = withoutBlock(before);
+  const block =
+    patterns.length === 0 ? "" : `${BEGIN}\n${patterns.map((one) => `${utf8(one)}\n`).join("")}${END}\n`;
   const gap = kept === "" || kept.endsWith("\n") || block === "" ? "" : "\n";
   const after = `${kept}${gap}${block}`;
-  if (after === (before ?? "")) return;
-  if (after === "") await rm(path, { force: true });
-  else await replaceFile(path, new TextEncoder().encode(after), 0o644).catch(ignoreNoFolder);
+  if (after === before) return;
+  if (after === "") await files.remove(path);
+  else await files.write(path, Buffer.from(after, "latin1"), found?.mode ?? 0o644);
 }
 
 /** What `excludeHooks` takes for folders inside these trees. */
@@ -78,16 +91,11 @@ function withoutBlock(text: string): string {
   return text.slice(0, begin) + text.slice(end + END.length + 1);
 }
 
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return undefined;
-    throw error;
-  }
+/** Every byte as one character: what others have written there may be in any encoding. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("latin1");
 }
 
-/** A repository without the folder `info` shows the hooks as untracked: no more than that. */
-function ignoreNoFolder(error: unknown): void {
-  if (!isErrno(error, "ENOENT")) throw error;
+function utf8(text: string): string {
+  return latin1(new TextEncoder().encode(text));
 }

@@ -31,18 +31,13 @@ const MAX_EXAMINED = 500;
 export async function examineWorktrees(git: Git): Promise<WorktreeListing> {
   const repository = await requireRepository(git);
   const entries = readWorktrees(git, repository);
-  const [all, base, followed] = await Promise.all([
+  const base = readBaseBranch(git, async () => (await entries)[0]?.branch);
+  const [all, followed, stats, dirt] = await Promise.all([
     entries,
-    readBaseBranch(git, async () => (await entries)[0]?.branch),
     readFollowed(git),
-  ]);
-  const examined = all.filter(({ prunable }) => prunable === undefined).slice(0, MAX_EXAMINED);
-  const [stats, dirt] = await Promise.all([
-    statsOf(git, base, examined),
-    readDirt(
-      git,
-      examined.filter(({ isBare }) => !isBare).map(({ path }) => path),
-    ),
+    Promise.all([base, entries]).then(([{ commit }, found]) => statsOf(git, commit, examined(found))),
+    // By far the longest: it does not wait for the base.
+    entries.then((found) => dirtOf(git, repository, examined(found))),
   ]);
   const worktrees = all.map((entry) => ({
     ...entry,
@@ -52,12 +47,25 @@ export async function examineWorktrees(git: Git): Promise<WorktreeListing> {
     isDirty: dirt.get(entry.path),
   }));
   const followBranch = worktrees.find(({ isFollowed }) => isFollowed)?.branch;
-  return { repository, base, followBranch, worktrees };
+  return { repository, base: await base, followBranch, worktrees };
+}
+
+function examined(entries: readonly WorktreeEntry[]): readonly WorktreeEntry[] {
+  return entries.filter(({ prunable }) => prunable === undefined).slice(0, MAX_EXAMINED);
+}
+
+async function dirtOf(
+  git: Git,
+  { commonDir }: Repository,
+  entries: readonly WorktreeEntry[],
+): Promise<ReadonlyMap<string, boolean>> {
+  const trees = entries.filter(({ isBare }) => !isBare).map(({ path }) => path);
+  return await readDirt(git, commonDir, trees);
 }
 
 async function statsOf(
   git: Git,
-  { commit }: BaseBranch,
+  commit: string | undefined,
   entries: readonly WorktreeEntry[],
 ): Promise<ReadonlyMap<string, WorktreeStats>> {
   if (commit === undefined) return new Map();

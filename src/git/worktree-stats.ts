@@ -1,5 +1,5 @@
+import { countAgainst } from "./commit-counts.ts";
 import type { Git } from "./git.ts";
-import { linesOf } from "./side-by-side.ts";
 
 /** How a commit stands to the base: commits of each that the other lacks, and what was changed since they parted. */
 export type WorktreeStats = {
@@ -12,11 +12,6 @@ export type WorktreeStats = {
 
 type Changes = Pick<WorktreeStats, "filesChanged" | "insertions" | "deletions">;
 
-const COUNTS = `
-tree=$1 base=$2; shift 2
-for head do
-  git -C "$tree" rev-list --left-right --count "$base...$head" -- 2>/dev/null || echo
-done`;
 const NO_CHANGES: Changes = { filesChanged: 0, insertions: 0, deletions: 0 };
 /** Renames are looked for among so many files at most. */
 const RENAMES = "-l200";
@@ -31,44 +26,45 @@ export async function statsAgainst(
   heads: readonly string[],
 ): Promise<ReadonlyMap<string, WorktreeStats>> {
   const others = [...new Set(heads)].filter((head) => head !== base);
-  const [counts, changes] = await Promise.all([
-    linesOf(git, COUNTS, { fixed: [git.cwd, base], each: others }),
-    changesSince(git, base, others),
-  ]);
+  const since = await partedFrom(git, base, others);
+  const [counts, changes] = await Promise.all([countAgainst(git, base, since), changesSince(git, since)]);
   const stats = new Map<string, WorktreeStats>();
-  for (const [head, changed] of changes) {
-    const [, behind, ahead] = /^(\d+)\t(\d+)$/.exec(counts.get(head) ?? "") ?? [];
-    if (behind === undefined || ahead === undefined) continue;
-    stats.set(head, { commitsAhead: Number(ahead), commitsBehind: Number(behind), ...changed });
+  for (const [head, { ahead, behind }] of counts) {
+    const changed = changes.get(head) ?? NO_CHANGES;
+    stats.set(head, { commitsAhead: ahead, commitsBehind: behind, ...changed });
   }
   if (heads.includes(base)) stats.set(base, { commitsAhead: 0, commitsBehind: 0, ...NO_CHANGES });
   return stats;
 }
 
-/** What each commit changed since it and the base parted, by one git for all of them. */
-async function changesSince(
+/** Where each of them and the base parted, by one git for all of them. */
+async function partedFrom(
   git: Git,
   base: string,
   heads: readonly string[],
-): Promise<ReadonlyMap<string, Changes>> {
+): Promise<ReadonlyMap<string, string>> {
   if (heads.length === 0) return new Map();
-  const pairs = heads.map((head) => `${base}...${head}`);
-  const parted = await git.try("rev-parse", ...pairs);
-  if (parted.code !== 0) {
-    // One that cannot be read: the others can.
-    if (heads.length === 1) return new Map();
-    const half = heads.length >> 1;
-    const halves = [heads.slice(0, half), heads.slice(half)];
-    return new Map(
-      (await Promise.all(halves.map((part) => changesSince(git, base, part)))).flatMap((m) => [...m]),
-    );
-  }
-  const since = parseParted(parted.stdout);
+  const parted = await git.try("rev-parse", ...heads.map((head) => `${base}...${head}`));
+  if (parted.code === 0) return parseParted(parted.stdout);
+  // One that cannot be read: the others can.
+  if (heads.length === 1) return new Map();
+  const half = heads.length >> 1;
+  const halves = await Promise.all(
+    [heads.slice(0, half), heads.slice(half)].map((part) => partedFrom(git, base, part)),
+  );
+  return new Map(halves.flatMap((since) => [...since]));
+}
+
+/** What each commit changed since it and the base parted, by one git for all of them. */
+async function changesSince(
+  git: Git,
+  since: ReadonlyMap<string, string>,
+): Promise<ReadonlyMap<string, Changes>> {
+  if (since.size === 0) return new Map();
   const input = [...since].map(([head, from]) => `${head} ${from}\n`).join("");
   const args = ["diff-tree", "--stdin", "-r", "-M", RENAMES, "--shortstat"];
   const { stdout } = await git.ask(args, { input });
-  const changed = parseShortStats(stdout);
-  return new Map([...since.keys()].map((head) => [head, changed.get(head) ?? NO_CHANGES]));
+  return parseShortStats(stdout);
 }
 
 /** Reads `git rev-parse BASE...HEAD …`: the head, the base, then with a caret each where they parted. */

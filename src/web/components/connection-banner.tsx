@@ -9,11 +9,11 @@ type ConnectionBannerProps = { readonly workspace: Workspace; readonly refusals:
 
 const STEP_MS = 250;
 
-/** There while there is no connection. */
+/** There while there is no connection, but for a restart that the server announced and that is soon over. */
 export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps): VNode | undefined {
   const state = workspace.connection.value;
   const now = useNow(state.kind === "waiting");
-  if (state.kind === "open") return undefined;
+  if (state.kind === "open" || ("isPlanned" in state && state.isPlanned && refusals === 0)) return undefined;
   return (
     <Banner words={connectionWords(state, now)} refusals={refusals}>
       {state.kind === "waiting" && (

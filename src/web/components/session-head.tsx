@@ -3,6 +3,7 @@ import type { SessionRecord } from "../../protocol/session.ts";
 import { routeHash } from "../route.ts";
 import { accessWords } from "../share-words.ts";
 import { commandWords, detailWords, folderWords, nameWords } from "../words.ts";
+import { Branch } from "./branch.tsx";
 import { Confirm } from "./confirm.tsx";
 import { Icon } from "./icon.tsx";
 import { NameField } from "./name-field.tsx";
@@ -38,6 +39,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
             )}
             {detail !== "" && <span>{detail}</span>}
             <span class="session-folder">{folderWords(record.cwd)}</span>
+            <Branch facts={record} />
           </p>
         )}
       </div>

@@ -10,6 +10,7 @@ import {
   folderWords,
   nameWords,
 } from "../words.ts";
+import { Branch } from "./branch.tsx";
 import { Icon } from "./icon.tsx";
 import type { WorkspaceProps } from "./view-props.ts";
 
@@ -40,6 +41,7 @@ export function SessionRow({
               <Icon name="bell" />
             </span>
           )}
+          <Branch facts={record} />
           <time class="row-age" dateTime={since} title={new Date(since).toLocaleString()}>
             {ageWords(Date.parse(since), page.clock.now.value)}
           </time>

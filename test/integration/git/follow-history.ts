@@ -38,20 +38,13 @@ export class History implements AsyncDisposable {
 
   /** One thing that somebody does; git may refuse it. Then whatever follow mode makes of it. */
   async step(step: Step): Promise<void> {
-    const before = await this.#tips();
-    await this.#do(step);
-    await this.#note();
-    // Somebody has given these up in a tree of their own: they are in its reflog.
-    if (["amend", "reset", "softReset", "rebase"].includes(step.kind)) await this.#giveUp(before);
+    await this.#take(step, () => this.#do(step));
     await this.#repository.settled();
   }
 
   /** The same while follow mode is still at work: git may find a tree locked, and refuse. */
   async hurriedStep(step: Step): Promise<void> {
-    const before = await this.#tips();
-    await this.#do(step).catch(() => undefined);
-    await this.#note();
-    if (["amend", "reset", "softReset", "rebase"].includes(step.kind)) await this.#giveUp(before);
+    await this.#take(step, () => this.#do(step).catch(() => undefined));
   }
 
   rest(): Promise<void> {
@@ -224,8 +217,18 @@ export class History implements AsyncDisposable {
     return await Promise.all([main.head(), tree.head()]);
   }
 
-  async #note(): Promise<void> {
+  async #take(step: Step, work: () => Promise<void>): Promise<void> {
+    const before = await this.#tips();
+    const givesUp = await this.#givesUp(step);
+    await work();
     for (const tip of await this.#tips()) this.#commits.add(tip);
+    if (givesUp) await this.#giveUp(before);
+  }
+
+  /** Whether somebody gives commits up by it in a tree of their own, as git warns: they are in its reflog. */
+  async #givesUp({ kind }: Step): Promise<boolean> {
+    if (kind === "leave") return (await this.#repository.main.branch()) === "";
+    return ["amend", "reset", "softReset", "rebase"].includes(kind);
   }
 
   async #giveUp(before: readonly string[]): Promise<void> {

@@ -17,6 +17,15 @@ async function ttyhq(server: TestServer, cwd: string, ...args: readonly string[]
   return stdout;
 }
 
+/** A file that will say how ended what the hook of a commit starts. */
+async function watchHook({ main, directory }: FollowRepository): Promise<string> {
+  const hook = join(main.path, ".git/hooks/post-commit");
+  const seen = join(directory, "seen");
+  const text = await readFile(hook, "utf8");
+  await writeFile(hook, text.replace(/^( {2}\( trap.*) & \)/m, `$1; echo $? > '${seen}' & )`));
+  return seen;
+}
+
 /** What is to become true. */
 function soon<T>(look: () => Promise<T>) {
   return expect.poll(look, { timeout: 20_000, interval: 10 });
@@ -48,14 +57,26 @@ test("the hook alone is enough, as where no file can be watched", async () => {
   await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
   await ttyhq(server, repository.main.path, "follow", "feature");
-  const hook = join(repository.main.path, ".git/hooks/post-commit");
-  const seen = join(repository.directory, "seen");
-  // What the hook starts, and how it ended.
-  const text = await readFile(hook, "utf8");
-  await writeFile(hook, text.replace(/^( {2}\( trap.*) & \)/m, `$1; echo $? > '${seen}' & )`));
+  const seen = await watchHook(repository);
   await repository.tree.commit("x.txt", "x\n");
   await soon(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
   await soon(() => repository.main.read("x.txt")).toBe("x\n");
+});
+
+test("a commit that is made inside a session reaches the server by its hook as well", async () => {
+  await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
+  const { main, tree, env } = repository;
+  await ttyhq(server, main.path, "follow", "feature");
+  const seen = await watchHook(repository);
+  await tree.write("x.txt", "x\n");
+  await tree.git("add", "x.txt");
+  const config = `GIT_CONFIG_GLOBAL=${env.GIT_CONFIG_GLOBAL}`;
+  await server.client().create({
+    ...{ command: ["env", config, "git", "commit", "--quiet", "-m", "x"], cwd: tree.path },
+  });
+  await soon(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
+  await soon(() => main.read("x.txt")).toBe("x\n");
 });
 
 test("with no server, no program and no PATH, git says and fails nothing", async () => {

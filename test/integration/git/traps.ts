@@ -141,12 +141,23 @@ export const TRAPS: readonly Trap[] = [
     name: "a worktree that is another repository",
     springs: ["other", "status"],
     set: async (room, repository, program) => {
-      const tree = await treeWithFilter(room, repository);
+      await treeWithFilter(room, repository);
       const other = await room.repository(`${repository.slice(room.path.length)}/other`);
       await attribute(room, other, "*.txt filter=evil");
       await config(room, other, "filter.evil.clean", program);
-      const entry = await room.git(tree, "rev-parse", "--absolute-git-dir");
-      await writeFile(join(entry, "gitdir"), `${other}/.git\n`);
+      await writeFile(join(repository, ".git/worktrees/tree/gitdir"), `${other}/.git\n`);
+    },
+  },
+  {
+    name: "a worktree that shares another repository's config",
+    springs: ["tree", "status"],
+    set: async (room, repository, program) => {
+      const tree = await treeWithFilter(room, repository);
+      const other = await room.repository(`${repository.slice(room.path.length)}/other`);
+      await config(room, other, "filter.evil.clean", program);
+      await room.git(other, "fetch", "--quiet", repository, "+refs/*:refs/*", "--update-head-ok");
+      await writeFile(join(repository, ".git/worktrees/tree/commondir"), `${other}/.git\n`);
+      await edit(room, tree);
     },
   },
   {

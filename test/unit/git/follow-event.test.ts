@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hookEvent, tellServer } from "../../../src/cli/follow-event.ts";
+import { HookDoor } from "../../../src/git/hook-door.ts";
 import { hookScript } from "../../../src/git/hook-script.ts";
 
 test("what a hook starts is understood without the rest of the command line", () => {
@@ -13,7 +14,28 @@ test("what a hook starts is understood without the rest of the command line", ()
   expect(hookEvent(words)).toEqual({ controlDir: "/c", event: "merge" });
 });
 
+test("a hook of another user says its key at a socket", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "ttyhq-event-"));
+  const socket = join(directory, "it's a.sock");
+  const target = { node: "/n", main: "/m", socket: "/s", key: "k" };
+  const script = hookScript("post-commit", target, { kept: undefined, isFolderOurs: false });
+  expect(script).toContain("if [ -S '/s' ]");
+  const words = /'\/n' '\/m' (.*) &/.exec(script)?.[1]?.replaceAll("'", "").split(" ") ?? [];
+  expect(hookEvent(words)).toEqual({ event: "commit", socket: "/s", key: "k" });
+  await tellServer({ event: "commit", socket, key: "k" }, "/r");
+  const keys: string[] = [];
+  await using door = new HookDoor({ path: socket, onKey: (key) => keys.push(key) });
+  await door.open();
+  await tellServer({ event: "commit", socket, key: "some key" }, "/r");
+  await tellServer({ event: "commit", socket, key: "x".repeat(100_000) }, "/r");
+  await tellServer({ event: "commit", socket, key: "" }, "/r");
+  expect(keys).toEqual(["some key"]);
+  await rm(directory, { recursive: true });
+});
+
 test.each([
+  [["git", "event", "--event", "commit", "--socket", "/s"]],
+  [["git", "event", "--event", "commit", "--control-dir", "/c", "--key", "k"]],
   [["git", "event"]],
   [["git", "event", "--help"]],
   [["git", "event", "--event", "commit", "--url", "http://x"]],

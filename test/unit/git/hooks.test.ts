@@ -18,23 +18,34 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { accountFiles } from "../../../src/git/account-files.ts";
+import type { Files } from "../../../src/git/files.ts";
+import { GitProgram } from "../../../src/git/git.ts";
 import { HOOK_NAMES, type HookTarget, hookScript, keptHook, quoted } from "../../../src/git/hook-script.ts";
 import { installHooks, planHooks, removeHooks } from "../../../src/git/hooks.ts";
+import { ownFiles } from "../../../src/git/own-files.ts";
 
 const run = promisify(execFile);
 
+const WAYS: readonly (readonly [string, Files])[] = [
+  ["by the server itself", ownFiles],
+  ["in a shell, as for a user of the system", accountFiles(new GitProgram({ env: process.env }).at("/"))],
+];
+
 class Folder implements AsyncDisposable {
   readonly path: string;
+  readonly files: Files;
   /** Nobody answers there, so that nothing is started. */
   readonly target: HookTarget;
 
-  private constructor(path: string) {
+  private constructor(path: string, files: Files) {
     this.path = path;
+    this.files = files;
     this.target = { node: "/usr/bin/env", main: "/etc/hosts", controlDir: join(path, "no server") };
   }
 
-  static async make(): Promise<Folder> {
-    return new Folder(await mkdtemp(join(tmpdir(), "ttyhq hooks ' ")));
+  static async make(files: Files = ownFiles): Promise<Folder> {
+    return new Folder(await mkdtemp(join(tmpdir(), "ttyhq hooks ' ")), files);
   }
 
   get hooks(): string {
@@ -48,7 +59,11 @@ class Folder implements AsyncDisposable {
   }
 
   async install(): Promise<void> {
-    await installHooks({ path: this.hooks, tracked: [] }, this.target);
+    await installHooks(this.files, { path: this.hooks, tracked: [], isDenied: false }, this.target);
+  }
+
+  async remove(): Promise<void> {
+    await removeHooks(this.files, this.hooks);
   }
 
   async run(name: string, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
@@ -71,18 +86,18 @@ function fieldOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-describe("hooks", () => {
+describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   test("are put where none were, and leave nothing when they go", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.install();
     expect((await readdir(folder.hooks)).sort()).toEqual([...HOOK_NAMES].sort());
     expect((await stat(join(folder.hooks, "post-commit"))).mode & 0o777).toBe(0o755);
-    await removeHooks(folder.hooks);
+    await folder.remove();
     await expect(stat(folder.hooks)).rejects.toThrow("ENOENT");
   });
 
   test("installed twice change nothing", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put("post-commit", "#!/bin/sh\necho mine\n");
     await folder.install();
     const first = await stat(join(folder.hooks, "post-commit"));
@@ -94,7 +109,7 @@ describe("hooks", () => {
   });
 
   test("any file comes back byte for byte, the same file with the same mode", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await mkdir(folder.hooks);
     const path = join(folder.hooks, "post-commit");
     const modes = fc.constantFrom(0o755, 0o700, 0o750, 0o644, 0o600);
@@ -105,19 +120,19 @@ describe("hooks", () => {
         const before = await stat(path);
         await folder.install();
         await folder.install();
-        await removeHooks(folder.hooks);
+        await folder.remove();
         const after = await stat(path);
         expect([after.ino, after.mode, after.mtimeMs]).toEqual([before.ino, before.mode, before.mtimeMs]);
         expect(new Uint8Array(await readFile(path))).toEqual(bytes);
         expect(await readdir(folder.hooks)).toEqual(["post-commit"]);
         await rm(path);
       }),
-      { numRuns: 30 },
+      { numRuns: files === ownFiles ? 30 : 6 },
     );
   });
 
   test("run what was there first, with its arguments, its input and its exit code", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
     await folder.put("post-merge", '#!/bin/sh\nprintf "%s|" "${0##*/}" "$@"\nexit 7\n');
     await folder.install();
@@ -125,7 +140,7 @@ describe("hooks", () => {
   });
 
   test("let a hook find what is beside it, as husky's do", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put("post-commit", '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n');
     await folder.put("h", 'echo "found by $(basename "$0")"\n', 0o644);
     await folder.install();
@@ -133,7 +148,7 @@ describe("hooks", () => {
   });
 
   test("run a hook of another language under its own name", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put(
       "post-commit",
       `#!${process.execPath}\nconsole.log(process.argv[1].split("/").pop(), process.argv[2]);\n`,
@@ -143,46 +158,54 @@ describe("hooks", () => {
   });
 
   test("keep a symbolic link, which runs and comes back as it was", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put("shared.sh", "#!/bin/sh\necho shared\n");
     await symlink("shared.sh", join(folder.hooks, "post-commit"));
     await folder.install();
     expect((await folder.run("post-commit")).stdout).toBe("shared\n");
-    await removeHooks(folder.hooks);
+    await folder.remove();
     expect((await lstat(join(folder.hooks, "post-commit"))).isSymbolicLink()).toBe(true);
     expect(await readlink(join(folder.hooks, "post-commit"))).toBe("shared.sh");
   });
 
   test("do not run a hook that git did not run", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put("post-commit", "#!/bin/sh\necho never\n", 0o644);
     await folder.install();
     expect((await folder.run("post-commit")).stdout).toBe("");
   });
 
   test("keep the newer one where somebody has put another hook in place of ours", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
     await rm(join(folder.hooks, "post-commit"));
     await folder.put("post-commit", "#!/bin/sh\necho new\n");
     await folder.install();
     expect((await folder.run("post-commit")).stdout).toBe("new\n");
-    await removeHooks(folder.hooks);
+    await folder.remove();
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\necho new\n");
   });
 
   test("leave files of the repository alone, and say so", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     await folder.put("post-commit", "#!/bin/sh\n");
-    const place = { path: folder.hooks, tracked: ["post-commit"] as const };
-    expect(await planHooks(place)).toContainEqual({ name: "post-commit", change: "tracked" });
-    await installHooks(place, folder.target);
+    const place = { path: folder.hooks, tracked: ["post-commit"] as const, isDenied: false };
+    expect(await planHooks(files, place)).toContainEqual({ name: "post-commit", change: "tracked" });
+    await installHooks(files, place, folder.target);
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\n");
   });
 
+  test("are not put where nothing may be written, and that is said", async () => {
+    await using folder = await Folder.make(files);
+    const place = { path: folder.hooks, tracked: [], isDenied: true };
+    expect(await planHooks(files, place)).toContainEqual({ name: "post-commit", change: "denied" });
+    await installHooks(files, place, folder.target);
+    await expect(stat(folder.hooks)).rejects.toThrow("ENOENT");
+  });
+
   test("start the program apart, with no descriptor of git's, and do not wait for it", async () => {
-    await using folder = await Folder.make();
+    await using folder = await Folder.make(files);
     const controlDir = join(folder.path, "it's $HOME `here`");
     await mkdir(controlDir);
     await using server = await listening(join(controlDir, "server.sock"));
@@ -198,7 +221,8 @@ describe("hooks", () => {
     await chmod(program, 0o755);
     await run("mkfifo", [`${program}.go`]);
     await installHooks(
-      { path: folder.hooks, tracked: [] },
+      files,
+      { path: folder.hooks, tracked: [], isDenied: false },
       { node: program, main: "/etc/hosts", controlDir },
     );
     // Nobody has let the program go on yet: a hook that waited would not be over.
@@ -210,8 +234,10 @@ describe("hooks", () => {
     expect(said).not.toMatch(/ \d -> (?:pipe|socket):/);
     expect(server.isUsed()).toBe(false);
   });
+});
 
-  test("do nothing for files that were checked out, nor within a rebase", () => {
+describe("a hook's text", () => {
+  test("does nothing for files that were checked out, nor within a rebase", () => {
     const target = { node: "/n", main: "/m", controlDir: "/c" };
     const text = hookScript("post-checkout", target, { kept: undefined, isFolderOurs: false });
     expect(text).toContain('[ "$3" = 0 ] && exit $code');

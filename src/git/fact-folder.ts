@@ -1,0 +1,151 @@
+import { ServiceError } from "../protocol/errors.ts";
+import type { GitFacts } from "../protocol/session.ts";
+import { type FactParts, PASSING } from "./fact-parts.ts";
+import { beginningPlaces } from "./fact-places.ts";
+import type { FactReader } from "./fact-reader.ts";
+import { type FactTree, treeKey } from "./fact-tree.ts";
+import { FolderWatches } from "./folder-watches.ts";
+import { isLikelyRepository } from "./likely-repository.ts";
+import { PacedLook } from "./paced-look.ts";
+import { findRepository, type Repository } from "./repository.ts";
+
+/** A folder, and the system user who is there; `undefined`: the server's own. */
+export type FactPlace = { readonly cwd: string; readonly account: string | undefined };
+
+export type FactFolderOptions = {
+  readonly parts: FactParts;
+  readonly place: FactPlace;
+  /** The tree of that repository from now on, or none. */
+  readonly join: (folder: FactFolder, repository: Repository | undefined) => FactTree | undefined;
+};
+
+/** A folder that sessions were started in, and the working tree that it is in, if any. */
+export class FactFolder implements Disposable {
+  readonly place: FactPlace;
+  readonly #options: FactFolderOptions;
+  readonly #look: PacedLook;
+  readonly #beginning: FolderWatches;
+  readonly #readers = new Set<FactReader>();
+  /** How many of them are live: they are counted, not looked through, as there may be thousands. */
+  #live = 0;
+  #tree: FactTree | undefined;
+  /** The tree that git finds from here, and that is none when looked at. */
+  #mirage: string | undefined;
+  #isFailing = false;
+
+  constructor(options: FactFolderOptions) {
+    this.#options = options;
+    this.place = options.place;
+    const { quota, slots, now } = options.parts;
+    this.#look = new PacedLook({ slots, now, look: () => this.#lookSafely() });
+    this.#beginning = new FolderWatches({ quota, onChange: () => this.#look.hint() });
+    this.#look.hint(0);
+  }
+
+  get facts(): GitFacts | undefined {
+    return this.#tree?.facts;
+  }
+
+  /** Whether a program runs that was started here. */
+  get isLive(): boolean {
+    return this.#live > 0;
+  }
+
+  /** Whether there is nobody any more. */
+  get isLeft(): boolean {
+    return this.#readers.size === 0;
+  }
+
+  has(reader: FactReader): boolean {
+    return this.#readers.has(reader);
+  }
+
+  enter(reader: FactReader): void {
+    this.#readers.add(reader);
+    if (!reader.isLive) return;
+    this.#live++;
+    this.#hint();
+  }
+
+  /** Its program has ended. */
+  end(reader: FactReader): void {
+    if (!reader.isLive) return;
+    reader.end();
+    if (!this.#readers.has(reader)) return;
+    this.#live--;
+    this.#hint();
+  }
+
+  leave(reader: FactReader): void {
+    this.end(reader);
+    this.#readers.delete(reader);
+  }
+
+  /** All of them leave. */
+  clear(): void {
+    for (const reader of [...this.#readers]) this.leave(reader);
+  }
+
+  /** What it was found in is that no more. */
+  treeGone(): void {
+    this.#mirage = this.#tree?.key;
+    this.#tree = undefined;
+    this.#look.hint();
+  }
+
+  /** Somebody asks: where nothing can be seen, it is looked at. */
+  asked(): void {
+    const isSeen = this.#beginning.isComplete && !this.#isFailing;
+    if (this.isLive && !isSeen) this.#look.hint(0);
+  }
+
+  tell(): void {
+    for (const reader of [...this.#readers]) reader.tell();
+  }
+
+  [Symbol.dispose](): void {
+    this.#look[Symbol.dispose]();
+    this.#beginning[Symbol.dispose]();
+  }
+
+  /** Somebody has come or gone. */
+  #hint(): void {
+    if (!this.isLive) this.#beginning.want([]);
+    this.#look.hint();
+    this.#tree?.hint();
+  }
+
+  async #lookSafely(): Promise<void> {
+    const { parts, place } = this.#options;
+    try {
+      this.#found(await this.#find());
+      this.#isFailing = false;
+    } catch (error) {
+      // Of a repository that git does not trust, or without git, nothing is known: that is how it is.
+      const isUsual = error instanceof ServiceError && !PASSING.has(error.code);
+      if (!isUsual && !this.#isFailing && !parts.isOver()) {
+        parts.log.warn({ cwd: place.cwd, error }, "git facts not read");
+      }
+      this.#isFailing = !isUsual;
+    }
+  }
+
+  async #find(): Promise<Repository | undefined> {
+    const { parts, place } = this.#options;
+    // Before the look: what changes later is seen.
+    if (this.isLive) this.#beginning.want(beginningPlaces(place.cwd));
+    if (!(await isLikelyRepository(place.cwd))) return undefined;
+    return await findRepository(parts.git(place.cwd, place.account));
+  }
+
+  #found(repository: Repository | undefined): void {
+    if (this.#options.parts.isOver()) return;
+    const key = repository && treeKey(repository, this.place.account);
+    const isMirage = key !== undefined && key === this.#mirage;
+    this.#mirage = undefined;
+    const before = this.facts;
+    this.#tree = this.#options.join(this, isMirage ? undefined : repository);
+    if (this.facts !== before) this.tell();
+    if (!this.isLive) this.#beginning.want([]);
+  }
+}

@@ -1,0 +1,71 @@
+import type { Slots } from "../lib/slots.ts";
+import { FACT_PAUSE_FACTOR, FACT_SETTLE_MS } from "../protocol/limits.ts";
+
+/**
+ * One look for many hints: FACT_SETTLE_MS after the first of them, one look at a time, once more for what was hinted at
+ * during it. Between two looks there is a pause, FACT_PAUSE_FACTOR times as long as the last look took.
+ */
+export class PacedLook implements Disposable {
+  readonly #look: () => Promise<void>;
+  readonly #slots: Pick<Slots, "take">;
+  readonly #now: () => number;
+  #timer: NodeJS.Timeout | undefined;
+  #dueMs = Infinity;
+  #earliestMs = 0;
+  #isLooking = false;
+  #isOver = false;
+
+  /** `look` must not reject. `now` in milliseconds, monotonic. */
+  constructor(options: {
+    readonly look: () => Promise<void>;
+    readonly slots: Pick<Slots, "take">;
+    readonly now: () => number;
+  }) {
+    this.#look = options.look;
+    this.#slots = options.slots;
+    this.#now = options.now;
+  }
+
+  /** Something may have changed. `afterMs`: how long that can wait. */
+  hint(afterMs: number = FACT_SETTLE_MS): void {
+    const dueMs = this.#now() + afterMs;
+    if (this.#isOver || dueMs >= this.#dueMs) return;
+    this.#dueMs = dueMs;
+    if (!this.#isLooking) this.#wait();
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+  }
+
+  #wait(): void {
+    clearTimeout(this.#timer);
+    const dueMs = Math.max(this.#dueMs, this.#earliestMs);
+    this.#timer = setTimeout(() => void this.#run(), Math.max(0, dueMs - this.#now()));
+    this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      await this.#slots.take(() => this.#timed());
+    } catch {
+      // It had no turn in all that time: with the next hint.
+      this.#dueMs = Infinity;
+    } finally {
+      this.#isLooking = false;
+      if (this.#dueMs < Infinity && !this.#isOver) this.#wait();
+    }
+  }
+
+  async #timed(): Promise<void> {
+    if (this.#isOver) return;
+    // What is hinted at from here on may be newer than what is found.
+    this.#dueMs = Infinity;
+    const beganMs = this.#now();
+    await this.#look();
+    const endedMs = this.#now();
+    this.#earliestMs = endedMs + FACT_PAUSE_FACTOR * (endedMs - beganMs);
+  }
+}

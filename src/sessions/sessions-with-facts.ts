@@ -1,0 +1,180 @@
+// Sessions as a server shows them: with what it knows of the folders that they were started in.
+import { Emitter } from "../lib/emitter.ts";
+import type { ServerEvent } from "../protocol/event.ts";
+import { MAX_REMOVED_SESSIONS } from "../protocol/limits.ts";
+import type {
+  CreateSession,
+  GitFacts,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "../protocol/session.ts";
+import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
+
+/** What is known of folders, and kept true as long as somebody is there: FolderFacts. */
+export type FactSource = Disposable & {
+  enter(
+    place: { readonly cwd: string; readonly account: string | undefined },
+    options: { readonly isLive: boolean; readonly onChange: () => void },
+  ): Presence;
+  /** Somebody asks for what is known. */
+  asked(): void;
+};
+
+type Presence = Disposable & { readonly facts: GitFacts | undefined; ended(): void };
+
+/** A session, as it was when it was last seen. */
+type Present = { readonly presence: Presence; record: SessionRecord };
+
+/**
+ * A backend whose records carry git facts. Nothing waits for them: a record has them once they are known, and when they
+ * change everybody is told that the session has changed.
+ */
+export class SessionsWithFacts implements SessionBackend {
+  readonly #backend: SessionBackend;
+  readonly #source: FactSource;
+  readonly #events = new Emitter<ServerEvent>();
+  readonly #scope = new DisposableStack();
+  /** By the session's id; as many as there are sessions. */
+  readonly #present = new Map<string, Present>();
+  /** Ids of sessions that are no more: an answer under way may still hold one. The oldest of MAX_REMOVED_SESSIONS goes. */
+  readonly #removed = new Set<string>();
+  #accountOf: ((owner: string | undefined) => string | undefined) | undefined;
+
+  /** Both are disposed of with this. */
+  constructor({ backend, source }: { readonly backend: SessionBackend; readonly source: FactSource }) {
+    this.#backend = backend;
+    this.#source = this.#scope.use(source);
+    this.#scope.use(backend.watch((event) => this.#happened(event)));
+  }
+
+  /** From now on facts are known. `accountOf`: as which system user the programs of a user run. */
+  begin(accountOf: (owner: string | undefined) => string | undefined): void {
+    this.#accountOf = accountOf;
+    this.#readAll();
+  }
+
+  async list(): Promise<readonly SessionRecord[]> {
+    const records = await this.#backend.list();
+    this.#source.asked();
+    return records.map((record) => this.#shown(record));
+  }
+
+  async get(id: string): Promise<SessionRecord> {
+    return this.#shown(await this.#backend.get(id));
+  }
+
+  async create(request: CreateSession): Promise<SessionRecord> {
+    return this.#shown(await this.#backend.create(request));
+  }
+
+  async rename(id: string, name: string): Promise<SessionRecord> {
+    return this.#shown(await this.#backend.rename(id, name));
+  }
+
+  remove(id: string): Promise<Removal> {
+    return this.#backend.remove(id);
+  }
+
+  write(id: string, input: Uint8Array): Promise<void> {
+    return this.#backend.write(id, input);
+  }
+
+  resize(id: string, size: TerminalSize): Promise<void> {
+    return this.#backend.resize(id, size);
+  }
+
+  kill(id: string, signal: SignalName): Promise<void> {
+    return this.#backend.kill(id, signal);
+  }
+
+  mark(id: string, label: string): Promise<void> {
+    return this.#backend.mark(id, label);
+  }
+
+  view(id: string, view: View, signal: AbortSignal): Promise<Content> {
+    return this.#backend.view(id, view, signal);
+  }
+
+  async subscribe(id: string, sink: Sink): Promise<Subscription> {
+    const { record, ...rest } = await this.#backend.subscribe(id, sink);
+    return { ...rest, record: this.#shown(record) };
+  }
+
+  watch(listener: (event: ServerEvent) => void): Disposable {
+    const stack = new DisposableStack();
+    stack.use(this.#events.on(listener));
+    stack.use(this.#backend.watch(listener));
+    return stack;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#scope.dispose();
+    this.#present.clear();
+    await this.#backend[Symbol.asyncDispose]();
+  }
+
+  #shown(record: SessionRecord): SessionRecord {
+    const known = this.#present.get(record.id);
+    const facts = (known === undefined ? this.#enter(record) : this.#seen(known, record))?.facts;
+    return facts === undefined ? record : { ...record, ...facts };
+  }
+
+  #seen(known: Present, record: SessionRecord): Presence {
+    known.record = record;
+    if (record.status === "exited") known.presence.ended();
+    return known.presence;
+  }
+
+  #enter(record: SessionRecord): Presence | undefined {
+    const { id, cwd, owner, status } = record;
+    if (this.#accountOf === undefined || this.#removed.has(id)) return undefined;
+    const presence = this.#source.enter(
+      { cwd, account: this.#accountOf(owner) },
+      { isLive: status !== "exited", onChange: () => this.#tell(id) },
+    );
+    this.#present.set(id, { presence, record });
+    return presence;
+  }
+
+  #tell(sessionId: string): void {
+    const known = this.#present.get(sessionId);
+    if (known === undefined) return;
+    const { name: sessionName, owner } = known.record;
+    const event = { type: "session-changed", sessionId, sessionName } as const;
+    const timestamp = new Date().toISOString();
+    this.#events.emit({ ...event, timestamp, ...(owner === undefined ? {} : { owner }) });
+  }
+
+  #happened({ type, sessionId }: ServerEvent): void {
+    // Of a host that was gone or is another one nothing was heard meanwhile.
+    if (type === "connected") this.#readAll();
+    if (sessionId === undefined) return;
+    if (type === "session-removed") this.#forget(sessionId);
+    if (type === "session-start") this.#removed.delete(sessionId);
+    if (type === "session-exit") this.#present.get(sessionId)?.presence.ended();
+    const isUnknown = (type === "session-start" || type === "session-exit") && !this.#present.has(sessionId);
+    if (isUnknown && this.#accountOf !== undefined) void this.get(sessionId).catch(() => undefined);
+  }
+
+  #forget(sessionId: string): void {
+    this.#present.get(sessionId)?.presence[Symbol.dispose]();
+    this.#present.delete(sessionId);
+    this.#removed.add(sessionId);
+    const [oldest] = this.#removed;
+    if (this.#removed.size > MAX_REMOVED_SESSIONS && oldest !== undefined) this.#removed.delete(oldest);
+  }
+
+  /** A host that does not answer now is read when it is there again. */
+  #readAll(): void {
+    const before = [...this.#present.keys()];
+    // What is heard from here on is as new as what is read.
+    this.#removed.clear();
+    const reading = this.list().then((records) => {
+      const ids = new Set(records.map(({ id }) => id));
+      for (const id of before) if (!ids.has(id)) this.#forget(id);
+    });
+    void reading.catch(() => undefined);
+  }
+}

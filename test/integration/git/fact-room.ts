@@ -1,0 +1,135 @@
+// Folders of repositories with what is known of them, and a git that counts how often it is run.
+import { readdir, readFile } from "node:fs/promises";
+import { type FactPresence, FolderFacts } from "../../../src/git/folder-facts.ts";
+import { GitProgram } from "../../../src/git/git.ts";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { Emitter } from "../../../src/lib/emitter.ts";
+import type { GitFacts } from "../../../src/protocol/session.ts";
+import { GitRoom } from "../harness/git-repository.ts";
+
+const CHANGE_TIMEOUT_MS = 30_000;
+
+/** A git in front of the real one that writes a line for each run. Returns the folder that it is in. */
+export async function countingGit(
+  room: GitRoom,
+): Promise<{ readonly path: string; runs(): Promise<number> }> {
+  const log = room.at("git-runs");
+  const path = room.at("counting");
+  const rest = room.env.PATH;
+  await room.write(log, "");
+  await room.script(`${path}/git`, `echo run >>${log}\nPATH='${rest}' exec git "$@"`);
+  return { path, runs: async () => (await readFile(log, "utf8")).split("\n").length - 1 };
+}
+
+/** Folders of its file system that a process watches at this moment. */
+export async function watchesOf(pid: number | "self"): Promise<number> {
+  const infos = await readdir(`/proc/${pid}/fdinfo`);
+  const texts = await Promise.all(
+    infos.map((info) => readFile(`/proc/${pid}/fdinfo/${info}`, "utf8").catch(() => "")),
+  );
+  return texts
+    .join("")
+    .split("\n")
+    .filter((line) => line.startsWith("inotify wd:")).length;
+}
+
+/** Somebody in a folder, and what that one is told. */
+export class Onlooker implements Disposable {
+  readonly presence: FactPresence;
+  readonly #changes = new Emitter<void>();
+  changes = 0;
+
+  constructor(
+    facts: FolderFacts,
+    cwd: string,
+    { isLive = true, account = undefined as string | undefined } = {},
+  ) {
+    this.presence = facts.enter({ cwd, account }, { isLive, onChange: () => this.#changed() });
+  }
+
+  get facts(): GitFacts | undefined {
+    return this.presence.facts;
+  }
+
+  /** Resolves when what is known is like that, by what is told alone. */
+  async until(fits: (facts: GitFacts | undefined) => boolean, what: string): Promise<GitFacts | undefined> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    using _listening = this.#changes.on(() => {
+      if (fits(this.facts)) resolve();
+    });
+    if (fits(this.facts)) resolve();
+    await withDeadline(promise, CHANGE_TIMEOUT_MS, what);
+    return this.facts;
+  }
+
+  /** Resolves with the facts once there are some. */
+  async known(): Promise<GitFacts> {
+    const facts = await this.until((found) => found !== undefined, "facts");
+    if (facts === undefined) throw new Error("no facts");
+    return facts;
+  }
+
+  [Symbol.dispose](): void {
+    this.presence[Symbol.dispose]();
+  }
+
+  #changed(): void {
+    this.changes++;
+    this.#changes.emit();
+  }
+}
+
+export class FactRoom implements AsyncDisposable {
+  readonly room: GitRoom;
+  readonly facts: FolderFacts;
+  readonly runs: () => Promise<number>;
+  /** What was warned of. */
+  readonly warnings: string[];
+
+  private constructor(room: GitRoom, parts: Pick<FactRoom, "facts" | "runs" | "warnings">) {
+    this.room = room;
+    this.facts = parts.facts;
+    this.runs = parts.runs;
+    this.warnings = parts.warnings;
+  }
+
+  static async make(
+    options: { readonly now?: () => number; readonly watches?: number } = {},
+  ): Promise<FactRoom> {
+    const room = await GitRoom.make();
+    const { path, runs } = await countingGit(room);
+    const program = new GitProgram({ env: { ...room.env, PATH: `${path}:${room.env.PATH}` } });
+    const warnings: string[] = [];
+    const log = { warn: (_: object, message: string): void => void warnings.push(message) };
+    const facts = new FolderFacts({ program, log, now: () => performance.now(), ...options });
+    return new FactRoom(room, { facts, runs, warnings });
+  }
+
+  enter(cwd: string, options: { readonly isLive?: boolean; readonly account?: string } = {}): Onlooker {
+    return new Onlooker(this.facts, cwd, options);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.facts[Symbol.dispose]();
+    await this.room[Symbol.asyncDispose]();
+  }
+}
+
+/** One in that repository of whom everything is known. */
+export async function inside(place: FactRoom, cwd: string): Promise<Onlooker> {
+  const one = place.enter(cwd);
+  await one.known();
+  return one;
+}
+
+export function on(branch: string): (facts: GitFacts | undefined) => boolean {
+  return (facts) => facts?.gitBranch === branch;
+}
+
+export function dirty(facts: GitFacts | undefined): boolean {
+  return facts?.gitHasChanges === true;
+}
+
+export function clean(facts: GitFacts | undefined): boolean {
+  return facts?.gitHasChanges === false;
+}

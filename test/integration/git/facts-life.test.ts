@@ -1,0 +1,168 @@
+// When the folders of sessions are looked at: for everybody once, as long as somebody is there, and without running code.
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { eventually } from "../harness/eventually.ts";
+import { dirty, FactRoom, inside, on, watchesOf } from "./fact-room.ts";
+
+const run = promisify(execFile);
+const EXHAUSTED = fileURLToPath(new URL("facts-exhausted.ts", import.meta.url));
+/** In which the limits of a system may be lowered. */
+const hasNamespaces = spawnSync("unshare", ["--map-root-user", "true"]).status === 0;
+
+test("outside a repository there are no facts, and no git is run for them", async () => {
+  await using place = await FactRoom.make();
+  const folder = place.room.at("plain/folder");
+  await mkdir(folder, { recursive: true });
+  using one = place.enter(folder);
+  using other = await inside(place, await place.room.repository());
+  expect(other.facts).toMatchObject({ gitBranch: "main" });
+  const runs = await place.runs();
+  await place.room.git(folder, "init", "--quiet", "--initial-branch", "begun");
+  await one.until(on("begun"), "a repository that begins there");
+  expect(runs).toBeLessThanOrEqual(6);
+});
+
+test("ten sessions of one working tree share its readings and its watches", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  using _first = await inside(place, repository);
+  const [runs, watches] = [await place.runs(), await watchesOf("self")];
+  const others = Array.from({ length: 10 }, () => place.enter(repository));
+  expect(others.map(({ facts }) => facts?.gitBranch)).toEqual(Array(10).fill("main"));
+  await room.git(repository, "switch", "--quiet", "-c", "shared");
+  await Promise.all(others.map((one) => one.until(on("shared"), "the branch")));
+  expect(await watchesOf("self")).toBe(watches);
+  // Some looks for those who came, and some for the switch; not ten times as many.
+  expect((await place.runs()) - runs).toBeLessThan(30);
+  for (const one of others) one[Symbol.dispose]();
+});
+
+test("asking two hundred times runs no git", async () => {
+  await using place = await FactRoom.make();
+  using one = await inside(place, await place.room.repository());
+  const runs = await place.runs();
+  for (let times = 0; times < 200; times++) {
+    place.facts.asked();
+    expect(one.facts).toMatchObject({ gitBranch: "main" });
+  }
+  await place.room.git(one.facts?.gitRepoPath ?? "", "switch", "--quiet", "-c", "after");
+  await one.until(on("after"), "the branch");
+  // Looks for the switch alone, with three to five gits each.
+  expect((await place.runs()) - runs).toBeLessThan(25);
+});
+
+test("who ended keeps what was so, and with the last one nothing is watched", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const before = await watchesOf("self");
+  const repository = await room.repository();
+  const one = await inside(place, repository);
+  const other = await inside(place, repository);
+  expect(await watchesOf("self")).toBeGreaterThan(before);
+  one.presence.ended();
+  await room.git(repository, "switch", "--quiet", "-c", "later");
+  await one.until(on("later"), "the branch, as somebody is there still");
+  other.presence.ended();
+  expect(await watchesOf("self")).toBe(before);
+  await room.git(repository, "switch", "--quiet", "main");
+  using third = await inside(place, repository);
+  await third.until(on("main"), "the branch for who comes new");
+  third[Symbol.dispose]();
+  one[Symbol.dispose]();
+  other[Symbol.dispose]();
+  expect(one.facts).toBeUndefined();
+  expect(await watchesOf("self")).toBe(before);
+});
+
+test("one that has ended before it was known is looked at once and not watched", async () => {
+  await using place = await FactRoom.make();
+  const before = await watchesOf("self");
+  const repository = await place.room.repository();
+  using one = place.enter(repository, { isLive: false });
+  await eventually(async () => one.facts?.gitBranch, "the branch");
+  expect(await watchesOf("self")).toBe(before);
+  // Of thousands that have ended nobody wants an event each.
+  expect(one.changes).toBe(0);
+});
+
+test("what comes in the middle of a reading is not lost", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  using one = await inside(place, repository);
+  for (let round = 0; round < 30; round++) await room.git(repository, "switch", "--quiet", "-c", `b${round}`);
+  await one.until(on("b29"), "the last of thirty branches");
+  expect(one.changes).toBeLessThan(32);
+});
+
+test("a hostile repository runs no code", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  const trap = await room.script(room.at("trap"), `touch ${room.at("sprung")}; cat`);
+  await room.git(repository, "config", "core.fsmonitor", `touch ${room.at("sprung")}; false`);
+  await room.git(repository, "config", "filter.x.clean", trap);
+  await room.write(join(repository, ".gitattributes"), "* filter=x\n");
+  await room.git(repository, "status");
+  expect(existsSync(room.at("sprung"))).toBe(true);
+  await rm(room.at("sprung"));
+  using one = await inside(place, repository);
+  await room.append(join(repository, "a.txt"), "more\n");
+  await one.until(dirty, "an edit");
+  expect(existsSync(room.at("sprung"))).toBe(false);
+});
+
+test("where nothing can be watched, a change is found when somebody asks, and no more often than every five seconds", async () => {
+  let nowMs = 0;
+  await using place = await FactRoom.make({ watches: 0, now: () => nowMs });
+  const { room } = place;
+  const repository = await room.repository();
+  nowMs = 10_000;
+  using one = await inside(place, repository);
+  const runs = await place.runs();
+  await room.git(repository, "switch", "--quiet", "-c", "unseen");
+  for (let times = 0; times < 200; times++) place.facts.asked();
+  expect(await place.runs()).toBe(runs);
+  expect(one.facts).toMatchObject({ gitBranch: "main" });
+  nowMs += 5_001;
+  place.facts.asked();
+  await one.until(on("unseen"), "the branch, once it was asked for");
+});
+
+test("where nothing can be watched, a hook's event is enough", async () => {
+  await using place = await FactRoom.make({ watches: 0 });
+  const repository = await place.room.repository();
+  const tree = await place.room.worktree(repository, "side");
+  using one = await inside(place, tree);
+  await place.room.git(tree, "switch", "--quiet", "-c", "hooked");
+  place.facts.changed(join(repository, ".git"));
+  await one.until(on("hooked"), "the branch");
+});
+
+test.runIf(hasNamespaces)(
+  "a system that has no watches left is told of once, and asked for instead",
+  async () => {
+    const { stdout } = await run("unshare", ["--map-root-user", process.execPath, EXHAUSTED]);
+    const warning = "no more folders can be watched: git facts are read again when they are asked for";
+    expect(JSON.parse(stdout)).toEqual({ before: "main", after: "unseen", warnings: [warning] });
+  },
+);
+
+test("of more folders than there is room for, those where nothing runs are forgotten", async () => {
+  await using place = await FactRoom.make();
+  const repository = await place.room.repository();
+  const folders = Array.from({ length: 1_000 }, (_, index) => join(repository, `f${index}`));
+  const ended = place.enter(repository, { isLive: false });
+  await eventually(async () => ended.facts, "the facts of who has ended");
+  const living = folders.map((folder) => place.enter(folder));
+  expect(ended.facts).toBeUndefined();
+  using _late = place.enter(join(repository, "late"));
+  expect(living.map(({ facts }) => facts)).toHaveLength(1_000);
+  for (const one of living) one[Symbol.dispose]();
+});

@@ -1,0 +1,196 @@
+// Follow mode of a server that is root, for users of the system: what is theirs stays theirs.
+import { execFile } from "node:child_process";
+import { chmod, chown, lstat, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { findSystemAccount, type SystemAccount } from "../../../src/lib/system-account.ts";
+import { GitRoom } from "../harness/git-repository.ts";
+import { People, Person } from "../harness/people.ts";
+import type { Answer } from "../harness/raw-http.ts";
+
+const run = promisify(execFile);
+/** Nobody else can start a program as another user. */
+const asRoot = test.runIf(process.getuid?.() === 0);
+
+/** A repository of a user, with a worktree on the branch `side`. */
+class UsersRepository implements AsyncDisposable {
+  readonly path: string;
+  readonly account: SystemAccount;
+  readonly #room: GitRoom;
+
+  private constructor(room: GitRoom, account: SystemAccount) {
+    this.#room = room;
+    this.account = account;
+    this.path = room.at("place/repo");
+  }
+
+  static async of(user: string): Promise<UsersRepository> {
+    const account = await findSystemAccount(user);
+    if (account === undefined) throw new Error(`there is no user ${user}`);
+    const room = await GitRoom.make();
+    await chmod(room.path, 0o755);
+    const repository = new UsersRepository(room, account);
+    await room.repository("place/repo");
+    await room.worktree(repository.path, "side", repository.tree);
+    await room.git(repository.path, "config", "user.name", user);
+    await room.git(repository.path, "config", "user.email", "user@example.com");
+    for (const path of [repository.place, ...(await everythingIn(repository.place))]) {
+      await chown(path, account.uid, account.gid);
+    }
+    return repository;
+  }
+
+  get place(): string {
+    return this.#room.at("place");
+  }
+
+  get tree(): string {
+    return this.#room.at("place/tree");
+  }
+
+  /** git as that user at a prompt. */
+  async git(cwd: string, ...args: readonly string[]): Promise<string> {
+    const { uid, gid, home } = this.account;
+    const env = { HOME: home, PATH: process.env.PATH };
+    const { stdout } = await run("git", args, { cwd, uid, gid, env });
+    return stdout.trim();
+  }
+
+  async write(path: string, text: string): Promise<void> {
+    await writeFile(path, text);
+    await chown(path, this.account.uid, this.account.gid);
+  }
+
+  /** Files and folders that are not that user's. */
+  async strangers(): Promise<readonly string[]> {
+    const { uid, gid } = this.account;
+    const found = await Promise.all(
+      (await everythingIn(this.place)).map(async (path) => {
+        // What is gone by now was a lock of git's.
+        const facts = await lstat(path).catch(() => undefined);
+        return facts === undefined || (facts.uid === uid && facts.gid === gid) ? [] : [path];
+      }),
+    );
+    return found.flat();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#room[Symbol.asyncDispose]();
+  }
+}
+
+async function everythingIn(path: string): Promise<readonly string[]> {
+  const below = await readdir(path, { withFileTypes: true, recursive: true });
+  return below.map((entry) => join(entry.parentPath, entry.name));
+}
+
+function follow(person: Person, { path }: UsersRepository, enable = true): Promise<Answer> {
+  return person.ask("/api/worktrees/follow", { body: { repoPath: path, branch: "side", enable } });
+}
+
+/** What is to become true. */
+function soon<T>(look: () => Promise<T>) {
+  return expect.poll(look, { timeout: 30_000, interval: 10 });
+}
+
+asRoot("follow mode of a user leaves nothing of root's in the repository, on, at work or off", async () => {
+  await using people = await People.make();
+  await using repository = await UsersRepository.of(people.one);
+  await using server = await people.server();
+  const one = Person.named(server, people.one);
+  const { path, tree } = repository;
+  expect(await follow(one, repository)).toMatchObject({ status: 200, json: { synced: true } });
+  expect(await repository.strangers()).toEqual([]);
+  await repository.git(tree, "commit", "--quiet", "--allow-empty", "-m", "one");
+  await soon(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%gs")).toBe(
+    "ttyhq: brought along",
+  );
+  expect(await repository.strangers()).toEqual([]);
+  expect(await follow(one, repository, false)).toMatchObject({ status: 200 });
+  expect(await repository.strangers()).toEqual([]);
+  expect((await readdir(join(path, ".git/hooks"))).filter((name) => !name.endsWith(".sample"))).toEqual([]);
+});
+
+asRoot("hooks are written as the user, so that no config leads a server of root elsewhere", async () => {
+  await using people = await People.make();
+  await using repository = await UsersRepository.of(people.one);
+  await using server = await people.server();
+  await using room = await GitRoom.make();
+  await chmod(room.path, 0o755);
+  const roots = room.at("roots");
+  await mkdir(roots);
+  await room.write(join(roots, "post-commit"), "root's\n");
+  const one = Person.named(server, people.one);
+  await repository.git(repository.path, "config", "core.hooksPath", roots);
+  const { json } = await follow(one, repository);
+  expect(json).toMatchObject({ enabled: true, hooksInstalled: false });
+  expect(json.steps).toContain(`git hook post-commit in ${roots}: may not be written, and is left out`);
+  expect([await readdir(roots), await readFile(join(roots, "post-commit"), "utf8")]).toEqual([
+    ["post-commit"],
+    "root's\n",
+  ]);
+  // It follows all the same: the server watches git's own files.
+  const { path, tree } = repository;
+  await repository.git(tree, "commit", "--quiet", "--allow-empty", "-m", "one");
+  const head = await repository.git(tree, "rev-parse", "HEAD");
+  await soon(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%H %gs")).toBe(
+    `${head} ttyhq: brought along`,
+  );
+  expect(await follow(one, repository, false)).toMatchObject({ status: 200 });
+  expect(await readdir(roots)).toEqual(["post-commit"]);
+});
+
+asRoot(
+  "nobody turns follow mode on or off, or has a look taken, in a repository of somebody else",
+  async () => {
+    await using people = await People.make();
+    await using repository = await UsersRepository.of(people.one);
+    await using server = await people.server();
+    const [one, other] = [Person.named(server, people.one), Person.named(server, people.other)];
+    const refused = { status: 403, json: { code: "forbidden" } };
+    expect(await follow(other, repository)).toMatchObject(refused);
+    await follow(one, repository);
+    expect(await follow(other, repository, false)).toMatchObject(refused);
+    const event = { body: { repoPath: repository.path, event: "commit" } };
+    expect(await other.ask("/api/git/event", event)).toMatchObject(refused);
+    expect((await other.ask("/api/git/notifications")).json).toEqual({ notifications: [] });
+    await chmod(repository.place, 0o700);
+    const unseen = { status: 404, json: { code: "not_a_repository" } };
+    expect(await other.ask("/api/git/event", event)).toMatchObject(unseen);
+    expect(await follow(other, repository)).toMatchObject(unseen);
+    expect(await one.ask("/api/git/event", event)).toMatchObject({ status: 200, json: { followMode: true } });
+  },
+);
+
+asRoot(
+  "a user's hook finds a server of root, and has it look at that repository, before and after a restart",
+  async () => {
+    await using people = await People.make();
+    await using repository = await UsersRepository.of(people.one);
+    await using server = await people.server();
+    const { path, tree, account } = repository;
+    const one = Person.named(server, people.one);
+    await follow(one, repository);
+    // Looks that were asked for before are over then.
+    const rest = async (): Promise<void> => {
+      for (let look = 0; look < 3; look += 1) await one.ask("/api/git/event", { body: { repoPath: path } });
+    };
+    const hook = join(path, ".git/hooks/post-commit");
+    expect(await readFile(hook, "utf8")).not.toContain(server.controlDir);
+    for (const word of ["one", "two"]) {
+      // Held back by an edit; that the edit is taken back, no git tells.
+      const before = await readFile(join(path, "a.txt"), "utf8");
+      await repository.write(join(path, "a.txt"), "in the way\n");
+      await repository.write(join(tree, "a.txt"), `${word}\n`);
+      await repository.git(tree, "commit", "--quiet", "--all", "-m", word);
+      await soon(() => repository.git(path, "branch", "--show-current")).toBe("");
+      if (word === "two") await server.restart();
+      await rest();
+      await repository.write(join(path, "a.txt"), before);
+      await run(hook, { cwd: tree, uid: account.uid, gid: account.gid, env: { PATH: "/usr/bin:/bin" } });
+      await soon(() => readFile(join(path, "a.txt"), "utf8")).toBe(`${word}\n`);
+    }
+    expect(await repository.strangers()).toEqual([]);
+  },
+);

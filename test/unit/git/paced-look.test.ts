@@ -1,0 +1,111 @@
+import { expect, test } from "vitest";
+import { PacedLook } from "../../../src/git/paced-look.ts";
+import { Slots } from "../../../src/lib/slots.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+
+const now = (): number => performance.now();
+
+function slotsOf(slots: number, maxWaiting = 10): Slots {
+  const full = (): ServiceError => new ServiceError("git_busy", "full");
+  return new Slots({ slots, maxWaiting, maxWaitMs: 60_000, full });
+}
+
+/** Looks that last until the test says so. */
+class Looks {
+  begun = 0;
+  #begins = Promise.withResolvers<void>();
+  #ends = Promise.withResolvers<void>();
+
+  readonly look = async (): Promise<void> => {
+    this.begun++;
+    this.#begins.resolve();
+    await this.#ends.promise;
+    this.#ends = Promise.withResolvers();
+  };
+
+  async begin(): Promise<void> {
+    await this.#begins.promise;
+    this.#begins = Promise.withResolvers();
+  }
+
+  end(): void {
+    this.#ends.resolve();
+  }
+}
+
+test("many hints are one look, and those that come during it are one more", async () => {
+  const looks = new Looks();
+  using paced = new PacedLook({ look: looks.look, slots: slotsOf(1), now });
+  for (let times = 0; times < 100; times++) paced.hint(0);
+  await looks.begin();
+  for (let times = 0; times < 100; times++) paced.hint(0);
+  expect(looks.begun).toBe(1);
+  looks.end();
+  await looks.begin();
+  looks.end();
+  // A third one is none of those hundred.
+  paced.hint(0);
+  await looks.begin();
+  expect(looks.begun).toBe(3);
+  looks.end();
+});
+
+test("an urgent hint does not wait for one that has time", async () => {
+  const looks = new Looks();
+  using paced = new PacedLook({ look: looks.look, slots: slotsOf(1), now });
+  paced.hint(3_600_000);
+  paced.hint(0);
+  await looks.begin();
+  looks.end();
+});
+
+test("looks of different things take turns", async () => {
+  const slots = slotsOf(1);
+  const [first, second] = [new Looks(), new Looks()];
+  using one = new PacedLook({ look: first.look, slots, now });
+  using other = new PacedLook({ look: second.look, slots, now });
+  one.hint(0);
+  await first.begin();
+  other.hint(0);
+  first.end();
+  await second.begin();
+  second.end();
+});
+
+test("a look that gets no turn is taken with the next hint", async () => {
+  const slots = slotsOf(1, 0);
+  const busy = Promise.withResolvers<void>();
+  const taken = slots.take(() => busy.promise);
+  let refused = 0;
+  const counting = { take: <T>(work: () => Promise<T>): Promise<T> => slots.take(work).catch(count) };
+  const tried = Promise.withResolvers<void>();
+  const count = (error: unknown): never => {
+    refused++;
+    tried.resolve();
+    throw error;
+  };
+  const looks = new Looks();
+  using paced = new PacedLook({ look: looks.look, slots: counting, now });
+  paced.hint(0);
+  await tried.promise;
+  busy.resolve();
+  await taken;
+  paced.hint(0);
+  await looks.begin();
+  looks.end();
+  expect(refused).toBe(1);
+});
+
+test("after its end there is no look", async () => {
+  const looks = new Looks();
+  const paced = new PacedLook({ look: looks.look, slots: slotsOf(1), now });
+  paced.hint(0);
+  paced[Symbol.dispose]();
+  paced.hint(0);
+  const later = new Looks();
+  using clock = new PacedLook({ look: later.look, slots: slotsOf(1), now });
+  clock.hint(20);
+  await later.begin();
+  later.end();
+  expect(looks.begun).toBe(0);
+});
