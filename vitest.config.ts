@@ -1,7 +1,24 @@
+import { env } from "node:process";
 import { defineConfig } from "vitest/config";
 
 /** These pause, cut off and kill what they run on, and measure how soon it is back: after the others. */
 const CONTAINERS = ["test/integration/{cluster,containers,testing}/**/*.test.ts"];
+
+/** On a cluster that is there: the last ones, so that they have the machine to themselves where it is the cluster as well. */
+const KUBERNETES = ["test/integration/kubernetes/**/*.test.ts"];
+
+const kubernetes = {
+  test: {
+    name: "kubernetes",
+    include: KUBERNETES,
+    // What nodes and pods take, and several of these: a wait that fails has a deadline of its own.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    // A node that is lost takes everybody's pods along.
+    maxWorkers: 1,
+    sequence: { groupOrder: 3 },
+  },
+};
 
 export default defineConfig({
   test: {
@@ -11,7 +28,7 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          exclude: CONTAINERS,
+          exclude: [...CONTAINERS, ...KUBERNETES],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
@@ -29,6 +46,8 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
         },
       },
+      // `kubectl` finds a cluster without the variable as well: nobody's own is taken for a test by accident.
+      ...(env.KUBECONFIG ? [kubernetes] : []),
     ],
   },
 });

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the image ttyhq:dev (IMAGE names another one) as this machine's own npm and apt are configured: registries,
 # mirrors, proxies and certificate authorities go into the build as secrets, and nothing of them into the image.
+# The image has its bill of materials in it; SBOM=FILE puts a copy there.
 # Usage: docker/build.sh [option of `docker build`]…, such as --build-arg PACKAGES="python3 vim"
 set -eu
 
@@ -37,6 +38,7 @@ main() {
   # The engine's own builder: others know no images that were made here.
   docker buildx build --builder default --load --file docker/Dockerfile --tag "$IMAGE" \
     --build-arg "NODE_IMAGE=$NODE_IMAGE" --build-arg "VERSION=$(version)" --build-arg "REVISION=$(revision)" "$@" .
+  [ -z "${SBOM:-}" ] || docker run --rm --network none --entrypoint cat "$IMAGE" /opt/ttyhq/sbom.cdx.json >"$SBOM"
 }
 
 ensure_base() {

@@ -8,8 +8,6 @@ set -eu
 LOG=/var/log/ttyhq-dockerd.log
 ANSWER_SECONDS=10
 START_SECONDS=60
-# Compose v2 and buildx of this release of Debian run on an older one too: they need nothing but libc 2.34.
-NEWER_RELEASE=trixie
 
 main() {
   ! is_complete || exit 0
@@ -59,7 +57,6 @@ install_missing() {
 
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  mkdir "$work/packages"
   # An old list of packages may do as well, so only the installation decides.
   apt update || say "the list of packages could not be refreshed"
   offered=''
@@ -75,43 +72,12 @@ install_missing() {
     if [ -n "$chosen" ]; then offered="$offered $chosen"; else not_offered="$not_offered $want"; fi
   done
   say "installing$offered$not_offered"
-  [ -z "$not_offered" ] || fetch_newer
+  # Compose v2 and buildx need nothing but libc 2.34.
+  # shellcheck disable=SC2086 # a list of words
+  [ -z "$not_offered" ] || fetch_newer "$work" $not_offered
   # shellcheck disable=SC2046,SC2086 # lists of words
   apt install --no-install-recommends -o APT::Keep-Downloaded-Packages=false \
-    $offered $(find "$work/packages" -name '*.deb') || fail "apt-get could not install$offered$not_offered"
-}
-
-# Sets `chosen` to the first of these packages that the machine's own sources offer. A Compose before v2 does not count.
-choose() {
-  for chosen in "$@"; do
-    case $chosen:$(LC_ALL=C apt-cache policy "$chosen" | sed -n 's/^  Candidate: //p') in
-      *: | *:"(none)" | docker-compose:1.*) ;;
-      *) return 0 ;;
-    esac
-  done
-  chosen=''
-}
-
-# Puts the packages that are not offered into $work/packages, out of the newer release, from the mirror that this machine
-# uses and by lists of its own: neither the machine's sources nor its lists change.
-fetch_newer() {
-  # shellcheck disable=SC2016 # apt's own variables
-  mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
-    awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
-  [ -n "$mirror" ] || fail "this machine's sources have no$not_offered: install Docker's Compose v2 and buildx by its own means"
-  mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror $NEWER_RELEASE main" >"$work/sources.list"
-  cat >"$work/apt.conf" <<CONF
-Dir::Etc::sourcelist "$work/sources.list";
-Dir::Etc::sourceparts "/dev/null";
-Dir::State::lists "$work/lists";
-Dir::Cache "$work/cache";
-APT::Sandbox::User "$(id -un)";
-CONF
-  # shellcheck disable=SC2086 # a list of words
-  (cd "$work/packages" && export APT_CONFIG="$work/apt.conf" &&
-    apt-get -qq -o Acquire::Retries=3 update && apt-get -qq -o Acquire::Retries=3 download $not_offered) ||
-    fail "$not_offered could not be had from Debian's $NEWER_RELEASE at $mirror"
+    $offered $(find "$work" -name '*.deb') || fail "apt-get could not install$offered$not_offered"
 }
 
 start_engine() {

@@ -1,13 +1,17 @@
 // The composition root: from a configuration to something that runs. Only this and app/ wire folders together.
 import { randomUUID } from "node:crypto";
 import { openAccess } from "./app/access.ts";
-import { measureAudit, openAuditing, openAuditLog } from "./app/auditing.ts";
+import { openAuditing, openAuditLog } from "./app/auditing.ts";
 import { privateDoors, publicRoutes } from "./app/doors.ts";
-import { healthOf, metricsOf } from "./app/facts.ts";
+import { drain } from "./app/drain.ts";
+import { healthOf } from "./app/facts.ts";
+import { hostMetrics, serverMetrics } from "./app/figures.ts";
 import { openGate } from "./app/gate.ts";
 import { openGit } from "./app/git.ts";
+import { openGitFacts } from "./app/git-facts.ts";
 import { hostProgram, localSessions } from "./app/own-sessions.ts";
 import { pictureRoutes } from "./app/pictures.ts";
+import { Readiness } from "./app/readiness.ts";
 import { openRole } from "./app/role.ts";
 import { openServerDoors } from "./app/server-doors.ts";
 import type { Surroundings } from "./app/surroundings.ts";
@@ -47,6 +51,7 @@ export async function startSessionHost(
   const sessions = localSessions(config, surroundings, controlDir, log);
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
+  const readiness = new Readiness();
   const routes: Routes = {
     ...sessionRoutes({
       sessionsOf: () => sessions,
@@ -54,7 +59,7 @@ export async function startSessionHost(
       viewersOf: (id) => hub.viewersOf(id),
     }),
     ...serverRoutes({
-      ...{ hub, version, metrics: metricsOf(sessions, hub), ready: async () => {} },
+      ...{ hub, version, metrics: hostMetrics(sessions, version), checkReady: () => readiness.check() },
       health: healthOf(sessions, { version, mode: "session-host", instanceId: randomUUID() }),
       mounted: () => Object.keys(routes),
     }),
@@ -73,8 +78,14 @@ export async function startSessionHost(
   const owned = stack.move();
   return {
     idle: async () =>
-      hub.clients.length === 0 && (await sessions.list()).every(({ status }) => status === "exited"),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+      hub.clients.length === 0 &&
+      (await sessions.list()).every(
+        ({ status, recording }) => status === "exited" && recording !== "waiting",
+      ),
+    [Symbol.asyncDispose]: () => {
+      readiness.drain();
+      return owned.disposeAsync();
+    },
   };
 }
 
@@ -87,38 +98,40 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const controlDir = new ControlDir(config.controlDir);
   const instanceId = randomUUID();
   const audit = stack.use(await openAuditLog({ config, controlDir, log }));
-  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
-  const { backend, identity, machineToken } = role;
+  const facts = await openGitFacts({ config, surroundings, log });
+  const { shown } = facts;
+  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log, shown }));
+  const { backend, identity, machineToken, readiness } = role;
   const gate = await openGate({ config, surroundings, controlDir, machineToken, log });
+  facts.begin((user) => gate.users.standing(user).account);
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = async (): Promise<string> =>
     `${await address.promise}/#login=${gate.links.issue(account.user)}`;
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
-  const metrics = metricsOf(backend, hub);
-  role.measure(metrics);
-  measureAudit(metrics, audit);
+  const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
   const { viewOf, witness } = stack.use(await openAuditing({ audit, config, version, backend, access }));
-  const git = stack.use(await openGit({ config, surroundings, controlDir, backend, hub, log }));
+  const git = stack.use(await openGit({ config, surroundings, controlDir, backend, hub, facts, log }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
     ...serverRoutes({
-      ...{ hub, version, health, metrics, ready: async () => void (await health()) },
+      ...{ hub, version, health, metrics, checkReady: () => readiness.check() },
       mounted: () => Object.keys(publicRoutes(config, routes)),
     }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
     ...pictureRoutes(account.user, process.platform),
-    ...role.routes,
-    ...git.routes,
+    ...{ ...role.routes, ...git.routes },
   };
   const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, witness, audit, log };
-  const { url, behind, reachableAt } = stack.use(await openServerDoors(parts));
+  const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));
+  const { url, behind, reachableAt } = doors;
   address.resolve(url);
   stack.use(role.listening(reachableAt));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
-  const hasLink = config.auth.mode === "login" && config.auth.loginLink;
-  const loginLink = hasLink ? await newLoginLink() : undefined;
+  const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
+  // The last that is put there is the first that is done.
+  stack.defer(() => drain({ config, readiness, doors, hub, log }));
   const owned = stack.move();
   return { url, loginLink, behind, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -126,6 +139,10 @@ export async function startServer(config: Config, surroundings: Surroundings): P
 /** Starts the session host of a control directory unless one answers there. */
 export async function ensureSessionHost(config: HostConfig, surroundings: Surroundings): Promise<void> {
   await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir)));
+}
+
+function hasLoginLink({ auth }: Config): boolean {
+  return auth.mode === "login" && auth.loginLink;
 }
 
 function logOf({ log }: HostConfig, { stderr }: Surroundings): Log {

@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { redact, scrub } from "./lib/redact.ts";
+import { traceFields } from "./lib/trace.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -20,7 +21,10 @@ export type LogFormat = "auto" | "json" | "text";
 /** Where lines go, such as `process.stderr`; a line ends with its newline. */
 export type LogDestination = { write(line: string): unknown; readonly isTTY?: boolean };
 
-/** Secrets in fields are redacted, see `redact`. Standard output belongs to the command line: give stderr. */
+/**
+ * Secrets in fields are redacted, see `redact`; a line that is written for a request says which, see Trace. Standard
+ * output belongs to the command line: give stderr.
+ */
 export function createLogger(options: {
   readonly level: LogLevel;
   readonly format?: LogFormat;
@@ -35,6 +39,7 @@ export function createLogger(options: {
       messageKey: "message",
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
+      mixin: traceFields,
     },
     { write: (line: string) => void destination.write(isText ? textLine(line) : line) },
   );

@@ -6,7 +6,6 @@ import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { RequestWitness } from "../http/witness.ts";
 import { findSystemAccount } from "../lib/system-account.ts";
 import type { Log } from "../log.ts";
-import type { Metrics } from "../metrics.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import type { Access } from "./access.ts";
@@ -58,15 +57,6 @@ export async function openAuditing(parts: {
       audit.write({ action: "server.stop", result: "ok", details });
     },
   };
-}
-
-export function measureAudit(metrics: Metrics, audit: Pick<AuditFile, "counts">): void {
-  metrics.counter("audit_lines_total", "Lines written to the audit log.", () => audit.counts.written);
-  metrics.counter(
-    "audit_lines_lost_total",
-    "Lines of the audit log that could not be written.",
-    () => audit.counts.lost,
-  );
 }
 
 function knownUsers({ auth, serverUser }: Config): readonly string[] {

@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import { type ClientOf, connectionOf } from "../http/client-address.ts";
 import { Listener } from "../http/listener.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
+import type { RequestMeter } from "../http/request-meter.ts";
 import type { Routes } from "../http/route.ts";
 import { createRouter } from "../http/router.ts";
 import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../http/upgrade.ts";
@@ -16,7 +17,11 @@ import { claimSocket, temporarySocketPath } from "../lib/unix-socket.ts";
 import type { Log } from "../log.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 
-export type Doors = { readonly request: RequestListener; readonly upgrade: Upgrade };
+export type Doors = {
+  readonly request: RequestListener;
+  readonly upgrade: Upgrade;
+  readonly onShortage?: (isShort: boolean) => void;
+};
 
 const noLimit: RateLimit = async () => {};
 const unlimited = { api: noLimit, sessions: noLimit };
@@ -30,21 +35,42 @@ export type PublicDoor = {
   readonly clientOf: ClientOf;
   readonly viewOf: UpgradeOptions["viewOf"];
   readonly witness: RequestWitness;
+  readonly meter: RequestMeter;
   readonly log: Log;
 };
 
 /** The address that everybody can reach: with login, limits and the page. */
 export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
-  const { config, hub, gate, clientOf, viewOf, witness, log } = parts;
+  const { config, hub, gate, clientOf, viewOf, witness, meter, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
   const pageDir = existsSync(parts.pageDir) ? parts.pageDir : undefined;
   const { authenticate, whenOver } = gate;
-  const common = { hub, log, witness, clientOf, policy: config.policy, authenticate, whenOver };
+  const common = { hub, log, witness, meter, clientOf, policy: config.policy, authenticate, whenOver };
   const routes = publicRoutes(config, parts.routes);
   const { createRateLimit } = await import("../http/rate-limit.ts");
-  const rateLimits = { api: createRateLimit(apiCalls), sessions: createRateLimit(sessions) };
+  const rateLimits = {
+    api: counted(createRateLimit(apiCalls), () => meter.limited.add("api")),
+    sessions: counted(createRateLimit(sessions), () => meter.limited.add("sessions")),
+  };
   const request = createRouter({ ...common, routes, pageDir, rateLimits });
-  return Listener.open(config.listen, { request, upgrade: createUpgrade({ ...common, viewOf }) }, config.tls);
+  const upgrade = createUpgrade({ ...common, viewOf });
+  return Listener.open(config.listen, { request, upgrade, onShortage: toldTo(log) }, config.tls);
+}
+
+function toldTo(log: Log): (isShort: boolean) => void {
+  return (isShort) => {
+    if (isShort) log.error({}, "out of file descriptors: new connections are refused");
+    else log.info({}, "file descriptors are left again");
+  };
+}
+
+/** Whoever is refused is counted. */
+function counted(limit: RateLimit, refused: () => void): RateLimit {
+  return (...call) =>
+    limit(...call).catch((error: unknown) => {
+      refused();
+      throw error;
+    });
 }
 
 /** What is served at the address that everybody can reach. */
@@ -57,14 +83,19 @@ export function publicRoutes({ metricsListen }: Pick<Config, "metricsListen">, r
 /** `--metrics-listen`: metrics and probes in the clear and without a login, and nothing else. */
 export async function openMetricsDoor(
   { metricsListen }: Pick<Config, "metricsListen">,
-  { metrics, livez, readyz }: Routes,
-  log: Log,
+  { metrics, livez, readyz, ready }: Routes,
+  { meter, log }: Pick<PublicDoor, "meter" | "log">,
 ): Promise<AsyncDisposable> {
   if (metricsListen === undefined) return new AsyncDisposableStack();
   const request = createRouter({
-    routes: { ...(metrics && { metrics }), ...(livez && { livez }), ...(readyz && { readyz }) },
+    routes: {
+      ...(metrics && { metrics }),
+      ...(livez && { livez }),
+      ...(readyz && { readyz }),
+      ...(ready && { ready }),
+    },
     ...{ authenticate: chain([]), whenOver: neverOver, clientOf: connectionOf, policy: undefined },
-    ...{ rateLimits: unlimited, pageDir: undefined, log },
+    ...{ rateLimits: unlimited, pageDir: undefined, meter, log },
   });
   const place = { ...metricsListen, option: "--metrics-listen" };
   const listener = await Listener.open(place, { request, upgrade: noUpgrade });
@@ -81,15 +112,17 @@ export function privateDoors(parts: {
   readonly ready: Promise<void>;
   readonly viewOf?: UpgradeOptions["viewOf"];
   readonly witness?: RequestWitness;
+  readonly meter?: RequestMeter;
 }): Doors {
-  const { routes, hub, log, ready, viewOf, witness } = parts;
+  const { routes, hub, log, ready, viewOf, witness, meter } = parts;
   const authenticate = chain([everyoneIs(parts.user, "socket")]);
   const whenOver = neverOver;
   const clientOf = connectionOf;
-  const common = { hub, log, witness, clientOf, policy: undefined, authenticate, whenOver };
+  const common = { hub, log, witness, meter, clientOf, policy: undefined, authenticate, whenOver };
   const router = createRouter({ ...common, routes, pageDir: undefined, rateLimits: unlimited });
   const upgrade = createUpgrade({ ...common, viewOf });
   return {
+    onShortage: toldTo(parts.log),
     request: (request, response) => void ready.then(() => router(request, response)),
     upgrade: {
       handle: (request, socket, head) => void ready.then(() => upgrade.handle(request, socket, head)),

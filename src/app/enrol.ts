@@ -9,6 +9,8 @@ import type { SessionBackend } from "../sessions/backend.ts";
 
 export type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
 
+export type Enrolled = AsyncDisposable & { readonly enrolment: Enrolment };
+
 /** Joins the HQ, now and whenever it is needed, until it is disposed of. */
 export function enrol(parts: {
   readonly role: RemoteRole;
@@ -16,7 +18,7 @@ export function enrol(parts: {
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
   readonly backend: SessionBackend;
   readonly log: Log;
-}): AsyncDisposable {
+}): Enrolled {
   const { role, trustedCa, identity, backend, log } = parts;
   const sender = createSender(hqTarget(role, trustedCa));
   const enrolment = new Enrolment({
@@ -25,6 +27,7 @@ export function enrol(parts: {
     now: () => Date.now(),
   });
   return {
+    enrolment,
     [Symbol.asyncDispose]: async () => {
       await enrolment[Symbol.asyncDispose]();
       sender[Symbol.dispose]();

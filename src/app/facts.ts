@@ -1,9 +1,7 @@
 // What a server says of itself.
-import type { Hub } from "../hub/hub.ts";
-import { createMetrics, type Metrics } from "../metrics.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame.ts";
 import type { Health } from "../protocol/health.ts";
-import type { SessionStatus } from "../protocol/session.ts";
+import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 /** What of a health never changes, and the parts that an HQ and a remote have. */
@@ -20,13 +18,12 @@ export type Identity = Pick<Health, "version" | "mode" | "instanceId"> & {
 export function healthOf(backend: SessionBackend, identity: Identity): () => Promise<Health> {
   const { version, mode, remoteId, remotes, hqSessions } = identity;
   const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
-  const running = identity.running ?? (() => countOf(backend, "running"));
   const started = performance.now();
   return async () => ({
     ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
     instanceId: instanceId(),
     uptime: Math.floor((performance.now() - started) / 1000),
-    sessions: await running(),
+    ...(identity.running === undefined ? await countsOf(backend) : { sessions: identity.running() }),
     timestamp: new Date().toISOString(),
     ...(remoteId === undefined ? {} : { remoteId }),
     ...(remotes === undefined ? {} : { remotes: remotes() }),
@@ -34,14 +31,14 @@ export function healthOf(backend: SessionBackend, identity: Identity): () => Pro
   });
 }
 
-export function metricsOf(backend: SessionBackend, hub: Hub): Metrics {
-  const metrics = createMetrics();
-  metrics.gauge("sessions_running", "Sessions whose program runs.", () => countOf(backend, "running"));
-  metrics.gauge("sessions_exited", "Ended sessions that are still listed.", () => countOf(backend, "exited"));
-  metrics.gauge("clients", "Open WebSocket connections.", () => hub.clients.length);
-  return metrics;
+/** How many of the sessions run although their output is not being recorded at this moment. */
+export function unrecordedIn(records: readonly SessionRecord[]): number {
+  return records.filter(({ status, recording }) => status === "running" && recording !== undefined).length;
 }
 
-async function countOf(backend: SessionBackend, status: SessionStatus): Promise<number> {
-  return (await backend.list()).filter((record) => record.status === status).length;
+async function countsOf(backend: SessionBackend): Promise<Pick<Health, "sessions" | "unrecorded">> {
+  const records = await backend.list();
+  const unrecorded = unrecordedIn(records);
+  const sessions = records.filter(({ status }) => status === "running").length;
+  return { sessions, ...(unrecorded === 0 ? {} : { unrecorded }) };
 }

@@ -22,6 +22,9 @@ import type { ControlDir } from "../sessions/control-dir.ts";
 export type Headquarters = AsyncDisposable & {
   readonly fleet: Fleet;
   readonly registry: Registry;
+  readonly probe: Probe;
+  /** Whether what keeps the registry can be reached; of one that is this HQ's alone always. */
+  readonly isRegistryConnected: () => boolean;
   readonly routes: Routes;
   /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
   readonly instanceId: () => string;
@@ -57,7 +60,7 @@ export async function openHeadquarters(parts: {
     connect: (target) => new RemoteSessions({ target, version }),
   });
   stack.use(fleet);
-  stack.use(
+  const probe = stack.use(
     new Probe({
       ...{ registry, ask, lease: shared?.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
@@ -74,7 +77,8 @@ export async function openHeadquarters(parts: {
   });
   const owned = stack.move();
   return {
-    ...{ fleet, registry, routes, instanceId: sharedInstanceId },
+    ...{ fleet, registry, probe, routes, instanceId: sharedInstanceId },
+    isRegistryConnected: () => shared?.isConnected ?? true,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

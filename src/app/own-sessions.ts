@@ -3,14 +3,27 @@ import type { Config, HostConfig } from "../config/config.ts";
 import { hostArguments } from "../config/host-arguments.ts";
 import { isOwnVariable } from "../lib/own-variables.ts";
 import type { Log } from "../log.ts";
-import { HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
-import { ensureHost, type HostProgram } from "../remote/host-process.ts";
+import { EXTERNAL_HOST_TIMEOUT_MS, HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
+import type { Send } from "../protocol/send.ts";
+import { ensureHost, findHost, type HostProgram } from "../remote/host-process.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import { LocalSessions } from "../sessions/local-sessions.ts";
 import { Screens } from "../sessions/screen.ts";
+import type { SessionMeter } from "../sessions/session-meter.ts";
 import type { Surroundings } from "./surroundings.ts";
+
+/**
+ * What those in another process have more: whether it can be reached at this moment, any request to it, and that it is
+ * not started again. Those of this process have their figures.
+ */
+export type OwnSessions = SessionBackend & {
+  readonly isConnected?: boolean;
+  readonly send?: Send;
+  readonly meter?: SessionMeter;
+  leave?(): void;
+};
 
 /** What of this machine has sessions in it; started where it does not run. */
 export async function ownSessions(
@@ -18,23 +31,42 @@ export async function ownSessions(
   surroundings: Surroundings,
   controlDir: ControlDir,
   log: Log,
-): Promise<SessionBackend> {
+): Promise<OwnSessions> {
   if (config.sessionHost === "inline") {
     const sessions = localSessions(config, surroundings, controlDir, log);
     await sessions.recover();
     return sessions;
   }
+  const target = { socketPath: controlDir.hostSocket };
+  const { version } = surroundings;
+  if (config.sessionHost === "external") return externalSessions({ target, version }, log);
   const program = hostProgram(config, surroundings, controlDir);
   await ensureHost(program);
-  const sessions = new RemoteSessions({
-    target: { socketPath: controlDir.hostSocket },
-    version: surroundings.version,
-  });
+  const sessions = new RemoteSessions({ target, version });
   sessions.keep({
     ensure: () => ensureHost(program),
     onFailure: (error) => log.error({ error }, "session host not started"),
   });
   await sessions.connected(HOST_START_TIMEOUT_MS);
+  return sessions;
+}
+
+/**
+ * Of a host that others start, in whatever order: it is waited for, so that whoever asks this server first finds its
+ * sessions, but not for ever. Throws `host_incompatible`.
+ */
+async function externalSessions(
+  options: { readonly target: { readonly socketPath: string }; readonly version: string },
+  log: Log,
+): Promise<OwnSessions> {
+  const find = (): Promise<unknown> => findHost(options.target.socketPath);
+  await using stack = new AsyncDisposableStack();
+  const sessions = stack.use(new RemoteSessions(options));
+  const onFailure = (error: unknown): void => log.warn({ error }, "session host not found");
+  const isThere = await sessions.connected(EXTERNAL_HOST_TIMEOUT_MS).then(() => true, onFailure);
+  if (isThere === true) await find();
+  sessions.keep({ ensure: find, onFailure });
+  stack.move();
   return sessions;
 }
 
@@ -44,13 +76,14 @@ export function localSessions(
   controlDir: ControlDir,
   log: Log,
 ): LocalSessions {
-  const { maxBytes, withInput } = config.recording;
+  const { maxBytes, withInput, keep } = config.recording;
   const screens = new Screens();
   const now = (): number => performance.now();
   return new LocalSessions({
     ...{ controlDir, env, account, log, now, screens },
     maxRecordingBytes: maxBytes,
     recordInput: withInput,
+    keep,
   });
 }
 

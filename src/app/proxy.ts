@@ -1,12 +1,13 @@
 // Reverse proxies: those in front that are believed, and our own (contract 5.9).
-import type { RequestListener } from "node:http";
 import type { Audit } from "../audit/entry.ts";
+import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
 import type { OidcClient, ProxyServe } from "../config/proxy-serve.ts";
 import { type ClientOf, clientReader } from "../http/client-address.ts";
 import { Listener } from "../http/listener.ts";
 import { refuse } from "../http/refuse.ts";
 import { sendError } from "../http/reply.ts";
+import { traced, tracedUpgrade } from "../http/traced.ts";
 import type { Upgrade } from "../http/upgrade.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
@@ -26,14 +27,20 @@ export type ProxyDoor = AsyncDisposable & {
 export async function openProxyDoor(parts: {
   readonly config: Pick<Config, "proxyServe" | "trustedProxies">;
   readonly surroundings: { readonly hostname: string };
-  readonly gate: { readonly proxyProof: Secret };
+  readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
   readonly audit: Audit;
   readonly log: Log;
 }): Promise<ProxyDoor> {
-  const { config, surroundings, audit, log } = parts;
+  const { config, surroundings, gate, log } = parts;
   const { proxyServe, trustedProxies: ranges } = config;
   if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
-  const proof = parts.gate.proxyProof;
+  const { proxyProof: proof } = gate;
+  const audit: Audit = {
+    write: (entry) => {
+      if (entry.action === "login") gate.logins.add("oidc", entry.result);
+      parts.audit.write(entry);
+    },
+  };
   // Who comes to the proxy itself proves nothing by that header.
   const clientOf = clientReader({ ranges });
   const { ReverseProxy } = await import("../proxy/reverse-proxy.ts");
@@ -74,10 +81,10 @@ function openListener(
       log.debug({ reason, address }, "client certificate refused"),
   };
   const upgrade: Upgrade = {
-    handle: (request, socket, head) => void proxy.then((it) => it.upgrade.handle(request, socket, head)),
+    handle: tracedUpgrade((...all) => void proxy.then((it) => it.upgrade.handle(...all))),
     close: () => void proxy.then((it) => it.upgrade.close()),
   };
-  const request: RequestListener = (...both) => void proxy.then((it) => it.request(...both));
+  const request = traced((...both) => void proxy.then((it) => it.request(...both)));
   const identity = clients === undefined ? tls : { ...tls, clients };
   return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
 }

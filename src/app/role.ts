@@ -9,10 +9,12 @@ import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
-import { enrol, type RemoteRole } from "./enrol.ts";
+import { type Enrolled, enrol, type RemoteRole } from "./enrol.ts";
 import type { Identity } from "./facts.ts";
 import { openHeadquarters } from "./headquarters.ts";
-import { ownSessions } from "./own-sessions.ts";
+import { measureEnrolment, measureFleet, measureHost, measureTerminals } from "./measure.ts";
+import { type OwnSessions, ownSessions } from "./own-sessions.ts";
+import { Readiness } from "./readiness.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** What a server has and does because of its role; disposing it ends the backend. */
@@ -22,6 +24,8 @@ export type Role = AsyncDisposable & {
   readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running">;
   /** What an HQ proves itself with. */
   readonly machineToken: Secret | undefined;
+  /** An HQ can always serve: whether a machine of it can be reached is a matter of that machine. */
+  readonly readiness: Readiness;
   measure(metrics: Metrics): void;
   /** To be called when the server listens, with the address that other machines reach it at; to be disposed of first. */
   listening(url: string): AsyncDisposable;
@@ -34,34 +38,46 @@ export type RoleParts = {
   readonly instanceId: string;
   readonly audit: Audit;
   readonly log: Log;
+  /** The sessions of this machine as everybody has them. */
+  readonly shown: (sessions: SessionBackend) => SessionBackend;
 };
 
 const MACHINE_TOKEN_BYTES = 32;
 
 export async function openRole(parts: RoleParts): Promise<Role> {
-  const { config, surroundings, controlDir, log } = parts;
+  const { config, surroundings, controlDir, log, shown } = parts;
   const { role } = config;
-  const own = (): Promise<SessionBackend> => ownSessions(config, surroundings, controlDir, log);
+  const own = (): Promise<OwnSessions> => ownSessions(config, surroundings, controlDir, log);
   if (role.kind === "hq") return hqRole(parts, role.hasSessions ? await own() : undefined);
   if (role.kind === "remote") return remoteRole(parts, role, await own());
-  return alone(await own());
+  const sessions = await own();
+  return alone(sessions, shown(sessions));
 }
 
-function alone(backend: SessionBackend): Role {
+function alone(own: OwnSessions, backend: SessionBackend): Role {
   return {
     ...{ backend, routes: {}, identity: {}, machineToken: undefined },
-    measure: () => undefined,
+    readiness: new Readiness({ isServing: () => own.isConnected !== false, leave: () => own.leave?.() }),
+    measure: (metrics) => measureOwn(metrics, own),
     listening: () => new AsyncDisposableStack(),
     [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
   };
 }
 
-async function hqRole(parts: RoleParts, local: SessionBackend | undefined): Promise<Role> {
+/** The terminals of this machine, wherever they are. */
+function measureOwn(metrics: Metrics, { meter, send }: Pick<OwnSessions, "meter" | "send">): void {
+  if (meter !== undefined) measureTerminals(metrics, meter);
+  if (send !== undefined) measureHost(metrics, send);
+}
+
+async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<Role> {
   const { version } = parts.surroundings;
+  const local = own && parts.shown(own);
   const headquarters = await openHeadquarters({ ...parts, local, version });
   const { fleet, registry, routes, instanceId: sharedInstanceId } = headquarters;
   return {
-    ...alone(fleet),
+    ...alone(fleet, fleet),
+    readiness: new Readiness({ leave: () => own?.leave?.() }),
     routes,
     identity: {
       ...{ hqSessions: local !== undefined, sharedInstanceId },
@@ -69,25 +85,32 @@ async function hqRole(parts: RoleParts, local: SessionBackend | undefined): Prom
       running: () => fleet.running,
     },
     measure: (metrics) => {
-      metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
-      metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
+      measureFleet(metrics, headquarters);
+      if (own !== undefined) measureOwn(metrics, own);
     },
     [Symbol.asyncDispose]: () => headquarters[Symbol.asyncDispose](),
   };
 }
 
-async function remoteRole(parts: RoleParts, role: RemoteRole, backend: SessionBackend): Promise<Role> {
+async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions): Promise<Role> {
   const { config, controlDir, log } = parts;
+  const backend = parts.shown(own);
   const remoteId = await keptRemoteId(controlDir.remoteId, role.name);
   // Another one after every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
+  let enrolled: Enrolled | undefined;
   return {
-    ...alone(backend),
+    ...alone(own, backend),
+    measure: (metrics) => {
+      measureOwn(metrics, own);
+      measureEnrolment(metrics, () => enrolled?.enrolment);
+    },
     identity: { remoteId },
     machineToken: Secret.fromText(token),
     listening: (url) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
-      return enrol({ role, trustedCa: config.trustedCa, identity, backend, log });
+      enrolled = enrol({ role, trustedCa: config.trustedCa, identity, backend, log });
+      return enrolled;
     },
   };
 }

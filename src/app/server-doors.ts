@@ -2,8 +2,10 @@
 import type { Audit } from "../audit/entry.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Secret } from "../lib/secret.ts";
+import type { Metrics } from "../metrics.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import { openMetricsDoor, openPublicDoor, openServerSocket, type PublicDoor, privateDoors } from "./doors.ts";
+import { measureListener } from "./measure.ts";
 import { openProxyDoor } from "./proxy.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { urlOf } from "./url.ts";
@@ -15,6 +17,9 @@ export type ServerDoors = AsyncDisposable & {
   readonly behind: string | undefined;
   /** Where other machines find the server itself. */
   readonly reachableAt: string;
+  /** As of a Listener, where sessions are served. */
+  endKeepAlive(): void;
+  stop(graceMs: number): Promise<{ readonly broken: number }>;
 };
 
 export async function openServerDoors(
@@ -23,6 +28,7 @@ export async function openServerDoors(
     readonly controlDir: ControlDir;
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly audit: Audit;
+    readonly metrics: Metrics;
   },
 ): Promise<ServerDoors> {
   const { config, surroundings, controlDir, routes, log } = parts;
@@ -30,16 +36,23 @@ export async function openServerDoors(
   await using stack = new AsyncDisposableStack();
   const proxy = stack.use(await openProxyDoor(parts));
   const { clientOf } = proxy;
-  const { port } = stack.use(await openPublicDoor({ ...parts, clientOf, pageDir }));
+  const door = stack.use(await openPublicDoor({ ...parts, clientOf, pageDir }));
+  const { port } = door;
+  measureListener(parts.metrics, door);
   proxy.leadTo(port);
-  stack.use(await openMetricsDoor(config, routes, log));
+  stack.use(await openMetricsDoor(config, routes, parts));
   const doors = privateDoors({ ...parts, user: account.user, ready: Promise.resolve() });
-  stack.use(await openServerSocket(controlDir, doors, log));
+  const socket = stack.use(await openServerSocket(controlDir, doors, log));
   const own = urlOf(config, "localhost", port);
   const { url = own } = proxy;
   const owned = stack.move();
   return {
     ...{ url, behind: url === own ? undefined : own, reachableAt: urlOf(config, hostname, port) },
+    endKeepAlive: () => [door, socket].forEach((each) => void each.endKeepAlive()),
+    stop: async (graceMs) => {
+      const stopped = await Promise.all([door.stop(graceMs), socket.stop(graceMs)]);
+      return { broken: stopped.reduce((sum, { broken }) => sum + broken, 0) };
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -24,6 +24,8 @@ export type Claimant = { readonly address: string | undefined; readonly user?: s
  * longest ago is forgotten. To make use of that takes a thousand addresses a minute. As many logins are remembered.
  */
 export class LoginAttempts {
+  /** Tries that were refused unlooked at, since the start. */
+  refusals = 0;
   readonly #addresses: ExpiringMap<string, readonly number[]>;
   readonly #users: ExpiringMap<string, readonly number[]>;
   /** Address and user of logins that succeeded. */
@@ -89,6 +91,7 @@ export class LoginAttempts {
       .filter((times) => times.length >= FAILED_LOGINS_PER_MINUTE)
       .map(([first = 0]) => Math.ceil((first + LOGIN_WINDOW_MS - this.#now()) / 1000));
     if (waits.length === 0) return;
+    this.refusals += 1;
     const retryAfterSeconds = Math.max(1, ...waits);
     throw new ServiceError("rate_limited", `too many failed logins: try again in ${retryAfterSeconds} s`, {
       details: { retryAfterSeconds },

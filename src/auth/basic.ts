@@ -1,5 +1,6 @@
 // Authorization: Basic with the credentials of an HQ (specification 5.5, RFC 7617): its remotes, and clients that want it.
 import type { Credentials } from "../lib/credentials.ts";
+import type { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { LoginAttempts } from "./attempts.ts";
@@ -21,9 +22,11 @@ const COLON = 0x3a;
 export function byBasic(parts: {
   readonly credentials: Credentials;
   readonly attempts: Pick<LoginAttempts, "guardNow">;
+  /** Wrong pairs alone are counted: a right one comes with each request. */
+  readonly logins?: Tally<"method" | "result">;
   readonly log: Pick<Log, "warn">;
 }): Authenticator {
-  const { credentials, attempts, log } = parts;
+  const { credentials, attempts, logins, log } = parts;
   const { username: user } = credentials;
   const matches = pairMatch(credentials);
   return async ({ authorization, address }) => {
@@ -33,6 +36,7 @@ export function byBasic(parts: {
     const claimant = { address, user: new TextDecoder().decode(pair.username) };
     return attempts.guardNow(claimant, () => {
       if (matches(pair.username, pair.password)) return { user, method: "basic", rights: ALL };
+      logins?.add("basic", "refused");
       log.warn({ method: "basic", address }, "login refused");
       throw new ServiceError("unauthorized", "wrong user name or password");
     });

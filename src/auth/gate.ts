@@ -1,7 +1,10 @@
 // Everything about logging in, put together from the configuration.
+import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import type { Credentials } from "../lib/credentials.ts";
+import { DiskCare, type DiskCareOptions } from "../lib/disk-care.ts";
 import type { Secret } from "../lib/secret.ts";
+import { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/auth.ts";
 import { AccessTokens } from "./access-token.ts";
@@ -83,24 +86,32 @@ export type Gate = {
   readonly shares: Shares | undefined;
   readonly users: Users;
   readonly config: AuthConfig;
+  /** Logins since the start, and those beyond the limit of failed ones. */
+  readonly logins: Tally<"method" | "result">;
+  readonly attempts: Pick<LoginAttempts, "refusals">;
 };
+
+/** What a full disk does not take is refused, and stored when there is room: nothing that was revoked comes back. */
+function storing(options: DiskCareOptions): (name: string) => (write: () => Promise<void>) => Promise<void> {
+  const care = new DiskCare(options);
+  return (name) => (write) => care.insist(name, write);
+}
 
 export async function createGate(options: GateOptions): Promise<Gate> {
   const { mode, serverUser, log, files } = options;
   const now = (): number => Date.now();
   const monotonic = (): number => performance.now();
-  const revocations = await Revocations.open({ path: files.revokedTokens, now, log });
-  // Tokens that anyone may have must not outlive the mode in which anyone may have them.
-  const secret =
-    mode.mode === "none"
-      ? passingTokenSecret()
-      : (options.tokenSecret ?? (await keptTokenSecret(files.secret, log)));
+  const store = storing({ log, path: dirname(files.revokedTokens), now: monotonic });
+  const revoked = { path: files.revokedTokens, now, log, store: store("logouts") };
+  const revocations = await Revocations.open(revoked);
+  const secret = await tokenSecretOf(options);
   const tokens = new AccessTokens({ secret, revocations, now });
   const tickets = new Tickets<Principal>(WS_TICKETS, monotonic);
   const links = new Tickets<string>(LOGIN_LINKS, monotonic);
   const modes = mode.mode === "login" ? mode : undefined;
   const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
   const attempts = new LoginAttempts(monotonic);
+  const logins = loginTally();
   const names = {
     ...{ serverUser, isRoot: options.isRoot, configuredUser: pair?.username },
     ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
@@ -108,17 +119,18 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const users = usersOf(names);
   const password = modes && (await passwordCheckOf(modes, options, users));
   const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
-  const shares = modes && (await Shares.open({ path: files.shares, tokens, revoke, now, log }));
+  const listed = { path: files.shares, tokens, revoke, now, log, store: store("share links") };
+  const shares = modes && (await Shares.open(listed));
   const login = new Login({
-    ...{ serverUser, tokens, links, log, attempts, users },
+    ...{ serverUser, tokens, links, log, attempts, users, tally: logins },
     mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
     defaultUser: pair?.username ?? serverUser,
     keys: modes?.sshKeys === true ? keyLoginOf(options, users, pair?.username) : undefined,
   });
   return {
-    ...{ login, tokens, tickets, links, shares, users },
+    ...{ login, tokens, tickets, links, shares, users, logins, attempts },
     authenticate: chain(
-      waysOf(options, { tokens, tickets, attempts, users, proxied: proxiedUsersOf(names) }),
+      waysOf(options, { tokens, tickets, attempts, logins, users, proxied: proxiedUsersOf(names) }),
     ),
     whenOver: (principal, over) => tokens.whenOver(principal, over),
     config: {
@@ -130,6 +142,25 @@ export async function createGate(options: GateOptions): Promise<Gate> {
       ...(modes === undefined ? { user: serverUser } : {}),
     },
   };
+}
+
+/** Tokens that anyone may have must not outlive the mode in which anyone may have them. */
+async function tokenSecretOf({ mode, tokenSecret, files, log }: GateOptions): Promise<Secret> {
+  if (mode.mode === "none") return passingTokenSecret();
+  return tokenSecret ?? (await keptTokenSecret(files.secret, log));
+}
+
+function loginTally(): Gate["logins"] {
+  const results = ["ok", "refused", "limited", "failed"];
+  const kinds = ["password", "link", "ssh-key"].flatMap((method) =>
+    results.map((result) => [method, result]),
+  );
+  return new Tally("method", "result").expecting(
+    ...kinds,
+    ["basic", "refused"],
+    ["oidc", "ok"],
+    ["oidc", "refused"],
+  );
 }
 
 /** `undefined`: no password logs in. */
@@ -168,14 +199,15 @@ function waysOf(
   options: GateOptions,
   parts: Pick<Gate, "tokens" | "tickets" | "users"> & {
     readonly attempts: LoginAttempts;
+    readonly logins: Gate["logins"];
     readonly proxied: Users;
   },
 ): readonly Authenticator[] {
   const { mode, serverUser, hqCredentials, openRegistration = false, machineToken, log } = options;
-  const { tokens, tickets, attempts, users, proxied } = parts;
+  const { tokens, tickets, attempts, logins, users, proxied } = parts;
   const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
   if (mode.mode === "none") return [...machine, everyoneIs(serverUser, "none")];
-  const credentials = hqCredentials && byBasic({ credentials: hqCredentials, attempts, log });
+  const credentials = hqCredentials && byBasic({ credentials: hqCredentials, attempts, logins, log });
   const { identity, local } = trustedWays(mode, options);
   return [
     ...machine,

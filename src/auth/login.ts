@@ -1,3 +1,4 @@
+import type { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import type { Challenge } from "../protocol/auth.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -28,7 +29,11 @@ type LoginParts = {
   /** `undefined`: no key logs in. */
   readonly keys: Pick<KeyLogin, "challenge" | "take" | "prove"> | undefined;
   readonly log: Pick<Log, "info" | "warn">;
+  /** Counts what came of each login: `ok`, `refused`, `limited` or `failed`. */
+  readonly tally?: Tally<"method" | "result">;
 };
+
+const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthorized"]);
 
 /** From something that proves who one is to an access token, and back (specification 5.1, contract 5.1, 5.3). */
 export class Login {
@@ -107,15 +112,18 @@ export class Login {
   }
 
   async #admit(method: string, claimant: Claimant, proof: () => Promise<string>): Promise<IssuedToken> {
-    const { tokens, attempts, log } = this.#parts;
+    const { tokens, attempts, log, tally } = this.#parts;
     const { address } = claimant;
     try {
       const user = await attempts.guard(claimant, proof);
+      tally?.add(method, "ok");
       log.info({ user, method, address }, "logged in");
       return tokens.issue(user);
     } catch (error) {
       // The name is not logged, because people type their password there, nor what comes beyond the limit.
-      const isLimited = error instanceof ServiceError && error.code === "rate_limited";
+      const code = error instanceof ServiceError ? error.code : "internal_error";
+      const isLimited = code === "rate_limited";
+      tally?.add(method, isLimited ? "limited" : REFUSALS.has(code) ? "refused" : "failed");
       if (!isLimited) log.warn({ method, address }, "login refused");
       throw error;
     }

@@ -4,6 +4,8 @@ import { readJsonFile, writeJsonFile } from "../lib/json-file.ts";
 import type { Log } from "../log.ts";
 import { MAX_REVOKED_TOKENS, TOKEN_LIFETIME_S } from "../protocol/limits.ts";
 
+type Store = (write: () => Promise<void>) => Promise<void>;
+
 /** A token as far as revoking it goes: its `jti` and its `exp` in seconds since 1970. */
 export type RevocableToken = { readonly id: string; readonly expiresAtS: number };
 
@@ -24,12 +26,14 @@ export class Revocations {
   readonly #now: () => number;
   readonly #tokens = new Map<string, number>();
   readonly #added = new Emitter<string>();
+  readonly #store: Store;
   #refusedUpToS = 0;
   #written: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, now: () => number) {
+  private constructor(path: string, now: () => number, store: Store) {
     this.#path = path;
     this.#now = now;
+    this.#store = store;
   }
 
   /**
@@ -40,8 +44,11 @@ export class Revocations {
     readonly path: string;
     readonly now: () => number;
     readonly log: Pick<Log, "warn">;
+    /** Who sees to it that the file is written, be it later. */
+    readonly store?: Store;
   }): Promise<Revocations> {
-    const revocations = new Revocations(options.path, options.now);
+    const { path, now, store = (write) => write() } = options;
+    const revocations = new Revocations(path, now, store);
     try {
       revocations.#load(await readJsonFile(options.path, (value) => Stored.parse(value)));
     } catch (error) {
@@ -98,7 +105,8 @@ export class Revocations {
         { version: 1, refusedUpToS: this.#refusedUpToS, tokens: [...this.#tokens] },
         0o600,
       );
-    this.#written = this.#written.then(write, write);
+    const store = (): Promise<void> => this.#store(write);
+    this.#written = this.#written.then(store, store);
     return this.#written;
   }
 }

@@ -61,7 +61,13 @@ export class Shares {
       sessionCreated: session.created,
     };
     this.#shares = [...this.#shares, kept];
-    await this.#save();
+    try {
+      await this.#save();
+    } catch (error) {
+      // Nobody gets the link, so there is none.
+      this.#shares = this.#shares.filter((share) => share !== kept);
+      throw error;
+    }
     return { ...Share.parse(kept), token };
   }
 
@@ -102,7 +108,9 @@ export class Shares {
   #save(): Promise<void> {
     const write = (): Promise<void> =>
       writeJsonFile(this.#options.path, { version: 1, shares: this.#shares }, 0o600);
-    this.#written = this.#written.then(write, write);
+    const { store = (work: typeof write) => work() } = this.#options;
+    const turn = (): Promise<void> => store(write);
+    this.#written = this.#written.then(turn, turn);
     return this.#written;
   }
 }
@@ -115,6 +123,8 @@ export type SharesOptions = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
+  /** Who sees to it that the file is written, be it later. */
+  readonly store?: (write: () => Promise<void>) => Promise<void>;
 };
 
 function isOf(kept: Kept, { id, created }: SharedSession): boolean {

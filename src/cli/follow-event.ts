@@ -1,30 +1,44 @@
 // `ttyhq git event` as git's hooks start it, once for every commit: what the other commands need is not loaded, which
 // makes it 30 ms of processor time in place of 300.
 import { request } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 
-/** What a hook says; the words are those of hook-script.ts. */
-export type HookEvent = { readonly controlDir: string; readonly event: string };
+/** What a hook says, and where; the words are those of hook-script.ts. */
+export type HookEvent = { readonly event: string } & (
+  | { readonly controlDir: string }
+  | { readonly socket: string; readonly key: string }
+);
 
 const ANSWER_TIMEOUT_MS = 10_000;
 
 /** `undefined`: somebody typed something else, and the command line as a whole is to look at it. */
 export function hookEvent(argv: readonly string[]): HookEvent | undefined {
-  const [git, command, eventFlag, event, dirFlag, controlDir, ...rest] = argv;
-  if (git !== "git" || command !== "event" || eventFlag !== "--event" || dirFlag !== "--control-dir")
-    return undefined;
-  return event === undefined || controlDir === undefined || rest.length > 0
-    ? undefined
-    : { event, controlDir };
+  const [git, command, eventFlag, event, placeFlag, place, keyFlag, key, ...rest] = argv;
+  if (git !== "git" || command !== "event" || eventFlag !== "--event" || rest.length > 0) return undefined;
+  if (event === undefined || place === undefined) return undefined;
+  if (placeFlag === "--control-dir" && keyFlag === undefined) return { event, controlDir: place };
+  const isKey = placeFlag === "--socket" && keyFlag === "--key" && key !== undefined;
+  return isKey ? { event, socket: place, key } : undefined;
 }
 
-/** Tells the server of that control directory. Resolves whatever comes of it: a git command must not fail of this. */
-export async function tellServer({ controlDir, event }: HookEvent, repoPath: string): Promise<void> {
+/** Tells the server. Resolves whatever comes of it: a git command must not fail of this. */
+export async function tellServer(event: HookEvent, repoPath: string): Promise<void> {
+  const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
+  if ("key" in event) await sayKey(event, signal);
+  else await postEvent(event, repoPath, signal);
+}
+
+async function postEvent(
+  { controlDir, event }: { readonly controlDir: string; readonly event: string },
+  repoPath: string,
+  signal: AbortSignal,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const outgoing = request({
     ...{ socketPath: join(controlDir, "server.sock"), method: "POST", path: "/api/git/event" },
     headers: { "content-type": "application/json" },
-    signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
+    signal,
   });
   outgoing.on("error", () => resolve());
   outgoing.on("response", (response) => {
@@ -32,5 +46,17 @@ export async function tellServer({ controlDir, event }: HookEvent, repoPath: str
     response.resume();
   });
   outgoing.end(JSON.stringify({ repoPath, event }));
+  await promise;
+}
+
+/** Which repository it is, the server knows by the key. */
+async function sayKey(
+  { socket, key }: { readonly socket: string; readonly key: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const connection = connect({ path: socket, signal }, () => connection.write(`${key}\n`));
+  connection.on("error", () => resolve()).on("close", () => resolve());
+  connection.resume();
   await promise;
 }

@@ -36,7 +36,7 @@ export class LinkNotice implements Disposable {
       this.#timer = undefined;
       if (state.kind === "open") this.#options.restored();
       else this.#options.closed(state.error);
-    } else {
+    } else if (state.isPlanned !== true) {
       this.#timer ??= setTimeout(this.#options.lost, QUIET_MS);
     }
   }

@@ -3,6 +3,8 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { addAttach } from "./attach.ts";
+import { addConfig } from "./config.ts";
+import { addControlDir } from "./configuration.ts";
 import { ExitCode, type Finish } from "./exit-code.ts";
 import { addFollow, addUnfollow } from "./follow.ts";
 import { addGitEvent } from "./follow-git-event.ts";
@@ -17,6 +19,7 @@ import { addServe } from "./serve.ts";
 import { addSessionHost } from "./session-host.ts";
 import { addStatus } from "./status.ts";
 import type { Cli, OutputStream } from "./surroundings.ts";
+import { addSystemd } from "./systemd/command.ts";
 import { addUp } from "./up.ts";
 
 const COMMANDS = [
@@ -34,6 +37,8 @@ const COMMANDS = [
   addLoginLink,
   addUp,
   addSessionHost,
+  addConfig,
+  addSystemd,
 ];
 
 /** Runs the command that was asked for. Resolves with the exit code; whatever fails was told on standard error. */
@@ -71,6 +76,7 @@ export function createProgram(cli: Cli, finish: Finish): Command {
       getOutHelpWidth: () => cli.stdout.columns ?? 100,
       getErrHelpWidth: () => cli.stderr.columns ?? 100,
     });
+  program.hook("preAction", async (_, command) => await addControlDir(command, cli));
   for (const add of COMMANDS) add(program, cli, finish);
   return program;
 }

@@ -48,7 +48,7 @@ export function addRun(program: Command, cli: Cli, finish: Finish): void {
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
   const server = serverOf(flags, cli);
   const terminal = new Terminal(cli);
-  const session = await create(server, requestOf(words, flags, { cli, terminal, server }), cli);
+  const session = await create(server, requestOf(words, flags, { cli, terminal, server }), { flags, cli });
   if (flags.detach) {
     cli.stdout.write(flags.json ? `${JSON.stringify(session, undefined, 2)}\n` : `${session.id}\n`);
     return 0;
@@ -67,9 +67,15 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
   return farewell(end, session, cli.stderr);
 }
 
-async function create(server: Server, request: CreateSessionBody, cli: Cli): Promise<SessionRecord> {
-  if (server.controlDir !== undefined && !(await server.answers())) {
-    await cli.ensureHost(parseHostConfig(configInput({ controlDir: server.controlDir }, cli)));
+async function create(
+  server: Server,
+  request: CreateSessionBody,
+  { flags: { config }, cli }: { readonly flags: RunFlags; readonly cli: Cli },
+): Promise<SessionRecord> {
+  const { controlDir } = server;
+  if (controlDir !== undefined && !(await server.answers())) {
+    const input = await configInput({ controlDir, config }, cli);
+    await cli.ensureHost(parseHostConfig(input));
   }
   return await server.client.create(request);
 }

@@ -16,7 +16,7 @@ export function addServe(program: Command, cli: Cli): void {
     )
     .allowExcessArguments(false)
     .action(async () => {
-      const config = parseConfig(configInput(command.opts(), cli));
+      const config = parseConfig(await configInput(command.opts(), cli));
       const start = async (): Promise<RunningServer> => {
         const server = await cli.startServer(config);
         cli.stdout.write(
@@ -25,7 +25,8 @@ export function addServe(program: Command, cli: Cli): void {
         return server;
       };
       const ended = command.opts().stopWithInput === true ? () => inputEnd(cli.stdin) : never;
-      await untilStopped(start, ["SIGINT", "SIGTERM", "SIGHUP"], ended);
+      const stop = { signals: ["SIGINT", "SIGTERM", "SIGHUP"], graceMs: config.graceMs } as const;
+      await untilStopped(start, stop, ended);
     });
   registerOptions(command, "server");
   command.option(

@@ -11,9 +11,14 @@ import { createSender } from "../remote/send.ts";
 import { openLink, type UplinkTarget } from "../remote/uplink.ts";
 import { isNobodyThere, socketSend } from "./socket-send.ts";
 import type { Cli } from "./surroundings.ts";
+import { accessToken } from "./token.ts";
 
 /** The flags that say which server is meant, after parsing. */
-export type ServerFlags = { readonly controlDir?: string; readonly url?: string };
+export type ServerFlags = {
+  readonly controlDir?: string;
+  readonly url?: string;
+  readonly config?: string;
+};
 
 /** A server as the commands see it: the local one, found by its control directory, or another by its URL. */
 export type Server = {
@@ -30,9 +35,10 @@ export type Server = {
 export function addServerOptions(command: Command): Command {
   return command
     .option("--control-dir <path>", "directory of the local server (~/.ttyhq)")
+    .option("--config <file>", "configuration file of the local server, for its control directory")
     .option(
       "--url <url>",
-      "another server, such as https://term.example.com; its token is read from TTYHQ_TOKEN",
+      "another server, such as https://term.example.com; its token is read from TTYHQ_TOKEN, or the file TTYHQ_TOKEN_FILE",
     );
 }
 
@@ -86,7 +92,7 @@ function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Serve
 }
 
 function distantServer(text: string, cli: Cli): Server {
-  const token = nonEmpty(cli.env.TTYHQ_TOKEN);
+  const token = accessToken(cli);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const target = { url: originOf(text), headers };
   return {

@@ -19,7 +19,7 @@ export function addSessionHost(program: Command, cli: Cli): void {
     )
     .allowExcessArguments(false)
     .action(async () => {
-      const config = parseHostConfig(configInput(command.opts(), cli));
+      const config = parseHostConfig(await configInput(command.opts(), cli));
       const start = async (): Promise<RunningHost> => {
         const host = await cli.startSessionHost(config);
         // The server that started it waits for this line.
@@ -28,9 +28,8 @@ export function addSessionHost(program: Command, cli: Cli): void {
       };
       // A hang-up is the end of somebody's terminal, not of the programs in ours.
       using _ignored = onSignals(["SIGHUP"], () => undefined);
-      await untilStopped(start, ["SIGINT", "SIGTERM"], (host) =>
-        config.exitWhenIdle ? untilIdle(host) : never(),
-      );
+      const stop = { signals: ["SIGINT", "SIGTERM"], graceMs: config.graceMs } as const;
+      await untilStopped(start, stop, (host) => (config.exitWhenIdle ? untilIdle(host) : never()));
     });
   registerOptions(command, "session-host");
   command.addHelpText(

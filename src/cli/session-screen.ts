@@ -1,8 +1,8 @@
 // The output side of the user's terminal while a session is shown on it.
 
 import type { Client } from "../protocol/client.ts";
-import { isFinal } from "../protocol/connection.ts";
 import type { ServiceError } from "../protocol/errors.ts";
+import { isFinal } from "../protocol/link-error.ts";
 import type { Resync } from "../protocol/payload.ts";
 import type { Attachment, SessionSocket } from "../protocol/session-socket.ts";
 import type { Terminal } from "./terminal.ts";

@@ -1,19 +1,35 @@
+import { ServiceError } from "../protocol/errors.ts";
 import { onSignals, type StopSignal } from "./signals.ts";
 
 /**
  * Keeps a service going until one of the signals comes or `ended` resolves, then stops it in good order. A second signal
- * ends the process at once, as if nobody listened.
+ * ends the process at once, as if nobody listened. Throws `shutting_down` when stopping takes longer than `graceMs`.
  */
 export async function untilStopped<Service extends AsyncDisposable>(
   start: () => Promise<Service>,
-  signals: readonly StopSignal[],
+  stop: { readonly signals: readonly StopSignal[]; readonly graceMs: number },
   ended: (service: Service) => Promise<void>,
 ): Promise<void> {
   const stopped = Promise.withResolvers<void>();
-  using listening = onSignals(signals, () => {
+  using listening = onSignals(stop.signals, () => {
     listening[Symbol.dispose]();
     stopped.resolve();
   });
-  await using service = await start();
-  await Promise.race([stopped.promise, ended(service)]);
+  const service = await start();
+  try {
+    await Promise.race([stopped.promise, ended(service)]);
+  } finally {
+    await withinGrace(service[Symbol.asyncDispose](), stop.graceMs);
+  }
+}
+
+async function withinGrace(stopping: PromiseLike<void>, graceMs: number): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const message = `not stopped in good order within ${graceMs / 1_000} s: give it longer with --grace`;
+  const timer = setTimeout(() => reject(new ServiceError("shutting_down", message)), graceMs);
+  try {
+    await Promise.race([stopping, promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -2,6 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { Backoff } from "../lib/backoff.ts";
 import { withDeadline } from "../lib/deadline.ts";
+import { Tally } from "../lib/tally.ts";
+import { inTrace, newTrace } from "../lib/trace.ts";
 import type { Caller } from "../protocol/caller.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import {
@@ -50,6 +52,8 @@ export function isRegistrationDue(look: {
 
 /** Registers until it succeeds, and again whenever it is due. Disposing it leaves the HQ. */
 export class Enrolment implements AsyncDisposable {
+  /** What became of each try to register since the start: `ok` or `failed`. */
+  readonly registrations = new Tally("result").expecting(["ok"], ["failed"]);
   readonly #options: EnrolmentOptions;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
@@ -89,7 +93,7 @@ export class Enrolment implements AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      if (await this.#register()) await this.#stay();
+      if (await inTrace(newTrace(), () => this.#register())) await this.#stay();
       else await pause(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
     }
   }
@@ -125,6 +129,7 @@ export class Enrolment implements AsyncDisposable {
         this.#stop.signal,
       );
       this.#hqInstance = await this.#instanceOfHq();
+      this.registrations.add("ok");
       if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");
       this.#isRegistered = true;
       this.#hq = "same";
@@ -132,7 +137,10 @@ export class Enrolment implements AsyncDisposable {
       this.#backoff.reset();
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      if (!this.#stop.signal.aborted) log.warn({ name, url, reason }, "not registered with the HQ");
+      if (!this.#stop.signal.aborted) {
+        this.registrations.add("failed");
+        log.warn({ name, url, reason }, "not registered with the HQ");
+      }
       this.#isRegistered = false;
     }
     return this.#isRegistered;

@@ -1,4 +1,6 @@
 import { withDeadline } from "../lib/deadline.ts";
+import { Histogram } from "../lib/histogram.ts";
+import { Tally } from "../lib/tally.ts";
 import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Registry, Remote } from "./registry.ts";
 
@@ -61,6 +63,11 @@ export type ProbeOptions = {
  * several HQs each looks, so that each knows its remotes; one removes.
  */
 export class Probe implements Disposable {
+  /** Answers since the start: `alive` or `silent`, and the seconds that they took. */
+  readonly results = new Tally("result").expecting(["alive"], ["silent"]);
+  readonly durations = new Histogram();
+  /** Remotes that were removed because they did not answer. */
+  removed = 0;
   readonly #options: ProbeOptions;
   readonly #timer: NodeJS.Timeout;
 
@@ -88,7 +95,11 @@ export class Probe implements Disposable {
 
   async #lookAt(remote: Remote): Promise<"alive" | "silent"> {
     const { registry, ask, onAlive } = this.#options;
-    if (!(await isAlive(ask, remote))) return "silent";
+    const began = performance.now();
+    const isHere = await isAlive(ask, remote);
+    this.durations.observe((performance.now() - began) / 1000);
+    this.results.add(isHere ? "alive" : "silent");
+    if (!isHere) return "silent";
     const current = registry.byId(remote.id);
     if (current === undefined || current.lastHeartbeat !== remote.lastHeartbeat) return "alive";
     registry.seen(remote.id);
@@ -112,6 +123,7 @@ export class Probe implements Disposable {
     // It may have registered anew while it was asked, at another address perhaps: that is a sign of life.
     if (current === undefined || current.lastHeartbeat !== remote.lastHeartbeat) return;
     onSilent(current);
+    this.removed += 1;
     await registry.expire(current);
   }
 }

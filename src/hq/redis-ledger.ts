@@ -77,6 +77,11 @@ export class RedisLedger implements Ledger, AsyncDisposable {
     return this.#instanceId;
   }
 
+  /** Whether it can be reached at this moment. */
+  get isConnected(): boolean {
+    return this.#link !== undefined;
+  }
+
   /** Throws `start_failed`. */
   async load(): Promise<readonly Remote[]> {
     try {

@@ -1,5 +1,6 @@
 // Which machines belong to this HQ. It survives a restart; who is in it was heard of lately, or is removed by the probe.
 import { Emitter } from "../lib/emitter.ts";
+import { Tally } from "../lib/tally.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { RegisterRemote } from "../protocol/remote.ts";
 
@@ -71,6 +72,8 @@ export function isUnchanged(remote: Remote | undefined, before: Remote): boolean
  * answer. What the ledger cannot keep for now is in memory alone, and kept when it can.
  */
 export class Registry implements Disposable {
+  /** What became of registrations since the start: `new`, `refreshed`, or `refused` because the name is taken. */
+  readonly registrations = new Tally("result").expecting(["new"], ["refreshed"], ["refused"]);
   readonly #options: RegistryOptions;
   readonly #remotes = new Map<string, Remote>();
   readonly #changes = new Emitter<RegistryChange>();
@@ -97,6 +100,11 @@ export class Registry implements Disposable {
     return this.#remotes.size;
   }
 
+  /** Remotes that the ledger could not keep for now. */
+  get unkept(): number {
+    return this.#unkept.size;
+  }
+
   byId(id: string): Remote | undefined {
     return this.#remotes.get(id);
   }
@@ -118,7 +126,9 @@ export class Registry implements Disposable {
       const registeredAt = this.#remotes.get(request.id)?.registeredAt ?? lastHeartbeat;
       return { ...request, registeredAt, lastHeartbeat };
     };
+    const isKnown = this.#remotes.has(request.id);
     const { remote, holder } = await this.#claim(refreshed, "new");
+    this.registrations.add(holder !== undefined ? "refused" : isKnown ? "refreshed" : "new");
     if (holder === undefined) return remote;
     throw new ServiceError(
       "remote_name_taken",

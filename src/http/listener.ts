@@ -8,8 +8,11 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { Server as TlsServer } from "node:tls";
+import { Descriptors } from "../lib/descriptors.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { refuse, unreadable } from "./refuse.ts";
+import { Shortage } from "./shortage.ts";
 import { createHttpsServer, isHandshakeFailure, type TlsIdentity } from "./tls.ts";
 import type { Upgrade } from "./upgrade.ts";
 
@@ -24,7 +27,7 @@ const BACKLOG = 4_096;
 /** Looking for idle connections takes a while: only every so many new ones. */
 const CROWD_STEP = 64;
 
-/** What requests that are being answered, and clients that are told to go, are given when the listener stops. */
+/** What clients that are told to go are given when the listener stops; without a longer grace answers, too. */
 const STOP_TIMEOUT_MS = 1_000;
 
 /** Where one listens: an address, with the option that says so where it is not --bind and --port, or a unix socket. */
@@ -49,7 +52,12 @@ const LIMITS = {
 };
 type Limits = Readonly<typeof LIMITS>;
 
-type Handlers = { readonly request: RequestListener; readonly upgrade: Upgrade };
+type Handlers = {
+  readonly request: RequestListener;
+  readonly upgrade: Upgrade;
+  /** The process runs out of file descriptors, and later has some again. */
+  readonly onShortage?: (isShort: boolean) => void;
+};
 
 /** For node:http. */
 function optionsOf({ headTimeoutMs, requestTimeoutMs, timeoutLookMs }: Limits, place: Place): ServerOptions {
@@ -66,8 +74,8 @@ function optionsOf({ headTimeoutMs, requestTimeoutMs, timeoutLookMs }: Limits, p
 
 /**
  * A listening HTTP or HTTPS server. Whoever is slow to ask, or opens many connections, keeps nobody else out: at most
- * `maxUnfinished` owe the rest of a request, and there are at most `maxConnections`. Disposing it takes no new connections, tells WebSockets to go, breaks streams off, waits a
- * moment for the answers that are under way, and then closes every connection.
+ * `maxUnfinished` owe the rest of a request, and there are at most `maxConnections`. Disposing it is a stop with a short
+ * grace.
  */
 export class Listener implements AsyncDisposable {
   readonly #server: Server;
@@ -77,17 +85,28 @@ export class Listener implements AsyncDisposable {
   /** Those that owe the rest of a request, the oldest first. */
   readonly #unfinished = new Map<string, Socket>();
   readonly #responses = new Set<ServerResponse>();
+  #refused = 0;
+  #stopping: Promise<{ readonly broken: number }> | undefined;
+  #isLast = false;
 
-  private constructor(server: Server, { request, upgrade }: Handlers, limits: Limits) {
+  readonly #shortage: Shortage;
+
+  private constructor(server: Server, { request, upgrade, onShortage = () => {} }: Handlers, limits: Limits) {
     this.#server = server;
     this.#upgrade = upgrade;
     this.#limits = limits;
+    this.#shortage = new Shortage(new Descriptors(() => performance.now()), onShortage);
     server.maxConnections = limits.maxConnections;
     server.on("connection", (socket) => this.#opened(socket));
+    server.on("drop", () => {
+      this.#refused += 1;
+    });
     server.on("request", (incoming, response) => {
+      if (this.#isRefused(incoming)) return;
       this.#heard(incoming);
       this.#responses.add(response);
       response.once("close", () => this.#responses.delete(response));
+      if (this.#isLast) response.shouldKeepAlive = false;
       request(incoming, response);
     });
     // Whatever a client expects beside 100-continue, it gets its answer.
@@ -95,7 +114,7 @@ export class Listener implements AsyncDisposable {
     server.on("clientError", (error, socket) => this.#failed(error, socket));
     server.on("upgrade", (incoming, socket, head) => {
       this.#finished(incoming.socket);
-      upgrade.handle(incoming, socket, head);
+      if (!this.#isRefused(incoming)) upgrade.handle(incoming, socket, head);
     });
   }
 
@@ -116,7 +135,14 @@ export class Listener implements AsyncDisposable {
     server.listen({ ...place, backlog: BACKLOG }, resolve);
     await promise;
     server.removeAllListeners("error");
+    // Of connections that could not be taken: each is another's, and the next may be.
+    server.on("error", () => {});
     return listener;
+  }
+
+  /** Those of this moment, those over which no more are taken, and how many were not taken since the start. */
+  get connections(): { readonly open: number; readonly limit: number; readonly refused: number } {
+    return { open: this.#sockets.size, limit: this.#limits.maxConnections, refused: this.#refused };
   }
 
   /** Of a listener on an address: the port, which the system chose when it was asked for port 0. */
@@ -125,21 +151,54 @@ export class Listener implements AsyncDisposable {
     return typeof address === "object" && address !== null ? address.port : 0;
   }
 
+  /** Every answer from now on is the last one on its connection: the next request may find another server. */
+  endKeepAlive(): void {
+    this.#isLast = true;
+  }
+
+  /**
+   * Takes no new connections, tells WebSockets to go and breaks streams off that have no end. Answers that are under way,
+   * downloads among them, have `graceMs`; everything else has a moment. Then every connection is closed. Resolves with how
+   * many answers were broken off; a later call waits for the first.
+   */
+  stop(graceMs: number): Promise<{ readonly broken: number }> {
+    this.#stopping ??= this.#stop(graceMs);
+    return this.#stopping;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop(STOP_TIMEOUT_MS);
+  }
+
+  async #stop(graceMs: number): Promise<{ readonly broken: number }> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#server.close(() => resolve());
     this.#upgrade.close();
     for (const response of this.#responses) {
-      // A body that goes on has no end that could be waited for; one that was handed over leaves by itself.
-      if (response.headersSent && !response.writableEnded) response.destroy();
+      if (isEndless(response)) response.destroy();
       response.once("close", () => this.#server.closeIdleConnections());
     }
-    const late = setTimeout(() => this.#closeAll(), STOP_TIMEOUT_MS);
+    let broken = 0;
+    const silent = setTimeout(() => this.#closeAllBut(this.#responses), Math.min(graceMs, STOP_TIMEOUT_MS));
+    const late = setTimeout(() => {
+      broken = this.#responses.size;
+      this.#closeAllBut(new Set());
+    }, graceMs);
     await promise;
+    this.#shortage[Symbol.dispose]();
+    clearTimeout(silent);
     clearTimeout(late);
+    return { broken };
+  }
+
+  /** Answered already, for want of file descriptors. */
+  #isRefused({ socket }: IncomingMessage): boolean {
+    return this.#shortage.answers(socket, nameOf(socket) ?? socket);
   }
 
   #opened(socket: Socket): void {
+    const isPlain = !(this.#server instanceof TlsServer);
+    if (this.#shortage.meets(socket, nameOf(socket) ?? socket, isPlain)) this.#refused += 1;
     this.#sockets.add(socket);
     const name = this.#owes(socket);
     const { size } = this.#sockets;
@@ -195,9 +254,15 @@ export class Listener implements AsyncDisposable {
     else refuse(socket, unreadable(error));
   }
 
-  #closeAll(): void {
-    for (const socket of this.#sockets) socket.destroy();
+  #closeAllBut(responses: ReadonlySet<ServerResponse>): void {
+    const answering = new Set([...responses].map(({ socket }) => socket && (nameOf(socket) ?? socket)));
+    for (const socket of this.#sockets) if (!answering.has(nameOf(socket) ?? socket)) socket.destroy();
   }
+}
+
+/** A body that goes on has no end that could be waited for; one that was handed over leaves by itself. */
+function isEndless(response: ServerResponse): boolean {
+  return response.headersSent && !response.writableEnded && !response.hasHeader("content-length");
 }
 
 /** What tells a connection from all others: with TLS there are two sockets of it. `undefined` on a unix socket. */

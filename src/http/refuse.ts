@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import { currentTrace } from "../lib/trace.ts";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
 import { errorHeaders, statusOf } from "./reply.ts";
 
@@ -14,10 +15,16 @@ export function refuse(socket: Duplex, error: unknown): void {
     "Cache-Control: no-store",
     "X-Content-Type-Options: nosniff",
     "Connection: close",
+    ...requestId(),
     ...Object.entries(errorHeaders(error)).map(([name, value]) => `${name}: ${value}`),
   ];
   // A client that does not close its side would keep the socket for ever.
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+}
+
+function requestId(): readonly string[] {
+  const trace = currentTrace();
+  return trace === undefined ? [] : [`X-Request-Id: ${trace.requestId}`];
 }
 
 /** What is wrong with a request that never became one, by the code that node:http names it with. */

@@ -5,19 +5,23 @@ import type { z } from "zod";
 import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
+import { diskFault } from "../lib/disk-fault.ts";
 import { refuseAmbiguous } from "../lib/request-head.ts";
 import type { Log } from "../log.ts";
 import type { Endpoint } from "../protocol/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES } from "../protocol/limits.ts";
+import { AccessLog } from "./access-log.ts";
 import type { ClientOf } from "./client-address.ts";
 import { factsOf } from "./facts.ts";
 import { refuseDeep } from "./json-depth.ts";
 import { PAGE_FILES, setSecurityHeaders } from "./page.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
+import type { RequestMeter } from "./request-meter.ts";
 import type { Context, Media, Routes } from "./route.ts";
+import { traced } from "./traced.ts";
 import { type RequestWitness, type Seen, sightOf, witnessed } from "./witness.ts";
 
 /** A body that is too large is taken up to this length, so that its client hears why it was refused. */
@@ -34,6 +38,7 @@ export type RouterOptions = {
   /** Where the page's files are; undefined for none. */
   readonly pageDir: string | undefined;
   readonly witness?: RequestWitness | undefined;
+  readonly meter?: RequestMeter | undefined;
   readonly log: Log;
 };
 
@@ -52,7 +57,11 @@ export function createRouter(options: RouterOptions): RequestListener {
     setSecurityHeaders(request, response, options.clientOf(request));
     next();
   });
-  app.use(logRequests(options));
+  const accessLog = new AccessLog(options);
+  app.use((request, response, next) => {
+    accessLog.begin(request, response);
+    next();
+  });
   app.use((request, response, next) => {
     refuseUnclear(request, response);
     letIn(request, options);
@@ -60,7 +69,8 @@ export function createRouter(options: RouterOptions): RequestListener {
   });
   // Whatever its content type says: a body that is not read would be taken for none.
   app.use("/api", express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false, type: () => true }));
-  for (const [name, route] of Object.entries(options.routes)) mount(app, name, route, options);
+  for (const [name, route] of Object.entries(options.routes))
+    mount(app, name, route, { ...options, accessLog });
   refuseOtherMethods(app, options.routes);
   app.use("/api", (request) => {
     throw new ServiceError(
@@ -80,7 +90,7 @@ export function createRouter(options: RouterOptions): RequestListener {
       sendError(response, known ?? error);
     },
   );
-  return app;
+  return traced(app);
 }
 
 /** What comes after such a request on its connection is not looked at: nobody knows where it begins, or would wait for it. */
@@ -107,28 +117,21 @@ function letIn(request: express.Request, { policy, witness, clientOf }: RouterOp
   }
 }
 
-/** Without the query, which may hold a ticket. */
-function logRequests({ log, clientOf }: RouterOptions): express.RequestHandler {
-  return (request, response, next) => {
-    const { method, path } = request;
-    const { address } = clientOf(request);
-    const started = performance.now();
-    response.once("close", () => {
-      const ms = Math.round(performance.now() - started);
-      log.debug({ method, path, status: response.statusCode, ms, address }, "request");
-    });
-    next();
-  };
-}
-
-function mount(app: express.Express, name: string, route: unknown, options: RouterOptions): void {
+function mount(
+  app: express.Express,
+  name: string,
+  route: unknown,
+  options: RouterOptions & { readonly accessLog: AccessLog },
+): void {
   if (!isEndpointName(name) || !isRoute(route)) return;
   const endpoint: Endpoint = endpoints[name];
   app[endpoint.method](endpoint.path, async (request, response) => {
     const seen: Seen = { ...sightOf(request, options.clientOf(request)), endpoint: name };
+    const { accessLog } = options;
+    accessLog.found(response, endpoint.path, seen);
     const answer = await witnessed(seen, options.witness, () => {
       return answerOf({ endpoint, route }, { request, response }, { seen, options });
-    });
+    }).finally(() => accessLog.answered(response));
     const { status } = endpoint.reply;
     if ("json" in endpoint.reply) sendJson(response, status, answer);
     else if (isMedia(answer)) {
@@ -261,9 +264,12 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   });
 }
 
-/** What express and its body parser throw, in our terms; undefined for what is a fault of ours. */
+/** What the disk, express and its body parser throw, in our terms; undefined for what is a fault of ours. */
 function knownError(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error.code === "internal_error" ? undefined : error;
+  const fault = diskFault(error, "the server's files");
+  if (fault !== undefined)
+    return new ServiceError("disk_failed", `this could not be stored: ${fault}`, { cause: error });
   if (!(error instanceof Error) || !("status" in error)) return undefined;
   if (error.status === 413) return tooLarge();
   if ("type" in error && error.type === "entity.parse.failed") {

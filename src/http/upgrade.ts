@@ -9,12 +9,16 @@ import type { Hub, HubView } from "../hub/hub.ts";
 import type { Peer } from "../hub/outbox.ts";
 import { withDeadline } from "../lib/deadline.ts";
 import { refuseAmbiguous } from "../lib/request-head.ts";
+import { currentTrace, inTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import type { ClientOf } from "./client-address.ts";
 import { factsOf } from "./facts.ts";
 import { refuse } from "./refuse.ts";
+import { statusOf } from "./reply.ts";
+import type { RequestMeter } from "./request-meter.ts";
+import { tracedUpgrade } from "./traced.ts";
 import { type RequestWitness, sightOf } from "./witness.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
@@ -24,6 +28,9 @@ const CLOSE_TIMEOUT_MS = 500;
 const GOING_AWAY = 1001;
 const LOGIN_OVER = 4401;
 
+const WEB_SOCKET = { endpoint: "/ws", method: "GET" } as const;
+const SWITCHING_PROTOCOLS = 101;
+
 export type UpgradeOptions = {
   readonly hub: Hub;
   readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
@@ -32,6 +39,7 @@ export type UpgradeOptions = {
   /** What of the sessions a client at that address may see and touch; `undefined`: everything. */
   readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
   readonly witness?: RequestWitness | undefined;
+  readonly meter?: RequestMeter | undefined;
   readonly policy: RequestPolicy | undefined;
   readonly log: Log;
 };
@@ -55,28 +63,36 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
   });
+  server.on("headers", (headers) => headers.push(`X-Request-Id: ${currentTrace()?.requestId}`));
   let isClosed = false;
-  return {
-    handle: (request, socket, head) => {
-      // Until it is a WebSocket nobody else listens for its errors.
-      const ignore = (): void => {};
-      socket.on("error", ignore);
-      void admit(request, options)
-        .then((principal) => {
-          const seen = sightOf(request, options.clientOf(request));
-          options.witness?.({ ...seen, principal, outcome: { answer: undefined } });
-          if (isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-          socket.off("error", ignore);
-          server.handleUpgrade(request, socket, head, (webSocket) => {
-            connect(webSocket, principal, request, options);
-          });
-        })
-        .catch((error: unknown) => {
-          if (!(error instanceof ServiceError)) options.log.error({ error }, "handshake failed");
-          options.witness?.({ ...sightOf(request, options.clientOf(request)), outcome: { error } });
-          refuse(socket, error);
+  const handle: Upgrade["handle"] = (request, socket, head) => {
+    const beganMs = performance.now();
+    const passed = (status: number): void =>
+      options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - beganMs });
+    // Until it is a WebSocket nobody else listens for its errors.
+    const ignore = (): void => {};
+    socket.on("error", ignore);
+    void admit(request, options)
+      .then((principal) => {
+        const seen = sightOf(request, options.clientOf(request));
+        options.witness?.({ ...seen, principal, outcome: { answer: undefined } });
+        if (isClosed || options.hub.isLeaving)
+          throw new ServiceError("shutting_down", "the server is shutting down");
+        socket.off("error", ignore);
+        server.handleUpgrade(request, socket, head, (webSocket) => {
+          passed(SWITCHING_PROTOCOLS);
+          connect(webSocket, principal, request, options);
         });
-    },
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof ServiceError)) options.log.error({ error }, "handshake failed");
+        options.witness?.({ ...sightOf(request, options.clientOf(request)), outcome: { error } });
+        passed(statusOf(error));
+        refuse(socket, error);
+      });
+  };
+  return {
+    handle: tracedUpgrade(handle),
     close: () => {
       isClosed = true;
       for (const client of server.clients) client.close(GOING_AWAY, "the server is shutting down");
@@ -118,14 +134,17 @@ function connect(
     webSocket.close(LOGIN_OVER, reason);
     setTimeout(() => webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
   });
+  const trace = currentTrace();
   webSocket.on("message", (data: RawData, isBinary: boolean) => {
     if (!isBinary) viewer.receiveText();
-    else if (data instanceof Uint8Array) viewer.receive(data);
+    else if (data instanceof Uint8Array) inTrace(trace, () => viewer.receive(data));
   });
   for (const sign of ["ping", "pong"] as const) webSocket.on(sign, () => viewer.heard());
-  webSocket.on("error", (error) => options.log.debug({ client: id, error }, "client broke the protocol"));
+  const say = (fields: object, message: string): void =>
+    inTrace(trace, () => options.log.debug({ client: id, ...fields }, message));
+  webSocket.on("error", (error) => say({ error }, "client broke the protocol"));
   webSocket.on("close", (code) => {
-    options.log.debug({ client: id, code, hello: viewer.hello }, "client left");
+    say({ code, hello: viewer.hello }, "client left");
     login[Symbol.dispose]();
     void client[Symbol.asyncDispose]();
   });

@@ -26,6 +26,8 @@ export type CursorHost = {
   readonly pauseMs: number;
   /** There may be something to take. */
   wake(): void;
+  /** A screen was queued in place of output. */
+  redrawn(): void;
   failed(error: unknown): void;
 };
 
@@ -223,6 +225,7 @@ export class Cursor implements AsyncDisposable {
       },
       (payload) => {
         this.#frames.resync(payload);
+        this.#host.redrawn();
         this.seek({ isResuming: true });
       },
     );

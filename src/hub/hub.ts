@@ -1,10 +1,18 @@
 // One socket, many sessions, over any backend.
+
+import { Emitter } from "../lib/emitter.ts";
+import { Histogram } from "../lib/histogram.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
+import type { GoAway } from "../protocol/payload.ts";
+import { LOCAL } from "../protocol/remote.ts";
+import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
+import { sendAway } from "./send-away.ts";
+import { Traffic } from "./traffic.ts";
 import { Viewer } from "./viewer.ts";
 import { Watch, type Witness } from "./witness.ts";
 
@@ -37,10 +45,16 @@ export type HubView = {
   readonly witness?: Witness;
 };
 
+/** From nobody behind to what a viewer may be behind at most, see MAX_BEHIND_BYTES. */
+const LAG_BOUNDS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+
 /** A client with what it is told of. */
 type Connected = { readonly client: HubClient; readonly sees: HubView["sees"] };
 
 export class Hub implements AsyncDisposable {
+  readonly traffic = new Traffic();
+  /** How far each client was behind, in bytes, whenever it was pinged. */
+  readonly lags = new Histogram(LAG_BOUNDS_BYTES);
   readonly #backend: SessionBackend;
   readonly #now: () => number;
   readonly #onFailure: (error: unknown) => void;
@@ -48,7 +62,9 @@ export class Hub implements AsyncDisposable {
   readonly #clients = new Set<Connected>();
   readonly #watching: Disposable;
   readonly #keepAlive: NodeJS.Timeout;
+  readonly #left = new Emitter<void>();
   #lastId = 0;
+  #isLeaving = false;
   #isClosed = false;
 
   constructor({ backend, now, onFailure = () => {}, pingIntervalMs = PING_INTERVAL_MS }: HubOptions) {
@@ -57,13 +73,32 @@ export class Hub implements AsyncDisposable {
     this.#onFailure = onFailure;
     this.#watching = backend.watch((event) => this.#happened(event));
     this.#keepAlive = setInterval(() => {
-      for (const { viewer } of this.clients) viewer.keepAlive(pingIntervalMs);
+      for (const { viewer } of this.clients) {
+        this.lags.observe(viewer.lagBytes);
+        viewer.keepAlive(pingIntervalMs);
+      }
     }, pingIntervalMs);
     this.#keepAlive.unref();
   }
 
+  /** Those who are there are sent away, and nobody new is let in. */
+  get isLeaving(): boolean {
+    return this.#isLeaving;
+  }
+
   get clients(): readonly HubClient[] {
     return [...this.#clients].map(({ client }) => client);
+  }
+
+  /** Subscriptions to all sessions at this moment, and how many sessions these are. */
+  get viewers(): number {
+    let viewers = 0;
+    for (const { users } of this.#feeds.values()) viewers += users;
+    return viewers;
+  }
+
+  get watchedSessions(): number {
+    return this.#feeds.size;
   }
 
   /** Subscriptions to a session at this moment. */
@@ -89,6 +124,7 @@ export class Hub implements AsyncDisposable {
       now: this.#now,
       onFailure: this.#onFailure,
       watch,
+      traffic: this.traffic,
       openFeed: (sessionId) => this.#openFeedFor(sessions, sessionId, watch),
       closeFeed: (feed) => this.#closeFeed(feed),
     });
@@ -99,17 +135,38 @@ export class Hub implements AsyncDisposable {
     return {
       ...client,
       [Symbol.asyncDispose]: async () => {
-        this.#clients.delete(connected);
+        if (this.#clients.delete(connected)) this.#left.emit();
         await viewer[Symbol.asyncDispose]();
       },
     };
   }
 
-  /** To everybody who may see it; to others only where they watch one of those sessions. Once for each client. */
-  tell(event: ServerEvent, sessionIds: readonly string[]): void {
+  /**
+   * An event about several sessions, its `sessionIds`: once to each client that may see it, or watches one of them,
+   * with those of the sessions that the client may see.
+   */
+  async tell(event: ServerEvent): Promise<void> {
+    const ids = new Set(event.sessionIds);
+    const { remoteName = LOCAL } = event;
+    // On an HQ the id may be that of another machine's session.
+    const sessions = (await this.#backend.list()).filter(
+      (session) => ids.has(session.id) && (session.remoteName ?? LOCAL) === remoteName,
+    );
     for (const { client, sees } of [...this.#clients]) {
-      client.viewer.tell(event, sessionIds, sees(event));
+      const seen = sessions.filter((session) => sees(ofOne(event, session))).map(({ id }) => id);
+      client.viewer.tell({ ...event, sessionIds: seen }, sees(event));
     }
+  }
+
+  /** Resolves when everybody has gone or was told to (GOAWAY, or a close). `random`: 0 to 1, as Math.random. */
+  async sendAway(notice: GoAway, random: () => number): Promise<void> {
+    this.#isLeaving = true;
+    await sendAway({
+      ...{ notice, random },
+      viewers: () => this.clients.map(({ viewer }) => viewer),
+      onLeft: (listener) => this.#left.on(listener),
+      isEmpty: () => this.#clients.size === 0,
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -122,6 +179,7 @@ export class Hub implements AsyncDisposable {
 
   #happened(event: ServerEvent): void {
     if (event.type === "session-removed" && event.sessionId !== undefined) this.#removed(event.sessionId);
+    if (event.sessionIds !== undefined) return void this.tell(event).catch(this.#onFailure);
     for (const { client, sees } of [...this.#clients]) if (sees(event)) client.viewer.notify(event);
   }
 
@@ -174,4 +232,8 @@ export class Hub implements AsyncDisposable {
     this.#feeds.delete(feed.sessionId);
     feed[Symbol.dispose]();
   }
+}
+
+function ofOne({ owner: _, ...event }: ServerEvent, { id, owner }: SessionRecord): ServerEvent {
+  return { ...event, sessionId: id, ...(owner === undefined ? {} : { owner }) };
 }

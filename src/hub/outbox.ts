@@ -1,4 +1,5 @@
 import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
+import { Traffic } from "./traffic.ts";
 
 /** The socket of one client, as far as the hub needs it. */
 export type Peer = {
@@ -21,6 +22,7 @@ export class Outbox {
   readonly #peer: Pick<Peer, "send" | "terminate">;
   readonly #now: () => number;
   readonly #onSent: () => void;
+  readonly #traffic: Traffic;
   #fullSince: number | undefined;
   #lastPauseMs = 0;
   #bytes = 0;
@@ -31,10 +33,17 @@ export class Outbox {
     peer: Pick<Peer, "send" | "terminate">;
     now: () => number;
     onSent: () => void;
+    traffic?: Traffic;
   }) {
     this.#peer = options.peer;
     this.#now = options.now;
     this.#onSent = options.onSent;
+    this.#traffic = options.traffic ?? new Traffic();
+  }
+
+  /** What was sent and has not left this process, in bytes. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   get hasRoom(): boolean {
@@ -58,13 +67,19 @@ export class Outbox {
 
   /** An answer, or an event that nobody waited for. */
   answer(message: Uint8Array): void {
-    if (this.#answerBytes > MAX_UNREAD_ANSWER_BYTES) this.#peer.terminate();
-    else this.#send(message, message.length);
+    if (this.#answerBytes <= MAX_UNREAD_ANSWER_BYTES) {
+      this.#send(message, message.length);
+      return;
+    }
+    this.#traffic.droppedUnread += 1;
+    this.#peer.terminate();
   }
 
   #send(message: Uint8Array, answerBytes: number): void {
     this.#bytes += message.length;
     this.#answerBytes += answerBytes;
+    this.#traffic.framesOut += 1;
+    this.#traffic.bytesOut += message.length;
     if (!this.hasRoom) this.#fullSince ??= this.#now();
     this.#peer.send(message, () => this.#sent(message.length, answerBytes));
   }

@@ -9,7 +9,7 @@ import {
   type Hello,
   type Subscribe,
 } from "../protocol/payload.ts";
-import { SIGNALS, SignalName, TerminalSize } from "../protocol/session.ts";
+import { SessionId, SIGNALS, SignalName, TerminalSize } from "../protocol/session.ts";
 
 /** What a client's frame asks for. Bytes are copies: a request may outlive the message that it came in. */
 export type Request =
@@ -71,6 +71,12 @@ export function inputKey(name: string): Uint8Array {
   if (bytes === undefined)
     throw new ServiceError("invalid_request", `Unknown special key: ${name.slice(0, 64)}`);
   return bytes;
+}
+
+/** Throws `session_not_found` for what no session can be called. */
+export function checkSessionId(sessionId: string): void {
+  if (!SessionId.safeParse(sessionId).success)
+    throw new ServiceError("session_not_found", `no session ${sessionId}`);
 }
 
 function checkSize(size: TerminalSize): TerminalSize {

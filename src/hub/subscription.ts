@@ -17,6 +17,8 @@ export type SubscriptionHost = {
   readonly now: () => number;
   /** There may be something to take. */
   wake(subscription: Subscription): void;
+  /** It is sent a screen in place of output. */
+  redrawn(): void;
   failed(sessionId: string, error: unknown): void;
   /** The session is gone. */
   lost(subscription: Subscription, error: ServiceError): void;
@@ -45,6 +47,11 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
 
   get next(): number {
     return this.#cursor.next;
+  }
+
+  /** Output that there is and the client has not been offered, in bytes. */
+  get lagBytes(): number {
+    return this.#has(SubscribeFlag.Stdout) ? Math.max(0, this.feed.end - this.#frames.position) : 0;
   }
 
   get hasEvents(): boolean {
@@ -83,6 +90,10 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
 
   wake(): void {
     this.#host.wake(this);
+  }
+
+  redrawn(): void {
+    this.#host.redrawn();
   }
 
   failed(error: unknown): void {

@@ -1,25 +1,21 @@
 // One client's connection: frames in, strictly in order; frames out, as fast as it reads.
 import type { FailedRequest } from "../protocol/error-decoder.ts";
-import { errorBody, ServiceError } from "../protocol/errors.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
-import {
-  decodeFrame,
-  encodeFrame,
-  type Frame,
-  FrameError,
-  FrameType,
-  type Magic,
-} from "../protocol/frame.ts";
-import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../protocol/limits.ts";
-import { encodeJson, type Hello, PayloadError, type Subscribe, SubscribeFlag } from "../protocol/payload.ts";
-import { SessionId } from "../protocol/session.ts";
+import { encodeFrame, type Frame, FrameType, type Magic } from "../protocol/frame.ts";
+import { MAX_SUBSCRIPTIONS } from "../protocol/limits.ts";
+import { encodeJson, type GoAway, type Hello, type Subscribe, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { Answers } from "./answers.ts";
+import { errorAnswer } from "./error-answer.ts";
 import type { Feed } from "./feed.ts";
+import { FrameReader } from "./frame-reader.ts";
+import { Heartbeat } from "./heartbeat.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox, type Peer } from "./outbox.ts";
-import { type Command, type Request, readRequest } from "./request.ts";
+import { type Command, checkSessionId, type Request, readRequest } from "./request.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
+import { Traffic } from "./traffic.ts";
 import type { Watch } from "./witness.ts";
 
 export type ViewerOptions = {
@@ -32,6 +28,7 @@ export type ViewerOptions = {
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   readonly watch?: Watch | undefined;
+  readonly traffic?: Traffic;
 };
 
 export class Viewer implements SubscriptionHost, AsyncDisposable {
@@ -39,26 +36,28 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   readonly #outbox: Outbox;
   readonly #inbox: Inbox;
   readonly #answers = new Answers();
+  readonly #traffic: Traffic;
   readonly #subscriptions = new Map<string, Subscription>();
   readonly #ready = new Set<Subscription>();
-  #magic: Magic | undefined;
+  readonly #reader: FrameReader;
+  readonly #heartbeat: Heartbeat;
   #isClosed = false;
-  #badFrames = 0;
   #isGlobal = false;
-  #lastHeardMs: number;
   #hello: Hello | undefined;
 
   constructor(options: ViewerOptions) {
-    const { peer, now } = options;
+    const { peer, now, traffic = new Traffic() } = options;
     this.#options = options;
-    this.#outbox = new Outbox({ peer, now, onSent: () => this.#sent() });
+    this.#traffic = traffic;
+    this.#outbox = new Outbox({ peer, now, traffic, onSent: () => this.#sent() });
     this.#inbox = new Inbox({ peer, handle: (frame) => this.#handle(frame) });
-    this.#lastHeardMs = now();
+    this.#reader = new FrameReader({ traffic, refused: (error) => this.#error("", error) });
+    this.#heartbeat = new Heartbeat({ peer, traffic, now });
     this.#send(FrameType.WELCOME, "", encodeJson({ ok: true, version: 3 }));
   }
 
   get magic(): Magic {
-    return this.#magic ?? "VT";
+    return this.#reader.magic;
   }
 
   get now(): () => number {
@@ -73,6 +72,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return this.#hello;
   }
 
+  /** Output that it asked for and has not taken, and what else was sent to it and has not left this process. */
+  get lagBytes(): number {
+    let bytes = this.#outbox.bytes;
+    for (const subscription of this.#subscriptions.values()) bytes += subscription.lagBytes;
+    return bytes;
+  }
+
   get sessionIds(): string[] {
     return [...this.#subscriptions.keys()];
   }
@@ -81,10 +87,9 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   receive(message: Uint8Array): void {
     if (this.#isClosed) return;
     this.heard();
-    const frame = this.#decode(message);
-    if (frame === undefined) return;
-    this.#magic ??= frame.magic;
-    this.#inbox.receive(frame);
+    const frame = this.#reader.read(message);
+    if (frame !== undefined) this.#inbox.receive(frame);
+    else if (this.#reader.isHopeless) this.#refuse();
   }
 
   /** A text message: nothing that this protocol has. */
@@ -95,13 +100,12 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   /** The client gave a sign of life. */
   heard(): void {
-    this.#lastHeardMs = this.#options.now();
+    this.#heartbeat.heard();
   }
 
   /** Each `intervalMs`: drops a client that was silent for two of them (contract 1.9). */
   keepAlive(intervalMs: number): void {
-    if (this.#options.now() - this.#lastHeardMs > 2 * intervalMs) this.#options.peer.terminate();
-    else this.#options.peer.ping();
+    this.#heartbeat.beat(intervalMs);
   }
 
   notify(event: ServerEvent): void {
@@ -109,17 +113,33 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   }
 
   /** An event about several sessions: to a client that watches everything, or one of them. */
-  tell(event: ServerEvent, sessionIds: readonly string[], isSeen: boolean): void {
-    const sessionId = sessionIds.find((id) => this.#subscriptions.get(id)?.hasEvents);
+  tell(event: ServerEvent, isSeen: boolean): void {
+    const sessionId = event.sessionIds?.find((id) => this.#subscriptions.get(id)?.hasEvents);
     if (this.#isGlobal && isSeen) this.notify(event);
     else if (sessionId !== undefined)
       this.#send(FrameType.EVENT, sessionId, encodeJson({ ...event, sessionId }));
+  }
+
+  /** Asks the client to go and come back; false where it did not say who it is: it knows no such frame. */
+  goAway(notice: GoAway): boolean {
+    const isKnown = this.#hello !== undefined;
+    if (isKnown) this.#send(FrameType.GOAWAY, "", encodeJson(notice));
+    return isKnown;
+  }
+
+  /** Of the WebSocket protocol. */
+  close(code: number, reason: string): void {
+    this.#options.peer.close(code, reason);
   }
 
   wake(subscription: Subscription): void {
     if (this.#subscriptions.get(subscription.feed.sessionId) !== subscription) return;
     this.#ready.add(subscription);
     this.#pump();
+  }
+
+  redrawn(): void {
+    this.#traffic.resyncs += 1;
   }
 
   failed(sessionId: string, error: unknown): void {
@@ -142,23 +162,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#inbox.close();
   }
 
-  #decode(message: Uint8Array): Frame | undefined {
-    try {
-      const frame = decodeFrame(message);
-      this.#badFrames = 0;
-      return frame;
-    } catch (error) {
-      if (!(error instanceof FrameError)) throw error;
-      this.#error("", new ServiceError("bad_frame", error.message));
-      this.#badFrames += 1;
-      if (this.#badFrames >= MAX_BAD_FRAMES) this.#refuse();
-      return undefined;
-    }
-  }
-
   /** What it sends from now on is not looked at, however long it takes to close its side. */
   #refuse(): void {
     this.#close();
+    this.#traffic.droppedBad += 1;
     this.#options.peer.close(1002, "too many bad frames");
   }
 
@@ -279,12 +286,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     }
   }
 
-  /** `request`: what the error answers, where it answers something: commands take their time, and a SUBSCRIBE may overtake them. */
   #error(sessionId: string, error: unknown, request?: FailedRequest): void {
-    const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
-    const { error: message, code } = errorBody(known);
-    if (code === "internal_error") this.#options.onFailure(error);
-    this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...(request && { request }) }));
+    const { payload, isFault } = errorAnswer(error, request);
+    if (isFault) this.#options.onFailure(error);
+    this.#send(FrameType.ERROR, sessionId, payload);
   }
 
   #send(type: FrameType, sessionId: string, payload: Uint8Array): void {
@@ -292,9 +297,4 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#outbox.answer(encodeFrame(type, sessionId, payload, this.magic));
     this.#inbox.crowded(this.#outbox.isCrowded);
   }
-}
-
-function checkSessionId(sessionId: string): void {
-  if (!SessionId.safeParse(sessionId).success)
-    throw new ServiceError("session_not_found", `no session ${sessionId}`);
 }

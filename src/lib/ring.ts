@@ -30,6 +30,11 @@ export class Ring<T> {
     return item;
   }
 
+  /** Puts `item` in place of the one at the front; nothing happens when there is none. */
+  replaceFirst(item: T): void {
+    if (this.#length > 0) this.#items[this.#head] = item;
+  }
+
   clear(): void {
     this.#items = new Array(16);
     this.#head = 0;

@@ -56,6 +56,19 @@ export class CommandSender {
     this.#pingLater();
   }
 
+  /** Whether something that was sent has no answer yet. */
+  get isWaiting(): boolean {
+    return this.#pending.isWaiting;
+  }
+
+  /** Asks at once what became of all that was sent. Returns whether an answer is due. */
+  ask(): boolean {
+    if (this.#pending.hasUnsealed && this.#connection.link !== undefined) {
+      this.#pending.seal(this.#connection.ping());
+    }
+    return this.isWaiting;
+  }
+
   answered(ping: number): void {
     this.#pending.answered(ping);
   }
@@ -95,9 +108,7 @@ export class CommandSender {
     // Not at once: what a key does shall not wait for the question what became of it.
     setTimeout(() => {
       this.#isPingDue = false;
-      if (this.#pending.hasUnsealed && this.#connection.link !== undefined) {
-        this.#pending.seal(this.#connection.ping());
-      }
+      this.ask();
     }, COMMAND_PING_DELAY_MS);
   }
 }

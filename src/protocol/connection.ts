@@ -1,4 +1,3 @@
-import { Backoff } from "../lib/backoff.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { ServiceError } from "./errors.ts";
 import { encodeFrame, FrameType } from "./frame.ts";
@@ -7,19 +6,26 @@ import {
   CLIENT_PING_INTERVAL_MS,
   CLIENT_PROBE_TIMEOUT_MS,
   CONNECT_TIMEOUT_MS,
-  RECONNECT_QUICK_MS,
-  RETRY_FIRST_MS,
-  RETRY_MAX_MS,
   STABLE_LINK_MS,
 } from "./limits.ts";
 import type { Link, LinkClose, OpenLink } from "./link.ts";
+import { asServiceError, closed, disconnected, isFinal, silent } from "./link-error.ts";
 import { writeU32 } from "./little-endian.ts";
+import { type BackoffTimes, Pauses } from "./pauses.ts";
+import type { GoAway } from "./payload.ts";
+import { PlannedRestart } from "./planned-restart.ts";
 
 export type ConnectionState =
-  | { readonly kind: "connecting" }
+  /** `isPlanned`, here and below: the server announced its restart, and it takes no longer than such a one does. */
+  | { readonly kind: "connecting"; readonly isPlanned?: boolean }
   | { readonly kind: "open" }
   /** `until`: when the next try is made, in milliseconds since the epoch. `error`: why there is no link. */
-  | { readonly kind: "waiting"; readonly until: number; readonly error: ServiceError }
+  | {
+      readonly kind: "waiting";
+      readonly until: number;
+      readonly error: ServiceError;
+      readonly isPlanned?: boolean;
+    }
   /** For good. `error` is there unless it was closed on this side. */
   | { readonly kind: "closed"; readonly error?: ServiceError };
 
@@ -31,14 +37,6 @@ export type ConnectionOptions = {
   readonly random?: () => number;
   readonly backoff?: BackoffTimes;
   readonly times?: ConnectionTimes;
-};
-
-export type BackoffTimes = {
-  /** Before the first retry after a good link, a quick one: most cuts are short. */
-  readonly quickMs: number;
-  /** Before the second; twice as much each time after that, up to `maxMs`. */
-  readonly firstMs: number;
-  readonly maxMs: number;
 };
 
 export type ConnectionTimes = {
@@ -53,13 +51,14 @@ export type ConnectionEvents = {
   /** A new link is open; nothing was sent on it yet. */
   readonly opened: () => void;
   readonly message: (message: Uint8Array) => void;
+  /** The last moment to send something on this link. Returns whether an answer is to be waited for: until `move`. */
+  readonly leaving: () => boolean;
   /** The open link is gone. */
   readonly lost: (error: ServiceError) => void;
 };
 
 type Attempt = { readonly abort: AbortController; link: Link | undefined; openedAt: number };
 
-const BACKOFF = { quickMs: RECONNECT_QUICK_MS, firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS };
 const TIMES = {
   connectMs: CONNECT_TIMEOUT_MS,
   pingMs: CLIENT_PING_INTERVAL_MS,
@@ -75,14 +74,15 @@ export class Connection implements Disposable {
   readonly #open: OpenLink;
   readonly #now: () => number;
   readonly #times: ConnectionTimes;
-  readonly #backoff: Backoff;
-  readonly #quickMs: number;
   readonly #random: () => number;
-  /** The next try is the first after a good link, or the first of all. */
-  #isQuick = true;
+  readonly #pauses: Pauses;
   readonly #events: ConnectionEvents;
   readonly #states = new Emitter<ConnectionState>();
   #state: ConnectionState = { kind: "connecting" };
+  readonly #restart = new PlannedRestart({
+    due: () => this.#leave(),
+    over: () => this.#setState(this.#state),
+  });
   #attempt: Attempt | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #beat: ReturnType<typeof setInterval> | undefined;
@@ -95,9 +95,7 @@ export class Connection implements Disposable {
     this.#now = options.now ?? Date.now;
     this.#times = options.times ?? TIMES;
     this.#random = options.random ?? Math.random;
-    const { quickMs, firstMs, maxMs } = options.backoff ?? BACKOFF;
-    this.#quickMs = quickMs;
-    this.#backoff = new Backoff({ firstMs, maxMs, random: this.#random });
+    this.#pauses = new Pauses({ ...options.backoff, random: this.#random });
     this.#events = events;
     this.#connect();
   }
@@ -158,9 +156,24 @@ export class Connection implements Disposable {
 
   /** Gives the link or the try to open one up, and begins anew at once; not after it was closed for good. */
   reconnect(): void {
-    this.#startOver();
+    this.#pauses.startOver();
     this.fail(disconnected());
     if (this.#state.kind === "waiting") this.#connect();
+  }
+
+  /** The server goes: at a moment of our own its link is left in good order, and another one opened. */
+  moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
+    if (this.#state.kind === "open") this.#restart.begin(afterMs + this.#random() * jitterMs);
+  }
+
+  /** Every answer is there: gives up the link that is being left; does nothing where none is. */
+  move(): void {
+    const attempt = this.#attempt;
+    if (attempt?.link === undefined || this.#state.kind !== "connecting") return;
+    this.#pauses.startOver();
+    this.#drop(attempt);
+    this.#events.lost(disconnected());
+    this.#connect();
   }
 
   /** Gives the link up, as after a loss, and opens another unless the error says not to. */
@@ -169,14 +182,19 @@ export class Connection implements Disposable {
     if (attempt === undefined) return;
     this.#drop(attempt);
     const wasOpen = attempt.link !== undefined;
-    if (wasOpen && this.#now() - attempt.openedAt >= this.#times.stableMs) this.#startOver();
-    if (isFinal(error)) this.#setState({ kind: "closed", error });
-    else this.#wait(error);
+    if (wasOpen && this.#now() - attempt.openedAt >= this.#times.stableMs) this.#pauses.startOver();
+    if (isFinal(error)) {
+      this.#restart.end();
+      this.#setState({ kind: "closed", error });
+    } else {
+      this.#wait(error);
+    }
     if (wasOpen) this.#events.lost(error);
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#retry);
+    this.#restart[Symbol.dispose]();
     const attempt = this.#attempt;
     if (attempt !== undefined) this.#drop(attempt);
     if (this.#state.kind === "closed") return;
@@ -205,6 +223,7 @@ export class Connection implements Disposable {
   #opened(attempt: Attempt, link: Link): void {
     attempt.link = link;
     attempt.openedAt = this.#now();
+    this.#restart.end();
     this.#pings = 0;
     this.#unanswered = 0;
     this.#beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
@@ -232,15 +251,17 @@ export class Connection implements Disposable {
   }
 
   #wait(error: ServiceError): void {
-    const delay = this.#isQuick ? this.#quickMs * (1 - this.#random() / 2) : this.#backoff.next();
-    this.#isQuick = false;
+    const delay = this.#pauses.next(this.#restart.isOn);
     this.#retry = setTimeout(() => this.#connect(), delay);
     this.#setState({ kind: "waiting", until: this.#now() + delay, error });
   }
 
-  #startOver(): void {
-    this.#isQuick = true;
-    this.#backoff.reset();
+  /** Nothing can be sent from now on; what comes is still taken. */
+  #leave(): void {
+    if (this.#state.kind !== "open") return;
+    const isAnswerDue = this.#events.leaving();
+    this.#setState({ kind: "connecting" });
+    if (!isAnswerDue) this.move();
   }
 
   #drop(attempt: Attempt): void {
@@ -252,32 +273,13 @@ export class Connection implements Disposable {
     else attempt.link.close();
   }
 
-  #setState(state: ConnectionState): void {
-    this.#state = state;
-    this.#states.emit(state);
+  #withPlan(state: Exclude<ConnectionState, { kind: "open" | "closed" }>): ConnectionState {
+    const { isPlanned: _, ...rest } = state;
+    return this.#restart.isOn ? { ...rest, isPlanned: true } : rest;
   }
-}
 
-/** Whether another try is of no use: the server understood, and refused. */
-export function isFinal(error: ServiceError): boolean {
-  return error.status >= 400 && error.status < 500 && error.status !== 429;
-}
-
-function disconnected(): ServiceError {
-  return new ServiceError("host_unreachable", "disconnected");
-}
-
-function silent(): ServiceError {
-  return new ServiceError("host_unreachable", "the connection fell silent");
-}
-
-function closed({ code, text }: LinkClose): ServiceError {
-  const reason = text === "" ? "" : `: ${text}`;
-  return new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`);
-}
-
-function asServiceError(error: unknown): ServiceError {
-  if (error instanceof ServiceError) return error;
-  const message = error instanceof Error ? error.message : "the connection failed";
-  return new ServiceError("host_unreachable", message, { cause: error });
+  #setState(state: ConnectionState): void {
+    this.#state = state.kind === "open" || state.kind === "closed" ? state : this.#withPlan(state);
+    this.#states.emit(this.#state);
+  }
 }

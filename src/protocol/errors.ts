@@ -50,9 +50,11 @@ export const ERROR_STATUS = {
   host_unreachable: 503,
   git_busy: 503,
   git_unavailable: 503,
+  out_of_descriptors: 503,
   provider_unreachable: 503,
   shutting_down: 503,
   remote_timeout: 504,
+  disk_failed: 507,
   git_timeout: 504,
   // Of the WebSocket alone (contract 1.5); the status is what REST would say.
   bad_frame: 400,

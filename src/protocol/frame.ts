@@ -9,7 +9,7 @@ export const FRAME_VERSION = 3;
  * Our own revision of everything that travels between two of our processes in frames: a server compares it with its
  * session host's. It goes up with every change to types, flags or layouts, which a test locks to it.
  */
-export const PROTOCOL_REVISION = 1;
+export const PROTOCOL_REVISION = 2;
 
 /** Bytes of a frame beside the session id and the payload. */
 export const FRAME_OVERHEAD_BYTES = 12;
@@ -26,6 +26,7 @@ export const FrameType = {
   ERROR: 23,
   OUTPUT: 24,
   RESYNC: 25,
+  GOAWAY: 26,
   INPUT_TEXT: 30,
   INPUT_KEY: 31,
   RESIZE: 32,

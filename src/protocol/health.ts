@@ -6,6 +6,10 @@ export const Health = z.object({
   uptime: z.int(),
   version: z.string(),
   sessions: z.int().describe("running ones"),
+  unrecorded: z
+    .int()
+    .optional()
+    .describe("running ones whose output is not being recorded, if there are any"),
   mode: z.enum(["standalone", "hq", "remote", "session-host"]),
   instanceId: z.string().describe("another one after every start; the same of all HQs that share a registry"),
   pid: z.int(),

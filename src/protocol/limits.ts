@@ -40,6 +40,16 @@ export const FAILED_LOGINS_PER_MINUTE = 10;
 export const TOKEN_LIFETIME_S = 86_400;
 export const WS_TICKET_LIFETIME_MS = 30_000;
 
+/** The defaults of `--grace` and `--drain-delay`: Kubernetes gives a pod 30 s, of which its preStop takes some. */
+export const DEFAULT_GRACE_MS = 20_000;
+export const DEFAULT_DRAIN_DELAY_MS = 0;
+/** GOAWAY: how soon clients go, and over how long they are spread, for each of them and at most. */
+export const GOAWAY_AFTER_MS = 100;
+export const GOAWAY_JITTER_PER_CLIENT_MS = 2;
+export const MAX_GOAWAY_JITTER_MS = 5_000;
+/** How long after that those are closed who did not go. */
+export const GOAWAY_PATIENCE_MS = 1_000;
+
 /** Between SIGTERM and SIGKILL when a session is ended (contract 2.3). */
 export const KILL_GRACE_MS = 3_000;
 /** Between SIGHUP and SIGTERM when a session is ended: time to save what is to be saved at a hangup. */
@@ -59,6 +69,9 @@ export const CONNECT_TIMEOUT_MS = 10_000;
 export const RECONNECT_QUICK_MS = 50;
 /** A link that held this long was a good one: the next reconnect starts over with the quick try. */
 export const STABLE_LINK_MS = 1_000;
+/** After a restart was announced by GOAWAY: between two tries, at most; and how long being without a link is no news. */
+export const RECONNECT_PLANNED_MS = 200;
+export const PLANNED_RESTART_MS = 2_000;
 /** A subscription that the server refused for now is tried again after this. */
 export const RESUBSCRIBE_DELAY_MS = 1_000;
 /** Longer input is sent as several frames, so that it does not hold up what comes after it. */
@@ -132,8 +145,13 @@ export const MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
 /** One message of a server that we are a client of: a RESYNC with its scrollback may be larger than what clients may send. */
 export const MAX_UPLINK_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** What one figure of /metrics may take to be looked up. */
+export const METRICS_TIMEOUT_MS = 2_000;
+
 /** How long a server waits for the session host that it started. */
 export const HOST_START_TIMEOUT_MS = 10_000;
+/** How long a server that was told of a host of others waits for it before it serves without. */
+export const EXTERNAL_HOST_TIMEOUT_MS = 30_000;
 
 /** Lines above the screen that a RESYNC, a text and a terminal of the session host have. */
 export const SCREEN_SCROLLBACK_LINES = 1_000;
@@ -242,6 +260,9 @@ export const FOLLOW_GONE_LOOK_MS = 500;
 export const MAX_FOLLOW_LOOKS = 200;
 /** Rounds of what is done for one change; more is left to the next. */
 export const MAX_FOLLOW_ROUNDS = 10;
+/** Before a look that failed is taken again: twice as long each time, up to the second. */
+export const FOLLOW_RETRY_MS = 1_000;
+export const MAX_FOLLOW_RETRY_MS = 60_000;
 /** Repositories of one server with follow mode. */
 export const MAX_FOLLOWED_REPOSITORIES = 100;
 /** Notifications that are kept for those who ask, and for how long; over that the oldest goes. */
@@ -249,3 +270,30 @@ export const MAX_GIT_NOTICES = 200;
 export const GIT_NOTICE_LIFETIME_MS = 3_600_000;
 /** Clients of which it is known what they were told; of more the one that asked longest ago is told again. */
 export const MAX_GIT_NOTICE_READERS = 1_000;
+
+/** Git facts of sessions: folders of which they are kept; sessions in more folders have none. */
+export const MAX_FACT_FOLDERS = 1_000;
+/** Folders of their file system that are watched, of all working trees together and of one; more are looked at on demand. */
+export const MAX_FACT_WATCHES = 4_000;
+export const MAX_FACT_WATCHES_OF_TREE = 1_000;
+/** What git may say of the files that it tracks in one working tree, in bytes, for their folders to be watched. */
+export const MAX_TRACKED_LIST_BYTES = 4 * 1024 * 1024;
+/** After the system has refused to watch more, it is asked again no sooner. */
+export const FACT_WATCH_RETRY_MS = 60_000;
+/** Repositories that are looked at for it at a time, and how long one may wait for its turn. */
+export const FACT_LOOKS_AT_ONCE = 2;
+export const FACT_LOOK_WAIT_MS = 120_000;
+/** Between the first sign of a change and a look. */
+export const FACT_SETTLE_MS = 100;
+/** After a look a pause of so many times as long: git never has more than a fifth of a core for one repository. */
+export const FACT_PAUSE_FACTOR = 4;
+/** Files that change all the time and make no difference are looked at ever more rarely; no more rarely than this. */
+export const FACT_NOISE_MAX_MS = 10_000;
+/** A working tree that cannot be watched is looked at when a list is asked for and what is known is older. */
+export const FACT_STALE_MS = 5_000;
+/** The same for one that is watched: not every file system tells of everything. */
+export const FACT_TRUST_MS = 300_000;
+/** So long after the end of a session its end's facts are told; later they are there for who asks. */
+export const FACT_LAST_WORD_MS = 30_000;
+/** Sessions that were removed and are still known to be gone. */
+export const MAX_REMOVED_SESSIONS = 1_000;

@@ -15,6 +15,9 @@ import { SessionStatus, type TerminalSize } from "./session.ts";
 /** Bits of the SUBSCRIBE flags; unknown ones are ignored. */
 export const SubscribeFlag = { Stdout: 1, Snapshots: 2, Events: 4, Offsets: 8 } as const;
 
+/** Nobody plans to go in more than an hour. */
+const MAX_GOAWAY_MS = 3_600_000;
+
 /** A payload that is not what its frame's type asks for, or a value that no payload can hold; the text says which. */
 export class PayloadError extends Error {
   override readonly name = "PayloadError";
@@ -44,6 +47,17 @@ export type Subscribed = z.infer<typeof Subscribed>;
 /** What a client says of itself, for the log and GET /api/clients. */
 export const Hello = z.object({ client: z.string().max(128), version: z.string().max(128).optional() });
 export type Hello = z.infer<typeof Hello>;
+
+/**
+ * The server is about to go: leave it after `afterMs` and a random part of `jitterMs`, and connect again. Sent to
+ * clients that said HELLO.
+ */
+export const GoAway = z.object({
+  afterMs: z.int().min(0).max(MAX_GOAWAY_MS),
+  jitterMs: z.int().min(0).max(MAX_GOAWAY_MS),
+  reason: z.string().max(128),
+});
+export type GoAway = z.infer<typeof GoAway>;
 
 /** The terminal's screen at byte `offset` of the output, drawn by `bytes` on a terminal reset to `size`. */
 export type Resync = { readonly offset: number; readonly size: TerminalSize; readonly bytes: Uint8Array };
@@ -182,6 +196,10 @@ export function decodeText(payload: Uint8Array): string {
 
 export function decodeSubscribed(payload: Uint8Array): Subscribed {
   return parse("SUBSCRIBED", Subscribed, payload);
+}
+
+export function decodeGoAway(payload: Uint8Array): GoAway {
+  return parse("GOAWAY", GoAway, payload);
 }
 
 export function decodeHello(payload: Uint8Array): Hello {

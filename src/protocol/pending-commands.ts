@@ -37,6 +37,10 @@ export class PendingCommands {
     return this.#open.size > 0;
   }
 
+  get isWaiting(): boolean {
+    return this.#size > 0;
+  }
+
   /** A PING was sent: what was added before it is settled by the PONG with the same number. */
   seal(ping: number): void {
     this.#groups.push({ ping, commands: this.#open });

@@ -50,8 +50,16 @@ export const serverEndpoints = {
     ...probe,
     method: "get",
     path: "/readyz",
-    summary: "Whether requests can be served",
+    summary: "Whether requests should come here, for probes",
     reply: { status: 200, media: "text/plain; charset=utf-8", description: "ok" },
+    errors: ["host_unreachable", "shutting_down"],
+  },
+  ready: {
+    ...probe,
+    method: "get",
+    path: "/api/ready",
+    summary: "Whether requests should come here: 503 while the server is draining, or has no session host",
+    reply: { status: 200, json: z.object({ status: z.literal("ready") }) },
     errors: ["host_unreachable", "shutting_down"],
   },
   metrics: {

@@ -39,7 +39,15 @@ export const sessionEndpoints = {
     summary: "Run a program in a new terminal",
     body: CreateSession,
     reply: { status: 201, json: SessionRecord },
-    errors: ["invalid_cwd", "command_not_found", "session_exists", "launch_failed", "shutting_down"],
+    errors: [
+      "invalid_cwd",
+      "command_not_found",
+      "session_exists",
+      "launch_failed",
+      "disk_failed",
+      "out_of_descriptors",
+      "shutting_down",
+    ],
   },
   getSession: {
     ...onHost,

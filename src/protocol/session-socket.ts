@@ -1,15 +1,23 @@
 // The one client of /ws: of the page, of the command line and of every server that has its sessions elsewhere.
 import { Emitter } from "../lib/emitter.ts";
 import { CommandSender } from "./command-sender.ts";
-import { Connection, type ConnectionOptions, type ConnectionState, isFinal } from "./connection.ts";
+import { Connection, type ConnectionOptions, type ConnectionState } from "./connection.ts";
 import { decodeError } from "./error-decoder.ts";
 import { ServiceError } from "./errors.ts";
 import type { ServerEvent } from "./event.ts";
 import { decodeEvent } from "./event-decoder.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "./frame.ts";
 import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "./limits.ts";
+import { isFinal } from "./link-error.ts";
 import { readU32 } from "./little-endian.ts";
-import { decodeSubscribed, encodeJson, encodeSubscribe, PayloadError, SubscribeFlag } from "./payload.ts";
+import {
+  decodeGoAway,
+  decodeSubscribed,
+  encodeJson,
+  encodeSubscribe,
+  PayloadError,
+  SubscribeFlag,
+} from "./payload.ts";
 import type { SignalName, TerminalSize } from "./session.ts";
 import { type AttachmentHandlers, SubscriptionState } from "./subscription-state.ts";
 
@@ -57,6 +65,7 @@ export class SessionSocket implements Disposable {
     this.#connection = new Connection(options, {
       opened: () => this.#opened(),
       message: (message) => this.#received(message),
+      leaving: () => this.#commands.ask(),
       lost: (error) => this.#lost(error),
     });
     this.#commands = new CommandSender(this.#connection);
@@ -247,7 +256,8 @@ export class SessionSocket implements Disposable {
 
   #dispatch(frame: Frame, message: Uint8Array): void {
     const { type, sessionId, payload } = frame;
-    if (type === FrameType.PONG) this.#commands.answered(readU32(payload, 0));
+    if (type === FrameType.PONG) this.#answered(readU32(payload, 0));
+    else if (type === FrameType.GOAWAY) this.#connection.moveLater(decodeGoAway(payload));
     else if (type === FrameType.ERROR) this.#failed(sessionId, payload);
     else if (type === FrameType.EVENT) this.#event(sessionId, payload);
     else {
@@ -258,6 +268,11 @@ export class SessionSocket implements Disposable {
       else if (type === FrameType.RESYNC) state.resync(payload);
       else if (type === FrameType.SNAPSHOT_VT) state.snapshot(payload);
     }
+  }
+
+  #answered(ping: number): void {
+    this.#commands.answered(ping);
+    if (!this.#commands.isWaiting) this.#connection.move();
   }
 
   #output(state: SubscriptionState, frame: Frame, message: Uint8Array): void {

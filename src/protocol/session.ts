@@ -73,6 +73,24 @@ export type SessionStatus = z.infer<typeof SessionStatus>;
 export const ExitReason = z.enum(["exit", "signal", "host_lost"]);
 export type ExitReason = z.infer<typeof ExitReason>;
 
+/** What is known of the repository that a session was started in (contract 2.2). Outside one there is none of it. */
+export const GitFacts = z.object({
+  gitRepoPath: z.string().optional().describe("the top of the working tree that cwd is in"),
+  gitBranch: z.string().optional().describe("empty where HEAD is detached"),
+  gitAheadCount: z
+    .int()
+    .optional()
+    .describe("commits that the upstream lacks; only where there is an upstream"),
+  gitBehindCount: z.int().optional().describe("commits of the upstream that are lacking here"),
+  gitHasChanges: z
+    .boolean()
+    .optional()
+    .describe("whether files that git tracks differ from the commit; others do not count"),
+  gitIsWorktree: z.boolean().optional().describe("whether it is a linked working tree"),
+  gitMainRepoPath: z.string().optional().describe("the top of the repository's main working tree"),
+});
+export type GitFacts = z.infer<typeof GitFacts>;
+
 /** A session as clients see it (specification 2.3, contract 2.2). Times are ISO 8601, sizes in cells, bytes in bytes. */
 export const SessionRecord = z.object({
   id: z.string(),
@@ -94,7 +112,16 @@ export const SessionRecord = z.object({
   exitedAt: z.string().optional(),
   outputBytes: z.int().describe("bytes of output since the session began"),
   viewers: z.int().describe("subscriptions to this session right now"),
+  recording: z
+    .enum(["waiting", "stopped"])
+    .optional()
+    .describe("waiting: for a disk that takes nothing; stopped: at the limit. Else output is recorded"),
+  lostBytes: z
+    .int()
+    .optional()
+    .describe("bytes of output that the recording does not have, for want of a disk"),
   title: z.string().optional().describe("the last title that the program set"),
+  ...GitFacts.shape,
   owner: z.string().optional().describe("the user whose session it is"),
   access: ShareMode.optional().describe("to whoever came by a share link: what it allows"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),

@@ -1,7 +1,7 @@
 import { isTimeout, withDeadline } from "../lib/deadline.ts";
-import { isFinal } from "../protocol/connection.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent } from "../protocol/event.ts";
+import { isFinal } from "../protocol/link-error.ts";
 import type { Subscribed } from "../protocol/payload.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
 import type { SessionSocket } from "../protocol/session-socket.ts";

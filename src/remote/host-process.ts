@@ -42,6 +42,13 @@ export async function ensureHost(program: HostProgram): Promise<Health> {
   throw new ServiceError("host_unreachable", `the session host does not answer: see ${program.logPath}`);
 }
 
+/** The session host that others start. Throws `host_unreachable` where none answers, and `host_incompatible`. */
+export async function findHost(socketPath: string): Promise<Health> {
+  const running = await hostHealth(socketPath);
+  if (running !== undefined) return checkRevision(running);
+  throw new ServiceError("host_unreachable", `no session host answers at ${socketPath}`);
+}
+
 /** Undefined when nobody answers. */
 export async function hostHealth(socketPath: string): Promise<Health | undefined> {
   using sender = createSender({ socketPath });

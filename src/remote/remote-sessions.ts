@@ -1,11 +1,12 @@
 // The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
 import { isDeepStrictEqual } from "node:util";
 import { Emitter } from "../lib/emitter.ts";
+import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/caller.ts";
-import { isFinal } from "../protocol/connection.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
+import { isFinal } from "../protocol/link-error.ts";
 import type { Send } from "../protocol/send.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";
@@ -38,7 +39,9 @@ export class RemoteSessions implements SessionBackend {
     this.#sender = createSender(target);
     this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
-      open: (handlers, signal) => openLink(this.#target, handlers, signal).catch(passing),
+      // Whoever asks first, it is everybody's.
+      open: (handlers, signal) =>
+        outsideTraces(() => openLink(this.#target, handlers, signal).catch(passing)),
       clientName: "uplink",
       version,
     });
@@ -77,6 +80,11 @@ export class RemoteSessions implements SessionBackend {
   /** Starts the other process again whenever it is gone. */
   keep(keeper: { ensure: () => Promise<unknown>; onFailure: (error: unknown) => void }): void {
     this.#keeper = new HostKeeper({ sessions: this.#socket, ...keeper });
+  }
+
+  /** When it is gone from now on, it is not started again. */
+  leave(): void {
+    this.#keeper?.[Symbol.dispose]();
   }
 
   list(): Promise<readonly SessionRecord[]> {

@@ -7,6 +7,7 @@ import {
 } from "node:http";
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
+import { currentTrace, traceHeaders } from "../lib/trace.ts";
 import type { ClientRequest, ClientResponse, Send } from "../protocol/send.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
@@ -53,14 +54,15 @@ function open(target: UplinkTarget, agent: Agent, request: ClientRequest): NodeR
   const { method, path, signal, body } = request;
   const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
   const common = { method, agent, signal, path };
+  const own = { ...traceHeaders(currentTrace()), ...request.headers, ...length };
   if ("socketPath" in target) {
     return httpRequest({
       ...common,
       socketPath: target.socketPath,
-      headers: { ...request.headers, ...length },
+      headers: own,
     });
   }
-  const headers = { ...target.headers, ...request.headers, ...length };
+  const headers = { ...target.headers, ...own };
   const { protocol, hostname, port } = urlToHttpOptions(new URL(target.url));
   const make = protocol === "https:" ? httpsRequest : httpRequest;
   return make({ ...common, hostname, port, headers });

@@ -4,14 +4,18 @@ import type { Session } from "./session.ts";
 /** Waits for the session's journal to grow; false when it never will again, or when nobody waits any more. */
 export function growthOf(session: Session, signal: AbortSignal): Follow {
   // Asked for before each look at the file, so that what is written during the look is not waited for in vain.
-  let growth = session.journal?.progressed();
+  let growth = nextGrowth(session);
   return async () => {
     if (growth === undefined || signal.aborted) return false;
     await untilAborted(growth, signal);
     // One more look after the end: the last records may have been written since the previous one.
-    growth = session.journal?.progressed();
+    growth = nextGrowth(session);
     return !signal.aborted;
   };
+}
+
+function nextGrowth(session: Session): Promise<void> | undefined {
+  return session.isRunning ? session.journal?.progressed() : undefined;
 }
 
 /** Listens no longer than it waits: a race with a promise of the signal would keep every wait until the end. */

@@ -2,8 +2,13 @@
 
 import type { ExitReason } from "../protocol/session.ts";
 
-/** o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. */
-export type JournalEventKind = "o" | "r" | "m" | "i" | "x";
+/**
+ * o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. g: output from the offset
+ * in its data up to this one is missing, see journal-gap.ts.
+ */
+export type JournalEventKind = "o" | "r" | "m" | "i" | "x" | "g";
+
+const KINDS: ReadonlySet<string> = new Set<JournalEventKind>(["o", "r", "m", "i", "x", "g"]);
 
 export type JournalEvent = {
   /** Seconds since the session began, with microseconds. */
@@ -51,5 +56,5 @@ export function parseExitData(data: string): JournalExit {
 }
 
 function isKind(value: unknown): value is JournalEventKind {
-  return value === "o" || value === "r" || value === "m" || value === "i" || value === "x";
+  return typeof value === "string" && KINDS.has(value);
 }

@@ -1,7 +1,8 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { isErrno } from "../lib/atomic-file.ts";
 import type { SessionFiles } from "./control-dir.ts";
-import { type JournalEvent, parseEventLine } from "./journal-event.ts";
+import { type JournalEvent, type JournalEventKind, parseEventLine } from "./journal-event.ts";
+import { gapLabel, gapOf } from "./journal-gap.ts";
 
 /** Output is read in pieces of at most this many bytes, so that no reader holds more than one of them. */
 const READ_BYTES = 256 * 1024;
@@ -11,7 +12,7 @@ const EVENT_READ_BYTES = 64 * 1024;
 export type JournalEntry =
   | { readonly kind: "o"; readonly time: number; readonly bytes: Uint8Array }
   | {
-      readonly kind: "r" | "m" | "i" | "x";
+      readonly kind: Exclude<JournalEventKind, "o" | "g">;
       readonly time: number;
       readonly offset: number;
       readonly data: string;
@@ -20,21 +21,27 @@ export type JournalEntry =
 /** Tells a reader at the end of the file whether to wait: resolves to true when there is more, to false at the end. */
 export type Follow = () => Promise<boolean>;
 
-/** All entries in order. Without `follow` it ends at the end of what is on disk now. */
+/** All entries in order, a gap as a marker. Without `follow` it ends at the end of what is on disk now. */
 export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEntry> {
   await using output = await openOrUndefined(files.output);
-  let offset = 0;
+  let position = 0;
+  let lost = 0;
   for await (const event of readEvents(files, follow)) {
-    if (event.kind !== "o") {
-      yield { kind: event.kind, time: event.time, offset: event.offset, data: event.data ?? "" };
-      continue;
-    }
-    if (output === undefined) continue;
-    while (offset < event.offset) {
-      const bytes = await readAt(output, offset, Math.min(READ_BYTES, event.offset - offset));
-      if (bytes.length === 0) return;
-      offset += bytes.length;
-      yield { kind: "o", time: event.time, bytes };
+    const { kind, time, offset, data = "" } = event;
+    if (kind === "g") {
+      const gap = gapOf(event);
+      if (gap === undefined) continue;
+      lost += gap.to - gap.from;
+      yield { kind: "m", time, offset, data: gapLabel(gap) };
+    } else if (kind !== "o") {
+      yield { kind, time, offset, data };
+    } else if (output !== undefined) {
+      while (position < offset - lost) {
+        const bytes = await readAt(output, position, Math.min(READ_BYTES, offset - lost - position));
+        if (bytes.length === 0) return;
+        position += bytes.length;
+        yield { kind: "o", time, bytes };
+      }
     }
   }
 }

@@ -1,11 +1,16 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { ServiceError } from "../protocol/errors.ts";
 import type { SessionFiles } from "./control-dir.ts";
 import { eventLine, type JournalEvent } from "./journal-event.ts";
+import { type Gap, gapEvent } from "./journal-gap.ts";
+import { type Dropped, JournalQueue } from "./journal-queue.ts";
 
-/** Bytes that wait for the disk at most before the program is held back. */
+/** What waits for a disk that is slow, in bytes, before the program is held back. */
 const MAX_BACKLOG_BYTES = 8 * 1024 * 1024;
 const RESUME_BACKLOG_BYTES = 2 * 1024 * 1024;
+/** What is held in memory of output that the disk does not take, or is not to take; the oldest is dropped first. */
+const MAX_HELD_BYTES = 4 * 1024 * 1024;
+
+const NONE = new Uint8Array(0);
 
 export type JournalOptions = {
   readonly files: SessionFiles;
@@ -13,28 +18,45 @@ export type JournalOptions = {
   readonly maxBytes: number;
   /** The disk cannot keep up, and later can again: the only reason for which a program is ever paused. */
   readonly onPressure: (isHigh: boolean) => void;
-  /** The disk failed; the session goes on without its journal. */
+  /** The disk takes nothing. The session goes on, and somebody is to call `retry` now and then. Told once each time. */
   readonly onFailure: (error: unknown) => void;
+  /** What the disk took nothing of is lost, but what came after it is not. */
+  readonly onGap: (gap: Gap) => void;
+  readonly meter?: JournalMeter | undefined;
 };
+
+/** Told of each batch that reached the disk: how long that took, in ms. */
+export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs: number) => void };
 
 /**
  * The writing end of a session's journal: raw output and a record for each coalesced piece of it. Output is always on
  * disk before its record, so that what a crash leaves behind is cut by arithmetic. Nothing is decoded here.
+ *
+ * While the disk takes nothing, the last 4 MiB are held. Once it takes something again they are written, after a record
+ * of the gap, if there is one. What was begun to be written is gone on with at its very byte: whoever reads the files
+ * meanwhile never sees them change.
  */
 export class Journal {
   readonly #options: JournalOptions;
   readonly #output: FileHandle;
   readonly #events: FileHandle;
-  #pending: Uint8Array[] = [];
-  #pendingLines = "";
-  #backlogBytes = 0;
-  #isHigh = false;
-  #accepted = 0;
+  readonly #queue = new JournalQueue();
+  /** What came after the journal was stopped. */
+  readonly #beyond = new JournalQueue();
+  readonly #gaps: Gap[] = [];
+  /** Lost, and not yet recorded as a gap. */
+  #dropped: Dropped | undefined;
+  /** Records of what is on disk, on their own way there. */
+  #lines: Uint8Array = NONE;
+  #outputBytes = 0;
+  #eventsBytes = 0;
+  #end = 0;
+  #onDisk = 0;
   #written = 0;
-  #eventsWritten = 0;
-  #eventsAccepted = 0;
-  #recordBytes = 0;
   #stoppedAt: number | undefined;
+  #failure: unknown;
+  #isHigh = false;
+  #isClosing = false;
   #writing: Promise<void> | undefined;
   #progress = Promise.withResolvers<void>();
 
@@ -55,52 +77,68 @@ export class Journal {
     }
   }
 
-  /** Output bytes that are on disk and described by an event there. */
-  get written(): number {
-    return this.#written;
+  /** Offset after the last byte in the file. */
+  get onDisk(): number {
+    return this.#onDisk;
   }
 
-  /** Output bytes that are or will be on disk. */
-  get held(): number {
-    return this.#stoppedAt ?? this.#accepted;
+  /** What is missing in the file before that. */
+  get gaps(): readonly Gap[] {
+    return this.#gaps;
   }
 
+  /** Offset of the first byte that is held in memory. */
+  get heldFrom(): number {
+    return this.#queue.start ?? this.#beyond.start ?? this.#end;
+  }
+
+  /** Takes no more output. */
   get isStopped(): boolean {
     return this.#stoppedAt !== undefined;
   }
 
+  /** What the disk said, while it takes nothing. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** The bytes from `from` up to `to`, as far as they are held in memory; to be used at once. */
+  read(from: number, to: number): Uint8Array[] {
+    return [...this.#queue.read(from, to), ...this.#beyond.read(from, to)];
+  }
+
   /** Takes output without copying: `bytes` must not change afterwards. At the size limit the rest is left out. */
   append(bytes: Uint8Array, time: number): void {
-    if (this.#stoppedAt !== undefined) return;
-    const room = this.#options.maxBytes - this.#accepted;
+    const start = this.#end;
+    this.#end += bytes.length;
+    if (this.#stoppedAt !== undefined) {
+      this.#hold(bytes, time);
+      return;
+    }
+    const room = this.#options.maxBytes - this.#outputBytes - this.#queue.bytes;
     const kept = bytes.length <= room ? bytes : bytes.subarray(0, room);
-    this.#accepted += kept.length;
-    if (kept.length > 0) {
-      this.#pending.push(kept);
-      this.#backlogBytes += kept.length;
-      this.#record({ time, offset: this.#accepted, kind: "o" });
-    }
-    if (kept.length < bytes.length || this.#isFullOfRecords) this.#stop(time);
-    if (!this.#isHigh && this.#backlogBytes > MAX_BACKLOG_BYTES) {
-      this.#isHigh = true;
-      this.#options.onPressure(true);
-    }
+    const offset = start + kept.length;
+    if (kept.length > 0) this.#record({ time, offset, kind: "o" }, kept);
+    if (kept.length < bytes.length || this.#isFullOfRecords) this.#stop(offset, time);
+    if (kept.length < bytes.length) this.#hold(bytes.subarray(kept.length), time);
+    this.#bound();
   }
 
   /** Adds a record of anything but output; once the journal is stopped only that of the exit. */
   note(event: JournalEvent): void {
     if (this.#stoppedAt === undefined || event.kind === "x") this.#record(event);
-    if (this.#stoppedAt === undefined && this.#isFullOfRecords) this.#stop(event.time);
+    if (this.#stoppedAt === undefined && this.#isFullOfRecords) this.#stop(this.#end, event.time);
+    this.#bound();
   }
 
-  /** Resolves when all that was taken so far is on disk, or is known never to be. */
+  /** Resolves when all that was taken so far is on disk, or the disk takes nothing. */
   async flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** Resolves when the output up to `offset`, or as much of it as is kept, can be read from the file. */
+  /** The same for the output up to `offset`, or as much of it as is kept, with its records. */
   async flushedTo(offset: number): Promise<void> {
-    while (this.#written < Math.min(offset, this.held)) await this.progressed();
+    while (this.#writing !== undefined && this.#written < offset) await this.progressed();
   }
 
   /** Resolves at the next write that reached the disk, or when the journal is closed. */
@@ -108,43 +146,78 @@ export class Journal {
     return this.#progress.promise;
   }
 
+  /** Tries again what the disk did not take. Rejects with what it says when it still takes no more. */
+  async retry(): Promise<void> {
+    if (this.#failure === undefined) return;
+    this.#writing ??= this.#write();
+    await this.#writing;
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#isClosing) await this.close();
+  }
+
+  /** While the disk takes nothing: as soon as it has taken the rest. */
   async close(): Promise<void> {
+    this.#isClosing = true;
     await this.flushed();
+    this.#moved();
+    if (this.#failure !== undefined) return;
     await Promise.all([this.#output.close(), this.#events.close()]).catch(this.#options.onFailure);
-    this.#progress.resolve();
+  }
+
+  /** What the disk has not taken is given up. */
+  async discard(): Promise<void> {
+    await this.flushed();
+    if (this.#failure === undefined) return;
+    this.#failure = undefined;
+    this.#queue.drop(0);
+    this.#lines = NONE;
+    await this.close();
   }
 
   /** A program that writes a byte at a time needs more bytes of records than of output. */
   get #isFullOfRecords(): boolean {
-    return this.#recordBytes >= this.#options.maxBytes;
+    return this.#eventsBytes + this.#lines.length + this.#queue.recordBytes >= this.#options.maxBytes;
   }
 
-  #stop(time: number): void {
-    this.#stoppedAt = this.#accepted;
-    const data = "recording stopped: the size limit is reached";
-    this.#record({ time, offset: this.#accepted, kind: "m", data });
+  #stop(offset: number, time: number): void {
+    this.#stoppedAt = offset;
+    this.#record({ time, offset, kind: "m", data: "recording stopped: the size limit is reached" });
   }
 
-  #record(event: JournalEvent): void {
-    const line = eventLine(event);
-    this.#recordBytes += line.length;
-    this.#pendingLines += line;
-    this.#writing ??= this.#write();
+  #record(event: JournalEvent, bytes?: Uint8Array): void {
+    this.#queue.add(event, bytes);
+    if (this.#failure === undefined) this.#writing ??= this.#write();
+  }
+
+  /** Not for the disk. */
+  #hold(bytes: Uint8Array, time: number): void {
+    this.#beyond.add({ time, offset: this.#end, kind: "o" }, bytes);
+    this.#beyond.drop(MAX_HELD_BYTES);
+  }
+
+  #bound(): void {
+    if (this.#writing === undefined && this.#failure !== undefined) {
+      this.#dropped = this.#queue.drop(MAX_HELD_BYTES, this.#dropped);
+    } else if (!this.#isHigh && this.#queue.cost > MAX_BACKLOG_BYTES) {
+      this.#isHigh = true;
+      this.#options.onPressure(true);
+    }
   }
 
   async #write(): Promise<void> {
     try {
-      while (this.#pendingLines !== "") {
-        const [pieces, lines] = [this.#pending, this.#pendingLines];
-        [this.#pending, this.#pendingLines] = [[], ""];
-        const bytes = await writeAll(this.#output, pieces, this.#eventsAccepted);
-        this.#eventsAccepted += bytes;
-        const record = new TextEncoder().encode(lines);
-        await writeAll(this.#events, [record], this.#eventsWritten);
-        this.#eventsWritten += record.length;
-        this.#written = this.#eventsAccepted;
-        this.#relieve(bytes);
-      }
+      await this.#writeLines();
+      await this.#recordLoss();
+      await this.#writeLines();
+      const { meter } = this.#options;
+      do {
+        const begunMs = meter?.now() ?? 0;
+        await this.#writeOutput();
+        await this.#writeLines();
+        meter?.wrote(meter.now() - begunMs);
+        this.#relieve();
+      } while (!this.#queue.isEmpty);
+      this.#failure = undefined;
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -153,13 +226,58 @@ export class Journal {
     }
   }
 
-  #relieve(bytes: number): void {
-    this.#backlogBytes -= bytes;
-    if (this.#isHigh && this.#backlogBytes < RESUME_BACKLOG_BYTES) {
-      this.#isHigh = false;
-      this.#options.onPressure(false);
+  async #writeLines(): Promise<void> {
+    while (this.#lines.length > 0) {
+      const { length } = this.#lines;
+      const { bytesWritten } = await this.#events.write(this.#lines, 0, length, this.#eventsBytes);
+      this.#eventsBytes += accepted(bytesWritten);
+      this.#lines = this.#lines.subarray(bytesWritten);
     }
+    this.#written = this.#onDisk;
+  }
+
+  async #writeOutput(): Promise<void> {
+    const pieces = this.#queue.pieces();
+    const start = this.#queue.start ?? this.#onDisk;
+    const count = pieces.length === 0 ? 0 : await this.#writePieces(pieces);
+    this.#outputBytes += count;
+    this.#onDisk = start + count;
+    this.#lines = new TextEncoder().encode(this.#queue.take(count));
+  }
+
+  async #writePieces(pieces: Uint8Array[]): Promise<number> {
+    const { bytesWritten } = await this.#output.writev(pieces, this.#outputBytes);
+    return accepted(bytesWritten);
+  }
+
+  /** Before what follows: a crash in between leaves a gap with nothing after it. */
+  async #recordLoss(): Promise<void> {
+    if (this.#dropped === undefined) return;
+    const { gap, size, time } = this.#dropped;
+    const offset = gap?.to ?? this.#onDisk;
+    const events: JournalEvent[] = gap === undefined ? [] : [gapEvent(gap, time)];
+    if (size !== undefined) events.push({ time, offset, kind: "r", data: size });
+    const lines = new TextEncoder().encode(events.map(eventLine).join(""));
+    const { bytesWritten } = await this.#events.write(lines, 0, lines.length, this.#eventsBytes);
+    this.#eventsBytes += accepted(bytesWritten);
+    this.#lines = lines.subarray(bytesWritten);
+    this.#dropped = undefined;
+    if (gap !== undefined) {
+      this.#gaps.push(gap);
+      this.#onDisk = gap.to;
+      this.#options.onGap(gap);
+    }
+  }
+
+  #relieve(): void {
+    if (this.#isHigh && this.#queue.cost < RESUME_BACKLOG_BYTES) this.#release();
     this.#moved();
+  }
+
+  #release(): void {
+    if (!this.#isHigh) return;
+    this.#isHigh = false;
+    this.#options.onPressure(false);
   }
 
   #moved(): void {
@@ -168,40 +286,15 @@ export class Journal {
   }
 
   #fail(error: unknown): void {
-    this.#stoppedAt = this.#written;
-    [this.#pending, this.#pendingLines, this.#backlogBytes] = [[], "", 0];
-    if (this.#isHigh) {
-      this.#isHigh = false;
-      this.#options.onPressure(false);
-    }
-    this.#options.onFailure(error);
+    const isNews = this.#failure === undefined;
+    this.#failure = error;
+    this.#dropped = this.#queue.drop(MAX_HELD_BYTES, this.#dropped);
+    this.#release();
+    if (isNews) this.#options.onFailure(error);
   }
 }
 
-/** Writes all pieces at `position` and returns how many bytes that were; a write may take less than it was given. */
-async function writeAll(file: FileHandle, pieces: readonly Uint8Array[], position: number): Promise<number> {
-  let rest = [...pieces];
-  let done = 0;
-  while (rest.length > 0) {
-    const { bytesWritten } = await file.writev(rest, position + done);
-    if (bytesWritten === 0) throw new ServiceError("internal_error", "the disk takes no more bytes");
-    done += bytesWritten;
-    rest = dropBytes(rest, bytesWritten);
-  }
-  return done;
-}
-
-function dropBytes(pieces: readonly Uint8Array[], count: number): Uint8Array[] {
-  const rest = [...pieces];
-  for (let left = count; left > 0; ) {
-    const first = rest[0];
-    if (first === undefined) break;
-    if (first.length > left) {
-      rest[0] = first.subarray(left);
-      break;
-    }
-    left -= first.length;
-    rest.shift();
-  }
-  return rest;
+function accepted(bytesWritten: number): number {
+  if (bytesWritten === 0) throw Object.assign(new Error("the disk takes no more bytes"), { code: "ENOSPC" });
+  return bytesWritten;
 }

@@ -1,22 +1,33 @@
 // The terminals of this process.
 import { randomUUID } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
-import { isErrno } from "../lib/atomic-file.ts";
+import { rm } from "node:fs/promises";
+import { Descriptors } from "../lib/descriptors.ts";
+import { DiskCare } from "../lib/disk-care.ts";
 import { Emitter } from "../lib/emitter.ts";
+import { outsideTraces } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 import type { ControlDir } from "./control-dir.ts";
-import { Journal } from "./journal.ts";
+import { isAnothers } from "./host-mark.ts";
+import type { Journal } from "./journal.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./launch.ts";
+import { newSession } from "./new-session.ts";
+import { preferForOutOfMemory } from "./oom-score.ts";
+import { openJournal } from "./open-journal.ts";
 import { endProcesses, startTicks } from "./process-tree.ts";
 import { type Pty, spawnPty } from "./pty.ts";
 import { recoverSessions } from "./recovery.ts";
+import { type Ended, type Keep, Retention } from "./retention.ts";
 import type { Screens } from "./screen.ts";
 import { Session, type SessionChange } from "./session.ts";
 import { SessionDisk } from "./session-disk.ts";
+import { launchFailed, makeFolder } from "./session-folder.ts";
+import { SessionMeter } from "./session-meter.ts";
+import { sessionNews } from "./session-news.ts";
+import { notFound, shuttingDown } from "./session-refusal.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -34,24 +45,35 @@ export type LocalSessionsOptions = {
   readonly account: Account;
   readonly maxRecordingBytes: number;
   readonly recordInput: boolean;
+  /** What is kept of ended sessions; `undefined`: everything. */
+  readonly keep?: Keep | undefined;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
 export class LocalSessions implements SessionBackend {
+  /** What has happened here since the start. */
+  readonly meter: SessionMeter;
   readonly #options: LocalSessionsOptions;
   readonly #sessions = new Map<string, Session>();
   /** Ids of sessions that are being started, so that two with the same id cannot be. */
   readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
+  readonly #descriptors: Descriptors;
+  readonly #care: DiskCare;
   readonly #disk: SessionDisk;
   /** What is still to be written of sessions that have ended. */
   readonly #finishing = new Set<Promise<void>>();
+  #retention: Retention | undefined;
   #isClosed = false;
 
   constructor(options: LocalSessionsOptions) {
     this.#options = options;
-    this.#disk = new SessionDisk(options.log);
+    this.meter = new SessionMeter(options.now);
+    const { log, now, controlDir } = options;
+    this.#descriptors = new Descriptors(now);
+    this.#care = new DiskCare({ log, now, path: controlDir.path });
+    this.#disk = new SessionDisk(log, this.#care);
   }
 
   /** Takes over what an earlier host left in the control directory. Nobody else may be using it. */
@@ -59,19 +81,18 @@ export class LocalSessions implements SessionBackend {
     const { controlDir, log, now } = this.#options;
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
-    for (const { stored, files, sizes, wasLost, isRecorded } of await recoverSessions(
-      controlDir,
-      unreadable,
-    )) {
-      const onChange = (): void => {};
-      const session = new Session({ stored, files, sizes, onChange, now, recordInput: false });
+    for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
+      const session = new Session({ ...found, onChange: () => {}, now, recordInput: false });
       this.#sessions.set(session.id, session);
       if (wasLost) {
         log.warn({ session: session.id }, "session lost its host");
-        void endProcesses(stored.pid, stored.startTicks, { graceMs: KILL_GRACE_MS });
+        const { pid, startTicks, host } = found.stored;
+        if (!isAnothers(host)) void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
       }
       if (!isRecorded) this.#keep(this.#writeEnd(session));
     }
+    const { keep } = this.#options;
+    if (keep !== undefined) this.#retention = this.#retain(keep);
   }
 
   async list(): Promise<readonly SessionRecord[]> {
@@ -117,15 +138,13 @@ export class LocalSessions implements SessionBackend {
       await session.end();
       return { success: true, status: "exited", exitCode: session.stored.exit?.code ?? 0 };
     }
-    this.#sessions.delete(id);
-    this.#options.screens.forget(session.screenId);
-    await this.#disk.remove(session);
-    this.#emit("session-removed", session);
+    await this.#discard(session);
     return { success: true, status: "removed" };
   }
 
   async write(id: string, input: Uint8Array): Promise<void> {
     this.#session(id).write(input);
+    this.meter.inputBytes += input.length;
   }
 
   async resize(id: string, size: TerminalSize): Promise<void> {
@@ -167,48 +186,44 @@ export class LocalSessions implements SessionBackend {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     const running = [...this.#sessions.values()].filter((session) => session.isRunning);
+    await this.#retention?.[Symbol.asyncDispose]();
     await Promise.all(running.map((session) => session.end()));
     await Promise.all(this.#finishing);
+    await this.#care[Symbol.asyncDispose]();
   }
 
   async #launch(id: string, plan: LaunchPlan, owner: string): Promise<Session> {
     const files = this.#options.controlDir.session(id);
-    await makeDirectory(id, files.directory);
+    await makeFolder(id, files.directory, this.#descriptors);
     let journal: Journal | undefined;
     try {
       const { now, recordInput } = this.#options;
       const onChange = (changed: Session, change: SessionChange): void => this.#changed(changed, change);
       const session = newSession({ id, owner, plan }, { files, now, recordInput, onChange });
       let pty: Pty | undefined;
-      journal = await this.#openJournal(session, (isHigh) => (isHigh ? pty?.pause() : pty?.resume()));
+      journal = await openJournal(session, {
+        ...{ ...this.#options, meter: this.meter, care: this.#care },
+        onPressure: (isHigh) => (isHigh ? pty?.pause() : pty?.resume()),
+        onChange: () => this.#changed(session, "changed"),
+      });
       if (this.#isClosed) throw shuttingDown();
       pty = this.#start(session, plan, journal);
       return session;
     } catch (error) {
       await journal?.close();
       await rm(files.directory, { recursive: true, force: true });
-      throw error instanceof ServiceError ? error : launchFailed(error);
+      throw error instanceof ServiceError ? error : launchFailed(error, files.directory);
     }
-  }
-
-  async #openJournal(session: Session, onPressure: (isHigh: boolean) => void): Promise<Journal> {
-    const { log, maxRecordingBytes } = this.#options;
-    return await Journal.create({
-      files: session.files,
-      maxBytes: maxRecordingBytes,
-      onPressure,
-      onFailure: (error) => log.error({ session: session.id, error }, "recording stopped"),
-    });
   }
 
   /** In one go, so that nothing is told of the session before its start is. */
   #start(session: Session, plan: LaunchPlan, journal: Journal): Pty {
-    const pty = session.start(journal, () =>
-      spawnPty(plan.inTerminal, {
-        onOutput: (chunk) => session.receive(chunk),
-        onEnd: (exit) => this.#keep(this.#finish(session, exit)),
-      }),
-    );
+    const listener = this.meter.ofTerminal({
+      onOutput: (chunk) => session.receive(chunk),
+      onEnd: (exit) => this.#keep(this.#finish(session, exit)),
+    });
+    const pty = session.start(journal, () => outsideTraces(() => spawnPty(plan.inTerminal, listener)));
+    preferForOutOfMemory(pty.pid);
     session.noteStart(startTicks(pty.pid));
     this.#sessions.set(session.id, session);
     this.#emit("session-start", session);
@@ -226,18 +241,32 @@ export class LocalSessions implements SessionBackend {
   }
 
   #emit(type: ServerEvent["type"], session: Session): void {
-    const { id, name, owner, exit } = session.stored;
-    const event = { type, timestamp: new Date().toISOString(), sessionId: id, sessionName: name };
-    this.#events.emit({
-      ...event,
-      ...(owner === undefined ? {} : { owner }),
-      ...(exit === undefined ? {} : { exitCode: exit.code }),
-    });
+    this.#events.emit(sessionNews(type, session.stored));
   }
 
   async #writeEnd(session: Session): Promise<void> {
     await this.#disk.writeRecord(session);
     await this.#disk.writeRecording(session);
+    this.#retention?.look();
+  }
+
+  async #discard(session: Session): Promise<void> {
+    this.#sessions.delete(session.id);
+    this.#options.screens.forget(session.screenId);
+    await session.journal?.discard();
+    await this.#disk.remove(session);
+    this.#emit("session-removed", session);
+  }
+
+  #retain(keep: Keep): Retention {
+    const { controlDir, log } = this.#options;
+    const discard = async ({ id, created }: Ended): Promise<boolean> => {
+      const session = this.#sessions.get(id);
+      if (session === undefined || session.isRunning || session.stored.created !== created) return false;
+      await this.#discard(session);
+      return true;
+    };
+    return new Retention({ keep, controlDir, log, list: () => this.list(), discard });
   }
 
   #keep(finishing: Promise<void>): void {
@@ -250,45 +279,4 @@ export class LocalSessions implements SessionBackend {
     if (session === undefined) throw notFound(id);
     return session;
   }
-}
-
-function newSession(
-  { id, owner, plan }: { readonly id: string; readonly owner: string; readonly plan: LaunchPlan },
-  options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,
-): Session {
-  const { name, command, cwd, size, env } = plan;
-  const stored = {
-    id,
-    name,
-    owner,
-    command: [...command],
-    cwd,
-    created: new Date().toISOString(),
-    pid: 0,
-    ...size,
-    shell: env.SHELL ?? "/bin/sh",
-  };
-  return new Session({ ...options, stored, sizes: [{ offset: 0, ...size }] });
-}
-
-async function makeDirectory(id: string, path: string): Promise<void> {
-  try {
-    await mkdir(path, { mode: 0o700 });
-  } catch (error) {
-    if (!isErrno(error, "EEXIST")) throw launchFailed(error);
-    throw new ServiceError("session_exists", `there are files of a session ${id} already`);
-  }
-}
-
-function notFound(id: string): ServiceError {
-  return new ServiceError("session_not_found", `no session ${id}`);
-}
-
-function launchFailed(cause: unknown): ServiceError {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  return new ServiceError("launch_failed", `the session could not be started: ${reason}`, { cause });
-}
-
-function shuttingDown(): ServiceError {
-  return new ServiceError("shutting_down", "the session host is shutting down");
 }

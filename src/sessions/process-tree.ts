@@ -153,6 +153,15 @@ function isLiving(process: ProcessStat): boolean {
   return now !== undefined && now.startTicks === process.startTicks && !now.isZombie;
 }
 
+/** Where it has ended meanwhile nothing happens. */
+export function signalProcess(pid: number, signal: number): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in between.
+  }
+}
+
 function signalGroup(group: number, signals: readonly NodeJS.Signals[]): void {
   try {
     for (const name of signals) process.kill(-group, name);

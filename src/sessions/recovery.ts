@@ -1,10 +1,13 @@
 // What the last session host left behind, made whole: ended sessions are listed, and those that were running when it
 // died are ended as "host_lost". Nothing that is read here is trusted to be complete.
 import { existsSync } from "node:fs";
-import { open, readdir, readFile, stat, truncate } from "node:fs/promises";
+import { appendFile, readFile, stat, truncate } from "node:fs/promises";
+import { isDiskFault } from "../lib/disk-fault.ts";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
 import { eventLine, exitData, type JournalEvent, type JournalExit, parseExitData } from "./journal-event.ts";
+import { type Gap, gapOf, lostBefore, positionOf } from "./journal-gap.ts";
 import { readEvents } from "./journal-reader.ts";
+import { sessionFolders } from "./removed-folder.ts";
 import type { SizeChange } from "./session.ts";
 import { StoredSession } from "./stored-session.ts";
 
@@ -15,6 +18,7 @@ export type Recovered = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
   readonly sizes: readonly SizeChange[];
+  readonly gaps: readonly Gap[];
   /** Whether it was running when its host died: its record has yet to be written. */
   readonly wasLost: boolean;
   /** Whether its recording lies beside the journal. */
@@ -27,7 +31,7 @@ export async function recoverSessions(
   onUnreadable: (id: string, error: unknown) => void,
 ): Promise<Recovered[]> {
   const recovered: Recovered[] = [];
-  for (const id of await readdir(controlDir.sessions)) {
+  for (const id of await sessionFolders(controlDir.sessions, onUnreadable)) {
     try {
       const files = controlDir.session(id);
       const stored = StoredSession.parse(JSON.parse(await readFile(files.record, "utf8")));
@@ -46,13 +50,15 @@ async function recover(stored: StoredSession, files: SessionFiles): Promise<Reco
   const sizes =
     journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols: stored.cols, rows: stored.rows }];
   const isRecorded = existsSync(files.recording);
-  if (stored.exit !== undefined) return { stored: record, files, sizes, wasLost: false, isRecorded };
+  const { gaps } = journal;
+  if (stored.exit !== undefined) return { stored: record, files, sizes, gaps, wasLost: false, isRecorded };
   const exit = { ...(journal.exit ?? HOST_LOST), at: journal.at, outputBytes: journal.outputBytes };
-  return { stored: { ...record, exit }, files, sizes, wasLost: true, isRecorded: false };
+  return { stored: { ...record, exit }, files, sizes, gaps, wasLost: true, isRecorded: false };
 }
 
 type JournalFacts = {
   readonly sizes: readonly SizeChange[];
+  readonly gaps: readonly Gap[];
   readonly outputBytes: number;
   readonly at: string;
   readonly exit: JournalExit | undefined;
@@ -63,44 +69,52 @@ async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
   const output = await stat(files.output);
   let keptBytes = 0;
   let last: JournalEvent = { time: 0, offset: 0, kind: "o" };
+  const gaps: Gap[] = [];
   for await (const event of readEvents(files)) {
+    const gap = gapOf(event);
+    if (gap !== undefined) gaps.push(gap);
     // The exit alone may be beyond: it counts what came after the recording was stopped.
-    if (event.offset > output.size && event.kind !== "x") break;
+    if (positionOf(gaps, event.offset) > output.size && event.kind !== "x") break;
     keptBytes += new TextEncoder().encode(eventLine(event)).length;
     last = event;
   }
-  const events = await stat(files.events);
-  if (keptBytes < events.size) await truncate(files.events, keptBytes);
+  await ifDiskTakes(() => truncate(files.events, keptBytes));
   const facts = await scanJournal(files);
-  await using file = await open(files.events, "a");
-  if (facts.exit === undefined && last.offset < output.size) {
-    await file.write(eventLine({ time: last.time, offset: output.size, kind: "o" }));
+  const at = output.mtime.toISOString();
+  if (facts.exit !== undefined) return { ...facts, at };
+  const offset = output.size + lostBefore(facts.gaps, Number.POSITIVE_INFINITY);
+  const end = { time: last.time, offset };
+  const events: JournalEvent[] = [
+    { ...end, kind: "m", data: "the session host was lost" },
+    { ...end, kind: "x", data: exitData(HOST_LOST) },
+  ];
+  if (last.offset < offset) events.unshift({ ...end, kind: "o" });
+  await ifDiskTakes(() => appendFile(files.events, events.map(eventLine).join("")));
+  return { ...facts, outputBytes: offset, at };
+}
+
+/** On a full or read-only disk a session is listed all the same: what could not be mended now is by a later start. */
+async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!isDiskFault(error)) throw error;
   }
-  if (facts.exit === undefined) {
-    await file.write(
-      eventLine({ time: last.time, offset: output.size, kind: "m", data: "the session host was lost" }),
-    );
-    await file.write(
-      eventLine({ time: last.time, offset: output.size, kind: "x", data: exitData(HOST_LOST) }),
-    );
-  }
-  return {
-    ...facts,
-    outputBytes: facts.exit === undefined ? output.size : facts.outputBytes,
-    at: output.mtime.toISOString(),
-  };
 }
 
 async function scanJournal(files: SessionFiles): Promise<JournalFacts> {
   const sizes: SizeChange[] = [];
   let exit: JournalFacts["exit"];
+  const gaps: Gap[] = [];
   let outputBytes = 0;
   for await (const event of readEvents(files)) {
     outputBytes = Math.max(outputBytes, event.offset);
+    const gap = gapOf(event);
+    if (gap !== undefined) gaps.push(gap);
     if (event.kind === "r") addSize(sizes, event);
     if (event.kind === "x") exit = parseExitData(event.data ?? "");
   }
-  return { sizes, outputBytes, at: new Date().toISOString(), exit };
+  return { sizes, gaps, outputBytes, at: new Date().toISOString(), exit };
 }
 
 function addSize(sizes: SizeChange[], event: JournalEvent): void {

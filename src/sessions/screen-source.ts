@@ -1,12 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileBytes } from "./journal-reader.ts";
+import type { Journal } from "./journal.ts";
+import { positionOf } from "./journal-gap.ts";
+import { fileBytes, readBytes } from "./journal-reader.ts";
 import type { ScreenSource, Screens } from "./screen.ts";
 import type { Session } from "./session.ts";
 
 /** Files in memory (shm_overview(7)), for when the disk takes no more. */
 const MEMORY_DIRECTORY = "/dev/shm";
+/** Of a screen whose output is not all in the journal. */
+const MAX_DRAWN_BYTES = 4 * 1024 * 1024;
 
 /** Where a screen comes from; `base` is the offset in the session of the file's first byte. */
 export type BasedSource = ScreenSource & { readonly base: number };
@@ -18,38 +22,57 @@ export async function withScreenSource<T>(
   use: (source: BasedSource) => Promise<T>,
 ): Promise<T> {
   session.flush();
-  if (session.recent === undefined) return use(await journalSource(session));
-  await using recent = await recentSource(session);
+  const { journal } = session;
+  if (journal === undefined || (journal.failure === undefined && !journal.isStopped)) {
+    return use(await journalSource(session));
+  }
+  await using held = await heldSource(session, journal);
   try {
-    return await use(recent.source);
+    return await use(held.source);
   } finally {
-    screens.forget(recent.source.id);
+    screens.forget(held.source.id);
   }
 }
 
-/** Bytes that never reached the file are left out: the screen counts as that of the end all the same. */
+/**
+ * What is missing in the file, or never reached it, is left out: the screen counts as that of the end all the same. The
+ * last of what came before a gap is then followed by the first that came after it.
+ */
 async function journalSource(session: Session): Promise<BasedSource> {
-  const { files, screenId: id, sizes, journal, outputBytes } = session;
+  const { files, screenId: id, journal, outputBytes } = session;
   await journal?.flushedTo(outputBytes);
-  const upTo = Math.min(outputBytes, journal?.held ?? (await fileBytes(files.output)));
+  const { gaps } = session;
+  const upTo = Math.min(
+    positionOf(gaps, Math.min(outputBytes, journal?.onDisk ?? outputBytes)),
+    journal === undefined ? await fileBytes(files.output) : Number.POSITIVE_INFINITY,
+  );
+  const sizes = session.sizes.map((size) => ({ ...size, offset: positionOf(gaps, size.offset) }));
   const { output: outputPath, checkpoint: checkpointPath } = files;
   return { id, outputPath, checkpointPath, upTo, sizes, base: outputBytes - upTo };
 }
 
 /**
- * After the recording was stopped the screen is drawn from what is held in memory: the last 4 MiB. A program that drew
- * something before that and never again is shown without it. Disposing removes the file that this takes.
+ * While the recording stands still the screen is drawn from the last 4 MiB: what is held in memory, and before that the
+ * end of the file. A program that drew something before and never again is shown without it. Disposing removes the file
+ * that this takes.
  */
-async function recentSource(session: Session): Promise<AsyncDisposable & { source: BasedSource }> {
-  const { recent, outputBytes, size } = session;
-  const base = recent?.start ?? outputBytes;
-  const pieces = [...(recent?.read(base, outputBytes) ?? [])];
-  const id = `${session.id}-recent-${randomUUID()}`;
-  const outputPath = await writeSomewhere([session.files.directory, MEMORY_DIRECTORY], id, pieces);
+async function heldSource(
+  session: Session,
+  journal: Journal,
+): Promise<AsyncDisposable & { source: BasedSource }> {
+  const { outputBytes, size, files, gaps } = session;
+  const held = journal.read(0, outputBytes);
+  const fileEnd = positionOf(gaps, journal.onDisk);
+  const heldBytes = held.reduce((sum, bytes) => sum + bytes.length, 0);
+  const begin = Math.max(0, fileEnd - Math.max(0, MAX_DRAWN_BYTES - heldBytes));
+  const pieces = [...(await Array.fromAsync(readBytes(files.output, begin, fileEnd))), ...held];
+  const id = `${session.id}-held-${randomUUID()}`;
+  const outputPath = await writeSomewhere([files.directory, MEMORY_DIRECTORY], id, pieces);
   const checkpointPath = `${outputPath}.checkpoint`;
   const sizes = [{ offset: 0, ...size }];
+  const upTo = pieces.reduce((sum, bytes) => sum + bytes.length, 0);
   return {
-    source: { id, outputPath, checkpointPath, upTo: outputBytes - base, sizes, base },
+    source: { id, outputPath, checkpointPath, upTo, sizes, base: outputBytes - upTo },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([outputPath, checkpointPath].map((path) => rm(path, { force: true })));
     },

@@ -1,23 +1,26 @@
-import { rm } from "node:fs/promises";
+import type { DiskCare } from "../lib/disk-care.ts";
 import { writeJsonFile } from "../lib/json-file.ts";
 import { Turns } from "../lib/turns.ts";
 import { writeRecording } from "./recording.ts";
+import { removeFolder } from "./removed-folder.ts";
 import type { Session } from "./session.ts";
 
 /**
  * What lies on disk of sessions beside their journals. The files of one session are written and removed in turn, and so
- * are all recordings: many programs may end at once. What cannot be written is logged: a full disk keeps no session
- * from being used.
+ * are all recordings: many programs may end at once. What cannot be written is logged, or waits for the disk: a full one
+ * keeps no session from being used.
  */
 export class SessionDisk {
   readonly #log: { error(fields: object, message: string): void };
+  readonly #care: Pick<DiskCare, "attempt">;
   /** Recordings of all sessions. */
   readonly #recordings = new Turns();
   readonly #turns = new WeakMap<Session, Turns>();
   readonly #removed = new WeakSet<Session>();
 
-  constructor(log: { error(fields: object, message: string): void }) {
+  constructor(log: { error(fields: object, message: string): void }, care: Pick<DiskCare, "attempt">) {
     this.#log = log;
+    this.#care = care;
   }
 
   /** Writes the record as it is when its turn comes. */
@@ -33,15 +36,18 @@ export class SessionDisk {
   /** Of an ended session, after its record. */
   async writeRecording(session: Session): Promise<void> {
     const { stored, files } = session;
-    await this.#recordings.take(() =>
-      this.#write(session, "recording not written", () => writeRecording(stored, files)),
-    );
+    const write = async (): Promise<void> => {
+      // What is not in the journal yet would be missing.
+      if (session.journal?.failure !== undefined) throw session.journal.failure;
+      await writeRecording(stored, files);
+    };
+    await this.#recordings.take(() => this.#write(session, "recording not written", write));
   }
 
   /** Nothing is written of it any more. */
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
-    await this.#turnsOf(session).take(() => rm(session.files.directory, { recursive: true, force: true }));
+    await this.#turnsOf(session).take(() => removeFolder(session.files.directory));
   }
 
   async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {
@@ -51,10 +57,12 @@ export class SessionDisk {
   }
 
   async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {
-    try {
-      await this.#turnsOf(session).take(async () => {
+    const inTurn = (): Promise<void> =>
+      this.#turnsOf(session).take(async () => {
         if (!this.#removed.has(session)) await write();
       });
+    try {
+      await this.#care.attempt(`${session.screenId} ${failure}`, inTurn);
     } catch (error) {
       this.#log.error({ session: session.id, error }, failure);
     }

@@ -8,10 +8,11 @@ import type { Delivery, Sink } from "./backend.ts";
 import type { SessionFiles } from "./control-dir.ts";
 import type { Journal } from "./journal.ts";
 import { exitData } from "./journal-event.ts";
+import type { Gap } from "./journal-gap.ts";
 import { OutputBatch, type OutputPiece } from "./output-batch.ts";
-import { endProcesses, sessionProcesses } from "./process-tree.ts";
+import { endProcesses, sessionProcesses, signalProcess } from "./process-tree.ts";
 import type { Pty } from "./pty.ts";
-import { RecentOutput } from "./recent-output.ts";
+import { recordingState } from "./recording-state.ts";
 import { type StoredSession, sessionRecord } from "./stored-session.ts";
 import { TitleScan } from "./title-scan.ts";
 
@@ -29,6 +30,8 @@ export type SessionOptions = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
   readonly sizes: readonly SizeChange[];
+  /** Of a session that an earlier host had: what its journal does not have. */
+  readonly gaps?: readonly Gap[];
   readonly onChange: (session: Session, change: SessionChange) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -47,7 +50,9 @@ export class Session {
   readonly #exited = Promise.withResolvers<void>();
   #stored: StoredSession;
   #live: Live | undefined;
-  #recent: RecentOutput | undefined;
+  /** Also after the end: what the disk has not taken yet, or was not to take, is in memory. */
+  #journal: Journal | undefined;
+  readonly #gaps: readonly Gap[];
   #lastModified: string;
   #ending: Promise<void> | undefined;
 
@@ -55,6 +60,7 @@ export class Session {
     this.files = options.files;
     this.#stored = options.stored;
     this.#sizes = [...options.sizes];
+    this.#gaps = options.gaps ?? [];
     this.#onChange = options.onChange;
     this.#now = options.now;
     this.#started = options.now();
@@ -71,6 +77,7 @@ export class Session {
     });
     const pty = spawn();
     this.#live = { pty, journal, batch };
+    this.#journal = journal;
     this.#stored = { ...this.#stored, pid: pty.pid };
     journal.note({ time: 0, offset: 0, kind: "r", data: `${this.size.cols}x${this.size.rows}` });
     return pty;
@@ -112,13 +119,14 @@ export class Session {
     return this.#stored.exit?.outputBytes ?? this.#live?.batch.offset ?? 0;
   }
 
+  /** Of a session that this process started; the files are open while it runs. */
   get journal(): Journal | undefined {
-    return this.#live?.journal;
+    return this.#journal;
   }
 
-  /** The output after the journal was stopped, as far as it is held in memory. */
-  get recent(): RecentOutput | undefined {
-    return this.#recent;
+  /** What of the output is not in the file, though what comes after it is. */
+  get gaps(): readonly Gap[] {
+    return this.#journal?.gaps ?? this.#gaps;
   }
 
   get record(): SessionRecord {
@@ -126,6 +134,7 @@ export class Session {
       lastModified: this.#lastModified,
       outputBytes: this.outputBytes,
       viewers: this.#sinks.size,
+      ...recordingState(this),
     });
   }
 
@@ -253,11 +262,9 @@ export class Session {
     this.#lastModified = new Date().toISOString();
     // Viewers first: to start a write on the disk takes longer than to send a key's echo.
     this.#deliver({ kind: "output", ...piece });
+    const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
-    if (live.journal.isStopped) {
-      this.#recent ??= new RecentOutput();
-      this.#recent.add(piece);
-    }
+    if (live.journal.isStopped !== wasStopped) this.#onChange(this, "changed");
     const { title, hasBell } = this.#titles.scan(piece.bytes);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
     if (hasBell) this.#onChange(this, "bell");
@@ -284,13 +291,5 @@ export class Session {
   /** Seconds since the session began. */
   #time(): number {
     return (this.#now() - this.#started) / 1000;
-  }
-}
-
-function signalProcess(pid: number, signal: number): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It ended in between.
   }
 }

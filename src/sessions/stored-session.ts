@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ExitReason, type SessionRecord } from "../protocol/session.ts";
+import { HostMark } from "./host-mark.ts";
 
 /** What `session.json` holds: the facts of a session that output and events do not tell. */
 export const StoredSession = z.object({
@@ -14,6 +15,8 @@ export const StoredSession = z.object({
   pid: z.int(),
   /** When the program started, in clock ticks since boot: tells it from a later process with the same pid. */
   startTicks: z.number().optional(),
+  /** None in sessions of versions that did not write it. */
+  host: HostMark.optional(),
   cols: z.int(),
   rows: z.int(),
   shell: z.string(),
@@ -33,7 +36,7 @@ export type StoredSession = z.infer<typeof StoredSession>;
 /** The session as clients see it; `now` is what of it changes by the minute. */
 export function sessionRecord(
   stored: StoredSession,
-  now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers">,
+  now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers" | "recording" | "lostBytes">,
 ): SessionRecord {
   const { id, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
   return {

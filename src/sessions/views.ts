@@ -5,6 +5,7 @@ import { encodeResync, type Resync } from "../protocol/payload.ts";
 import type { Content, View } from "./backend.ts";
 import { eventStream } from "./event-stream.ts";
 import { growthOf } from "./growth.ts";
+import { gapLabel, gapOf, lostBefore, positionOf } from "./journal-gap.ts";
 import { type Follow, fileBytes, readBytes, readEvents } from "./journal-reader.ts";
 import { castText } from "./recording.ts";
 import type { Screens } from "./screen.ts";
@@ -63,21 +64,27 @@ async function recording(session: Session, follow: Follow | undefined): Promise<
   return { type, headers, body: encodeAll(body) };
 }
 
-/** From the file as far as it goes, then from what is held in memory of the output after the recording was stopped. */
+/** From the file up to the next gap; after the last one also what is held in memory, which may begin after another. */
 async function output(session: Session, from: number, to: number): Promise<Content> {
   session.flush();
-  const { journal, recent, files } = session;
+  const { journal, files, gaps } = session;
   const end = Math.min(to, session.outputBytes);
-  const kept = journal?.held ?? (await fileBytes(files.output));
-  const isHeld = from < kept || (recent !== undefined && from >= recent.start);
-  if (from < end && !isHeld) throw notHeld(session, recent?.start ?? end);
-  const hasRest = recent !== undefined && recent.start <= Math.max(kept, from);
+  const onDisk =
+    journal?.onDisk ?? (await fileBytes(files.output)) + lostBefore(gaps, Number.POSITIVE_INFINITY);
+  const heldFrom = journal?.heldFrom ?? onDisk;
+  const gap = gaps.find((each) => each.to > from);
+  const fileEnd = Math.min(end, gap?.from ?? onDisk);
+  const isInFile = from < fileEnd;
+  if (from < end && !isInFile && (gap !== undefined || from < heldFrom || journal === undefined)) {
+    throw notHeld(session, gap?.to ?? heldFrom);
+  }
   // Now: what is held in memory changes while a slow reader takes its time.
-  const rest = hasRest ? [...recent.read(Math.max(kept, from), end)] : [];
-  const fileEnd = Math.min(end, kept);
-  await journal?.flushedTo(fileEnd);
-  const length = Math.max(0, (hasRest ? end : fileEnd) - from);
-  return { type: OCTETS, length, body: inTurn(readBytes(files.output, from, fileEnd), rest) };
+  const isNext = gap === undefined && heldFrom <= Math.max(onDisk, from);
+  const rest = isNext ? (journal?.read(Math.max(onDisk, from), end) ?? []) : [];
+  const length = Math.max(0, fileEnd - from) + rest.reduce((sum, bytes) => sum + bytes.length, 0);
+  const first = positionOf(gaps, from);
+  const stored = isInFile ? readBytes(files.output, first, first + fileEnd - from) : each([]);
+  return { type: OCTETS, length, body: inTurn(stored, rest) };
 }
 
 function notHeld(session: Session, start: number): ServiceError {
@@ -98,9 +105,12 @@ async function* inTurn(
 async function events(session: Session, from: number): Promise<object[]> {
   await session.journal?.flushed();
   const found: object[] = [];
-  for await (const { kind, time, offset, data } of readEvents(session.files)) {
-    if (kind !== "o" && offset >= from)
-      found.push(data === undefined ? { time, offset, kind } : { time, offset, kind, data });
+  for await (const event of readEvents(session.files)) {
+    const { kind, time, offset, data } = event;
+    if (kind === "o" || offset < from) continue;
+    const gap = gapOf(event);
+    if (gap !== undefined) found.push({ time, offset, kind: "m", data: gapLabel(gap) });
+    else found.push(data === undefined ? { time, offset, kind } : { time, offset, kind, data });
   }
   return found;
 }

@@ -1,10 +1,10 @@
 import { Emitter } from "../lib/emitter.ts";
-import { isFinal } from "../protocol/connection.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ExitEvent, SessionEvent } from "../protocol/event.ts";
 import { keyBytes } from "../protocol/keys.ts";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../protocol/limits.ts";
 import type { OpenLink } from "../protocol/link.ts";
+import { isFinal } from "../protocol/link-error.ts";
 import type { Resync, Subscribed } from "../protocol/payload.ts";
 import type { SignalName, TerminalSize } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";

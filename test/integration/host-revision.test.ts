@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { PROTOCOL_REVISION } from "../../src/protocol/frame.ts";
 import { MAIN, TestServer } from "./harness/test-server.ts";
 
 const CHECKOUT = dirname(dirname(MAIN));
@@ -42,7 +43,10 @@ test("a server of another protocol revision refuses to start, says why, and leav
   const [[code], said] = await Promise.all([once(child, "exit"), text(child.stderr)]);
   expect(code).toBe(1);
   expect(said).toMatch(
-    /session host .* speaks revision 1 of the protocol, this server revision 2; its sessions go on/,
+    new RegExp(
+      `session host .* speaks revision ${PROTOCOL_REVISION} of the protocol, ` +
+        `this server revision ${PROTOCOL_REVISION + 1}; its sessions go on`,
+    ),
   );
   await server.restart();
   expect(await server.client().get(id)).toMatchObject({ status: "running", pid });

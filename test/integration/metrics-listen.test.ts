@@ -26,12 +26,13 @@ test("metrics are served there and nowhere else, probes at both", async () => {
     200,
     "text/plain; version=0.0.4; charset=utf-8",
   ]);
-  for (const name of ["ttyhq_sessions_running", "ttyhq_audit_lines_total", "ttyhq_audit_lines_lost_total"])
+  for (const name of ["ttyhq_clients", "ttyhq_audit_lines_total", "ttyhq_audit_lines_lost_total"])
     expect(metrics.text).toMatch(new RegExp(`^${name} \\d+$`, "m"));
   expect(await ask(main.url, "/metrics")).toMatchObject({ status: 404, json: { code: "not_found" } });
   for (const base of [apart, main.url]) {
     for (const path of ["/livez", "/readyz"])
       expect([base, path, (await ask(base, path)).text]).toEqual([base, path, "ok\n"]);
+    expect((await ask(base, "/api/ready")).json).toEqual({ status: "ready" });
   }
   const { paths } = (await ask(main.url, "/api/openapi.json")).json;
   expect(Object.keys(paths)).toContain("/livez");

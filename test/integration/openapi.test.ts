@@ -114,6 +114,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   health: async () => ({}),
   livez: async () => ({}),
   readyz: async () => ({}),
+  ready: async () => ({}),
   metrics: async () => ({}),
   openapi: async () => ({}),
   createToken: async () => ({ body: CREDENTIALS }),

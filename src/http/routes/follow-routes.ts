@@ -1,15 +1,17 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { FollowRequest, FollowSwitch } from "../../git/follow-switch.ts";
 import type { Notice, Notices } from "../../git/notices.ts";
+import type { SessionRecord } from "../../protocol/session.ts";
 import type { Context, Routes } from "../route.ts";
+import { nameOf, noticeReader } from "./notice-reader.ts";
 
 export type FollowRouteParts = {
   readonly follow: FollowSwitch;
   readonly notices: Notices;
   /** An absolute path, for what may begin with `~`. */
   readonly absolute: (path: string, context: Context) => Promise<string>;
-  /** The sessions that are in a working tree of that repository. */
-  readonly sessionsIn: (repoPath: string) => Promise<readonly string[]>;
+  /** The sessions that are in a working tree of that repository, whosever they are. */
+  readonly sessionsIn: (repoPath: string) => Promise<readonly Pick<SessionRecord, "id" | "owner">[]>;
 };
 
 /** Follow mode, as the user who asks may turn it on and off. */
@@ -33,9 +35,11 @@ export function followRoutes({ follow, notices, absolute, sessionsIn }: FollowRo
         context.principal?.account,
       ),
     gitEvent: async ({ body: { event, repoPath: named } }, context) => {
+      const { principal } = context;
       const path = await absolute(named, context);
-      const { repoPath, branch, isFollowed } = await follow.changed(path, context.principal?.account);
-      const sessionIds = [...(await sessionsIn(repoPath))];
+      const { repoPath, branch, isFollowed } = await follow.changed(path, principal?.account);
+      const sessions = await sessionsIn(repoPath);
+      const sessionIds = sessions.filter((session) => isFor(session, principal)).map(({ id }) => id);
       const facts = {
         ...(branch === undefined ? {} : { branch }),
         ...(event === undefined ? {} : { event }),
@@ -44,9 +48,10 @@ export function followRoutes({ follow, notices, absolute, sessionsIn }: FollowRo
       const notification = { type: "git-event" as const, ...seen, ...facts, sessionsUpdated: sessionIds };
       return { success: true, ...seen, sessionsUpdated: sessionIds.length, notification };
     },
-    listNotifications: async ({ query: { client = "" } }, { principal, address }) => {
-      const reader = JSON.stringify([nameOf(principal), principal?.tokenId ?? address, client]);
-      return { notifications: [...notices.take(reader, (notice) => maySee(notice, principal))] };
+    listNotifications: async ({ query: { client = "" } }, context) => {
+      const { principal } = context;
+      const told = notices.take(noticeReader(client, context), (notice) => maySee(notice, principal));
+      return { notifications: [...told] };
     },
   };
 }
@@ -55,7 +60,6 @@ function maySee({ user }: Notice, principal: Principal | undefined): boolean {
   return principal?.rights.kind === "all" || user === nameOf(principal);
 }
 
-/** Under which name somebody's sessions are owned, and so their notifications. */
-function nameOf(principal: Principal | undefined): string {
-  return principal?.owner ?? principal?.user ?? "";
+function isFor({ owner }: Pick<SessionRecord, "owner">, principal: Principal | undefined): boolean {
+  return principal?.rights.kind === "all" || (owner !== undefined && owner === principal?.owner);
 }

@@ -4,6 +4,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../protocol/send.ts";
 import type { Context, Media } from "../route.ts";
+import { noticeReader } from "./notice-reader.ts";
 
 /** What of a remote is reached through the HQ: no logins, no tickets, and no remotes of its own. */
 const FORWARDED: ReadonlySet<string> = new Set([
@@ -16,6 +17,10 @@ const FORWARDED: ReadonlySet<string> = new Set([
 ]);
 /** What of the answer concerns the client; all else is between the HQ and the remote. */
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
+
+type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
+
+const NOTIFICATIONS = "git/notifications";
 
 export type Forwarded = {
   readonly method: ClientRequest["method"];
@@ -32,7 +37,7 @@ export type Forwarded = {
 export async function forward(
   send: Send,
   request: Forwarded,
-  context: Pick<Context, "principal" | "range" | "lastEventId" | "signal"> & { readonly remote: string },
+  context: Sender & Pick<Context, "signal"> & { readonly remote: string },
 ): Promise<Media> {
   const { remote, signal } = context;
   const outgoing = outgoingOf(request, context);
@@ -48,10 +53,8 @@ export async function forward(
   });
 }
 
-function outgoingOf(
-  { method, path, query, body }: Forwarded,
-  { principal, range, lastEventId }: Pick<Context, "principal" | "range" | "lastEventId">,
-): Omit<ClientRequest, "signal"> {
+function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): Omit<ClientRequest, "signal"> {
+  const { principal, range, lastEventId } = sender;
   const segments = path[0] === "api" ? path.slice(1) : path;
   const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
@@ -61,9 +64,10 @@ function outgoingOf(
   if (method === "POST" && segments.length === 1 && segments[0] === "sessions") {
     throw new ServiceError("not_found", "create a session with POST /api/sessions and remoteId");
   }
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
-    if (name !== "token") for (const one of [value].flat()) search.append(name, String(one));
+  const search = searchOf(query);
+  // To the remote all who come through here are one client.
+  if (segments.join("/") === NOTIFICATIONS) {
+    search.set("client", noticeReader(search.get("client") ?? "", sender));
   }
   const isEmpty = method === "GET" || body === undefined;
   return {
@@ -77,6 +81,14 @@ function outgoingOf(
     },
     body: isEmpty ? undefined : JSON.stringify(body),
   };
+}
+
+function searchOf(query: Forwarded["query"]): URLSearchParams {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (name !== "token") for (const one of [value].flat()) search.append(name, String(one));
+  }
+  return search;
 }
 
 /** Whoever may everything here may so there; for all others the remote decides as it does for its own users. */

@@ -8,21 +8,25 @@ import type { Media, Routes } from "../route.ts";
 /** How the server is, who is connected, and what it can do (contract 2.6, 2.7). */
 export function serverRoutes(parts: {
   readonly health: () => Promise<Health>;
-  /** Throws when requests cannot be served. */
-  readonly ready: () => Promise<void>;
+  /** Throws when requests should go elsewhere. */
+  readonly checkReady: () => void;
   readonly metrics: Metrics;
   readonly hub: Hub;
   readonly version: string;
   /** Names of the endpoints that are served here: no others are described. */
   readonly mounted: () => readonly string[];
 }): Routes {
-  const { health, ready, metrics, hub, version, mounted } = parts;
+  const { health, checkReady, metrics, hub, version, mounted } = parts;
   return {
     health,
     livez: async () => plain("ok\n"),
     readyz: async () => {
-      await ready();
+      checkReady();
       return plain("ok\n");
+    },
+    ready: async () => {
+      checkReady();
+      return { status: "ready" };
     },
     metrics: async () => ({ ...plain(await metrics.text()), type: metrics.type }),
     openapi: async () => {

@@ -18,7 +18,7 @@ const verify = (server: TestServer, token: string) =>
 
 /** What of an answer may tell somebody something. */
 function visible({ status, headers, json }: Answer): object {
-  const { date: _, ...others } = headers;
+  const { date: _, "x-request-id": __, ...others } = headers;
   return { status, headers: others, json };
 }
 

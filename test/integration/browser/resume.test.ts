@@ -34,6 +34,39 @@ test("after the server was killed the terminal goes on at the byte, and nothing 
   expect(text).not.toContain("lost");
 });
 
+test("a restart in good order shows nothing for a while, and the terminal goes on at the byte", async () => {
+  const { server, chromium } = stage();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
+  await using page = await chromium.open(server.url);
+  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
+  await page.start(count, { cwd: folder.path });
+  await page.shows("\nline-50\n");
+  // When the connection was seen to be gone, and when the page said so, on the page's own clock.
+  const quiet = page.page.evaluate(`new Promise((done) => {
+    let gone;
+    const look = () => {
+      const isOpen = ttyhq.connection === "open";
+      if (!isOpen) gone ??= performance.now();
+      if (document.querySelector(".banner") !== null) done(performance.now() - gone);
+      else if (gone !== undefined && isOpen) done("nothing");
+      else requestAnimationFrame(look);
+    };
+    look();
+  })`);
+  await server.stop();
+  await server.start();
+  await page.connection("open");
+  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
+  await page.shows(`\nline-${seen + 100}\n`);
+  const said = await quiet;
+  if (said !== "nothing") expect(said).toBeGreaterThan(1_000);
+  await writeFile(join(folder.path, "stop"), "");
+  await page.enter("the end");
+  await page.shows("\nthe end\nthe end\n");
+  const numbers = [...(await page.text()).matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+});
+
 test("a session that ended while the server was away shows how it ended", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));

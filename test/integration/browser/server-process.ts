@@ -78,6 +78,12 @@ export class ServerProcess implements AsyncDisposable {
     this.#child = undefined;
   }
 
+  /** In good order: whoever is connected is told. */
+  async stop(): Promise<void> {
+    await end(this.#child, "SIGTERM");
+    this.#child = undefined;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await end(this.#child, "SIGTERM");
     const status = await this.#run(["status", "--json"]);

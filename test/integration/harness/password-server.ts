@@ -1,18 +1,16 @@
 // A server that people log in to with a name and a password.
 import { type Answer, ask, type Question } from "./raw-http.ts";
-import { TestServer } from "./test-server.ts";
+import { TestServer, type TestServerOptions } from "./test-server.ts";
 
 export const USERNAME = "ada";
 export const PASSWORD = "correct horse";
 export const TOKEN_SECRET = "a token secret of more than 32 bytes";
 
 /** Without limits but that of failed logins. `where`: whether its sessions have a host of their own. */
-export function passwordServer(
-  where: "inline" | "apart",
-  more: { readonly args?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {},
-): Promise<TestServer> {
+export function passwordServer(where: "inline" | "apart", more: TestServerOptions = {}): Promise<TestServer> {
   const limits = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
   return TestServer.start({
+    ...more,
     args: ["--session-host", where, ...limits, ...(more.args ?? [])],
     env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, ...more.env },
   });

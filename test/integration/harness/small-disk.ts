@@ -1,13 +1,14 @@
 // A disk of its own that is soon full.
 import { execFile } from "node:child_process";
-import { mkdtemp, rmdir } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, rm, rmdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { eventually } from "./eventually.ts";
 
 const run = promisify(execFile);
 
-/** A file system in memory with room for so many bytes; mounting it takes root, or sudo without a password. */
+/** A file system in memory with room for so much; mounting it takes root, or sudo without a password. */
 export class SmallDisk implements AsyncDisposable {
   readonly path: string;
 
@@ -15,27 +16,57 @@ export class SmallDisk implements AsyncDisposable {
     this.path = path;
   }
 
-  static async make(bytes: number): Promise<SmallDisk> {
+  /** `inodes`: how many files and folders there may be. */
+  static async make(bytes: number, { inodes }: { readonly inodes?: number } = {}): Promise<SmallDisk> {
     const path = await mkdtemp(join(tmpdir(), "ttyhq-disk-"));
-    await asRoot([
-      "mount",
-      "-t",
-      "tmpfs",
-      "-o",
-      `size=${bytes},mode=0700,uid=${process.getuid?.()}`,
-      "ttyhq-test",
-      path,
-    ]);
+    const owner = `mode=0700,uid=${process.getuid?.()}`;
+    const limits = `size=${bytes}${inodes === undefined ? "" : `,nr_inodes=${inodes}`}`;
+    await asRoot(["mount", "-t", "tmpfs", "-o", `${limits},${owner}`, "ttyhq-test", path]);
     return new SmallDisk(path);
   }
 
+  /** Takes all the room that is left, down to the last byte. Returns what gives it back. */
+  async fill(): Promise<() => Promise<void>> {
+    const ballast = join(this.path, "ballast");
+    for (const bytes of [1024 * 1024, 1]) {
+      const piece = new Uint8Array(bytes);
+      for (let isFull = false; !isFull; )
+        isFull = await appendFile(ballast, piece).then(() => false, isNoSpace);
+    }
+    return () => rm(ballast);
+  }
+
+  /** Takes all the files that are left. */
+  async fillInodes(): Promise<() => Promise<void>> {
+    const folder = join(this.path, "many");
+    await mkdir(folder);
+    let count = 0;
+    for (let isFull = false; !isFull; count++) {
+      isFull = await writeFile(join(folder, `${count}`), "").then(() => false, isNoSpace);
+    }
+    return () => rm(folder, { recursive: true });
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    await asRoot(["umount", this.path]);
+    await unmount(this.path);
     await rmdir(this.path);
   }
 }
 
-async function asRoot(command: readonly string[]): Promise<void> {
+/** As soon as nobody uses it any more: a program that was told to end may take a moment to. */
+export async function unmount(path: string): Promise<void> {
+  const isBusy = (error: unknown): undefined => {
+    if (!String(error).includes("busy")) throw error;
+  };
+  await eventually(() => asRoot(["umount", path]).then(() => true, isBusy), `the end of the use of ${path}`);
+}
+
+function isNoSpace(error: unknown): true {
+  if (error instanceof Error && "code" in error && error.code === "ENOSPC") return true;
+  throw error;
+}
+
+export async function asRoot(command: readonly string[]): Promise<void> {
   const [file = "", ...args] = process.getuid?.() === 0 ? command : ["sudo", "-n", ...command];
   await run(file, args);
 }

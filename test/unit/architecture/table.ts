@@ -54,7 +54,7 @@ export const LAYERS: readonly Layer[] = [
   { name: "proxy", at: ["src/proxy/"], imports: BASE, types: HANDED },
   { name: "config", at: ["src/config/"], imports: BASE },
   { name: "log", at: ["src/log.ts"], imports: BASE },
-  { name: "metrics", at: ["src/metrics.ts"], imports: BASE },
+  { name: "metrics", at: ["src/metrics.ts", "src/metrics/"], imports: BASE },
   { name: "app", at: ["src/app.ts", "src/app/"], imports: [...SERVER, ...HANDED] },
   { name: "cli", at: ["src/cli/"], imports: [...SERVER, ...HANDED, "app"] },
   { name: "main", at: ["src/main.ts"], imports: [...BASE, "config", "log", "app", "cli"] },
@@ -92,6 +92,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   // The native module of this project, native/.
   "ttyhq.node": ["src/sessions/pty.ts"],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
+  yaml: ["src/config/config-file.ts"],
   // Schemas are the words of the house, not a collaborator.
   zod: ["src/"],
 };

@@ -30,6 +30,11 @@ describe("a look at all remotes", () => {
     await probe.look();
     expect(registry.remotes.map(({ name }) => name)).toEqual(["a"]);
     expect(told.toSorted()).toEqual(["a answers", "b is silent"]);
+    expect([...probe.results]).toEqual([
+      [{ result: "alive" }, 1],
+      [{ result: "silent" }, 1],
+    ]);
+    expect([probe.durations.count, probe.removed]).toEqual([2, 1]);
     expect((registry.byName("a")?.lastHeartbeat ?? "") > lastHeartbeat).toBe(true);
   });
 

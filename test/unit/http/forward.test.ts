@@ -17,18 +17,19 @@ async function forwarded(
     readonly range?: string;
     readonly lastEventId?: string;
     readonly principal?: Principal;
+    readonly address?: string;
     readonly answer?: Partial<ClientResponse>;
   } = {},
 ) {
   const sent: ClientRequest[] = [];
-  const { range, lastEventId, principal = ADMIN, answer } = more;
+  const { range, lastEventId, principal = ADMIN, address, answer } = more;
   const media = await forward(
     async (outgoing) => {
       sent.push(outgoing);
       return { status: 200, headers: new Map(), body: nothing(), ...answer };
     },
     { method: "GET", path: ["sessions"], query: {}, body: undefined, ...request },
-    { remote: "a", principal, range, lastEventId, signal: new AbortController().signal },
+    { remote: "a", principal, address, range, lastEventId, signal: new AbortController().signal },
   );
   const [outgoing] = sent;
   if (outgoing === undefined) throw new Error("nothing was sent");
@@ -196,7 +197,7 @@ describe("the answer", () => {
 
 describe("a remote", () => {
   const request: Forwarded = { method: "GET", path: ["sessions"], query: {}, body: undefined };
-  const nobody = { principal: ADMIN, range: undefined, lastEventId: undefined };
+  const nobody = { principal: ADMIN, address: undefined, range: undefined, lastEventId: undefined };
 
   test("that is out of reach is remote_unreachable, and named", async () => {
     const refused = async (): Promise<never> => {
@@ -233,5 +234,32 @@ describe("for whom is asked", () => {
     const principal: Principal = { user: "ädä\r\nx: y", method: "token", rights: OWN };
     const { headers } = await forwarded({}, { principal });
     expect(headers).toMatchObject({ "ttyhq-on-behalf-of": "%C3%A4d%C3%A4%0D%0Ax%3A%20y" });
+  });
+});
+
+describe("who reads a remote's notifications", () => {
+  const readerOf = async (more: Parameters<typeof forwarded>[1], client?: string): Promise<string> => {
+    const query = client === undefined ? {} : { client };
+    const { path } = await forwarded({ path: ["git", "notifications"], query }, more);
+    return new URL(path, "http://a").searchParams.get("client") ?? "";
+  };
+  const token = (tokenId: string): Principal => ({ ...ADMIN, tokenId });
+
+  test("is told apart by login, by address, and by what the client calls itself", async () => {
+    const readers = await Promise.all([
+      readerOf({ principal: token("1") }),
+      readerOf({ principal: token("2") }),
+      readerOf({ principal: token("1") }, "tab"),
+      readerOf({ address: "192.0.2.1" }),
+      readerOf({ address: "192.0.2.2" }),
+      readerOf({ principal: { user: "other", method: "token", rights: OWN }, address: "192.0.2.1" }),
+    ]);
+    expect(new Set(readers).size).toBe(readers.length);
+    expect(readers.every((reader) => reader.length > 20 && reader.length <= 128)).toBe(true);
+  });
+
+  test("is the same one whichever address a login comes from", async () => {
+    const one = await readerOf({ principal: token("1"), address: "192.0.2.1" });
+    expect(await readerOf({ principal: token("1"), address: "192.0.2.2" })).toBe(one);
   });
 });

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../../src/protocol/frame.ts";
 import {
+  decodeGoAway,
   decodeHello,
   decodeOutput,
   decodeResync,
@@ -25,6 +26,7 @@ const MUTATIONS = 50;
 
 const DECODERS: Readonly<Record<number, (payload: Uint8Array) => unknown>> = {
   [FrameType.HELLO]: decodeHello,
+  [FrameType.GOAWAY]: decodeGoAway,
   [FrameType.SUBSCRIBE]: decodeSubscribe,
   [FrameType.SUBSCRIBED]: decodeSubscribed,
   [FrameType.OUTPUT]: decodeOutput,
@@ -50,6 +52,7 @@ const snapshot = encodeSnapshot({
 });
 
 const SEEDS = [
+  encodeFrame(FrameType.GOAWAY, "", encodeJson({ afterMs: 100, jitterMs: 40, reason: "restart" })),
   encodeFrame(FrameType.HELLO, "", encodeJson({ client: "demo", version: "1.0" })),
   encodeFrame(FrameType.SUBSCRIBE, "s1", encodeSubscribe({ flags: 13, from: 2 ** 40 })),
   encodeFrame(

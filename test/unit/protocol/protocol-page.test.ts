@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
 import { KEY_NAMES } from "../../../src/protocol/keys.ts";
 import {
+  decodeGoAway,
   decodeOutput,
   decodeResync,
   decodeSize,
@@ -60,6 +61,7 @@ const FRAMES: Readonly<Record<string, Uint8Array>> = {
   SUBSCRIBED: encodeFrame(FrameType.SUBSCRIBED, "s1", encodeJson(subscribed)),
   OUTPUT: encodeOutputFrame("s1", OFFSET, utf8("hé\r\n")),
   RESYNC: encodeFrame(FrameType.RESYNC, "s1", encodeResync(resync)),
+  GOAWAY: encodeFrame(FrameType.GOAWAY, "", encodeJson({ afterMs: 100, jitterMs: 40, reason: "restart" })),
   RESIZE: encodeFrame(FrameType.RESIZE, "s1", encodeSize({ cols: 132, rows: 43 })),
   ERROR: encodeFrame(
     FrameType.ERROR,
@@ -114,6 +116,7 @@ describe("test vectors", () => {
     expect(decodeSubscribed(payload("SUBSCRIBED"))).toEqual(subscribed);
     expect(decodeOutput(payload("OUTPUT"))).toEqual({ offset: OFFSET, bytes: utf8("hé\r\n") });
     expect(decodeResync(payload("RESYNC"))).toEqual(resync);
+    expect(decodeGoAway(payload("GOAWAY"))).toEqual({ afterMs: 100, jitterMs: 40, reason: "restart" });
     expect(decodeSize(payload("RESIZE"))).toEqual({ cols: 132, rows: 43 });
   });
 });

@@ -10,6 +10,7 @@ import {
   encodeResync,
   encodeSize,
   encodeSubscribe,
+  GoAway,
   Hello,
   Subscribed,
   SubscribeFlag,
@@ -21,6 +22,7 @@ import { toHex, utf8 } from "./hex.ts";
 /** SHA-256 of WIRE for each revision that was. Add a line for a new revision; never change one. */
 const LOCKED: Readonly<Record<number, string>> = {
   1: "c780697e42be2cceb285690a16f62a6ae9e8a9e6e8e0a60344436d7f536aeacc",
+  2: "481b152f9862bbccff7ccd35da625422f67fd2a37344d480de85e980302e21dd",
 };
 
 /** A distinct byte at every place of a number, so that no order or width can change unseen. */
@@ -61,6 +63,7 @@ const WIRE = {
   snapshot: { version: SNAPSHOT_VERSION, attributes: CellAttribute },
   layouts: Object.entries(LAYOUTS).map(([name, bytes]) => [name, toHex(bytes)]),
   json: {
+    goAway: Object.keys(GoAway.shape),
     hello: Object.keys(Hello.shape),
     subscribed: Object.keys(Subscribed.shape),
     exit: exitEvent("s1", 137, "SIGKILL"),

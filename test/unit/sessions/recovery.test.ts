@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ControlDir } from "../../../src/sessions/control-dir.ts";
 import { Journal } from "../../../src/sessions/journal.ts";
 import { eventLine, type JournalEvent, parseEventLine } from "../../../src/sessions/journal-event.ts";
+import { gapEvent } from "../../../src/sessions/journal-gap.ts";
 import { castText } from "../../../src/sessions/recording.ts";
 import { type Recovered, recoverSessions } from "../../../src/sessions/recovery.ts";
 import type { StoredSession } from "../../../src/sessions/stored-session.ts";
@@ -34,6 +35,7 @@ beforeAll(async () => {
     files: source.session(STORED.id),
     maxBytes: 1_000_000,
     onPressure: () => {},
+    onGap: () => {},
     onFailure: (error) => {
       throw error;
     },
@@ -210,6 +212,48 @@ test("an exit beyond a recording that had been stopped is believed", async () =>
   ]);
   const { stored } = await recover(controlDir);
   expect(stored.exit).toMatchObject({ code: 4, reason: "exit", outputBytes: 5_000_000 });
+});
+
+/** 100 bytes, a gap of 1,000 with a resize in it, and 50 bytes more. */
+const GAP = { from: 100, to: 1_100 };
+const GAPPED = {
+  output: Uint8Array.from({ length: 150 }, (_, index) => 65 + (index % 26)),
+  events: [
+    eventLine({ time: 0, offset: 0, kind: "r", data: "80x24" }),
+    eventLine({ time: 1, offset: 100, kind: "o" }),
+    eventLine(gapEvent(GAP, 2)),
+    eventLine({ time: 2, offset: 1_100, kind: "r", data: "90x30" }),
+    eventLine({ time: 3, offset: 1_150, kind: "o" }),
+  ].join(""),
+};
+
+test("a journal with a gap, torn at any byte of either file, keeps its offsets", async () => {
+  const eventBytes = GAPPED.events.length;
+  const recordedGap = GAPPED.events.indexOf('"g"') + '"g","100"]\n'.length;
+  for (const outputBytes of [0, 50, 99, 100, 101, 149, 150]) {
+    for (let cut = 0; cut <= eventBytes; cut++) {
+      const controlDir = await emptySession(`gap-${outputBytes}-${cut}`);
+      const files = controlDir.session(STORED.id);
+      await writeFile(files.output, GAPPED.output.subarray(0, outputBytes));
+      await writeFile(files.events, GAPPED.events.slice(0, cut));
+      const { stored, gaps } = await recover(controlDir);
+      // Output is on disk before its record, but after that of the gap before it: the rest is no journal of ours.
+      const hasGap = cut >= recordedGap && outputBytes >= GAP.from;
+      expect(gaps).toEqual(hasGap ? [GAP] : []);
+      expect(stored.exit?.outputBytes).toBe(outputBytes + (hasGap ? 1_000 : 0));
+      const cast = (await Array.fromAsync(castText(stored, files))).join("");
+      const lines = cast.trimEnd().split("\n").slice(1);
+      const events = lines.map((line): [number, string, string] => JSON.parse(line));
+      const output = events.flatMap(([, kind, data]) => (kind === "o" ? [data] : [])).join("");
+      expect(output).toBe(new TextDecoder().decode(GAPPED.output.subarray(0, outputBytes)));
+      const markers = events.flatMap(([, kind, data]) => (kind === "m" ? [data] : []));
+      const lost = "the session host was lost";
+      expect(markers).toEqual(
+        hasGap ? ["recording interrupted: 1000 bytes of output are missing here", lost] : [lost],
+      );
+      await rm(files.directory, { recursive: true });
+    }
+  }
 });
 
 test("a session that had ended is left as it is, with the recording that it has", async () => {

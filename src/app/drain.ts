@@ -1,0 +1,50 @@
+// SIGTERM: how a server stops without anybody losing anything by it. docs/operations.md tells it to operators.
+import { setTimeout as pause } from "node:timers/promises";
+import type { Config } from "../config/config.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { Log } from "../log.ts";
+import { GOAWAY_AFTER_MS, GOAWAY_JITTER_PER_CLIENT_MS, MAX_GOAWAY_JITTER_MS } from "../protocol/limits.ts";
+import type { GoAway } from "../protocol/payload.ts";
+import type { Readiness } from "./readiness.ts";
+import type { ServerDoors } from "./server-doors.ts";
+
+/** What of the grace period is left to everything after the last connection: sessions inline, the HQ, the files. */
+const END_SHARE = 0.25;
+
+export type DrainParts = {
+  readonly config: Pick<Config, "drainDelayMs" | "graceMs">;
+  readonly readiness: Readiness;
+  readonly doors: Pick<ServerDoors, "endKeepAlive" | "stop">;
+  readonly hub: Pick<Hub, "clients" | "sendAway">;
+  readonly log: Log;
+};
+
+/** When clients go: one at once, thousands over seconds. `forMs`: what there is of time. */
+export function goAwayNotice(clients: number, forMs: number): GoAway {
+  const jitterMs = Math.min(clients * GOAWAY_JITTER_PER_CLIENT_MS, MAX_GOAWAY_JITTER_MS, forMs / 2);
+  const reason = "the server is shutting down";
+  return {
+    afterMs: Math.min(GOAWAY_AFTER_MS, Math.floor(forMs / 4)),
+    jitterMs: Math.floor(jitterMs),
+    reason,
+  };
+}
+
+/**
+ * Not ready at once; after `delayMs` the clients of /ws are sent away; then nobody new is let in, answers and downloads are
+ * finished. Resolves at the latest when three quarters of the grace period are over.
+ */
+export async function drain(parts: DrainParts): Promise<void> {
+  const { readiness, doors, hub, log } = parts;
+  const { drainDelayMs: delayMs, graceMs } = parts.config;
+  const end = performance.now() + graceMs * (1 - END_SHARE);
+  const restMs = (): number => Math.max(0, end - performance.now());
+  readiness.drain();
+  doors.endKeepAlive();
+  log.info({ delayMs, graceMs, clients: hub.clients.length }, "draining");
+  if (delayMs > 0) await pause(Math.min(delayMs, restMs()));
+  await hub.sendAway(goAwayNotice(hub.clients.length, restMs()), Math.random);
+  const { broken } = await doors.stop(restMs());
+  if (broken > 0) log.warn({ broken }, "answers broken off: the grace period is over");
+  log.info({}, "drained");
+}

@@ -1,0 +1,72 @@
+// The text format of Prometheus, version 0.0.4.
+import type { Histogram } from "../lib/histogram.ts";
+
+/** Words from small closed sets: never an id. */
+export type Labels = Readonly<Record<string, string>>;
+/** One value, or one for each set of labels. */
+export type Reading = number | Iterable<readonly [Labels, number]>;
+export type HistogramReading = Histogram | Iterable<readonly [Labels, Histogram]>;
+
+type Family = { readonly name: string; readonly help: string };
+
+/** The lines of a gauge or a counter, each with its newline. */
+export function valueLines({ name, help }: Family, kind: "gauge" | "counter", reading: Reading): string {
+  const samples = typeof reading === "number" ? [[{}, reading] as const] : [...reading];
+  return head({ name, help }, kind) + samples.map(([labels, value]) => sample(name, labels, value)).join("");
+}
+
+export function histogramLines({ name, help }: Family, reading: HistogramReading): string {
+  const each = Symbol.iterator in reading ? [...reading] : [[{}, reading] as const];
+  return (
+    head({ name, help }, "histogram") + each.map(([labels, one]) => bucketLines(name, labels, one)).join("")
+  );
+}
+
+/** What of another exposition has none of these names. */
+export function familiesBeside(text: string, names: ReadonlySet<string>): string {
+  let isKept = true;
+  const kept = text.split("\n").filter((line) => {
+    const name = /^# (?:HELP|TYPE) (\S+)/.exec(line)?.[1];
+    if (name !== undefined) isKept = !names.has(name);
+    return isKept && line !== "";
+  });
+  return kept.map((line) => `${line}\n`).join("");
+}
+
+/** The names of all families of an exposition. */
+export function familiesOf(text: string): readonly string[] {
+  return [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = ""]) => name);
+}
+
+function head({ name, help }: Family, kind: string): string {
+  return `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${kind}\n`;
+}
+
+function bucketLines(name: string, labels: Labels, histogram: Histogram): string {
+  const { bounds, count, sum } = histogram;
+  const upTo = histogram.upTo();
+  const buckets = bounds.map((bound, index) =>
+    sample(`${name}_bucket`, { ...labels, le: `${bound}` }, upTo[index] ?? count),
+  );
+  return [
+    ...buckets,
+    sample(`${name}_bucket`, { ...labels, le: "+Inf" }, count),
+    sample(`${name}_sum`, labels, sum),
+    sample(`${name}_count`, labels, count),
+  ].join("");
+}
+
+function sample(name: string, labels: Labels, value: number): string {
+  const pairs = Object.entries(labels).map(([label, word]) => `${label}="${escaped(word)}"`);
+  const all = pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
+  return `${name}${all} ${number(value)}\n`;
+}
+
+function number(value: number): string {
+  if (Number.isFinite(value)) return `${value}`;
+  return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
+}
+
+function escaped(word: string): string {
+  return word.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+}

@@ -1,0 +1,40 @@
+import { Backoff } from "../lib/backoff.ts";
+import { RECONNECT_PLANNED_MS, RECONNECT_QUICK_MS, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.ts";
+
+export type BackoffTimes = {
+  /** Before the first retry after a good link, a quick one: most cuts are short. */
+  readonly quickMs: number;
+  /** Before the second; twice as much each time after that, up to `maxMs`. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+};
+
+/** How long a connection waits before it tries again. */
+export class Pauses {
+  readonly #backoff: Backoff;
+  readonly #quickMs: number;
+  readonly #random: () => number;
+  /** The next try is the first after a good link, or the first of all. */
+  #isQuick = true;
+
+  constructor(options: Partial<BackoffTimes> & { readonly random: () => number }) {
+    const { quickMs = RECONNECT_QUICK_MS, firstMs = RETRY_FIRST_MS, maxMs = RETRY_MAX_MS, random } = options;
+    this.#quickMs = quickMs;
+    this.#random = random;
+    this.#backoff = new Backoff({ firstMs, maxMs, random });
+  }
+
+  /** In ms. During a planned restart the server may be there at any moment. */
+  next(isPlanned: boolean): number {
+    if (!this.#isQuick && !isPlanned) return this.#backoff.next();
+    const longestMs = this.#isQuick ? this.#quickMs : RECONNECT_PLANNED_MS;
+    this.#isQuick = false;
+    return longestMs * (1 - this.#random() / 2);
+  }
+
+  /** There was a good link. */
+  startOver(): void {
+    this.#isQuick = true;
+    this.#backoff.reset();
+  }
+}

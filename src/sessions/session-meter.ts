@@ -1,0 +1,61 @@
+import { Histogram } from "../lib/histogram.ts";
+import type { JournalMeter, JournalOptions } from "./journal.ts";
+import type { PtyListener } from "./pty.ts";
+
+/** What the terminals of this process have done since it started: plain numbers, for the way of each byte is short. */
+export class SessionMeter implements JournalMeter {
+  readonly now: () => number;
+  started = 0;
+  ended = 0;
+  /** Bytes that programs wrote, and that were typed into them. */
+  outputBytes = 0;
+  inputBytes = 0;
+  /** Seconds from a batch of output to its record on disk. */
+  readonly journalWrites = new Histogram();
+  /** Times that a journal could not be written, and that a program was held back because the disk was behind. */
+  journalFailures = 0;
+  /** Bytes of output that came while the disk took nothing, and were more than memory holds. */
+  lostBytes = 0;
+  journalPauses = 0;
+
+  /** `now` in milliseconds, monotonic. */
+  constructor(now: () => number) {
+    this.now = now;
+  }
+
+  wrote(tookMs: number): void {
+    this.journalWrites.observe(tookMs / 1000);
+  }
+
+  ofTerminal({ onOutput, onEnd }: PtyListener): PtyListener {
+    this.started += 1;
+    return {
+      onOutput: (chunk) => {
+        this.outputBytes += chunk.length;
+        onOutput(chunk);
+      },
+      onEnd: (exit) => {
+        this.ended += 1;
+        onEnd(exit);
+      },
+    };
+  }
+
+  ofJournal({ onPressure, onFailure, onGap, ...options }: JournalOptions): JournalOptions {
+    return {
+      ...{ ...options, meter: this },
+      onPressure: (isHigh) => {
+        if (isHigh) this.journalPauses += 1;
+        onPressure(isHigh);
+      },
+      onFailure: (error) => {
+        this.journalFailures += 1;
+        onFailure(error);
+      },
+      onGap: (gap) => {
+        this.lostBytes += gap.to - gap.from;
+        onGap(gap);
+      },
+    };
+  }
+}

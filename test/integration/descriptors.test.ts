@@ -1,0 +1,130 @@
+// A server and a session host that run out of file descriptors: who is there stays, who comes is told, and it passes.
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { eventually } from "./harness/eventually.ts";
+import { Follower } from "./harness/follower.ts";
+import { Rest } from "./harness/rest.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const CROWD = 100;
+/** More than a server keeps free for itself, and room for a few connections. */
+const ROOM = 50;
+const OPEN_TIMEOUT_MS = 20_000;
+
+async function openDescriptors(pid: number): Promise<number> {
+  return (await readdir(`/proc/${pid}/fd`)).length;
+}
+
+async function limit(pid: number, descriptors: number): Promise<void> {
+  await promisify(execFile)("prlimit", ["--pid", `${pid}`, `--nofile=${descriptors}:`]);
+}
+
+/** Seconds of processor time that a process has used. */
+async function processorSeconds(pid: number): Promise<number> {
+  const [, fields = ""] = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ");
+  const [user, system] = fields.split(" ").slice(11, 13);
+  return (Number(user) + Number(system)) / 100;
+}
+
+/** Over a connection of its own; undefined where there was none to be had. */
+function askAnew({ url }: TestServer): Promise<Response | undefined> {
+  const headers = { connection: "close" };
+  const signal = AbortSignal.timeout(OPEN_TIMEOUT_MS);
+  return fetch(new URL("/api/sessions", url), { headers, signal }).catch(() => undefined);
+}
+
+/** Connections that ask for nothing, as many as are taken. */
+function crowd(port: number): Disposable & { readonly sockets: readonly Socket[] } {
+  const sockets = Array.from({ length: CROWD }, () =>
+    connect(port, "127.0.0.1")
+      .on("error", () => {})
+      .resume(),
+  );
+  return { sockets, [Symbol.dispose]: () => sockets.map((socket) => socket.destroy()) };
+}
+
+test("a server without file descriptors keeps its connections, tells new ones, does not spin, and recovers", async () => {
+  await using server = await TestServer.start();
+  const rest = new Rest(server);
+  const { id } = await rest.run("stty -echo; while read line; do echo said $line; done");
+  using socket = server.connect();
+  using follower = Follower.attach(socket, id);
+  const said = async (word: string): Promise<void> => {
+    await socket.write(id, new TextEncoder().encode(`${word}\n`));
+    await follower.shows(new RegExp(`said ${word}`));
+  };
+  await socket.opened(OPEN_TIMEOUT_MS);
+  await said("before");
+  const port = Number(new URL(server.url).port);
+  await limit(server.pid, (await openDescriptors(server.pid)) + ROOM);
+  // What the server thinks of its limit may be a second old.
+  const refused = await eventually(async () => {
+    using others = crowd(port);
+    const answer = await askAnew(server);
+    if (answer?.status !== 503) return undefined;
+    await said("meanwhile");
+    await eventually(
+      async () => (others.sockets.some(({ closed }) => closed) ? true : undefined),
+      "the end of the connections that were too many",
+    );
+    return answer.json();
+  }, "a refusal");
+  expect(refused).toEqual({
+    error: expect.stringContaining("no file descriptors left for another connection: try again later"),
+    code: "out_of_descriptors",
+    details: {},
+  });
+  // Nobody comes any more: there is nothing to do.
+  const [begunMs, used] = [performance.now(), await processorSeconds(server.pid)];
+  await eventually(async () => (server.log.includes("are left again") ? true : undefined), "the log");
+  const seconds = (performance.now() - begunMs) / 1000;
+  expect((await processorSeconds(server.pid)) - used).toBeLessThan(seconds / 2);
+  await eventually(async () => {
+    const answer = await askAnew(server);
+    return answer?.status === 200 ? true : undefined;
+  }, "the server as it was");
+  const told = server.log.split("\n").filter((line) => line.includes("descriptors"));
+  expect(told.map((line) => JSON.parse(line).message)).toEqual([
+    "out of file descriptors: new connections are refused",
+    "file descriptors are left again",
+  ]);
+  await said("after");
+});
+
+test("a session host without file descriptors refuses new sessions with the way out; those that run go on", async () => {
+  await using server = await TestServer.start();
+  const rest = new Rest(server);
+  const { id } = await rest.run("stty -echo; while read line; do echo said $line; done; exit 3");
+  using socket = server.connect();
+  using follower = Follower.attach(socket, id);
+  const say = async (word: string): Promise<void> => {
+    await rest.post(`/api/sessions/${id}/input`, { text: `${word}\n` });
+    await follower.shows(new RegExp(`said ${word}`));
+  };
+  await say("before");
+  const host = await server.hostPid();
+  await limit(host, (await openDescriptors(host)) + 2);
+  // What the host thinks of its limit may be a second old.
+  const refused = await eventually(async () => {
+    const answer = await rest.post("/api/sessions", { command: "true" });
+    return answer.status === 503 ? answer : undefined;
+  }, "a refusal");
+  expect(refused.json).toMatchObject({ code: "out_of_descriptors" });
+  await say("meanwhile");
+  expect((await rest.get(`/api/sessions/${id}`)).status).toBe(200);
+  await limit(host, 1024);
+  const again = await eventually(async () => {
+    const answer = await rest.post("/api/sessions", { command: "true" });
+    return answer.status === 201 ? answer : undefined;
+  }, "a new session");
+  expect(again.json).toMatchObject({ command: ["true"] });
+  await say("after");
+  await rest.post(`/api/sessions/${id}/input`, { text: "\u0004" });
+  expect(await rest.ended(id)).toMatchObject({ exitCode: 3 });
+  expect((await rest.get(`/api/sessions/${id}/output`)).text).toBe(
+    "said before\r\nsaid meanwhile\r\nsaid after\r\n",
+  );
+});

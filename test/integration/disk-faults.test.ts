@@ -1,0 +1,245 @@
+// A disk under the control directory that takes nothing for a while: sessions go on, and so do their recordings later.
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { asciinemaCat, parseCast } from "./harness/asciicast.ts";
+import { eventually } from "./harness/eventually.ts";
+import { FailingDisk } from "./harness/failing-disk.ts";
+import { Follower } from "./harness/follower.ts";
+import { LINES_A_MIB, startPrinter } from "./harness/printer.ts";
+import type { Rest } from "./harness/rest.ts";
+import { SmallDisk } from "./harness/small-disk.ts";
+import { metric } from "./harness/test-fleet.ts";
+
+const MIB = 1024 * 1024;
+const FAILED = "disk not written: what is to be stored waits";
+const HEALED = "disk written again";
+
+const INTERRUPTED = /^recording interrupted: (\d+) bytes of output are missing here$/;
+
+/** As the session's events tell of them. */
+async function gapsOf(rest: Rest, id: string): Promise<{ from: number; to: number }[]> {
+  const { json } = await rest.get(`/api/sessions/${id}/events`);
+  const events = z.array(z.object({ offset: z.int(), data: z.string().optional() })).parse(json);
+  return events.flatMap(({ offset: to, data = "" }) => {
+    const lost = INTERRUPTED.exec(data)?.[1];
+    return lost === undefined ? [] : [{ from: to - Number(lost), to }];
+  });
+}
+
+describe("on a full disk", () => {
+  test("the session and its viewer go on, and nothing is missing when there is room again", async () => {
+    await using disk = await SmallDisk.make(12 * MIB);
+    await using printer = await startPrinter(disk);
+    const { rest, id, server } = printer;
+    await printer.print(LINES_A_MIB);
+    const makeRoom = await disk.fill();
+    await printer.print(LINES_A_MIB);
+    expect(await printer.recording("waiting")).toMatchObject({ status: "running" });
+    expect((await rest.get("/api/health")).json).toMatchObject({ status: "healthy", unrecorded: 1 });
+    expect(await metric(server, 'ttyhq_recordings_incomplete\\{reason="waiting"\\}')).toBe(1);
+    expect(await metric(server, "ttyhq_journal_failures_total")).toBe(1);
+    await printer.print(LINES_A_MIB);
+
+    // Nobody who comes now misses anything either.
+    for (const from of [0, 1.5 * MIB, 3 * MIB]) {
+      using socket = server.connect();
+      using late = Follower.attach(socket, id, from);
+      await late.until(
+        () => (late.next === printer.printed.length ? true : undefined),
+        `all from ${from} on`,
+      );
+      expect(late.text === printer.printed.slice(from)).toBe(true);
+    }
+    expect((await rest.get(`/api/sessions/${id}/text`)).text).toContain(`${999_999 + LINES_A_MIB}`);
+    expect(await printer.told()).toEqual([FAILED]);
+
+    await makeRoom();
+    expect(await printer.recording(undefined)).not.toHaveProperty("lostBytes");
+    expect((await rest.get("/api/health")).json).not.toHaveProperty("unrecorded");
+    await printer.print(100);
+    expect(await printer.end()).toMatchObject({ exitCode: 6, outputBytes: printer.printed.length });
+    const cast = await eventually(async () => {
+      const { text } = await rest.get(`/api/sessions/${id}/recording`);
+      return parseCast(text).output === printer.printed ? text : undefined;
+    }, "the whole recording");
+    expect((await asciinemaCat([new TextEncoder().encode(cast)]))[0] === printer.printed).toBe(true);
+    expect((await rest.get(`/api/sessions/${id}/output`)).text === printer.printed).toBe(true);
+    await eventually(async () => ((await printer.told()).length === 2 ? true : undefined), "the log");
+    expect(await printer.told()).toEqual([FAILED, HEALED]);
+  });
+
+  test("what is more than memory holds is a gap, told as such, and offsets stay true after it", async () => {
+    await using disk = await SmallDisk.make(24 * MIB);
+    await using printer = await startPrinter(disk);
+    const { rest, id, server } = printer;
+    const makeRoom = await disk.fill();
+    await printer.print(9 * LINES_A_MIB);
+    await printer.recording("waiting");
+    await makeRoom();
+    const { lostBytes = 0 } = await printer.recording(undefined);
+    expect(lostBytes).toBeGreaterThan(4 * MIB);
+    expect(lostBytes).toBeLessThan(6 * MIB);
+    await printer.print(100);
+
+    const check = async (): Promise<void> => {
+      const { printed } = printer;
+      // A page of the disk may come free meanwhile, and what fits in it is kept: then there are several.
+      const gaps = await gapsOf(rest, id);
+      expect(gaps.reduce((sum, { from, to }) => sum + to - from, 0)).toBe(lostBytes);
+      const output = async (from: number) => await rest.get(`/api/sessions/${id}/output?from=${from}`);
+      const starts = [0, ...gaps.map(({ to }) => to)];
+      const ends = [...gaps.map(({ from }) => from), printed.length];
+      const kept = starts.map((from, index) => printed.slice(from, ends[index]));
+      for (const [index, start] of starts.entries()) {
+        if (kept[index] !== "") expect((await output(start)).text === kept[index]).toBe(true);
+      }
+      for (const { from, to } of gaps) {
+        expect([(await output(from)).status, (await output(to - 1)).status]).toEqual([416, 416]);
+      }
+      const cast = parseCast((await rest.get(`/api/sessions/${id}/recording?follow=0`)).text);
+      expect(cast.output === kept.join("")).toBe(true);
+      const labels = cast.events.flatMap(([, kind, data]) => (kind === "m" ? [data] : []));
+      expect(labels.filter((label) => INTERRUPTED.test(label))).toHaveLength(gaps.length);
+      expect((await rest.get(`/api/sessions/${id}/text`)).text).toContain("1000099");
+      // Whoever resumes after the last gap misses nothing; whoever was in it is shown the screen.
+      const to = starts.at(-1) ?? 0;
+      using socket = server.connect();
+      using after = Follower.attach(socket, id, to + 10);
+      await after.until(() => (after.next === printed.length ? true : undefined), "the end");
+      expect(after.text === printed.slice(to + 10)).toBe(true);
+      using another = server.connect();
+      using inside = Follower.attach(another, id, to - 10);
+      await inside.until(() => (inside.next === printed.length ? true : undefined), "the end");
+      expect(inside.resyncs).toHaveLength(1);
+    };
+    await check();
+    // Another host reads the same from the disk.
+    await server.killHost();
+    await eventually(
+      async () => ((await rest.get("/api/sessions")).status === 200 ? true : undefined),
+      "a new host",
+    );
+    expect(await rest.record(id)).toMatchObject({
+      ...{ exitReason: "host_lost", outputBytes: printer.printed.length, lostBytes },
+    });
+    await check();
+  });
+
+  test("a shell can be started to clean up, and what ended meanwhile is stored when there is room", async () => {
+    await using disk = await SmallDisk.make(4 * MIB);
+    await using printer = await startPrinter(disk);
+    const { rest, id, server } = printer;
+    const makeRoom = await disk.fill();
+    await printer.print(LINES_A_MIB);
+    const shell = await rest.run("stty -echo; printf ready:; read line; echo $line; exit 1");
+    await rest.shows(shell.id, /ready:/);
+    await rest.post(`/api/sessions/${shell.id}/input`, { text: "hello\n" });
+    expect(await rest.ended(shell.id)).toMatchObject({ exitCode: 1, recording: "waiting" });
+    expect((await rest.get(`/api/sessions/${shell.id}/output`)).text).toBe("ready:hello\r\n");
+    expect(await printer.end()).toMatchObject({ exitCode: 6, recording: "waiting" });
+    // What nobody wants any more is not waited for.
+    const gone = await rest.run("echo gone");
+    await rest.ended(gone.id);
+    expect((await rest.send("DELETE", `/api/sessions/${gone.id}`)).status).toBe(200);
+    await makeRoom();
+    await printer.recording(undefined);
+    await eventually(async () => ((await printer.told()).length === 2 ? true : undefined), "the log");
+    await server.killHost();
+    await eventually(
+      async () => ((await rest.get("/api/sessions")).status === 200 ? true : undefined),
+      "a new host",
+    );
+    expect((await rest.get("/api/sessions")).json).toMatchObject([
+      { id: shell.id, exitCode: 1, exitReason: "exit" },
+      { id, exitCode: 6, exitReason: "exit" },
+    ]);
+    expect((await rest.get(`/api/sessions/${id}/output`)).text === printer.printed).toBe(true);
+    expect(parseCast((await rest.get(`/api/sessions/${shell.id}/recording`)).text).output).toBe(
+      "ready:hello\r\n",
+    );
+  });
+
+  test("a host that dies leaves what it had on disk, and the next one lists it while there is no room yet", async () => {
+    await using disk = await SmallDisk.make(4 * MIB);
+    await using printer = await startPrinter(disk);
+    const { rest, id, server } = printer;
+    await printer.print(LINES_A_MIB);
+    const makeRoom = await disk.fill();
+    await printer.print(LINES_A_MIB);
+    await printer.recording("waiting");
+    await server.killHost();
+    await server.restart();
+    const lost = await rest.record(id);
+    expect(lost).toMatchObject({ status: "exited", exitReason: "host_lost" });
+    expect(lost.outputBytes).toBeGreaterThanOrEqual(MIB);
+    const kept = printer.printed.slice(0, lost.outputBytes);
+    expect((await rest.get(`/api/sessions/${id}/output`)).text === kept).toBe(true);
+    await makeRoom();
+    const cast = await eventually(async () => {
+      const { text } = await rest.get(`/api/sessions/${id}/recording`);
+      return text.includes("host was lost") ? text : undefined;
+    }, "the recording");
+    expect(parseCast(cast).output === kept).toBe(true);
+    const { id: next } = await rest.run("echo recorded");
+    await rest.ended(next);
+    expect(parseCast((await rest.get(`/api/sessions/${next}/recording`)).text).output).toBe("recorded\r\n");
+  });
+});
+
+test("without inodes sessions go on with their recordings, new ones are refused with the way out, and start again later", async () => {
+  await using disk = await SmallDisk.make(16 * MIB, { inodes: 200 });
+  await using printer = await startPrinter(disk);
+  const { rest } = printer;
+  const makeRoom = await disk.fillInodes();
+  await printer.print(100);
+  const refused = await rest.post("/api/sessions", { command: "true" });
+  expect([refused.status, refused.json]).toEqual([
+    507,
+    {
+      error: expect.stringMatching(
+        /^the session could not be started: the disk of .* has no space or no inodes left: make room there$/,
+      ),
+      code: "disk_failed",
+      details: {},
+    },
+  ]);
+  // Its record and its recording need files of their own.
+  expect(await printer.end()).toMatchObject({ exitCode: 6 });
+  await eventually(async () => ((await printer.told()).length === 1 ? true : undefined), "the log");
+  await makeRoom();
+  await eventually(async () => ((await printer.told()).length === 2 ? true : undefined), "the log");
+  const { id } = await rest.run("echo again");
+  expect(await rest.ended(id)).toMatchObject({ exitCode: 0 });
+  const { text } = await rest.get(`/api/sessions/${printer.id}/recording`);
+  expect(parseCast(text).output === printer.printed).toBe(true);
+});
+
+test("on a disk that became read-only sessions go on, and are there up to then when it is mounted again", async () => {
+  await using disk = await FailingDisk.make(16 * MIB);
+  await using printer = await startPrinter(disk);
+  const { rest, id, server } = printer;
+  await printer.print(LINES_A_MIB);
+  await eventually(async () => {
+    const { length } = (await rest.get(`/api/sessions/${id}/recording?follow=0`)).text;
+    return length > MIB ? true : undefined;
+  }, "the recording so far");
+  await disk.fail();
+  await printer.print(LINES_A_MIB);
+  await printer.recording("waiting");
+  expect((await rest.get(`/api/sessions/${id}/output`)).text === printer.printed).toBe(true);
+  expect((await rest.get(`/api/sessions/${id}/text`)).text).toContain(`${999_999 + LINES_A_MIB}`);
+  const refused = await rest.post("/api/sessions", { command: "true" });
+  expect([refused.status, refused.json]).toEqual([
+    507,
+    expect.objectContaining({ code: "disk_failed", error: expect.stringContaining("read-only: mount it") }),
+  ]);
+  await server.kill("SIGTERM");
+  await server.killHost();
+  await disk.mountAgain();
+  await server.restart();
+  const lost = await rest.record(id);
+  expect(lost).toMatchObject({ status: "exited", exitReason: "host_lost" });
+  const kept = (await rest.get(`/api/sessions/${id}/output`)).text;
+  expect(kept.length).toBe(lost.outputBytes);
+  expect(printer.printed.startsWith(kept)).toBe(true);
+});

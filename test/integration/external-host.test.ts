@@ -1,0 +1,124 @@
+// A session host that others start, as in a container of its own beside the server's (contract 9).
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { isRunning } from "../../src/sessions/process-tree.ts";
+import { ttyhq } from "./harness/command.ts";
+import { eventually } from "./harness/eventually.ts";
+import { Rest } from "./harness/rest.ts";
+import { MAIN, TestServer } from "./harness/test-server.ts";
+
+const ARGS = [
+  "--session-host",
+  "external",
+  "--no-auth",
+  "--rate-limit-api",
+  "0",
+  "--rate-limit-sessions",
+  "0",
+];
+const START_TIMEOUT_MS = 30_000;
+
+/** What a container runs; disposing it ends it. */
+class Host implements AsyncDisposable {
+  readonly #process: ChildProcess;
+
+  private constructor(process: ChildProcess) {
+    this.#process = process;
+  }
+
+  static async start(controlDir: string): Promise<Host> {
+    const child = spawn(process.execPath, [MAIN, "session-host", "--control-dir", controlDir], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    await withDeadline(once(child.stdout, "data"), START_TIMEOUT_MS, "the start of the session host");
+    return new Host(child);
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  async end(signal: NodeJS.Signals): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, "exit");
+    this.#process.kill(signal);
+    await withDeadline(ended, START_TIMEOUT_MS, "the end of the session host");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end("SIGTERM");
+  }
+}
+
+function controlDir() {
+  return mkdtempDisposable(join(tmpdir(), "ttyhq-external-"));
+}
+
+test("a server that started first waits for its session host, and leaves it running when it ends", async () => {
+  await using directory = await controlDir();
+  const starting = TestServer.start({ args: ARGS, controlDir: directory.path });
+  await using host = await Host.start(directory.path);
+  await using server = await starting;
+  expect(await server.hostPid()).toBe(host.pid);
+  const rest = new Rest(server);
+  expect((await rest.get("/readyz")).status).toBe(200);
+
+  const { id } = await rest.run("echo here; cat");
+  await rest.shows(id, /here/);
+  expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  expect(isRunning(host.pid)).toBe(true);
+  await server.restart();
+  expect(await rest.record(id)).toMatchObject({ status: "running" });
+  expect(await server.hostPid()).toBe(host.pid);
+});
+
+test("a server whose session host is gone stays, says that it is not ready, starts none, and takes the next one", async () => {
+  await using directory = await controlDir();
+  await using first = await Host.start(directory.path);
+  await using server = await TestServer.start({ args: ARGS, controlDir: directory.path });
+  const rest = new Rest(server);
+  await first.end("SIGKILL");
+  const refusal = await eventually(async () => {
+    const answer = await rest.get("/api/ready");
+    return answer.status === 503 ? answer : undefined;
+  }, "a server that is not ready");
+  expect(refusal.json).toMatchObject({ code: "host_unreachable", details: { status: "no_session_host" } });
+  expect((await rest.get("/livez")).status).toBe(200);
+  await eventually(
+    async () => server.log.includes("session host not found") || undefined,
+    "a word of it in the log",
+  );
+  expect(await server.hostPid()).toBe(0);
+
+  await using second = await Host.start(directory.path);
+  await eventually(async () => ((await rest.get("/readyz")).status === 200 ? true : undefined), "readiness");
+  expect(await server.hostPid()).toBe(second.pid);
+  const { id } = await rest.run("echo again; cat");
+  await rest.shows(id, /again/);
+});
+
+test("`ttyhq health --session-host` asks the session host, whatever the server does", async () => {
+  await using directory = await controlDir();
+  const probe = ["health", "--session-host", "--control-dir", directory.path];
+  await using host = await Host.start(directory.path);
+  await using server = await TestServer.start({ args: ARGS, controlDir: directory.path });
+  server.signal("SIGSTOP");
+  expect(await ttyhq([...probe, "--timeout", "25"])).toEqual({ code: 0, stdout: "", stderr: "" });
+  expect(await ttyhq(["health", "--timeout", "1", "--control-dir", directory.path])).toMatchObject({
+    code: 1,
+  });
+  server.signal("SIGCONT");
+  process.kill(host.pid, "SIGSTOP");
+  expect(await ttyhq([...probe, "--timeout", "1"])).toMatchObject({ code: 1 });
+  process.kill(host.pid, "SIGCONT");
+  await host.end("SIGTERM");
+  expect(await ttyhq(probe)).toMatchObject({ code: 1, stderr: expect.stringContaining("no answer") });
+  expect(await ttyhq(["health", "--session-host", "--url", server.url])).toMatchObject({
+    stderr: expect.stringContaining("--session-host is asked by its control directory"),
+  });
+});

@@ -1,0 +1,62 @@
+// A session that prints as many lines as it is told to, on a disk that the test does something to.
+import { expect } from "vitest";
+import type { SessionRecord } from "../../../src/protocol/session.ts";
+import { eventually } from "./eventually.ts";
+import { Follower } from "./follower.ts";
+import { Rest } from "./rest.ts";
+import { TestServer } from "./test-server.ts";
+
+export const LINES_A_MIB = (1024 * 1024) / 8;
+
+/** Prints so many lines of 8 bytes for each line of input that says how many; ends with 6 at its end. */
+const PRINTER =
+  "stty -echo -onlcr; printf ready; while read count; do seq 1000000 $((999999 + count)); done; exit 6";
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `${1_000_000 + index}\n`).join("");
+
+/** A server on a disk of its own, with a session that prints and somebody who watches it. */
+export async function startPrinter(disk: { readonly path: string }) {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await TestServer.start({ directory: disk.path }));
+  const rest = new Rest(server);
+  const { id } = await rest.run(PRINTER);
+  const live = stack.use(Follower.attach(stack.use(server.connect()), id));
+  await live.shows(/ready/);
+  let printed = "ready";
+  const owned = stack.move();
+  return {
+    ...{ server, rest, id, live },
+    /** Everything that was printed. */
+    get printed(): string {
+      return printed;
+    },
+    /** Prints so many lines, and waits until the viewer has them. */
+    async print(count: number): Promise<void> {
+      printed += lines(count);
+      const { length } = printed;
+      await rest.post(`/api/sessions/${id}/input`, { text: `${count}\n` });
+      await live.until(() => (live.next === length ? true : undefined), `${length} bytes`);
+      expect(live.text === printed).toBe(true);
+      expect(live.resyncs).toEqual([]);
+    },
+    /** Resolves when the session's record says so of its recording. */
+    recording: (state: SessionRecord["recording"]): Promise<SessionRecord> =>
+      eventually(
+        async () => {
+          const record = await rest.record(id);
+          return record.recording === state ? record : undefined;
+        },
+        `a recording that is ${state ?? "written"}`,
+      ),
+    end: async (): Promise<SessionRecord> => {
+      await rest.post(`/api/sessions/${id}/input`, { text: "\u0004" });
+      return rest.ended(id);
+    },
+    /** What the session host logged of its disk. */
+    told: async (): Promise<string[]> => {
+      const entries = (await server.hostLog()).split("\n").filter((line) => line.includes('"disk '));
+      return entries.map((line) => JSON.parse(line).message);
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

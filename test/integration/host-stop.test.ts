@@ -1,0 +1,51 @@
+// SIGTERM to the session host, as when its pod is replaced: its sessions end as exited, with complete recordings.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import { parseCast } from "./harness/asciicast.ts";
+import { HashingViewer } from "./harness/hashing-viewer.ts";
+import { gone, TestServer } from "./harness/test-server.ts";
+
+const WAIT_MS = 60_000;
+const PROGRAMS = 4;
+
+test("SIGTERM to a host whose programs write at full speed: journals and recordings on disk are complete when it has gone", {
+  timeout: 180_000,
+}, async () => {
+  await using server = await TestServer.start();
+  const flood = ["sh", "-c", "stty raw; exec yes 'all work and no play makes a long recording 0123456789'"];
+  const ids: string[] = [];
+  for (let number = 0; number < PROGRAMS; number += 1) {
+    ids.push((await server.client().create({ command: flood })).id);
+  }
+  const [watched = ""] = ids;
+  using viewer = new HashingViewer(server.url, watched);
+  await viewer.reached(8_000_000);
+  const hostPid = await server.hostPid();
+  // No server that would start another.
+  expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  process.kill(hostPid, "SIGTERM");
+  await withDeadline(gone(hostPid), WAIT_MS, "the end of the host");
+  for (const id of ids) await expectComplete(join(server.controlDir, "sessions", id));
+  await server.restart();
+  const records = await server.client().list();
+  expect(records.map(({ status, exitReason }) => `${status} ${exitReason}`)).toEqual(
+    Array(PROGRAMS).fill("exited signal"),
+  );
+  const { bytes } = await withDeadline(viewer.ended, WAIT_MS, "the end of the stream");
+  expect(bytes).toBe(records.find(({ id }) => id === watched)?.outputBytes);
+  expect(await server.hostLog()).not.toMatch(/lost its host|not readable|recording stopped/);
+});
+
+/** The record says how the session ended, and journal and recording have the same output, all of it. */
+async function expectComplete(directory: string): Promise<void> {
+  const record = JSON.parse(await readFile(join(directory, "session.json"), "utf8"));
+  expect(record.exit).toMatchObject({ reason: "signal", signal: "SIGHUP" });
+  const output = await readFile(join(directory, "output"));
+  expect(output.length).toBe(record.exit.outputBytes);
+  const events = (await readFile(join(directory, "events"), "utf8")).trimEnd().split("\n");
+  expect(events.at(-1)).toContain("x");
+  const recording = parseCast(await readFile(join(directory, "recording.cast"), "utf8"));
+  expect(recording.output === output.toString()).toBe(true);
+}

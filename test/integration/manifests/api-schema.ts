@@ -1,0 +1,74 @@
+// The schemas of the Kubernetes API: values by its OpenAPI description, and fields that it does not know by its types.
+import { mkdtempDisposable, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { run } from "../containers/docker.ts";
+
+const MODULES = fileURLToPath(new URL("../../../node_modules", import.meta.url));
+const TYPE_CHECK_TIMEOUT_MS = 120_000;
+const CONFIG = {
+  compilerOptions: {
+    target: "es2024",
+    module: "nodenext",
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    types: [],
+  },
+  files: ["objects.ts"],
+};
+
+const Typed = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.object({ name: z.string() }),
+});
+type Validated = { validate(): void };
+const Model = z.custom<new (object: unknown) => Validated>((value) => typeof value === "function");
+
+/** What the API would refuse in one of these objects, and what it would drop without a word; an empty list for none. */
+export async function schemaProblems(objects: readonly unknown[]): Promise<readonly string[]> {
+  const typed = objects.map((object) => Typed.parse(object));
+  const values = await Promise.all(typed.map(valueProblems));
+  return [...values.flat(), ...(await unknownFields(typed))];
+}
+
+async function valueProblems(object: z.infer<typeof Typed>): Promise<readonly string[]> {
+  const { apiVersion, kind, metadata } = object;
+  const path = `kubernetes-models/${apiVersion}/${kind}`;
+  const module: Record<string, unknown> = await import(/* @vite-ignore */ path);
+  try {
+    new (Model.parse(module[kind]))(object).validate();
+    return [];
+  } catch (error) {
+    return [`${kind}/${metadata.name}: ${error instanceof Error ? error.message : error}`];
+  }
+}
+
+/** By the compiler: an object that is written down may have no member that its type does not name. */
+async function unknownFields(objects: readonly z.infer<typeof Typed>[]): Promise<readonly string[]> {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-manifests-"));
+  const { path } = directory;
+  const lines = objects.map((object, index) => {
+    const { apiVersion, kind } = object;
+    const type = `import("kubernetes-models/${apiVersion}/${kind}").I${kind}`;
+    return `export const object${index}: ${type} = ${JSON.stringify(object)};`;
+  });
+  await symlink(MODULES, join(path, "node_modules"));
+  await writeFile(join(path, "package.json"), '{"type":"module"}');
+  await writeFile(join(path, "tsconfig.json"), JSON.stringify(CONFIG));
+  await writeFile(join(path, "objects.ts"), lines.join("\n"));
+  const { code, stdout } = await run(join(MODULES, ".bin/tsc"), ["--project", path, "--pretty", "false"], {
+    timeoutMs: TYPE_CHECK_TIMEOUT_MS,
+  });
+  return code === 0 ? [] : stdout.split("\n").map((line) => named(line, objects));
+}
+
+/** The compiler says a line: put the object that is on it in front. */
+function named(line: string, objects: readonly z.infer<typeof Typed>[]): string {
+  const [, number = "", rest = line] = /^\S*objects\.ts\((\d+),\d+\): error TS\d+: (.*)$/.exec(line) ?? [];
+  const object = objects[Number(number) - 1];
+  return object === undefined ? line : `${object.kind}/${object.metadata.name}: ${rest}`;
+}

@@ -1,0 +1,192 @@
+// One thing wrong in a pod of ours, and what must be said of it.
+import { type Change, change } from "./change.ts";
+
+const HQ = "Deployment/ttyhq-hq";
+const REMOTE = "StatefulSet/ttyhq-remote";
+const POD = "spec/template/spec";
+const FIRST = `${POD}/containers/0`;
+const LAST = `${POD}/containers/1`;
+
+export const WRONG_PODS: readonly Change[] = [
+  ...["startupProbe", "livenessProbe", "readinessProbe"].map((probe) =>
+    change(
+      `a container without ${probe}`,
+      REMOTE,
+      `${FIRST}/${probe}`,
+      undefined,
+      `${REMOTE} session-host: has no ${probe}`,
+    ),
+  ),
+  change(
+    "a readiness probe that says what the liveness probe says",
+    HQ,
+    `${FIRST}/readinessProbe/httpGet/path`,
+    "/livez",
+    `${HQ} hq: livenessProbe and readinessProbe ask the same`,
+  ),
+  change(
+    "a probe of a port that is not there",
+    HQ,
+    `${FIRST}/livenessProbe/httpGet/port`,
+    "admin",
+    `${HQ} hq: a probe asks port admin, which it does not have`,
+  ),
+  change(
+    "a server that does not wait until nobody is sent to it any more",
+    REMOTE,
+    `${LAST}/lifecycle`,
+    undefined,
+    `${REMOTE} server: serves a port and has no preStop`,
+  ),
+  change(
+    "a container that requests no memory",
+    HQ,
+    `${FIRST}/resources/requests/memory`,
+    undefined,
+    `${HQ} hq: requests no memory`,
+  ),
+  change(
+    "a container without a limit of CPU",
+    HQ,
+    `${FIRST}/resources/limits/cpu`,
+    undefined,
+    `${HQ} hq: has no limit of cpu`,
+  ),
+  change(
+    "an image that may be another one tomorrow",
+    HQ,
+    `${FIRST}/image`,
+    "registry.example.com:5000/ttyhq:latest",
+    `${HQ} hq: its image is registry.example.com:5000/ttyhq:latest`,
+  ),
+  change(
+    "an image without a tag",
+    HQ,
+    `${FIRST}/image`,
+    "registry.example.com:5000/ttyhq",
+    `${HQ} hq: its image registry.example.com:5000/ttyhq has neither tag nor digest`,
+  ),
+  change(
+    "a container with a security context of nothing",
+    HQ,
+    `${FIRST}/securityContext`,
+    undefined,
+    `${HQ} hq: its root file system can be written to`,
+    `${HQ} hq: its programs may get more rights than it has`,
+    `${HQ} hq: does not drop all capabilities`,
+  ),
+  change(
+    "a capability",
+    HQ,
+    `${FIRST}/securityContext/capabilities/add`,
+    ["NET_ADMIN"],
+    `${HQ} hq: adds the capabilities NET_ADMIN`,
+  ),
+  change(
+    "a privileged container",
+    HQ,
+    `${FIRST}/securityContext/privileged`,
+    true,
+    `${HQ} hq: is privileged`,
+  ),
+  change("a pod that runs as root", HQ, `${POD}/securityContext/runAsUser`, 0, `${HQ} hq: may run as root`),
+  change(
+    "a pod without seccomp",
+    HQ,
+    `${POD}/securityContext/seccompProfile`,
+    undefined,
+    `${HQ}: has no seccomp profile`,
+  ),
+  change(
+    "a pod in its node's network",
+    HQ,
+    `${POD}/hostNetwork`,
+    true,
+    `${HQ}: shares a namespace with its node`,
+  ),
+  change(
+    "a folder of the node",
+    HQ,
+    `${POD}/volumes/1`,
+    { name: "tmp", hostPath: { path: "/tmp" } },
+    `${HQ}: tmp is a folder of its node`,
+  ),
+  change(
+    "a token of the cluster",
+    REMOTE,
+    `${POD}/automountServiceAccountToken`,
+    undefined,
+    `${REMOTE}: gets a token of the cluster`,
+  ),
+  change(
+    "variables that look like options",
+    REMOTE,
+    `${POD}/enableServiceLinks`,
+    undefined,
+    `${REMOTE}: gets variables with the names of Services`,
+  ),
+  change(
+    "a pod that may be cut off at its end",
+    REMOTE,
+    `${POD}/terminationGracePeriodSeconds`,
+    undefined,
+    `${REMOTE}: does not say how long it takes to end`,
+  ),
+  change(
+    "a workload that may stand on one node",
+    REMOTE,
+    `${POD}/topologySpreadConstraints`,
+    undefined,
+    `${REMOTE}: is not spread over nodes`,
+  ),
+  change(
+    "pods that are spread like others",
+    HQ,
+    `${POD}/topologySpreadConstraints/0/labelSelector/matchLabels`,
+    { app: "else" },
+    `${HQ}: is spread by labels that it does not have`,
+  ),
+  change(
+    "a secret in a variable",
+    HQ,
+    `${FIRST}/env/0`,
+    { name: "TTYHQ_PASSWORD", value: "hunter2" },
+    `${HQ} hq: TTYHQ_PASSWORD is a secret and stands in the file`,
+  ),
+  change(
+    "a variable that refers to a later one",
+    REMOTE,
+    `${LAST}/env/0`,
+    { name: "TTYHQ_REMOTE_URL", value: "http://$(NAMESPACE)" },
+    `${REMOTE} server: TTYHQ_REMOTE_URL refers to NAMESPACE, which does not stand before it`,
+    `${REMOTE} server: TTYHQ_REMOTE_URL refers to TTYHQ_NAME, which does not stand before it`,
+  ),
+  change(
+    "a mount of nothing",
+    HQ,
+    `${FIRST}/volumeMounts/0/name`,
+    "date",
+    `${HQ} hq: mounts date, which is no volume of its pod`,
+  ),
+  change(
+    "settings of nothing",
+    HQ,
+    `${FIRST}/envFrom/0/configMapRef/name`,
+    "ttyhq-else",
+    `${HQ} hq: takes variables from the ConfigMap ttyhq-else, which is not there`,
+  ),
+  change(
+    "an account that nobody made",
+    HQ,
+    `${POD}/serviceAccountName`,
+    "admin",
+    `${HQ}: its ServiceAccount admin is not there`,
+  ),
+  change(
+    "a volume that nobody claims",
+    HQ,
+    `${POD}/volumes/0/persistentVolumeClaim/claimName`,
+    "else",
+    `${HQ}: its volume else is claimed by nobody`,
+  ),
+];

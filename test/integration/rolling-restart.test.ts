@@ -1,0 +1,158 @@
+// A server that is told to stop and started again, under output: nothing is lost, nothing comes twice, nobody is told
+// that something went wrong.
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { withDeadline } from "../../src/lib/deadline.ts";
+import type { ConnectionState } from "../../src/protocol/connection.ts";
+import { ServiceError } from "../../src/protocol/errors.ts";
+import { FrameType } from "../../src/protocol/frame.ts";
+import { decodeOutput, encodeJson } from "../../src/protocol/payload.ts";
+import type { SessionSocket } from "../../src/protocol/session-socket.ts";
+import { numberedLine } from "./fixtures/paced-lines.ts";
+import { eventually } from "./harness/eventually.ts";
+import { Follower } from "./harness/follower.ts";
+import { HashingViewer } from "./harness/hashing-viewer.ts";
+import { RawSocket } from "./harness/raw-socket.ts";
+import { TestFleet } from "./harness/test-fleet.ts";
+import { TestServer } from "./harness/test-server.ts";
+
+const PROGRAM = fileURLToPath(new URL("./fixtures/paced-lines.ts", import.meta.url));
+const BYTES_PER_SECOND = 4_000_000;
+const END_TIMEOUT_MS = 120_000;
+const VIEWERS = 6;
+
+function command(lines: number): string[] {
+  return [process.execPath, PROGRAM, `${lines}`, `${BYTES_PER_SECOND}`];
+}
+
+/** What the terminal makes of the program's output. */
+function expected(lines: number): { readonly sha256: string; readonly bytes: number } {
+  const hash = createHash("sha256");
+  for (let number = 0; number < lines; number += 1) hash.update(numberedLine(number).replace("\n", "\r\n"));
+  return { sha256: hash.digest("hex"), bytes: lines * 101 };
+}
+
+function viewersOf(url: string, id: string) {
+  const viewers = Array.from({ length: VIEWERS }, () => new HashingViewer(url, id));
+  const ends = Promise.all(viewers.map((viewer) => viewer.ended));
+  ends.catch(() => undefined);
+  return {
+    reached: (bytes: number) => Promise.all(viewers.map((viewer) => viewer.reached(bytes))),
+    ended: () => withDeadline(ends, END_TIMEOUT_MS, "the end of the stream"),
+    [Symbol.dispose]: () => viewers.forEach((viewer) => void viewer[Symbol.dispose]()),
+  };
+}
+
+async function restarted(server: TestServer): Promise<void> {
+  expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  await server.restart();
+}
+
+test("five restarts under output: each of six viewers has every byte once, and one that does not read holds up nothing", {
+  timeout: 240_000,
+}, async () => {
+  const lines = 400_000;
+  await using server = await TestServer.start();
+  const { id } = await server.client().create({ command: command(lines) });
+  using viewers = viewersOf(server.url, id);
+  await using stalled = await stalledViewer(server, id);
+  for (let restart = 1; restart <= 5; restart += 1) {
+    await viewers.reached(restart * 4_000_000);
+    await restarted(server);
+  }
+  const { sha256, bytes } = expected(lines);
+  expect(await viewers.ended()).toEqual(Array(VIEWERS).fill({ sha256, bytes, resyncs: 0 }));
+  // What it took before it was cut, and from there on what it asks for, is the same stream.
+  const hash = createHash("sha256");
+  let next = 0;
+  const take = (socket: RawSocket): void => {
+    for (const { payload } of socket.of(FrameType.OUTPUT)) {
+      const output = decodeOutput(payload);
+      expect(output.offset).toBe(next);
+      next += output.bytes.length;
+      hash.update(output.bytes);
+    }
+  };
+  stalled.resume();
+  await stalled.closed();
+  take(stalled);
+  await using again = await RawSocket.open(server.url);
+  again.subscribe(id, { flags: 13, from: next });
+  await again.event("exit");
+  take(again);
+  expect([next, hash.digest("hex")]).toEqual([bytes, sha256]);
+});
+
+test("restarts of the HQ and of the remote under output: viewers at the HQ have every byte once", {
+  timeout: 240_000,
+}, async () => {
+  const lines = 400_000;
+  await using fleet = await TestFleet.start();
+  const { id } = await fleet.create("worker-1", { command: command(lines) });
+  using viewers = viewersOf(fleet.hq.url, id);
+  const parts = [fleet.hq, fleet.remote("worker-1"), fleet.hq, fleet.remote("worker-1")];
+  for (const [index, part] of parts.entries()) {
+    await viewers.reached((index + 1) * 4_000_000);
+    await restarted(part);
+  }
+  const { sha256, bytes } = expected(lines);
+  expect(await viewers.ended()).toEqual(Array(VIEWERS).fill({ sha256, bytes, resyncs: 0 }));
+});
+
+test("somebody who types through restarts loses no key, sees none twice, and knows of each whether it arrived", {
+  timeout: 120_000,
+}, async () => {
+  await using server = await TestServer.start();
+  const { id } = await server.client().create({ command: ["sh", "-c", "stty -echo; echo on; exec cat"] });
+  using socket = server.connect();
+  using follower = Follower.attach(socket, id);
+  await follower.shows(/on\r\n/);
+  const unknown: string[] = [];
+  let isOver = false;
+  let typed = 0;
+  const typing = (async () => {
+    while (!isOver) {
+      const error = await socket.write(id, Buffer.from(`${typed}\n`)).catch((reason: unknown) => reason);
+      if (error === undefined) typed += 1;
+      else if (error instanceof ServiceError && error.message.includes("no connection")) await opened(socket);
+      else unknown.push(String(error));
+    }
+  })();
+  for (let restart = 0; restart < 4; restart += 1) {
+    const before = typed;
+    await eventually(async () => typed > before + 50 || undefined, "the typing");
+    await restarted(server);
+  }
+  isOver = true;
+  await withDeadline(typing, END_TIMEOUT_MS, "the end of the typing");
+  const all = Array.from({ length: typed }, (_, number) => `${number}\r\n`).join("");
+  await eventually(async () => follower.text.length >= all.length + 4 || undefined, "the last line");
+  expect(unknown).toEqual([]);
+  expect(follower.text).toBe(`on\r\n${all}`);
+});
+
+test("a client that is told to go knows that this was planned as long as the restart is short", async () => {
+  await using server = await TestServer.start();
+  using socket = server.connect();
+  await socket.opened(END_TIMEOUT_MS);
+  const states: ConnectionState[] = [];
+  socket.onState((state) => void states.push(state));
+  await restarted(server);
+  await opened(socket);
+  const [first] = states;
+  expect(first).toEqual({ kind: "connecting", isPlanned: true });
+});
+
+function opened(socket: SessionSocket): Promise<void> {
+  return socket.opened(END_TIMEOUT_MS);
+}
+
+async function stalledViewer(server: TestServer, id: string): Promise<RawSocket> {
+  const socket = await RawSocket.open(server.url);
+  socket.send(FrameType.HELLO, "", encodeJson({ client: "stalled", version: "0" }));
+  socket.subscribe(id, { flags: 13, from: 0 });
+  await socket.frame(FrameType.OUTPUT);
+  socket.pause();
+  return socket;
+}

@@ -1,0 +1,34 @@
+// A full disk under the files that a server keeps for itself.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { eventually } from "./harness/eventually.ts";
+import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
+import { SmallDisk } from "./harness/small-disk.ts";
+
+test("settings on a full disk are as they were, whole, and can be changed when there is room again", async () => {
+  await using disk = await SmallDisk.make(4 * 1024 * 1024);
+  await using server = await passwordServer("apart", { directory: disk.path });
+  const token = await logIn(server);
+  const other = await logIn(server);
+  const { json } = await askAs(token, server, "/api/sessions", { body: { command: ["cat"] } });
+  const share = (): Promise<{ status: number; json: { code?: string } }> =>
+    askAs(token, server, `/api/sessions/${json.id}/share`, { body: { mode: "view" } });
+  const shares = async () => (await askAs(token, server, `/api/sessions/${json.id}/shares`)).json;
+  const stored = (name: string): Promise<string> => readFile(join(server.controlDir, name), "utf8");
+  expect((await share()).status).toBe(201);
+  const [listed, kept] = [await shares(), await stored("shares.json")];
+  const makeRoom = await disk.fill();
+  expect(await share()).toMatchObject({ status: 507, json: { code: "disk_failed" } });
+  expect([await shares(), await stored("shares.json")]).toEqual([listed, kept]);
+  // Whoever logs out is out, and told that it is not stored.
+  expect((await askAs(other, server, "/api/auth/logout", { method: "POST" })).status).toBe(507);
+  expect((await askAs(other, server, "/api/sessions")).status).toBe(401);
+  await makeRoom();
+  await eventually(async () => (server.log.includes("disk written again") ? true : undefined), "the log");
+  expect((await share()).status).toBe(201);
+  await server.restart();
+  expect((await askAs(other, server, "/api/sessions")).status).toBe(401);
+  expect((await askAs(token, server, "/api/sessions")).status).toBe(200);
+  expect(await shares()).toHaveLength(2);
+});

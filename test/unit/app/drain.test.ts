@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { goAwayNotice } from "../../../src/app/drain.ts";
+import { Readiness } from "../../../src/app/readiness.ts";
+
+test.each([
+  [0, { afterMs: 100, jitterMs: 0 }],
+  [1, { afterMs: 100, jitterMs: 2 }],
+  [500, { afterMs: 100, jitterMs: 1_000 }],
+  [100_000, { afterMs: 100, jitterMs: 5_000 }],
+])("%i clients are spread so that not all come back at the same instant", (clients, times) => {
+  expect(goAwayNotice(clients, 15_000)).toEqual({ ...times, reason: "the server is shutting down" });
+});
+
+test("clients go within the time that there is, however little", () => {
+  for (const forMs of [0, 1, 7, 100, 399, 1_000, 9_999]) {
+    const { afterMs, jitterMs } = goAwayNotice(100_000, forMs);
+    expect(afterMs + jitterMs).toBeLessThanOrEqual(forMs);
+    expect([Number.isInteger(afterMs), Number.isInteger(jitterMs)]).toEqual([true, true]);
+  }
+});
+
+test("a process is ready while it can serve, and never again once it drains", () => {
+  let isServing = true;
+  const left: string[] = [];
+  const readiness = new Readiness({ isServing: () => isServing, leave: () => void left.push("told") });
+  expect(() => readiness.check()).not.toThrow();
+  isServing = false;
+  expect(() => readiness.check()).toThrow("there is no connection to the session host");
+  isServing = true;
+  readiness.drain();
+  expect(() => readiness.check()).toThrow("the server is shutting down");
+  expect(left).toEqual(["told"]);
+});

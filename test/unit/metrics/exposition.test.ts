@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { Histogram } from "../../../src/lib/histogram.ts";
+import { familiesBeside, familiesOf, histogramLines, valueLines } from "../../../src/metrics/exposition.ts";
+
+test("a value, values by label, and one that is no number", () => {
+  const family = { name: "a_bytes", help: "How much." };
+  const head = "# HELP a_bytes How much.\n# TYPE a_bytes gauge\n";
+  expect(valueLines(family, "gauge", 1.5)).toBe(`${head}a_bytes 1.5\n`);
+  expect(
+    valueLines(family, "gauge", [
+      [{ way: "in", of: "x" }, 1],
+      [{ way: "out" }, Number.NaN],
+    ]),
+  ).toBe(`${head}a_bytes{way="in",of="x"} 1\na_bytes{way="out"} NaN\n`);
+  expect(valueLines(family, "gauge", [])).toBe(head);
+});
+
+test("what a label says breaks no line", () => {
+  expect(valueLines({ name: "a", help: "One\nline \\." }, "gauge", [[{ of: 'a"b\\c\nd' }, 1]])).toBe(
+    '# HELP a One\\nline \\\\.\n# TYPE a gauge\na{of="a\\"b\\\\c\\nd"} 1\n',
+  );
+});
+
+test("a histogram is its buckets, each with those before it, its sum and its count", () => {
+  const histogram = new Histogram([1, 2]);
+  for (const value of [0.5, 1.5, 9]) histogram.observe(value);
+  expect(histogramLines({ name: "a_seconds", help: "Time." }, [[{ of: "x" }, histogram]])).toBe(
+    [
+      "# HELP a_seconds Time.",
+      "# TYPE a_seconds histogram",
+      'a_seconds_bucket{of="x",le="1"} 1',
+      'a_seconds_bucket{of="x",le="2"} 2',
+      'a_seconds_bucket{of="x",le="+Inf"} 3',
+      'a_seconds_sum{of="x"} 11',
+      'a_seconds_count{of="x"} 3',
+      "",
+    ].join("\n"),
+  );
+});
+
+test("of what another process says, what is known already is left out with all its lines", () => {
+  const known = valueLines({ name: "a", help: "A." }, "gauge", 1);
+  const more = valueLines({ name: "b", help: "B." }, "counter", [[{ of: "x" }, 2]]);
+  expect(familiesOf(known + more)).toEqual(["a", "b"]);
+  expect(familiesBeside(`${more}\n${known}`, new Set(["a"]))).toBe(more);
+});

@@ -1,0 +1,22 @@
+// What docs/protocol.md says of git-notification is what the code has.
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { decodeEvent } from "../../../src/protocol/event-decoder.ts";
+import { GitNotification } from "../../../src/protocol/follow.ts";
+
+const page = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");
+const part = /\*\*Git notifications\.\*\*[\s\S]*?(?=\n## )/.exec(page)?.[0] ?? "";
+
+test("the example is one, with every member that there is", () => {
+  const json = /```json\n([\s\S]*?)```/.exec(part)?.[1] ?? "";
+  const decoded = decodeEvent(new TextEncoder().encode(json));
+  expect(decoded).toEqual({ scope: "server", event: JSON.parse(json) });
+  expect(Object.keys(JSON.parse(json).notification).sort()).toEqual(
+    Object.keys(GitNotification.shape).sort(),
+  );
+});
+
+test("every type is explained, and no other", () => {
+  const named = [...part.matchAll(/^\| `([a-z-]+)` \| (?:info|error) \|/gm)].map(([, name]) => name);
+  expect(named.sort()).toEqual([...GitNotification.shape.type.options].sort());
+});

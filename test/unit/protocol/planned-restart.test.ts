@@ -1,0 +1,116 @@
+// What a client does with GOAWAY: it leaves in good order, comes back by itself, and says nothing of it for a while.
+import { expect, test } from "vitest";
+import type { ConnectionState } from "../../../src/protocol/connection.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+import { FrameType } from "../../../src/protocol/frame.ts";
+import { encodeJson } from "../../../src/protocol/payload.ts";
+import { PlannedRestart } from "../../../src/protocol/planned-restart.ts";
+import type { SessionSocket } from "../../../src/protocol/session-socket.ts";
+import { bytesOf, collect, connect, until } from "./memory-client.ts";
+import { MemoryServer } from "./memory-server.ts";
+
+const AT_ONCE = { afterMs: 0, jitterMs: 0, reason: "restart" };
+
+function statesOf(socket: SessionSocket): ConnectionState[] {
+  const states: ConnectionState[] = [];
+  socket.onState((state) => void states.push(state));
+  return states;
+}
+
+test("a client that is told to go opens another link and goes on at its byte, and its state says that this was planned", async () => {
+  const server = new MemoryServer();
+  const session = server.create("a", bytesOf("one "));
+  using socket = connect(server);
+  const { seen, handlers } = collect();
+  socket.attach("a", { from: 0 }, handlers);
+  await until(() => seen.bytes.length === 4);
+  const states = statesOf(socket);
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  await until(() => server.links.length === 2 && socket.state.kind === "open");
+  session.output = bytesOf("one two");
+  server.feed();
+  await until(() => seen.bytes.length === 7);
+  expect(new TextDecoder().decode(new Uint8Array(seen.bytes))).toBe("one two");
+  expect(states).toEqual([
+    { kind: "connecting", isPlanned: true },
+    { kind: "connecting", isPlanned: true },
+    { kind: "open" },
+  ]);
+  expect(server.links.map(({ isOpen }) => isOpen)).toEqual([false, true]);
+});
+
+test("what was typed before it goes is answered first; what is typed while it goes is refused and reaches nobody", async () => {
+  const server = new MemoryServer();
+  const { input } = server.create("a");
+  using socket = connect(server);
+  await socket.opened(1_000);
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.link.deliver(1);
+  await until(() => socket.state.kind === "connecting");
+  await expect(socket.write("a", bytesOf("while"))).rejects.toMatchObject({ code: "host_unreachable" });
+  expect(server.links).toHaveLength(1);
+  server.isManual = false;
+  server.link.deliver(server.link.outgoing.length);
+  await typed;
+  await until(() => server.links.length === 2 && socket.state.kind === "open");
+  await socket.write("a", bytesOf("after"));
+  expect(input.map((bytes) => new TextDecoder().decode(bytes))).toEqual(["before", "after"]);
+});
+
+test("a server that is not back yet is tried often, and its silence stays planned; one that closes early is no surprise either", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server, { random: () => 0 });
+  await socket.opened(1_000);
+  const states = statesOf(socket);
+  server.send(FrameType.GOAWAY, "", encodeJson({ afterMs: 60_000, jitterMs: 0, reason: "restart" }));
+  await until(() => server.link.outgoing.length === 0);
+  server.refusal = new Error("connection refused");
+  server.link.cut();
+  await until(() => states.filter(({ kind }) => kind === "waiting").length === 3);
+  server.refusal = undefined;
+  await socket.opened(5_000);
+  const away = states.filter(({ kind }) => kind !== "open");
+  expect(away.length).toBeGreaterThan(4);
+  expect(away.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
+});
+
+test("a server that refuses the client after its restart is told of once", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server);
+  await socket.opened(1_000);
+  const states = statesOf(socket);
+  server.refusal = new ServiceError("unauthorized", "log in again");
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  await until(() => socket.state.kind === "closed");
+  expect(states.map(({ kind }) => kind)).toEqual(["connecting", "connecting", "closed"]);
+  expect(states.at(-1)).toMatchObject({ error: { code: "unauthorized" } });
+});
+
+test("an ordinary cut is not planned", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server);
+  await socket.opened(1_000);
+  const states = statesOf(socket);
+  server.link.cut();
+  await socket.opened(1_000);
+  expect(states.some((state) => "isPlanned" in state)).toBe(false);
+});
+
+test("a restart is planned for as long as one takes, and told when that is over", async () => {
+  const seen: string[] = [];
+  const over = Promise.withResolvers<void>();
+  using restart = new PlannedRestart(
+    {
+      due: () => void seen.push(`due ${restart.isOn}`),
+      over: () => over.resolve(),
+    },
+    1,
+  );
+  restart.begin(1);
+  restart.begin(0);
+  expect(restart.isOn).toBe(true);
+  await over.promise;
+  expect([restart.isOn, seen]).toEqual([false, ["due true"]]);
+});

@@ -1,0 +1,64 @@
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ControlDir } from "../../../src/sessions/control-dir.ts";
+import { Journal } from "../../../src/sessions/journal.ts";
+import { SessionMeter } from "../../../src/sessions/session-meter.ts";
+
+test("what a terminal says and that it ends is counted, and told on", () => {
+  const meter = new SessionMeter(() => 0);
+  const heard: string[] = [];
+  const listener = meter.ofTerminal({
+    onOutput: (chunk) => heard.push(new TextDecoder().decode(chunk)),
+    onEnd: ({ exitCode }) => heard.push(`${exitCode}`),
+  });
+  expect([meter.started, meter.ended]).toEqual([1, 0]);
+  listener.onOutput(new TextEncoder().encode("abc"));
+  listener.onEnd({ exitCode: 3 });
+  expect([meter.outputBytes, meter.ended, heard]).toEqual([3, 1, ["abc", "3"]]);
+});
+
+test("what becomes of a journal is counted, and told on", () => {
+  const meter = new SessionMeter(() => 0);
+  const heard: unknown[] = [];
+  const files = new ControlDir("/nowhere").session("s");
+  const { onPressure, onFailure, onGap } = meter.ofJournal({
+    ...{ files, maxBytes: 1 },
+    onPressure: (isHigh) => heard.push(isHigh),
+    onFailure: (error) => heard.push(error),
+    onGap: (gap) => heard.push(gap),
+  });
+  onPressure(true);
+  onPressure(false);
+  onFailure("full");
+  onGap({ from: 2, to: 7 });
+  expect(meter).toMatchObject({ journalPauses: 1, journalFailures: 1, lostBytes: 5 });
+  expect(heard).toEqual([true, false, "full", { from: 2, to: 7 }]);
+});
+
+test("each batch that reaches the disk is timed", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-meter-"));
+  let time = 0;
+  const meter = new SessionMeter(() => {
+    time += 250;
+    return time;
+  });
+  const files = { output: join(folder.path, "output"), events: join(folder.path, "events") };
+  const options = {
+    files: { ...new ControlDir(folder.path).session("s"), ...files },
+    maxBytes: 1_000,
+    onPressure: () => undefined,
+    onFailure: (error: unknown) => {
+      throw error;
+    },
+    onGap: () => undefined,
+  };
+  const journal = await Journal.create(meter.ofJournal(options));
+  journal.append(new TextEncoder().encode("abc"), 0);
+  await journal.flushed();
+  await journal.close();
+  const { count, sum } = meter.journalWrites;
+  expect(count).toBeGreaterThan(0);
+  expect(sum).toBe(count * 0.25);
+});

@@ -1,0 +1,160 @@
+import { expect, test } from "vitest";
+import type { ServerEvent } from "../../../src/protocol/event.ts";
+import { CreateSession, type GitFacts } from "../../../src/protocol/session.ts";
+import { SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
+import { MemorySessions } from "../hub/memory-sessions.ts";
+
+type Entered = { readonly account: string | undefined; isLive: boolean; isHere: boolean; tell: () => void };
+
+/** Facts that a test sets; it remembers who is there. */
+class MemoryFacts {
+  readonly entered: Entered[] = [];
+  asks = 0;
+  isOver = false;
+  facts: GitFacts | undefined;
+
+  enter(place: { account: string | undefined }, options: { isLive: boolean; onChange: () => void }) {
+    const entry: Entered = {
+      ...{ account: place.account, isLive: options.isLive, isHere: true, tell: options.onChange },
+    };
+    this.entered.push(entry);
+    const facts = (): GitFacts | undefined => this.facts;
+    return {
+      get facts() {
+        return facts();
+      },
+      ended: () => {
+        entry.isLive = false;
+      },
+      [Symbol.dispose]: () => {
+        entry.isHere = false;
+      },
+    };
+  }
+
+  asked(): void {
+    this.asks++;
+  }
+
+  set(facts: GitFacts | undefined): void {
+    this.facts = facts;
+    for (const { isHere, tell } of this.entered) if (isHere) tell();
+  }
+
+  [Symbol.dispose](): void {
+    this.isOver = true;
+  }
+}
+
+function stage() {
+  const memory = new MemorySessions();
+  const facts = new MemoryFacts();
+  const sessions = new SessionsWithFacts({ backend: memory, source: facts });
+  const events: ServerEvent[] = [];
+  sessions.watch((event) => events.push(event));
+  const announce = (type: ServerEvent["type"], sessionId?: string): void =>
+    memory.announce({ type, timestamp: "", ...(sessionId === undefined ? {} : { sessionId }) });
+  return { memory, facts, sessions, events, announce };
+}
+
+const MAIN = { gitRepoPath: "/r", gitBranch: "main" };
+const noAccount = (): undefined => undefined;
+
+test("every record carries what is known, and is as it was where nothing is", async () => {
+  const { memory, facts, sessions } = stage();
+  memory.add("a");
+  sessions.begin(noAccount);
+  expect((await sessions.get("a")).gitBranch).toBeUndefined();
+  facts.set(MAIN);
+  using subscription = await sessions.subscribe("a", () => {});
+  const records = [
+    ...(await sessions.list()),
+    await sessions.get("a"),
+    await sessions.rename("a", "b"),
+    subscription.record,
+    await sessions.create(CreateSession.parse({ id: "c" })),
+  ];
+  expect(records.map(({ gitBranch }) => gitBranch)).toEqual(Array(5).fill("main"));
+  expect(facts.asks).toBeGreaterThan(0);
+});
+
+test("before it is known as whom git runs, nobody asks", async () => {
+  const { memory, facts, sessions, announce } = stage();
+  memory.add("a");
+  await sessions.list();
+  announce("session-start", "a");
+  announce("connected");
+  await sessions.list();
+  expect(facts.entered).toEqual([]);
+  sessions.begin(() => "ada");
+  await sessions.list();
+  expect(facts.entered).toMatchObject([{ account: "ada", isLive: true }]);
+});
+
+test("a change is told of each session that is there", async () => {
+  const { memory, facts, sessions, events, announce } = stage();
+  memory.add("a");
+  memory.add("b");
+  sessions.begin(noAccount);
+  await sessions.list();
+  facts.set(MAIN);
+  expect(events.map(({ type, sessionId }) => [type, sessionId])).toEqual([
+    ["session-changed", "a"],
+    ["session-changed", "b"],
+  ]);
+  expect(events[0]).toMatchObject({ sessionName: "a" });
+  announce("session-removed", "a");
+  facts.set(undefined);
+  expect(events.slice(3).map(({ sessionId }) => sessionId)).toEqual(["b"]);
+});
+
+test("a session that starts is looked at without anybody asking, and one that ends is said to have", async () => {
+  const { memory, facts, sessions, announce } = stage();
+  sessions.begin(noAccount);
+  const one = memory.add("a");
+  announce("session-start", "a");
+  await sessions.list();
+  expect(facts.entered).toMatchObject([{ isLive: true }]);
+  one.exit(0);
+  announce("session-exit", "a");
+  expect(facts.entered).toMatchObject([{ isLive: false, isHere: true }]);
+  // One that was over before it was seen.
+  memory.add("b").exit(0);
+  announce("session-exit", "b");
+  await sessions.list();
+  expect(facts.entered[1]).toMatchObject({ isLive: false });
+});
+
+test("an answer that is older than the removal brings no session back", async () => {
+  const { memory, facts, sessions, announce } = stage();
+  memory.add("a");
+  sessions.begin(noAccount);
+  const listing = sessions.list();
+  announce("session-removed", "a");
+  await listing;
+  await sessions.list();
+  expect(facts.entered.filter(({ isHere }) => isHere)).toEqual([]);
+  // Another one may have that id.
+  announce("session-start", "a");
+  await sessions.list();
+  expect(facts.entered.filter(({ isHere }) => isHere)).toHaveLength(1);
+});
+
+test("after a cut, sessions that are gone are gone here, too", async () => {
+  const { memory, facts, sessions, announce } = stage();
+  memory.add("a");
+  sessions.begin(noAccount);
+  await sessions.list();
+  memory.sessions.delete("a");
+  memory.add("b");
+  announce("connected");
+  await sessions.list();
+  await sessions.list();
+  expect(facts.entered.map(({ isHere }) => isHere)).toEqual([false, true]);
+});
+
+test("its end is that of the facts", async () => {
+  const { facts, sessions } = stage();
+  await sessions[Symbol.asyncDispose]();
+  expect(facts.isOver).toBe(true);
+});
