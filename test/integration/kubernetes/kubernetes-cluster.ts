@@ -1,0 +1,181 @@
+// ttyhq deployed from the project's own files, in a namespace of its own, on the cluster that KUBECONFIG names.
+import { randomBytes } from "node:crypto";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { ServerClient } from "../../../src/testing/server-client.ts";
+import { eventually } from "../../../src/testing/wait.ts";
+import { IMAGE, ROOT } from "../containers/built-image.ts";
+import { output } from "../containers/docker.ts";
+import { encryptedAccess, plainAccess } from "./hq-access.ts";
+import { CHANGE_TIMEOUT_MS, isReady, Kubectl, type Pod } from "./kubectl.ts";
+import { isLab } from "./overlay.ts";
+
+export const HQ = "app.kubernetes.io/component=hq";
+export const REMOTE = "app.kubernetes.io/component=remote";
+export const HQ_DEPLOYMENT = "deployment/ttyhq-hq";
+export const REMOTES = "statefulset/ttyhq-remote";
+
+export type StartOptions = {
+  /** Two unless given. */
+  readonly remotes?: number;
+  /** With the component `tls`. */
+  readonly hasTls?: boolean;
+  /** Of the HQ: VARIABLE=value. */
+  readonly settings?: readonly string[];
+  /** On top of the project's own files: entries of a kustomization. */
+  readonly patches?: readonly object[];
+};
+
+/** Disposing it removes the namespace and everything in it. */
+export class KubernetesCluster implements AsyncDisposable {
+  readonly kubectl: Kubectl;
+  readonly #owned = new AsyncDisposableStack();
+  #client: ServerClient | undefined;
+
+  private constructor(namespace: string) {
+    this.kubectl = new Kubectl(namespace);
+  }
+
+  /** Resolves when the HQ is ready and all remotes are, and registered. Rejects with the scene, and leaves nothing behind. */
+  static async start(options: StartOptions = {}): Promise<KubernetesCluster> {
+    const cluster = new KubernetesCluster(`ttyhq-test-${randomBytes(4).toString("hex")}`);
+    try {
+      await cluster.#deploy(options);
+      return cluster;
+    } catch (error) {
+      const scene = await cluster.kubectl.scene();
+      await cluster[Symbol.asyncDispose]();
+      throw new Error(`no cluster: ${error}\n${scene}`, { cause: error });
+    }
+  }
+
+  /** Of the HQ, with the login that was made for it. Without TLS it stays the same whatever becomes of the HQ's pods. */
+  get client(): ServerClient {
+    if (this.#client === undefined) throw new Error("the cluster has not started");
+    return this.#client;
+  }
+
+  /** The one pod of the HQ. */
+  async hq(): Promise<Pod> {
+    const [pod, ...others] = await this.kubectl.pods(HQ);
+    if (pod === undefined || others.length > 0) throw new Error(`${1 + others.length} pods of the HQ`);
+    return pod;
+  }
+
+  /** In the order of their names. */
+  remotes(): Promise<readonly Pod[]> {
+    return this.kubectl.pods(REMOTE);
+  }
+
+  async remote(name: string): Promise<Pod> {
+    const pod = (await this.remotes()).find(({ metadata }) => metadata.name === name);
+    if (pod === undefined) throw new Error(`there is no pod ${name}`);
+    return pod;
+  }
+
+  /** The id that a remote has at the HQ, once it is registered there. */
+  remoteId(name: string): Promise<string> {
+    const look = async (): Promise<string | undefined> =>
+      (await this.client.api.call(endpoints.listRemotes)).find((remote) => remote.name === name)?.id;
+    return this.eventually(look, `the registration of ${name}`);
+  }
+
+  /** Resolves when the HQ lists these remotes and no others. */
+  async lists(names: readonly string[]): Promise<void> {
+    const look = async (): Promise<true | undefined> => {
+      const listed = (await this.client.api.call(endpoints.listRemotes)).map(({ name }) => name);
+      return listed.toSorted().join() === names.toSorted().join() || undefined;
+    };
+    await this.eventually(look, `a list of the remotes ${names}`);
+  }
+
+  /** Resolves when another pod has taken this one's place and is ready. */
+  replaced({ metadata: { name, uid } }: Pod): Promise<Pod> {
+    const look = async (): Promise<Pod | undefined> => {
+      const pod = (await this.remotes()).find((each) => each.metadata.name === name);
+      return pod !== undefined && pod.metadata.uid !== uid && isReady(pod) ? pod : undefined;
+    };
+    return this.eventually(look, `another pod ${name}`);
+  }
+
+  /** Resolves when a rollout of all pods has come to its end. */
+  async rolledOut(what: string): Promise<void> {
+    await this.kubectl.awaits("rollout", "status", what);
+  }
+
+  /** Looks again and again. What it rejects with shows the whole cluster. */
+  async eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
+    try {
+      return await eventually(look, what, { timeoutMs: CHANGE_TIMEOUT_MS });
+    } catch (error) {
+      throw new Error(`${error}\n${await this.kubectl.scene()}`, { cause: error });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#owned.disposeAsync();
+    // The pods take their time to end; nothing else waits for that.
+    await this.kubectl.does(
+      "delete",
+      "namespace",
+      this.kubectl.namespace,
+      "--wait=false",
+      "--ignore-not-found",
+    );
+  }
+
+  async #deploy(options: StartOptions): Promise<void> {
+    const { namespace } = this.kubectl;
+    const kinds = options.hasTls === true ? ["--tls"] : [];
+    await output(join(ROOT, "k8s/make-secrets"), [...kinds, namespace]);
+    await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-k8s-"));
+    const kustomization = await this.#kustomization(folder.path, options);
+    await writeFile(join(folder.path, "kustomization.yaml"), JSON.stringify(kustomization));
+    await this.kubectl.does("apply", "--kustomize", folder.path);
+    await this.rolledOut(HQ_DEPLOYMENT);
+    await this.rolledOut(REMOTES);
+    this.#client = await this.#connect(options);
+    await this.lists(Array.from({ length: remotesOf(options) }, (_, index) => `ttyhq-remote-${index}`));
+  }
+
+  /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
+  async #kustomization(folder: string, options: StartOptions): Promise<object> {
+    const { hasTls = false, settings = [], patches = [] } = options;
+    const files = (await isLab(this.kubectl)) ? "overlays/lab" : "base";
+    const [name = "", tag = "latest"] = IMAGE.split(/:(?=[^/]*$)/);
+    const limits = ["TTYHQ_RATE_LIMIT_API=0", "TTYHQ_RATE_LIMIT_SESSIONS=0"];
+    return {
+      apiVersion: "kustomize.config.k8s.io/v1beta1",
+      kind: "Kustomization",
+      namespace: this.kubectl.namespace,
+      resources: [relative(folder, join(ROOT, "k8s", files))],
+      components: hasTls ? [relative(folder, join(ROOT, "k8s/components/tls"))] : [],
+      images: [{ name: "ttyhq", newName: name, newTag: tag }],
+      replicas: [{ name: "ttyhq-remote", count: remotesOf(options) }],
+      configMapGenerator: [
+        { name: "ttyhq-hq", behavior: "merge", literals: [...limits, ...settings] },
+        { name: "ttyhq-remote", behavior: "merge", literals: limits },
+      ],
+      patches: [
+        {
+          target: { kind: "Service", name: "ttyhq-hq" },
+          patch: JSON.stringify([{ op: "add", path: "/spec/type", value: "NodePort" }]),
+        },
+        ...patches,
+      ],
+    };
+  }
+
+  async #connect({ hasTls = false }: StartOptions): Promise<ServerClient> {
+    const access = hasTls
+      ? await encryptedAccess(this.kubectl, this.#owned)
+      : await plainAccess(this.kubectl);
+    return this.#owned.use(new ServerClient(access));
+  }
+}
+
+function remotesOf({ remotes = 2 }: StartOptions): number {
+  return remotes;
+}

@@ -1,0 +1,143 @@
+// Each probe, asked by the kubelet, while what it looks at is not well.
+import { expect, test } from "vitest";
+import { containerOf, isReady, type Pod } from "./kubectl.ts";
+import { HQ_DEPLOYMENT, REMOTES } from "./kubernetes-cluster.ts";
+import { stagedCluster } from "./staged-cluster.ts";
+
+/** What is asked stays as it is; how often, and how often in vain, is made fit for a test. */
+const READINESS = { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 2 };
+const LIVENESS = { periodSeconds: 1, timeoutSeconds: 4, failureThreshold: 3 };
+const STARTUP = { periodSeconds: 1, timeoutSeconds: 15, failureThreshold: 60 };
+/** Of those who cannot be told to stop, because they are stopped. */
+const GRACE = { terminationGracePeriodSeconds: 5 };
+const REMOTE = "ttyhq-remote-0";
+
+function quick(kind: string, name: string, containers: readonly string[]): object {
+  const probes = { startupProbe: STARTUP, livenessProbe: LIVENESS, readinessProbe: READINESS };
+  const spec = { ...GRACE, containers: containers.map((each) => ({ name: each, ...probes })) };
+  const patch = { apiVersion: "apps/v1", kind, metadata: { name }, spec: { template: { spec } } };
+  return { patch: JSON.stringify(patch) };
+}
+
+const stage = stagedCluster({
+  remotes: 1,
+  // Long enough to be looked at.
+  settings: ["TTYHQ_DRAIN_DELAY=6s"],
+  patches: [
+    quick("Deployment", "ttyhq-hq", ["hq"]),
+    quick("StatefulSet", "ttyhq-remote", ["session-host", "server"]),
+  ],
+});
+
+/** Resolves with the pod when it fits. */
+function becomes(what: string, read: () => Promise<Pod>, fits: (pod: Pod) => boolean): Promise<Pod> {
+  const look = async (): Promise<Pod | undefined> => {
+    const pod = await read();
+    return fits(pod) ? pod : undefined;
+  };
+  return stage.cluster.eventually(look, what);
+}
+
+/** It runs, and is not to be asked anything. */
+function isUnready(pod: Pod, container: string): boolean {
+  const { ready, state } = containerOf(pod, container);
+  return !ready && state.running !== undefined;
+}
+
+function restartsOf(pod: Pod, container: string): number {
+  return containerOf(pod, container).restartCount;
+}
+
+const remote = (): Promise<Pod> => stage.cluster.remote(REMOTE);
+const hq = (): Promise<Pod> => stage.cluster.hq();
+
+/** A pod whose container was started again since then, and serves. */
+function anew(read: () => Promise<Pod>, container: string, before: Pod): Promise<Pod> {
+  const count = restartsOf(before, container);
+  return becomes(`another start of ${container}`, read, (pod) => {
+    return restartsOf(pod, container) > count && isReady(pod);
+  });
+}
+
+test("a server that does not answer is not ready, and is again when it does; if it stays so it is started anew", async () => {
+  const { kubectl } = stage.cluster;
+  const before = await becomes("the remote", remote, isReady);
+  await kubectl.signal(REMOTE, "server", "STOP");
+  await becomes("a pod that is not ready", remote, (pod) => isUnready(pod, "server"));
+  await kubectl.signal(REMOTE, "server", "CONT");
+  await becomes("a pod that is ready again", remote, isReady);
+
+  await kubectl.signal(REMOTE, "server", "STOP");
+  const after = await anew(remote, "server", before);
+  expect(restartsOf(after, "session-host")).toBe(restartsOf(before, "session-host"));
+});
+
+test("without a session host the server is not ready, and is not started anew for it", async () => {
+  const { kubectl } = stage.cluster;
+  const before = await becomes("the remote", remote, isReady);
+  // It is back at once. The second time the kubelet waits for 10 s.
+  await stage.cluster.eventually(async () => {
+    await kubectl.signal(REMOTE, "session-host", "KILL").catch(() => undefined);
+    return isUnready(await remote(), "server") || undefined;
+  }, "a server that is not ready");
+  const after = await anew(remote, "session-host", before);
+  expect(restartsOf(after, "server")).toBe(restartsOf(before, "server"));
+});
+
+test("a session host that does not answer is started anew, and the server is not", async () => {
+  const before = await becomes("the remote", remote, isReady);
+  await stage.cluster.kubectl.signal(REMOTE, "session-host", "STOP");
+  const after = await anew(remote, "session-host", before);
+  expect(restartsOf(after, "server")).toBe(restartsOf(before, "server"));
+});
+
+test("an HQ that is shutting down is not ready while it goes on", async () => {
+  const before = await becomes("the HQ", hq, isReady);
+  await stage.cluster.kubectl.signal(before.metadata.name, "hq", "TERM");
+  const draining = await becomes("an HQ that is not ready", hq, (pod) => isUnready(pod, "hq"));
+  expect(restartsOf(draining, "hq")).toBe(restartsOf(before, "hq"));
+  await anew(hq, "hq", before);
+});
+
+test("an HQ that does not answer is not ready, and is started anew", async () => {
+  const before = await becomes("the HQ", hq, isReady);
+  await stage.cluster.kubectl.signal(before.metadata.name, "hq", "STOP");
+  await becomes("an HQ that is not ready", hq, (pod) => isUnready(pod, "hq"));
+  await anew(hq, "hq", before);
+});
+
+test("what does not come up is started anew, and never was ready", async () => {
+  const { kubectl } = stage.cluster;
+  const startupProbe = { periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 4 };
+  const put = async (what: string, containers: readonly object[]): Promise<void> => {
+    await kubectl.does(
+      "patch",
+      what,
+      `--patch=${JSON.stringify({ spec: { template: { spec: { containers } } } })}`,
+    );
+  };
+  const [oldRemote, oldHq] = [await remote(), await hq()];
+  await put(REMOTES, [
+    { name: "session-host", command: ["sleep", "infinity"], args: [], startupProbe },
+    { name: "server", startupProbe },
+  ]);
+  // Where the kubelet does not reach it.
+  await put(HQ_DEPLOYMENT, [{ name: "hq", env: [{ name: "TTYHQ_BIND", value: "127.0.0.1" }], startupProbe }]);
+  // Nothing else ends them.
+  await Promise.all([
+    endsAgainAndAgain(remote, oldRemote, ["session-host", "server"]),
+    endsAgainAndAgain(hq, oldHq, ["hq"]),
+  ]);
+});
+
+/** Resolves when these containers of the pod that came after the old one have been started again, without ever serving. */
+async function endsAgainAndAgain(
+  read: () => Promise<Pod>,
+  old: Pod,
+  names: readonly string[],
+): Promise<void> {
+  const pod = await becomes(`other starts of ${names}`, read, (found) => {
+    return found.metadata.uid !== old.metadata.uid && names.every((name) => restartsOf(found, name) > 0);
+  });
+  expect(names.map((name) => containerOf(pod, name).ready)).toEqual(names.map(() => false));
+}

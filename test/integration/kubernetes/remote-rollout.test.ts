@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
+import { expectedOutput } from "../cluster/expected-output.ts";
+import { answers } from "../cluster/shell.ts";
+import { CHANGE_TIMEOUT_MS } from "./kubectl.ts";
+import { REMOTES } from "./kubernetes-cluster.ts";
+import { stagedCluster } from "./staged-cluster.ts";
+import { SteadyOracle } from "./steady-oracle.ts";
+
+/** More than it prints before it ends. */
+const STREAM = { bytes: 16_000_000, seed: 5 };
+const BEGUN_BYTES = 100_000;
+const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
+
+const stage = stagedCluster({ remotes: 2 });
+
+async function begun(remote: string): Promise<TerminalClient> {
+  const oracle = new SteadyOracle(STREAM);
+  const session = { command: [...oracle.command], remoteId: await stage.cluster.remoteId(remote) };
+  const viewer = await stage.cluster.client.run(session, { hasScreen: false });
+  await viewer.reaches(BEGUN_BYTES, LIMITS);
+  return viewer;
+}
+
+test("a rolling update of the remotes: their sessions end as exited, with all that was seen in their recordings", async () => {
+  const { cluster } = stage;
+  const { api } = cluster.client;
+  const before = await cluster.remotes();
+  using stack = new DisposableStack();
+  const viewers = await Promise.all(
+    before.map(async ({ metadata }) => stack.use(await begun(metadata.name))),
+  );
+  const over = Promise.all(viewers.map((viewer) => viewer.ended(LIMITS)));
+
+  await cluster.kubectl.does("rollout", "restart", REMOTES);
+  const ends = await over;
+  await cluster.rolledOut(REMOTES);
+  const after = await cluster.remotes();
+  expect(after.map(({ metadata }) => metadata.name)).toEqual(before.map(({ metadata }) => metadata.name));
+  const kept = new Set(before.map(({ metadata }) => metadata.uid));
+  expect(after.filter(({ metadata }) => kept.has(metadata.uid))).toEqual([]);
+
+  const due = expectedOutput(STREAM);
+  for (const [index, viewer] of viewers.entries()) {
+    const source = before[index]?.metadata.name ?? "";
+    const remoteId = await cluster.remoteId(source);
+    const id = viewer.sessionId;
+    const record = await cluster.eventually(() => api.get(id), `the record of the session of ${source}`);
+    const { exitCode } = ends[index] ?? {};
+    expect(record).toMatchObject({ status: "exited", source, exitCode, exitReason: "signal" });
+    const stored = await api.bytes(endpoints.sessionOutput, { params: { id } });
+    expect(Buffer.compare(stored, viewer.bytes)).toBe(0);
+    expect(due.compare(stored, 0, stored.length, 0, stored.length)).toBe(0);
+    using next = await cluster.client.run({ remoteId, command: ["sh"] });
+    await answers(next, 42);
+  }
+});

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { answers } from "../cluster/shell.ts";
+import { isReady } from "./kubectl.ts";
+import { REMOTES } from "./kubernetes-cluster.ts";
+import { stagedCluster } from "./staged-cluster.ts";
+
+/** From the moment at which the pods are as many as they should be. */
+const LISTED_MS = 20_000;
+
+const stage = stagedCluster({ remotes: 1 });
+
+/** Resolves when so many remotes are listed, with how long the list took longer than the pods. */
+async function scaled(count: number): Promise<number> {
+  const { cluster } = stage;
+  await cluster.kubectl.does("scale", REMOTES, `--replicas=${count}`);
+  await cluster.eventually(async () => {
+    const pods = await cluster.kubectl.allPods("app.kubernetes.io/component=remote");
+    return (pods.length === count && pods.every(isReady)) || undefined;
+  }, `${count} pods`);
+  const since = performance.now();
+  await cluster.lists(Array.from({ length: count }, (_, index) => `ttyhq-remote-${index}`));
+  return performance.now() - since;
+}
+
+test("remotes are scaled from 1 to 5 to 2, the list follows within 20 s, and those that stay keep their sessions", async () => {
+  const { cluster } = stage;
+  const remoteId = await cluster.remoteId("ttyhq-remote-0");
+  using shell = await cluster.client.run({ remoteId, command: ["sh"] });
+  await answers(shell, 42);
+
+  const grownMs = await scaled(5);
+  const ids = await Promise.all([1, 2, 3, 4].map((index) => cluster.remoteId(`ttyhq-remote-${index}`)));
+  expect(new Set([remoteId, ...ids]).size).toBe(5);
+  using last = await cluster.client.run({ remoteId: ids[1], command: ["sh"] });
+  await answers(last, 144);
+
+  const shrunkMs = await scaled(2);
+  console.log(
+    `the list followed the pods within ${Math.round(grownMs)} ms to 5 and ${Math.round(shrunkMs)} ms to 2`,
+  );
+  expect(Math.max(grownMs, shrunkMs)).toBeLessThan(LISTED_MS);
+  await last.ended();
+  await answers(shell, 1764);
+  expect({ reconnects: shell.reconnects, resyncs: shell.resyncs }).toEqual({ reconnects: 0, resyncs: 0 });
+
+  // Their volumes are kept, and so is who they are.
+  await scaled(3);
+  expect(await cluster.remoteId("ttyhq-remote-2")).toBe(ids[1]);
+  expect(await cluster.client.api.get(last.sessionId)).toMatchObject({
+    status: "exited",
+    source: "ttyhq-remote-2",
+  });
+});

@@ -1,0 +1,57 @@
+// One more node, which a test may drain and let die.
+import { env } from "node:process";
+import { z } from "zod";
+import { IMAGE } from "../containers/built-image.ts";
+import { output } from "../containers/docker.ts";
+import type { Kubectl } from "./kubectl.ts";
+
+/**
+ * A program that gives the cluster a node (`up`), lets it die as a machine dies (`fail`) and removes it (`down`). Where it
+ * is not set, what needs such a node is left out.
+ */
+export const NODE_PROGRAM = env.TTYHQ_TEST_NODE;
+const PROGRAM_TIMEOUT_MS = 180_000;
+
+const Nodes = z.object({ items: z.array(z.object({ metadata: z.object({ name: z.string() }) })) });
+
+/** Disposing it removes it. */
+export class SpareNode implements AsyncDisposable {
+  readonly name: string;
+
+  private constructor(name: string) {
+    this.name = name;
+  }
+
+  /** Resolves when it is ready for pods. */
+  static async join(kubectl: Kubectl): Promise<SpareNode> {
+    // Of a run that was killed.
+    await act("down");
+    const before = await namesOf(kubectl);
+    await act("up");
+    const name = (await namesOf(kubectl)).find((each) => !before.includes(each));
+    if (name === undefined)
+      throw new Error(`${NODE_PROGRAM} up: the cluster has no other nodes than ${before}`);
+    const node = new SpareNode(name);
+    await kubectl.awaits("wait", `node/${name}`, "--for=condition=Ready");
+    return node;
+  }
+
+  async fail(): Promise<void> {
+    await act("fail");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await act("down");
+  }
+}
+
+async function namesOf(kubectl: Kubectl): Promise<readonly string[]> {
+  const { items } = await kubectl.get(Nodes, "nodes");
+  return items.map(({ metadata }) => metadata.name);
+}
+
+async function act(what: "up" | "fail" | "down"): Promise<void> {
+  if (NODE_PROGRAM === undefined) throw new Error("TTYHQ_TEST_NODE names no program");
+  // The node has no images of its own.
+  await output(NODE_PROGRAM, [what], { env: { IMAGES: IMAGE }, timeoutMs: PROGRAM_TIMEOUT_MS });
+}

@@ -1,0 +1,33 @@
+import { randomUUID } from "node:crypto";
+import { type OracleOptions, oracleProgram } from "../../../src/testing/oracle-program.ts";
+import type { ServerClient } from "../../../src/testing/server-client.ts";
+
+/** $1 a file, $2 bytes of a piece, $3 s between two. On a raw terminal the oracle's bytes stay as they are. */
+const SCRIPT = `
+stty raw -echo
+file=$1 bytes=$2 pause=$3
+shift 3
+"$@" </dev/null | {
+  until [ -e "$file" ]; do head -c "$bytes"; sleep "$pause"; done
+  cat
+}`;
+const PIECE_BYTES = 8_000;
+const PAUSE_S = 0.1;
+
+/** An oracle that prints little by little, as long as nobody is done with it. Then what is left comes at once. */
+export class SteadyOracle {
+  readonly command: readonly string[];
+  readonly #file = `/tmp/${randomUUID()}`;
+
+  constructor(options: OracleOptions) {
+    this.command = [
+      ...["sh", "-c", SCRIPT, "steady", this.#file, `${PIECE_BYTES}`, `${PAUSE_S}`],
+      ...oracleProgram(options),
+    ];
+  }
+
+  /** `remoteId`: where it runs. */
+  async finish(client: ServerClient, remoteId: string): Promise<void> {
+    await client.api.create({ command: ["touch", this.#file], remoteId });
+  }
+}
