@@ -44,6 +44,8 @@ test("two servers that start at once on one control directory end up with one se
     const [first, ...others] = servers.map((server) => server.client());
     const session = await first?.create({ command: ["cat"] });
     for (const other of others) expect((await other.list()).map(({ id }) => id)).toEqual([session?.id]);
+    // Each of them would start another host for the one that is ended first, in a directory that is being removed.
+    for (const server of servers) await server.kill("SIGTERM");
   }
 });
 

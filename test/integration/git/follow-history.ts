@@ -151,6 +151,7 @@ export class History implements AsyncDisposable {
         const where = step.kind === "merge" ? tree : main;
         if ((await where.refused("merge", "--quiet", "--no-edit", BRANCHES[step.branch] ?? "")) !== "")
           await where.refused("merge", "--abort");
+        if (where === main) await this.#forgetIgnored();
         return;
       }
       case "rebase":
@@ -166,6 +167,7 @@ export class History implements AsyncDisposable {
         return;
       case "leave":
         await main.refused("switch", "--quiet", "main");
+        await this.#forgetIgnored();
         return;
       case "follow":
         if ((await tree.branch()) !== "")
@@ -203,6 +205,14 @@ export class History implements AsyncDisposable {
     for (const name of this.#edits[place].keys()) {
       const isTracked = (await tree.git("ls-files", "--", name)) !== "";
       if (isTracked) this.#edits[place].delete(name);
+    }
+  }
+
+  /** Somebody's own merge or switch overwrites what is ignored, as git does without a word. */
+  async #forgetIgnored(): Promise<void> {
+    const { main } = this.#repository;
+    for (const [name, text] of this.#edits.main) {
+      if (name.startsWith("ignored") && (await main.read(name)) !== text) this.#edits.main.delete(name);
     }
   }
 
