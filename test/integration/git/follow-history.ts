@@ -1,17 +1,6 @@
 // Random histories: what somebody does in two trees, and what must be true whenever follow mode has come to rest.
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
-
-export type Place = "main" | "tree";
-export type Step =
-  | {
-      readonly kind: "commit" | "edit" | "stage" | "untracked" | "ignored";
-      readonly in: Place;
-      readonly file: number;
-    }
-  | { readonly kind: "commitAll" | "amend" | "reset" | "softReset" | "stash" | "pop"; readonly in: Place }
-  | { readonly kind: "switch" | "create" | "merge" | "rebase" | "cherryPick"; readonly branch: number }
-  | { readonly kind: "mergeInMain"; readonly branch: number }
-  | { readonly kind: "detach" | "follow" | "leave" };
+import type { Place, Step } from "./follow-step.ts";
 
 const BRANCHES = ["feature", "second", "third/deep"];
 
@@ -125,7 +114,7 @@ export class History implements AsyncDisposable {
         await this.#tree(step.in).refused("commit", "--quiet", "--amend", "--only", "--message", text);
         return;
       case "reset":
-        if ((await this.#tree(step.in).refused("reset", "--quiet", "--keep", "HEAD~1")) !== "") return;
+        await this.#tree(step.in).refused("reset", "--quiet", "--keep", "HEAD~1");
         return;
       case "softReset":
         // What was committed is an edit now.
@@ -179,23 +168,25 @@ export class History implements AsyncDisposable {
     const tree = this.#tree(place);
     const changed = (await tree.git("diff", "--name-only", "HEAD~1", "HEAD").catch(() => "")).split("\n");
     if ((await tree.refused("reset", "--quiet", "--soft", "HEAD~1")) !== "") return;
-    for (const name of changed.filter((one) => one !== "")) {
-      const text = await tree.read(name.replace(/^"|"$/g, ""));
-      if (text !== undefined) this.#edits[place].set(name.replace(/^"|"$/g, ""), text);
-    }
+    await this.#noteEdits(place, changed);
   }
 
   async #pop(place: Place): Promise<void> {
     const tree = this.#tree(place);
     if ((await tree.git("stash", "list")) === "") return;
-    const files = (await tree.git("stash", "show", "--name-only")).split("\n").filter((one) => one !== "");
+    const files = (await tree.git("stash", "show", "--name-only")).split("\n");
     if ((await tree.refused("stash", "pop", "--quiet")) !== "") {
       await tree.refused("reset", "--quiet", "--merge");
       return;
     }
-    for (const name of files) {
-      const text = await tree.read(name.replace(/^"|"$/g, ""));
-      if (text !== undefined) this.#edits[place].set(name.replace(/^"|"$/g, ""), text);
+    await this.#noteEdits(place, files);
+  }
+
+  /** `names`: as git prints them. */
+  async #noteEdits(place: Place, names: readonly string[]): Promise<void> {
+    for (const name of names.filter((one) => one !== "").map((one) => one.replace(/^"|"$/g, ""))) {
+      const text = await this.#tree(place).read(name);
+      if (text !== undefined) this.#edits[place].set(name, text);
     }
   }
 

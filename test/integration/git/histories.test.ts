@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { History, type Step } from "./follow-history.ts";
+import { History } from "./follow-history.ts";
+import type { Step } from "./follow-step.ts";
 
 /** More with FOLLOW_HISTORIES: 300 take some minutes. */
 const RUNS = Number(process.env.FOLLOW_HISTORIES ?? 40);

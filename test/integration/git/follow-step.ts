@@ -1,0 +1,12 @@
+// What somebody does in one of two trees that are kept together.
+export type Place = "main" | "tree";
+export type Step =
+  | {
+      readonly kind: "commit" | "edit" | "stage" | "untracked" | "ignored";
+      readonly in: Place;
+      readonly file: number;
+    }
+  | { readonly kind: "commitAll" | "amend" | "reset" | "softReset" | "stash" | "pop"; readonly in: Place }
+  | { readonly kind: "switch" | "create" | "merge" | "rebase" | "cherryPick"; readonly branch: number }
+  | { readonly kind: "mergeInMain"; readonly branch: number }
+  | { readonly kind: "detach" | "follow" | "leave" };
