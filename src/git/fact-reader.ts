@@ -1,4 +1,4 @@
-import { FACT_LAST_WORD_MS } from "../protocol/limits.ts";
+import { FACT_LAST_WORD_MS } from "./git-limits.ts";
 
 /** Somebody who wants to know about a folder: a session. */
 export class FactReader {

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { ServiceError } from "../protocol/errors.ts";
-import { FACT_STALE_MS, FACT_TRUST_MS } from "../protocol/limits.ts";
 import type { GitFacts } from "../protocol/session.ts";
 import { type FactParts, PASSING } from "./fact-parts.ts";
 import { type FactRefs, factPlaces } from "./fact-places.ts";
 import { FolderWatches } from "./folder-watches.ts";
 import type { Git } from "./git.ts";
 import { readGitFacts } from "./git-facts.ts";
+import { FACT_STALE_MS, FACT_TRUST_MS } from "./git-limits.ts";
 import { PacedLook } from "./paced-look.ts";
 import { findRepository, type Repository } from "./repository.ts";
 import { TrackedFolders } from "./tracked-folders.ts";

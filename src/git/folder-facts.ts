@@ -1,19 +1,19 @@
 import { Slots } from "../lib/slots.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import {
-  FACT_LOOK_WAIT_MS,
-  FACT_LOOKS_AT_ONCE,
-  FACT_STALE_MS,
-  MAX_FACT_FOLDERS,
-  MAX_FACT_WATCHES,
-} from "../protocol/limits.ts";
 import type { GitFacts } from "../protocol/session.ts";
 import { FactFolder, type FactPlace } from "./fact-folder.ts";
 import type { FactParts } from "./fact-parts.ts";
 import { FactReader } from "./fact-reader.ts";
 import { FactTree, treeKey } from "./fact-tree.ts";
 import type { GitProgram } from "./git.ts";
+import {
+  FACT_LOOK_WAIT_MS,
+  FACT_LOOKS_AT_ONCE,
+  FACT_STALE_MS,
+  MAX_FACT_FOLDERS,
+  MAX_FACT_WATCHES,
+} from "./git-limits.ts";
 import type { Repository } from "./repository.ts";
 import { WatchQuota } from "./watch-quota.ts";
 

@@ -1,7 +1,6 @@
 // One look at both trees and what follows from it, over and over until nothing does.
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { FOLLOW_GONE_LOOK_MS, FOLLOW_SECOND_LOOK_MS, MAX_FOLLOW_LOOKS } from "../protocol/limits.ts";
 import { filesOf } from "./account-files.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./follow.ts";
 import { type FollowFacts, readFollowFacts } from "./follow-facts.ts";
@@ -9,6 +8,7 @@ import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./f
 import { bring, canBring, detach, join, part, type Refusal, unpark } from "./follow-steps.ts";
 import { doneMessage, type Message, refusedMessage } from "./follow-words.ts";
 import type { Git } from "./git.ts";
+import { FOLLOW_GONE_LOOK_MS, FOLLOW_SECOND_LOOK_MS, MAX_FOLLOW_LOOKS } from "./git-limits.ts";
 
 /** Both trees, and what is to be done about them. */
 export type Look = FollowFacts & { readonly actions: readonly Action[] };

@@ -1,13 +1,13 @@
 // What follow mode does to a tree, one step at a time. Each is refused whole, or done whole: nothing that is not in a
 // commit is ever overwritten, be it staged, changed, new, or ignored by git.
 import { setTimeout as pause } from "node:timers/promises";
-import { FOLLOW_LOCK_WAIT_MS } from "../protocol/limits.ts";
 import { branchRef } from "./branch-name.ts";
 import { commitOf } from "./branch-start.ts";
 import { JOINED, PARKED_REF } from "./follow-facts.ts";
 import { inTheWay, type WayBlock } from "./follow-way.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
+import { FOLLOW_LOCK_WAIT_MS } from "./git-limits.ts";
 
 /** Why a step was not done, in git's words or ours. */
 export type Refusal = WayBlock;

@@ -1,7 +1,6 @@
 // How follow mode is turned on and off, and asked about.
 import { ServiceError } from "../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../protocol/follow.ts";
-import { MAX_FOLLOWED_REPOSITORIES } from "../protocol/limits.ts";
 import { shortBranchName } from "./branch-name.ts";
 import type { FollowHooks, Installed } from "./follow-hooks.ts";
 import type { FollowList } from "./follow-list.ts";
@@ -15,6 +14,7 @@ import {
 import { enabledMessage, sentence } from "./follow-words.ts";
 import { type Follower, type Following, outcomeOf } from "./follower.ts";
 import type { Git, GitProgram } from "./git.ts";
+import { MAX_FOLLOWED_REPOSITORIES } from "./git-limits.ts";
 import { findRepository, type Repository, requireRepository } from "./repository.ts";
 import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
 

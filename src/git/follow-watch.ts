@@ -1,7 +1,7 @@
 // Sees in git's own files what no hook tells: a reset, an amended commit's end, a rebase, a worktree that has gone.
 import { type FSWatcher, watch } from "node:fs";
 import { dirname, join } from "node:path";
-import { FOLLOW_SETTLE_MS } from "../protocol/limits.ts";
+import { FOLLOW_SETTLE_MS } from "./git-limits.ts";
 
 /** Where the files of a followed repository are that change with it. */
 export type WatchedPlaces = {

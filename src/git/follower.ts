@@ -2,7 +2,6 @@
 // them. One repository at a time in order, different ones side by side.
 import { KeyedTurns } from "../lib/keyed-turns.ts";
 import type { Log } from "../log.ts";
-import { FOLLOW_RETRY_MS, MAX_FOLLOW_RETRY_MS, MAX_FOLLOW_ROUNDS } from "../protocol/limits.ts";
 import type { FollowHooks } from "./follow-hooks.ts";
 import type { FollowEntry, FollowList } from "./follow-list.ts";
 import { carryOut, lookTwice, type Outcome } from "./follow-round.ts";
@@ -10,6 +9,7 @@ import { type FollowSettings, readFollowSettings, writeFollowPath } from "./foll
 import { FollowWatch, type WatchedPlaces } from "./follow-watch.ts";
 import { type Message, withTime } from "./follow-words.ts";
 import type { Git, GitProgram } from "./git.ts";
+import { FOLLOW_RETRY_MS, MAX_FOLLOW_RETRY_MS, MAX_FOLLOW_ROUNDS } from "./git-limits.ts";
 import type { Notices } from "./notices.ts";
 import { findRepository, type Repository } from "./repository.ts";
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { ServiceError } from "../protocol/errors.ts";
-import { GIT_STOP_GRACE_MS } from "../protocol/limits.ts";
+import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
 /** What a git process said, as UTF-8: other bytes are U+FFFD. A process that a signal ended has the code -1. */
 export type GitRun = { readonly stdout: string; readonly stderr: string; readonly code: number };

@@ -5,6 +5,8 @@ import { ExpiringMap } from "../lib/expiring-map.ts";
 import { Slots } from "../lib/slots.ts";
 import { findSystemAccount, type SystemAccount } from "../lib/system-account.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { accountGitEnv, type GitEnv, ownGitEnv, readingEnv } from "./git-env.ts";
+import { gitError } from "./git-error.ts";
 import {
   GIT_TIMEOUT_MS,
   GIT_TURN_TIMEOUT_MS,
@@ -12,9 +14,7 @@ import {
   MAX_GIT_OUTPUT_BYTES,
   MAX_GIT_PROCESSES,
   MAX_WAITING_GIT_PROCESSES,
-} from "../protocol/limits.ts";
-import { accountGitEnv, type GitEnv, ownGitEnv, readingEnv } from "./git-env.ts";
-import { gitError } from "./git-error.ts";
+} from "./git-limits.ts";
 import { type GitRun, runGit } from "./git-process.ts";
 import { type ConfigEntry, configOverrides, parseConfigList, type ScopedEntry } from "./local-config.ts";
 

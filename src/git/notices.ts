@@ -1,7 +1,7 @@
 import { Emitter } from "../lib/emitter.ts";
 import { ExpiringMap } from "../lib/expiring-map.ts";
 import type { GitNotification } from "../protocol/follow.ts";
-import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICE_READERS, MAX_GIT_NOTICES } from "../protocol/limits.ts";
+import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICE_READERS, MAX_GIT_NOTICES } from "./git-limits.ts";
 
 /** A notification, and whose it is. */
 export type Notice = { readonly notification: GitNotification; readonly user: string };

@@ -1,5 +1,5 @@
 import type { Slots } from "../lib/slots.ts";
-import { FACT_PAUSE_FACTOR, FACT_SETTLE_MS } from "../protocol/limits.ts";
+import { FACT_PAUSE_FACTOR, FACT_SETTLE_MS } from "./git-limits.ts";
 
 /**
  * One look for many hints: FACT_SETTLE_MS after the first of them, one look at a time, once more for what was hinted at

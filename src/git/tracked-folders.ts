@@ -1,13 +1,13 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { FolderWatches } from "./folder-watches.ts";
+import type { Git } from "./git.ts";
 import {
   FACT_NOISE_MAX_MS,
   FACT_SETTLE_MS,
   MAX_FACT_WATCHES_OF_TREE,
   MAX_TRACKED_LIST_BYTES,
-} from "../protocol/limits.ts";
-import { FolderWatches } from "./folder-watches.ts";
-import type { Git } from "./git.ts";
+} from "./git-limits.ts";
 import type { Repository } from "./repository.ts";
 import type { WatchQuota } from "./watch-quota.ts";
 

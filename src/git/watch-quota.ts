@@ -1,4 +1,4 @@
-import { FACT_WATCH_RETRY_MS } from "../protocol/limits.ts";
+import { FACT_WATCH_RETRY_MS } from "./git-limits.ts";
 
 /** What the system says when there is nothing left to watch with: of a user's watches, of its open files. */
 const EXHAUSTED = new Set(["ENOSPC", "EMFILE", "ENFILE"]);

@@ -1,9 +1,9 @@
 import { KeyedTurns } from "../lib/keyed-turns.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { GIT_CACHE_MS } from "../protocol/limits.ts";
 import { branchRef, shortBranchName } from "./branch-name.ts";
 import type { Git, GitCaller, GitProgram, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
+import { GIT_CACHE_MS } from "./git-limits.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
 import { readRefs, readRemoteRefs } from "./refs.ts";
 import { type Repository, requireRepository } from "./repository.ts";

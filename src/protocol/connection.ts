@@ -251,7 +251,7 @@ export class Connection implements Disposable {
   }
 
   #wait(error: ServiceError): void {
-    const delay = this.#pauses.next(this.#restart.isOn);
+    const delay = this.#pauses.next(this.#restart.longestPauseMs);
     this.#retry = setTimeout(() => this.#connect(), delay);
     this.#setState({ kind: "waiting", until: this.#now() + delay, error });
   }

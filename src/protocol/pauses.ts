@@ -1,5 +1,5 @@
 import { Backoff } from "../lib/backoff.ts";
-import { RECONNECT_PLANNED_MS, RECONNECT_QUICK_MS, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.ts";
+import { RECONNECT_QUICK_MS, RETRY_FIRST_MS, RETRY_MAX_MS } from "./limits.ts";
 
 export type BackoffTimes = {
   /** Before the first retry after a good link, a quick one: most cuts are short. */
@@ -24,12 +24,12 @@ export class Pauses {
     this.#backoff = new Backoff({ firstMs, maxMs, random });
   }
 
-  /** In ms. During a planned restart the server may be there at any moment. */
-  next(isPlanned: boolean): number {
-    if (!this.#isQuick && !isPlanned) return this.#backoff.next();
-    const longestMs = this.#isQuick ? this.#quickMs : RECONNECT_PLANNED_MS;
+  /** In ms. `longestMs`: where the server is expected back, which may be at any moment; never longer than that. */
+  next(longestMs?: number): number {
+    const ms = this.#isQuick ? this.#quickMs : longestMs;
+    if (ms === undefined) return this.#backoff.next();
     this.#isQuick = false;
-    return longestMs * (1 - this.#random() / 2);
+    return ms * (1 - this.#random() / 2);
   }
 
   /** There was a good link. */

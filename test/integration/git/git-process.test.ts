@@ -3,8 +3,8 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { GitProgram } from "../../../src/git/git.ts";
+import { MAX_GIT_PROCESSES } from "../../../src/git/git-limits.ts";
 import { type GitCommand, type GitLimits, type GitRun, runGit } from "../../../src/git/git-process.ts";
-import { MAX_GIT_PROCESSES } from "../../../src/protocol/limits.ts";
 import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICES } from "../../../src/git/git-limits.ts";
 import { type Notice, Notices } from "../../../src/git/notices.ts";
-import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICES } from "../../../src/protocol/limits.ts";
 
 function notice(message: string, user = "alice"): Notice {
   const rest = { title: "Main Repository Synced", repoPath: "/r", timestamp: "2026-01-01T00:00:00.000Z" };

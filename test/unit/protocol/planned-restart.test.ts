@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { ConnectionState } from "../../../src/protocol/connection.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
+import { Pauses } from "../../../src/protocol/pauses.ts";
 import { encodeJson } from "../../../src/protocol/payload.ts";
 import { PlannedRestart } from "../../../src/protocol/planned-restart.ts";
 import type { SessionSocket } from "../../../src/protocol/session-socket.ts";
@@ -111,6 +112,26 @@ test("a restart is planned for as long as one takes, and told when that is over"
   restart.begin(1);
   restart.begin(0);
   expect(restart.isOn).toBe(true);
+  expect(restart.longestPauseMs).toBe(200);
   await over.promise;
   expect([restart.isOn, seen]).toEqual([false, ["due true"]]);
+});
+
+test("a restart that takes longer is awaited with short pauses, until there is a link again", async () => {
+  const over = Promise.withResolvers<void>();
+  using restart = new PlannedRestart({ due: () => {}, over: () => over.resolve() }, 0);
+  expect(restart.longestPauseMs).toBe(undefined);
+  restart.begin(0);
+  await over.promise;
+  expect(restart.longestPauseMs).toBe(2_000);
+  restart.end();
+  expect(restart.longestPauseMs).toBe(undefined);
+});
+
+test("pauses grow where nobody said that the server comes back, and do not where one did", () => {
+  const pauses = new Pauses({ quickMs: 1, firstMs: 10, maxMs: 1_000, random: () => 0 });
+  expect([1, 2, 3].map(() => pauses.next())).toEqual([1, 10, 20]);
+  pauses.startOver();
+  expect([1, 2, 3].map(() => pauses.next(5))).toEqual([1, 5, 5]);
+  expect(pauses.next()).toBe(10);
 });

@@ -1,0 +1,61 @@
+// Of git, follow mode and the git facts of sessions.
+/** What git may take to answer a question, and to change a repository. */
+export const GIT_TIMEOUT_MS = 10_000;
+export const GIT_WRITE_TIMEOUT_MS = 60_000;
+/** Between SIGTERM, on which git removes what it has half made, and SIGKILL. */
+export const GIT_STOP_GRACE_MS = 3_000;
+/** git processes of a server at a time. */
+export const MAX_GIT_PROCESSES = 8;
+/** More that wait for their turn, and how long; one more is refused. */
+export const MAX_WAITING_GIT_PROCESSES = 512;
+export const GIT_TURN_TIMEOUT_MS = 20_000;
+/** What one of them may say on each of its two streams. */
+export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
+/** How long what was found out about a repository is taken to be true (specification 8). */
+export const GIT_CACHE_MS = 5_000;
+/** Follow mode: how long a git of somebody else's that is at work in a tree is waited for. */
+export const FOLLOW_LOCK_WAIT_MS = 5_000;
+/** Between the first sign of a change and a look at it: a git command changes several files. */
+export const FOLLOW_SETTLE_MS = 40;
+/** Two looks so long apart must see the same before anything is done: git is between two of its own steps otherwise. */
+export const FOLLOW_SECOND_LOOK_MS = 25;
+/** The same for a worktree that is not there: it may be on its way to another place. */
+export const FOLLOW_GONE_LOOK_MS = 500;
+/** A repository that never comes to rest is looked at again with the next change. */
+export const MAX_FOLLOW_LOOKS = 200;
+/** Rounds of what is done for one change; more is left to the next. */
+export const MAX_FOLLOW_ROUNDS = 10;
+/** Before a look that failed is taken again: twice as long each time, up to the second. */
+export const FOLLOW_RETRY_MS = 1_000;
+export const MAX_FOLLOW_RETRY_MS = 60_000;
+/** Repositories of one server with follow mode. */
+export const MAX_FOLLOWED_REPOSITORIES = 100;
+/** Notifications that are kept for those who ask, and for how long; over that the oldest goes. */
+export const MAX_GIT_NOTICES = 200;
+export const GIT_NOTICE_LIFETIME_MS = 3_600_000;
+/** Clients of which it is known what they were told; of more the one that asked longest ago is told again. */
+export const MAX_GIT_NOTICE_READERS = 1_000;
+/** Git facts of sessions: folders of which they are kept; sessions in more folders have none. */
+export const MAX_FACT_FOLDERS = 1_000;
+/** Folders of their file system that are watched, of all working trees together and of one; more are looked at on demand. */
+export const MAX_FACT_WATCHES = 4_000;
+export const MAX_FACT_WATCHES_OF_TREE = 1_000;
+/** What git may say of the files that it tracks in one working tree, in bytes, for their folders to be watched. */
+export const MAX_TRACKED_LIST_BYTES = 4 * 1024 * 1024;
+/** After the system has refused to watch more, it is asked again no sooner. */
+export const FACT_WATCH_RETRY_MS = 60_000;
+/** Repositories that are looked at for it at a time, and how long one may wait for its turn. */
+export const FACT_LOOKS_AT_ONCE = 2;
+export const FACT_LOOK_WAIT_MS = 120_000;
+/** Between the first sign of a change and a look. */
+export const FACT_SETTLE_MS = 100;
+/** After a look a pause of so many times as long: git never has more than a fifth of a core for one repository. */
+export const FACT_PAUSE_FACTOR = 4;
+/** Files that change all the time and make no difference are looked at ever more rarely; no more rarely than this. */
+export const FACT_NOISE_MAX_MS = 10_000;
+/** A working tree that cannot be watched is looked at when a list is asked for and what is known is older. */
+export const FACT_STALE_MS = 5_000;
+/** The same for one that is watched: not every file system tells of everything. */
+export const FACT_TRUST_MS = 300_000;
+/** So long after the end of a session its end's facts are told; later they are there for who asks. */
+export const FACT_LAST_WORD_MS = 30_000;
