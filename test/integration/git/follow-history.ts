@@ -1,11 +1,6 @@
 // Random histories: what somebody does in two trees, and what must be true whenever follow mode has come to rest.
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
-import type { Place, Step } from "./follow-step.ts";
-
-const BRANCHES = ["feature", "second", "third/deep"];
-
-/** A file's name; few, so that both trees meet in them. */
-const fileName = (number: number): string => (number === 0 ? "shared.txt" : `file ${number}.txt`);
+import { BRANCHES, fileName, type Place, type Step } from "./follow-step.ts";
 
 export class History implements AsyncDisposable {
   readonly #repository: FollowRepository;
@@ -219,23 +214,26 @@ export class History implements AsyncDisposable {
   }
 
   async #take(step: Step, work: () => Promise<void>): Promise<void> {
-    const before = await this.#tips();
-    const givesUp = await this.#givesUp(step);
+    const loser = await this.#givesUp(step);
+    const before = await loser?.head();
     await work();
     for (const tip of await this.#tips()) this.#commits.add(tip);
-    if (givesUp) await this.#giveUp(before);
+    if (loser !== undefined && before !== undefined) await this.#giveUp(before, await loser.head());
   }
 
-  /** Whether somebody gives commits up by it in a tree of their own, as git warns: they are in its reflog. */
-  async #givesUp({ kind }: Step): Promise<boolean> {
-    if (kind === "leave") return (await this.#repository.main.branch()) === "";
-    return ["amend", "reset", "softReset", "rebase"].includes(kind);
+  /** The tree of their own in which somebody gives commits up by it, as git warns: they are in its reflog. */
+  async #givesUp(step: Step): Promise<WorkTree | undefined> {
+    const { main, tree } = this.#repository;
+    if (step.kind === "leave") return (await main.branch()) === "" ? main : undefined;
+    if (step.kind === "rebase") return tree;
+    const isStep = step.kind === "amend" || step.kind === "reset" || step.kind === "softReset";
+    return isStep ? this.#tree(step.in) : undefined;
   }
 
-  async #giveUp(before: readonly string[]): Promise<void> {
-    const reachable = await this.#reachable();
-    const old = (await this.#repository.main.git("rev-list", ...before)).split("\n");
-    for (const commit of old) if (!reachable.has(commit)) this.#abandoned.add(commit);
+  /** The other tree may hold them yet: it comes along. */
+  async #giveUp(before: string, now: string): Promise<void> {
+    const given = await this.#repository.main.git("rev-list", before, "--not", "--branches", "--tags", now);
+    for (const commit of given.split("\n")) this.#abandoned.add(commit);
   }
 
   async #reachable(...more: readonly string[]): Promise<ReadonlySet<string>> {

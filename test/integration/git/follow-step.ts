@@ -10,3 +10,8 @@ export type Step =
   | { readonly kind: "switch" | "create" | "merge" | "rebase" | "cherryPick"; readonly branch: number }
   | { readonly kind: "mergeInMain"; readonly branch: number }
   | { readonly kind: "detach" | "follow" | "leave" };
+
+export const BRANCHES = ["feature", "second", "third/deep"];
+
+/** A file's name; few, so that both trees meet in them. */
+export const fileName = (number: number): string => (number === 0 ? "shared.txt" : `file ${number}.txt`);
