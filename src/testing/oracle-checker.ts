@@ -41,6 +41,7 @@ export class OracleChecker {
   #due = 0;
   #records = 0;
   #skipped = 0;
+  #skips = 0;
   #bytes = 0;
   #sum = 0;
   /** The offset of the byte that comes next. */
@@ -65,6 +66,7 @@ export class OracleChecker {
   /** The output is left out up to a byte, and nobody is to blame: as RESYNC does, and a viewer who joins late. */
   skip(offset: number): void {
     this.#line.clear();
+    this.#skips += 1;
     this.#next = offset;
     this.#isInLine = this.#isJoining = this.#hasSkipped = true;
   }
@@ -80,7 +82,8 @@ export class OracleChecker {
     const isFault = ({ kind, first, last }: OracleFault): boolean =>
       kind !== "lost" || missing.isAnyOf(first, last);
     return {
-      ...{ isComplete: this.#hasEnd, records: this.#records, bytes: this.#bytes, skipped: this.#skipped },
+      ...{ isComplete: this.#hasEnd, records: this.#records, bytes: this.#bytes },
+      ...{ skipped: this.#skipped, skips: this.#skips },
       lost: missing.count,
       doubled: this.#faults.count("doubled"),
       disordered: this.#faults.count("disordered"),

@@ -73,10 +73,11 @@ test("whom a proxy names is in at once, without a token, and is not offered a lo
   await driver.startShell();
   await driver.enter("echo in-$((1 + 1))");
   await driver.shows("\nin-2\n");
-  // The proxy does not know any more who this is.
-  proxy.login = undefined;
   await driver.page.getByRole("link", { name: "New session" }).click();
-  await driver.button("Start").click();
+  await driver.button("Start").waitFor();
+  // The proxy does not know any more who this is. The page may find out by a request of its own: then the button is gone.
+  proxy.login = undefined;
+  await driver.page.evaluate("document.querySelector('.new-form [type=submit]')?.click()");
   await driver.page.getByText("Your login has ended. Please log in again.").waitFor();
   proxy.login = "ada";
   await driver.page.reload();

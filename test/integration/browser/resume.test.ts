@@ -2,17 +2,39 @@ import { access, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
+
+/** Starts a program that counts until there is a file `stop` in that folder, then gives back what is typed. */
+async function startCounting(page: PageDriver, cwd: string): Promise<void> {
+  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
+  await page.start(count, { cwd });
+  await page.shows("\nline-50\n");
+}
+
+async function goesOn(page: PageDriver): Promise<void> {
+  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
+  await page.shows(`\nline-${seen + 100}\n`);
+}
+
+/** Ends the counting, checks that every number is there once, and returns what the terminal shows. */
+async function countedText(page: PageDriver, cwd: string): Promise<string> {
+  await writeFile(join(cwd, "stop"), "");
+  await page.enter("the end");
+  await page.shows("\nthe end\nthe end\n");
+  const text = await page.text();
+  const numbers = [...text.matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  return text;
+}
 
 test("after the server was killed the terminal goes on at the byte, and nothing typed meanwhile arrives", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
   await using page = await chromium.open(server.url);
-  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
-  await page.start(count, { cwd: folder.path });
-  await page.shows("\nline-50\n");
+  await startCounting(page, folder.path);
   await server.kill();
   await page.connection("waiting");
   await page.page.getByText("No connection.").waitFor();
@@ -23,24 +45,15 @@ test("after the server was killed the terminal goes on at the byte, and nothing 
   await server.start();
   await page.connection("open");
   await page.page.getByText("No connection.").waitFor({ state: "detached" });
-  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
-  await page.shows(`\nline-${seen + 100}\n`);
-  await writeFile(join(folder.path, "stop"), "");
-  await page.enter("the end");
-  await page.shows("\nthe end\nthe end\n");
-  const text = await page.text();
-  const numbers = [...text.matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
-  expect(text).not.toContain("lost");
+  await goesOn(page);
+  expect(await countedText(page, folder.path)).not.toContain("lost");
 });
 
 test("a restart in good order shows nothing for a while, and the terminal goes on at the byte", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
   await using page = await chromium.open(server.url);
-  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
-  await page.start(count, { cwd: folder.path });
-  await page.shows("\nline-50\n");
+  await startCounting(page, folder.path);
   // When the connection was seen to be gone, and when the page said so, on the page's own clock.
   const quiet = page.page.evaluate(`new Promise((done) => {
     let gone;
@@ -56,15 +69,10 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
   await server.stop();
   await server.start();
   await page.connection("open");
-  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
-  await page.shows(`\nline-${seen + 100}\n`);
+  await goesOn(page);
   const said = await quiet;
   if (said !== "nothing") expect(said).toBeGreaterThan(1_000);
-  await writeFile(join(folder.path, "stop"), "");
-  await page.enter("the end");
-  await page.shows("\nthe end\nthe end\n");
-  const numbers = [...(await page.text()).matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  await countedText(page, folder.path);
 });
 
 test("a session that ended while the server was away shows how it ended", async () => {

@@ -9,7 +9,8 @@ import { SteadyOracle } from "./steady-oracle.ts";
 
 const VIEWERS = 20;
 const REMOTES = ["ttyhq-remote-0", "ttyhq-remote-1"];
-const STREAM_BYTES = 8_000_000;
+/** Nobody can be so far behind that the server leaves output out. */
+const STREAM_BYTES = 4_000_000;
 /** Before the rollout begins. */
 const BEGUN_BYTES = 100_000;
 const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };

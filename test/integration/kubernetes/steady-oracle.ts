@@ -11,10 +11,13 @@ shift 3
   until [ -e "$file" ]; do head -c "$bytes"; sleep "$pause"; done
   cat
 }`;
-const PIECE_BYTES = 8_000;
+const PIECE_BYTES = 4_000;
 const PAUSE_S = 0.1;
 
-/** An oracle that prints little by little, as long as nobody is done with it. Then what is left comes at once. */
+/**
+ * An oracle that prints little by little, as long as nobody is done with it. Then what is left comes at once: where every
+ * byte counts the whole is less than 4 MiB, or who is slow for a moment gets the screen in place of the past.
+ */
 export class SteadyOracle {
   readonly command: readonly string[];
   readonly #file = `/tmp/${randomUUID()}`;

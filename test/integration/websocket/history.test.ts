@@ -97,18 +97,24 @@ test("no UTF-8 character is split over two frames, neither of the past nor live"
   expect(texts.join("")).toBe(`${"aé€😀".repeat(4000)}ready${"é€😀".repeat(20)}`);
 });
 
-test("with Events the history opens with the header and has every resize in its place", async () => {
+/** One who comes when a session has shown "first", then `second` at 100x30, and "third" at 90x20. */
+async function resizedTwice(second: string): Promise<RawSocket> {
   const id = await session("printf 'first'");
   await using typist = await view(id);
   typist.send(FrameType.RESIZE, id, encodeSize({ cols: 100, rows: 30 }));
-  typist.type(id, "second");
+  typist.type(id, second);
   await typist.shows(/second/);
   typist.send(FrameType.RESIZE, id, encodeSize({ cols: 90, rows: 20 }));
   typist.type(id, "third");
   await typist.shows(/third/);
-  await using socket = await RawSocket.open(server.url, { magic: "TV" });
+  const socket = await RawSocket.open(server.url, { magic: "TV" });
   socket.subscribe(id, { flags: Stdout | Events });
   await socket.shows(/third/);
+  return socket;
+}
+
+test("with Events the history opens with the header and has every resize in its place", async () => {
+  await using socket = await resizedTwice("second");
   const told = socket.frames.slice(1).map(({ type, payload }) => {
     return type === FrameType.STDOUT ? textOf(payload) : JSON.parse(textOf(payload));
   });
@@ -120,17 +126,7 @@ test("with Events the history opens with the header and has every resize in its 
 });
 
 test("after a clear the header has the size that the terminal had there", async () => {
-  const id = await session("printf 'first'");
-  await using typist = await view(id);
-  typist.send(FrameType.RESIZE, id, encodeSize({ cols: 100, rows: 30 }));
-  typist.type(id, "\x1b[2Jsecond");
-  await typist.shows(/second/);
-  typist.send(FrameType.RESIZE, id, encodeSize({ cols: 90, rows: 20 }));
-  typist.type(id, "third");
-  await typist.shows(/third/);
-  await using socket = await RawSocket.open(server.url, { magic: "TV" });
-  socket.subscribe(id, { flags: Stdout | Events });
-  await socket.shows(/third/);
+  await using socket = await resizedTwice("\x1b[2Jsecond");
   expect(socket.jsons(FrameType.EVENT)[0]).toMatchObject({
     kind: "header",
     header: { width: 100, height: 30 },

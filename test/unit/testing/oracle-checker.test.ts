@@ -21,7 +21,7 @@ test("a stream that came as it was printed is complete and has no fault", () => 
   const checker = new OracleChecker();
   checker.take(WHOLE);
   const { length: records } = RECORDS;
-  const none = { lost: 0, doubled: 0, disordered: 0, damaged: 0, skipped: 0, faults: [] };
+  const none = { lost: 0, doubled: 0, disordered: 0, damaged: 0, skipped: 0, skips: 0, faults: [] };
   expect(checker.verify()).toEqual({ isComplete: true, records, bytes: WHOLE.length, ...none });
 });
 
@@ -111,8 +111,10 @@ describe("a stream that is not there from its first byte", () => {
     const checker = new OracleChecker();
     checker.take(WHOLE.subarray(0, from), 0);
     checker.skip(to);
+    expect(() => checker.verify()).toThrow("the end is missing; 4 good records in");
+    expect(() => checker.verify()).toThrow("; RESYNC in place of output: 1");
     checker.take(WHOLE.subarray(to), to);
-    expect(checker.verify()).toMatchObject({ skipped: 5 });
+    expect(checker.verify()).toMatchObject({ skipped: 5, skips: 1 });
     const faulty = new OracleChecker();
     faulty.take(WHOLE.subarray(0, from), 0);
     faulty.skip(to);
