@@ -163,7 +163,10 @@ export class History implements AsyncDisposable {
     const tree = this.#tree(place);
     const changed = (await tree.git("diff", "--name-only", "HEAD~1", "HEAD").catch(() => "")).split("\n");
     if ((await tree.refused("reset", "--quiet", "--soft", "HEAD~1")) !== "") return;
-    await this.#noteEdits(place, changed);
+    // Not what this tree had not got yet: the commit may have been made in the other one, a moment ago.
+    const edited = (await tree.git("diff", "--name-only", "HEAD")).split("\n");
+    const own = changed.filter((name) => edited.includes(name));
+    await this.#noteEdits(place, own);
   }
 
   async #pop(place: Place): Promise<void> {
