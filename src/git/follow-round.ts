@@ -5,7 +5,7 @@ import { filesOf } from "./account-files.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./follow.ts";
 import { type FollowFacts, readFollowFacts } from "./follow-facts.ts";
 import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./follow-settings.ts";
-import { bring, canBring, detach, join, part, type Refusal, unpark } from "./follow-steps.ts";
+import { bring, canBring, canLeave, detach, join, part, type Refusal, unpark } from "./follow-steps.ts";
 import { doneMessage, type Message, refusedMessage } from "./follow-words.ts";
 import type { Git } from "./git.ts";
 import { FOLLOW_GONE_LOOK_MS, FOLLOW_SECOND_LOOK_MS, MAX_FOLLOW_LOOKS } from "./git-limits.ts";
@@ -90,9 +90,9 @@ async function doOne(git: Git, state: FollowState, action: Action): Promise<Refu
     case "bring":
       return await bring(gitOf(git, state, action.tree), action);
     case "join":
-      return await join(gitOf(git, state, action.tree), action.branch);
+      return await join(gitOf(git, state, action.tree), action.branch, offBranch(treeOf(state, action.tree)));
     case "detach":
-      return await detach(mainGit, action.commit);
+      return await detach(mainGit, action.commit, offBranch(state.main));
     case "part":
       await part(mainGit, action.commit);
       return undefined;
@@ -108,13 +108,17 @@ async function doOne(git: Git, state: FollowState, action: Action): Promise<Refu
   }
 }
 
+function offBranch({ branch, head }: FollowState["main"]): string | undefined {
+  return branch === undefined ? head : undefined;
+}
+
 async function refusalOf(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
   if (action.kind === "bring") return await canBring(gitOf(git, state, action.tree), action.from, action.to);
   if (action.kind !== "join" && action.kind !== "detach") return undefined;
   const tree = action.kind === "join" ? treeOf(state, action.tree) : state.main;
   if (tree.head === undefined) return undefined;
   const to = action.kind === "join" ? `refs/heads/${action.branch}` : action.commit;
-  return await canBring(git.at(tree.path), tree.head, to);
+  return await canLeave(git.at(tree.path), tree.head, to);
 }
 
 function troubleOf(action: Action, refusal: Refusal | undefined): string {

@@ -8,12 +8,19 @@ import { inTheWay, type WayBlock } from "./follow-way.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
 import { FOLLOW_LOCK_WAIT_MS } from "./git-limits.ts";
+import { unfinishedWork } from "./unfinished-work.ts";
 
 /** Why a step was not done, in git's words or ours. */
 export type Refusal = WayBlock;
 
 const LOCKED = /index\.lock': File exists/;
 const FIRST_LOCK_PAUSE_MS = 20;
+/** Of a HEAD's log: the last one, and what somebody did just before and after it. */
+const STEPS_LOOKED_AT = 6;
+const COMMITTED_MEANWHILE: Refusal = {
+  why: "a commit was made there on no branch at that moment",
+  files: [],
+};
 
 /**
  * Files and index of a tree from one commit of its branch to another, by git's two-tree merge: local edits stay, or it
@@ -46,14 +53,22 @@ export async function canBring(git: Git, from: string, to: string): Promise<Refu
   return await inTheWay(git, from, to);
 }
 
-/** Onto a branch that another tree is on as well. Refused where local edits or files are in the way. */
-export async function join(git: Git, branch: string): Promise<Refusal | undefined> {
+/**
+ * Onto a branch that another tree is on as well. Refused where local edits or files are in the way. `left`: the commit
+ * that the tree is on, where that is no branch; what was committed there since is kept, and it is refused.
+ */
+export async function join(git: Git, branch: string, left: string | undefined): Promise<Refusal | undefined> {
   const commit = await commitOf(git, branchRef(branch));
   if (commit === undefined) return { why: `there is no branch ${branch} any more`, files: [] };
-  const refusal = await detach(git, commit);
+  const refusal = await detach(git, commit, left);
   if (refusal !== undefined) return refusal;
   // Not by one checkout, for which git logs the branch as it is at its end: while files are written it may move.
   await git.write("symbolic-ref", "-m", JOINED, "HEAD", branchRef(branch));
+  const made = await headBefore(git, ({ deed }, at) => deed === JOINED && at === 0);
+  if (made !== undefined && made !== commit) {
+    await git.write("update-ref", "--no-deref", "HEAD", made);
+    return COMMITTED_MEANWHILE;
+  }
   const now = await commitOf(git, branchRef(branch));
   if (now === undefined) {
     await git.write("update-ref", "--no-deref", "HEAD", commit);
@@ -63,19 +78,50 @@ export async function join(git: Git, branch: string): Promise<Refusal | undefine
   return now === commit ? undefined : await bring(git, { branch, from: commit, to: now });
 }
 
-/** To a commit without a branch, as the other tree did. */
-export async function detach(git: Git, commit: string): Promise<Refusal | undefined> {
-  const block = await inTheWay(git, "HEAD", commit);
+/** Whether `join` and `detach` would be done; changes nothing. */
+export async function canLeave(git: Git, from: string, to: string): Promise<Refusal | undefined> {
+  const work = await unfinishedWork(git);
+  if (work !== undefined) return { why: `${work} is under way there`, files: [] };
+  return await inTheWay(git, from, to);
+}
+
+/** To a commit without a branch, as the other tree did. `left`: as of `join`. */
+export async function detach(
+  git: Git,
+  commit: string,
+  left: string | undefined,
+): Promise<Refusal | undefined> {
+  const block = await canLeave(git, "HEAD", commit);
   if (block !== undefined) return block;
+  // Of a checkout that moves nothing git keeps no log.
+  if (commit === left) return (await commitOf(git, "HEAD")) === left ? undefined : COMMITTED_MEANWHILE;
   const before = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
   await git.write("update-ref", PARKED_REF, commit);
   const run = await checkout(git, "--detach", commit, "--");
   // A hook's exit code becomes that of the checkout, which is done all the same.
   const isThere = (await branchOf(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
-  if (run.code === 0 || isThere) return undefined;
+  const made = left === undefined ? undefined : await headBefore(git, ({ head }) => head === commit);
+  const isMissed = made !== undefined && made !== left;
+  if ((run.code === 0 || isThere) && !isMissed) return undefined;
+  const back = isMissed ? await checkout(git, "--detach", made, "--") : run;
   const old = before.stdout.trim();
   await (old === "" ? unpark(git) : git.write("update-ref", PARKED_REF, old));
-  return refusalOf(run);
+  return isMissed && back.code === 0 ? COMMITTED_MEANWHILE : refusalOf(back);
+}
+
+/** Where a tree's HEAD was before its last step of that kind; `undefined`: git's log of it does not say. */
+async function headBefore(
+  git: Git,
+  isStep: (step: { readonly head: string; readonly deed: string }, at: number) => boolean,
+): Promise<string | undefined> {
+  const count = `-${STEPS_LOOKED_AT}`;
+  const log = await git.try("log", "--walk-reflogs", count, "--format=%H%x09%gs", "HEAD", "--");
+  const steps = log.stdout.split("\n").map((line) => {
+    const [head = "", deed = ""] = line.split("\t");
+    return { head, deed };
+  });
+  const at = steps.findIndex(isStep);
+  return at === -1 ? undefined : steps[at + 1]?.head || undefined;
 }
 
 /**

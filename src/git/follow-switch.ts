@@ -47,7 +47,7 @@ export class FollowSwitch {
   /**
    * The main tree follows the worktree that has the branch; without one, the worktree that `repoPath` is in. Edits that
    * are in the way leave it where it is (`synced` false), and it follows once they are not. Throws `not_a_repository`,
-   * `worktree_not_found`, `branch_not_found`.
+   * `worktree_not_found`, `branch_not_found`, `uncommitted_changes` in the middle of a rebase.
    */
   async enable(request: FollowRequest): Promise<FollowReply> {
     const { git, repository } = await this.#repository(request);
@@ -183,6 +183,11 @@ export class FollowSwitch {
     const { main, worktree: tree } = look.state;
     if (main.head === undefined)
       throw new ServiceError("branch_not_found", "the main tree has no commit yet");
+    if (main.isBusy)
+      throw new ServiceError(
+        "uncommitted_changes",
+        "the main tree is in the middle of a rebase or a bisection: finish that first",
+      );
     if (typeof tree === "string")
       throw new ServiceError("worktree_not_found", `${worktree.path} is not there`);
     if (tree.branch === undefined || tree.head === undefined) {

@@ -45,10 +45,11 @@ export function refusedMessage(action: Action, { why, files }: Refusal): Message
   const named = files.slice(0, MAX_FILES_NAMED).join(", ");
   const more = files.length > MAX_FILES_NAMED ? ` and ${files.length - MAX_FILES_NAMED} more` : "";
   const which = files.length === 0 ? "" : ` (${named}${more})`;
+  const until = files.length === 0 ? "that is over" : "they are committed, stashed or moved away";
   const stays =
     action.kind === "bring"
-      ? `It stays at commit ${short(action.from)}, off the branch, and comes along once they are committed, stashed or moved away.`
-      : "Nothing was changed; it comes along once they are committed, stashed or moved away.";
+      ? `It stays at commit ${short(action.from)}, off the branch, and comes along once ${until}.`
+      : `Nothing was changed; it comes along once ${until}.`;
   return failed(`Failed to sync ${NAMES[tree]}: ${why}${which}. ${stays}`);
 }
 

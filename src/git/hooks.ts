@@ -57,15 +57,15 @@ export async function installHooks(files: Files, folder: HookFolder, target: Hoo
   }
 }
 
-/** Takes them away, and puts back what was there. What is not ours stays. */
+/** Takes them away, and puts back what was there, also where ours is gone. What is not ours stays. */
 export async function removeHooks(files: Files, folder: string): Promise<void> {
   let isFolderOurs = false;
   for (const name of HOOK_NAMES) {
     const path = join(folder, name);
     const there = await readHook(files, path);
-    if (!there?.isOurs) continue;
-    isFolderOurs ||= isFolderMade(there.text);
-    if (!(await putBack(files, folder, name))) await files.remove(path);
+    isFolderOurs ||= there?.isOurs === true && isFolderMade(there.text);
+    if (there?.isOurs === false) await dropCopy(files, folder, name);
+    else if (!(await putBack(files, folder, name))) await files.remove(path);
   }
   await files.removeEmpty(join(folder, KEPT_FOLDER));
   if (isFolderOurs) await files.removeEmpty(folder);
@@ -129,6 +129,14 @@ async function describeKept(files: Files, folder: string, name: HookName): Promi
 function howRun({ text, target }: FoundHook): KeptHook {
   // By its real name it finds what is beside it.
   return target === undefined ? keptHook(text) : { kind: "program" };
+}
+
+/** Somebody has put a hook in place of ours: where it is the one that was kept, as of husky's own set-up, once is enough. */
+async function dropCopy(files: Files, folder: string, name: HookName): Promise<void> {
+  const kept = join(folder, KEPT_FOLDER, name);
+  const [there, copy] = await Promise.all([files.look(join(folder, name)), files.look(kept)]);
+  const isSame = there?.isWhole && copy?.isWhole && Buffer.compare(there.bytes, copy.bytes) === 0;
+  if (isSame) await files.remove(kept);
 }
 
 /** Whether there was anything to put back. */

@@ -6,19 +6,21 @@ import { exists, together } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("repositories of all kinds", () => {
-  test("a sparse checkout stays sparse", async () => {
+  test.each(["main", "tree"] as const)("a sparse checkout stays sparse: the %s", async (which) => {
     await using repository = await FollowRepository.make();
     const { main, tree } = repository;
+    const [sparse, whole] = which === "main" ? [main, tree] : [tree, main];
     await main.commit("in/a.txt", "a\n");
     await main.commit("out/b.txt", "b\n");
     await tree.git("merge", "--quiet", "main");
-    await main.git("sparse-checkout", "set", "in");
+    await sparse.git("sparse-checkout", "set", "in");
     await repository.enable();
-    await tree.commit("in/a.txt", "a2\n");
-    await tree.commit("out/b.txt", "b2\n");
+    await whole.commit("in/a.txt", "a2\n");
+    await whole.commit("out/b.txt", "b2\n");
     await repository.settled();
     await together(repository);
-    expect([await main.read("in/a.txt"), await main.read("out/b.txt")]).toEqual(["a2\n", undefined]);
+    expect(await tree.status()).toBe("");
+    expect([await sparse.read("in/a.txt"), await sparse.read("out/b.txt")]).toEqual(["a2\n", undefined]);
   });
 
   test("a submodule's commit comes along, and its files are left alone as git pull leaves them", async () => {

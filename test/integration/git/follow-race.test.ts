@@ -73,3 +73,73 @@ test("nor is a commit missed that was made while a server that joined was killed
   await together(repository);
   expect(await main.read("next.txt")).toBe("next\n");
 });
+
+/** Commits once, on whatever HEAD is, as somebody who is quicker than follow mode. */
+async function committer({ directory }: FollowRepository, main: WorkTree): Promise<string> {
+  const once = join(directory, "committed");
+  const commit = `git -C '${main.path}' -c core.hooksPath=/dev/null -c user.name=a -c user.email=a@example.com commit`;
+  return `[ -e '${once}' ] || { : > '${once}'; ${commit} --quiet --allow-empty -m meanwhile >/dev/null </dev/null; }`;
+}
+
+/** Off the branch, with edits that were in the way and are not any more. */
+async function heldBack(): Promise<FollowRepository> {
+  const repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  await main.write("shared.txt", "mine\n");
+  await tree.commit("shared.txt", "theirs\n");
+  await repository.settled();
+  expect(await main.branch()).toBe("");
+  return repository;
+}
+
+/** It stays where it was made, is told of, and comes together by a merge. */
+async function isKept(repository: FollowRepository): Promise<void> {
+  const { main, tree } = repository;
+  const commit = await main.git("log", "--walk-reflogs", "-1", "--format=%H", "--grep=meanwhile", "HEAD");
+  expect([await main.head(), await main.branch(), await main.status()]).toEqual([commit, "", ""]);
+  expect(repository.told().at(-1)?.message).toContain("on no branch");
+  await tree.git("merge", "--quiet", "--no-edit", commit);
+  await repository.settled();
+  await together(repository);
+}
+
+test("a commit on no branch is kept that was made just before the main tree joined the branch", async () => {
+  await using repository = await heldBack();
+  const { main, directory } = repository;
+  const program = join(directory, "cleaning");
+  await writeFile(program, `#!/bin/sh\n${await committer(repository, main)}\nexec cat\n`);
+  await chmod(program, 0o755);
+  await main.git("checkout", "--quiet", "--", "shared.txt");
+  await main.git("config", "filter.cleaning.clean", program);
+  await main.write(".git/info/attributes", "shared.txt filter=cleaning\n");
+  // Touched: git looks at it with the filter, when follow mode has decided to join and asks what is in the way.
+  await main.write("shared.txt", "one\n");
+  await repository.settled();
+  await isKept(repository);
+});
+
+test("so is one that was made when it had the files, and not the branch yet", async () => {
+  await using repository = await heldBack();
+  const { main } = repository;
+  const hook = join(main.path, ".git/hooks/post-checkout");
+  await writeFile(hook, `#!/bin/sh\n${await committer(repository, main)}\n`);
+  await chmod(hook, 0o755);
+  await main.git("-c", "core.hooksPath=/dev/null", "checkout", "--quiet", "--", "shared.txt");
+  await repository.settled();
+  await isKept(repository);
+});
+
+test("a main tree that is at the branch's commit already, on no branch, just joins it", async () => {
+  await using repository = await FollowRepository.make();
+  const { main, tree } = repository;
+  await main.commit("older.txt", "older\n");
+  await main.git("checkout", "--quiet", "--detach", "feature");
+  expect(await repository.enable()).toMatchObject({ synced: true });
+  await together(repository);
+  await tree.git("switch", "--quiet", "--detach");
+  await repository.settled();
+  await tree.git("switch", "--quiet", "feature");
+  await repository.settled();
+  await together(repository);
+  expect(await main.branch()).toBe("feature");
+});

@@ -100,7 +100,9 @@ describe("the main tree", () => {
     ["a commit", ["commit", "--quiet", "--allow-empty", "-m", "empty"]],
     ["an amended commit", ["commit", "--quiet", "--amend", "-m", "amended"]],
     ["a merge", ["merge", "--quiet", "--no-edit", "side"]],
+    ["a rebase", ["rebase", "--quiet", "side"]],
     ["a cherry-pick", ["cherry-pick", "side"]],
+    ["a revert", ["revert", "--no-edit", "HEAD"]],
     ["a pull", ["pull", "--quiet", "--no-rebase", "--no-edit", "origin", "side"]],
     ["a reset", ["reset", "--quiet", "--hard", "HEAD~1"]],
   ])("gives the worktree %s", async (_, args) => {

@@ -21,7 +21,7 @@ import { describe, expect, test } from "vitest";
 import { accountFiles } from "../../../src/git/account-files.ts";
 import type { Files } from "../../../src/git/files.ts";
 import { GitProgram } from "../../../src/git/git.ts";
-import { HOOK_NAMES, type HookTarget, hookScript, keptHook, quoted } from "../../../src/git/hook-script.ts";
+import { HOOK_NAMES, type HookTarget, quoted } from "../../../src/git/hook-script.ts";
 import { installHooks, planHooks, removeHooks } from "../../../src/git/hooks.ts";
 import { ownFiles } from "../../../src/git/own-files.ts";
 
@@ -187,6 +187,29 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\necho new\n");
   });
 
+  test.each([
+    ["nothing of one that was put there again, as husky does", "old", []],
+    ["the older one, where somebody has put another in place of ours", "new", ["ttyhq-kept"]],
+  ])("leave %s", async (_, word, left) => {
+    await using folder = await Folder.make(files);
+    await folder.put("post-commit", "#!/bin/sh\necho old\n");
+    await folder.install();
+    await folder.put("post-commit", `#!/bin/sh\necho ${word}\n`);
+    await folder.remove();
+    expect(await readdir(folder.hooks)).toEqual(["post-commit", ...left]);
+    expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe(`#!/bin/sh\necho ${word}\n`);
+  });
+
+  test("give back a hook that was kept where ours was deleted", async () => {
+    await using folder = await Folder.make(files);
+    await folder.put("post-commit", "#!/bin/sh\necho old\n");
+    await folder.install();
+    await rm(join(folder.hooks, "post-commit"));
+    await folder.remove();
+    expect(await readdir(folder.hooks)).toEqual(["post-commit"]);
+    expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\necho old\n");
+  });
+
   test("leave files of the repository alone, and say so", async () => {
     await using folder = await Folder.make(files);
     await folder.put("post-commit", "#!/bin/sh\n");
@@ -233,40 +256,6 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
     expect(said).toContain(`|${controlDir}|`);
     expect(said).not.toMatch(/ \d -> (?:pipe|socket):/);
     expect(server.isUsed()).toBe(false);
-  });
-});
-
-describe("a hook's text", () => {
-  test("does nothing for files that were checked out, nor within a rebase", () => {
-    const target = { node: "/n", main: "/m", controlDir: "/c" };
-    const text = hookScript("post-checkout", target, { kept: undefined, isFolderOurs: false });
-    expect(text).toContain('[ "$3" = 0 ] && exit $code');
-    expect(text).toContain("rebase*) exit $code");
-  });
-
-  test.each([
-    ["#!/bin/sh\n", { kind: "shell", shell: "/bin/sh" }],
-    ["#!/bin/bash -eu\nx", { kind: "shell", shell: "/bin/bash -eu" }],
-    ["#!/usr/bin/env bash\n", { kind: "shell", shell: "/usr/bin/env bash" }],
-    ["#! /bin/sh\r\n", { kind: "program" }],
-    ["#!/usr/bin/python3\n", { kind: "program" }],
-    ["#!/usr/bin/env -S bash -e\n", { kind: "program" }],
-    ["#!/bin/sh; rm -rf /\n", { kind: "program" }],
-    ["", { kind: "program" }],
-  ])("%j is run as it asks to be", (text, kept) => {
-    expect(keptHook(text)).toEqual(kept);
-  });
-
-  test("any text is one word to the shell", async () => {
-    const text = fc
-      .string({ unit: "binary", maxLength: 40 })
-      .filter((value) => !/[\0\uD800-\uDFFF]/.test(value));
-    await fc.assert(
-      fc.asyncProperty(text, async (value) => {
-        expect((await run("sh", ["-c", `printf %s ${quoted(value)}`])).stdout).toBe(value);
-      }),
-      { numRuns: 30 },
-    );
   });
 });
 
