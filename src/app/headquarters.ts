@@ -7,7 +7,7 @@ import { refuseLoop } from "../hq/loop.ts";
 import { OwnLedger } from "../hq/own-ledger.ts";
 import { isAlive, Probe } from "../hq/probe.ts";
 import type { RedisLedger } from "../hq/redis-ledger.ts";
-import { type Ledger, Registry, type Remote } from "../hq/registry.ts";
+import { Registry, type Remote } from "../hq/registry.ts";
 import { registryFile } from "../hq/registry-file.ts";
 import { askHealth, remoteTarget } from "../hq/remote-line.ts";
 import { TokenSeal } from "../hq/token-seal.ts";
@@ -23,7 +23,7 @@ export type Headquarters = AsyncDisposable & {
   readonly fleet: Fleet;
   readonly registry: Registry;
   readonly probe: Probe;
-  /** Whether what keeps the registry can be reached; of one that is this HQ's alone always. */
+  /** Whether what keeps the registry can be reached; of one that is this HQ's alone, whether its file has all of it. */
   readonly isRegistryConnected: () => boolean;
   readonly routes: Routes;
   /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
@@ -50,8 +50,7 @@ export async function openHeadquarters(parts: {
   const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
   const shared = await sharedLedger(config, instanceId, log);
-  if (shared !== undefined) stack.use(shared);
-  const ledger = shared ?? (await ownLedger(config, controlDir, log));
+  const ledger = stack.use(shared ?? (await ownLedger(config, controlDir, log)));
   const isAliveNow = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
   const registry = stack.use(await Registry.open({ ledger, isAlive: isAliveNow, now: () => new Date() }));
   const fleet = new Fleet({
@@ -78,7 +77,7 @@ export async function openHeadquarters(parts: {
   const owned = stack.move();
   return {
     ...{ fleet, registry, probe, routes, instanceId: sharedInstanceId },
-    isRegistryConnected: () => shared?.isConnected ?? true,
+    isRegistryConnected: () => (ledger instanceof OwnLedger ? ledger.isSaved : ledger.isConnected),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -93,11 +92,14 @@ async function ownLedger(
   { tokenSecret }: HeadquartersConfig,
   controlDir: ControlDir,
   log: Log,
-): Promise<Ledger> {
+): Promise<OwnLedger> {
   const secret = tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
+  const path = controlDir.registry;
   return new OwnLedger({
-    store: registryFile(controlDir.registry, secret),
-    onSaveFailure: (error) => log.error({ error }, "registry not saved"),
+    store: registryFile(path, secret),
+    onSaveFailure: (error) => log.error({ error, path }, "registry not saved"),
+    onSavedAgain: () => log.info({ path }, "registry saved again"),
+    now: () => new Date(),
   });
 }
 
@@ -112,6 +114,6 @@ async function sharedLedger(
   const { RedisLedger } = await import("../hq/redis-ledger.ts");
   return new RedisLedger({
     ...{ address: role.sharedRegistry, ca: trustedCa, seal: new TokenSeal(tokenSecret), replicaId, log },
-    random: Math.random,
+    ...{ random: Math.random, now: () => new Date() },
   });
 }

@@ -48,7 +48,10 @@ export class Fleet implements SessionBackend {
   readonly #away = new Map<string, Guest>();
   readonly #local: Member | undefined;
   readonly #owners = new Ownership<Member>();
-  readonly #search = new Search({ members: () => this.#members(), owners: this.#owners });
+  readonly #search = new Search({
+    ...{ members: () => this.#members(), owners: this.#owners },
+    silent: () => this.#options.registry.silent,
+  });
   readonly #known = new KnownSessions({ members: () => this.#members(), owners: this.#owners });
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
@@ -112,9 +115,7 @@ export class Fleet implements SessionBackend {
     const member = this.#chosen(remoteId);
     const owner = request.id === undefined ? member : (this.#owners.of(request.id) ?? member);
     // An id that another machine has would lead there; whether it is free on its own machine, that one knows.
-    if (owner !== member) {
-      throw new ServiceError("session_exists", `session ${request.id} exists already`);
-    }
+    if (owner !== member) throw new ServiceError("session_exists", `session ${request.id} exists already`);
     return member.note(await reach(member.machine, () => member.sessions.create(request)));
   }
 
@@ -240,9 +241,8 @@ export class Fleet implements SessionBackend {
   /** A machine that does not answer now is read again when its uplink is open or it registers again. */
   async #readSoon(member: Member): Promise<void> {
     const { name } = member.machine;
-    await withDeadline(member.read(), HEALTH_CHECK_TIMEOUT_MS, `the sessions of ${name}`).catch(
-      () => undefined,
-    );
+    const read = withDeadline(member.read(), HEALTH_CHECK_TIMEOUT_MS, `the sessions of ${name}`);
+    await read.catch(() => undefined);
   }
 
   #follow(member: Member): Member {

@@ -1,7 +1,11 @@
 import { withDeadline } from "../lib/deadline.ts";
 import { Histogram } from "../lib/histogram.ts";
 import { Tally } from "../lib/tally.ts";
-import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
+import {
+  HEALTH_CHECK_INTERVAL_MS,
+  HEALTH_CHECK_LATENESS_MS,
+  HEALTH_CHECK_TIMEOUT_MS,
+} from "../protocol/limits.ts";
 import type { Registry, Remote } from "./registry.ts";
 
 /** What a remote says of itself: members that an older or another program leaves out are undefined. */
@@ -27,13 +31,25 @@ export async function healthOf(
   }
 }
 
-/** Whether that remote answers, and not another one at its address. */
+/**
+ * Whether that remote answers, and not another one at its address. A deadline that comes clearly late is not the
+ * remote's: this process stood still (stopped, swapped out, no CPU), and the answer may have come meanwhile, unread. So
+ * it is asked once more. `clock` in ms, never going back.
+ */
 export async function isAlive(
   ask: AskHealth,
   remote: Pick<Remote, "id" | "url" | "token">,
+  clock: () => number = monotonicClock,
 ): Promise<boolean> {
-  const health = await healthOf(ask, remote);
+  const began = clock();
+  const first = await healthOf(ask, remote);
+  const isVoid = clock() - began > HEALTH_CHECK_TIMEOUT_MS + HEALTH_CHECK_LATENESS_MS;
+  const health = first === undefined && isVoid ? await healthOf(ask, remote) : first;
   return health !== undefined && (health.remoteId ?? remote.id) === remote.id;
+}
+
+function monotonicClock(): number {
+  return performance.now();
 }
 
 /** Whether this HQ may remove remotes: `passed` to it by another one, which none of them answered. */
@@ -56,6 +72,8 @@ export type ProbeOptions = {
   readonly onAlive: (remote: Remote) => void;
   /** Called for each that did not, before it is removed. */
   readonly onSilent: (remote: Remote) => void;
+  /** Milliseconds, never going back; that of the process unless another one is given. */
+  readonly clock?: (() => number) | undefined;
 };
 
 /**
@@ -94,10 +112,10 @@ export class Probe implements Disposable {
   }
 
   async #lookAt(remote: Remote): Promise<"alive" | "silent"> {
-    const { registry, ask, onAlive } = this.#options;
-    const began = performance.now();
-    const isHere = await isAlive(ask, remote);
-    this.durations.observe((performance.now() - began) / 1000);
+    const { registry, ask, onAlive, clock = monotonicClock } = this.#options;
+    const began = clock();
+    const isHere = await isAlive(ask, remote, clock);
+    this.durations.observe((clock() - began) / 1000);
     this.results.add(isHere ? "alive" : "silent");
     if (!isHere) return "silent";
     const current = registry.byId(remote.id);

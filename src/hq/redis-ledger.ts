@@ -11,6 +11,7 @@ import { RedisLease } from "./redis-lease.ts";
 import { RedisLink, type StreamEntry } from "./redis-link.ts";
 import { DROP, LEDGER_KEYS, PUT, READ, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
 import { isUnchanged, type Ledger, type LedgerChange, type Remote } from "./registry.ts";
+import { type Silence, Silences } from "./silences.ts";
 import { SealedRemote, type TokenSeal } from "./token-seal.ts";
 
 export type LedgerLog = {
@@ -30,15 +31,17 @@ export type RedisLedgerOptions = {
   readonly log: LedgerLog;
   /** 0 to 1, as Math.random. */
   readonly random: () => number;
+  readonly now: () => Date;
 };
 
-const Contents = z.tuple([z.string(), z.int(), z.array(z.string())]);
+const SilentFor = z.tuple([z.string(), z.int()]);
+const Contents = z.tuple([z.string(), z.int(), z.array(z.string()), z.array(SilentFor)]);
 const Changed = z.union([z.tuple([z.int()]), z.tuple([z.int(), z.string()])]);
 const Revision = z.int();
 
-const { instance, revision, changes, remotes, names } = LEDGER_KEYS;
-const READ_KEYS = [instance, revision, remotes];
-const CHANGE_KEYS = [revision, changes, remotes, names];
+const { instance, revision, changes, remotes, names, silent } = LEDGER_KEYS;
+const READ_KEYS = [instance, revision, remotes, silent];
+const CHANGE_KEYS = [revision, changes, remotes, names, silent];
 
 /** A remote as it stands in Redis, and what that means. */
 type Known = { readonly text: string; readonly remote: Remote };
@@ -56,6 +59,7 @@ export class RedisLedger implements Ledger, AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #changes = new Emitter<LedgerChange>();
   readonly #progress = new Emitter<void>();
+  readonly #silences: Silences;
   /** As many as there are remotes. */
   #known = new Map<string, Known>();
   #revision = 0;
@@ -68,6 +72,7 @@ export class RedisLedger implements Ledger, AsyncDisposable {
     this.#backoff = new Backoff({
       ...{ firstMs: RETRY_FIRST_MS, maxMs: LEDGER_RETRY_MAX_MS, random: options.random },
     });
+    this.#silences = new Silences(options.now);
     this.#instanceId = options.replicaId;
     this.lease = new RedisLease({ replicaId: options.replicaId, run: this.#run });
   }
@@ -80,6 +85,10 @@ export class RedisLedger implements Ledger, AsyncDisposable {
   /** Whether it can be reached at this moment. */
   get isConnected(): boolean {
     return this.#link !== undefined;
+  }
+
+  get silent(): readonly Silence[] {
+    return this.#silences.recent;
   }
 
   /** Throws `start_failed`. */
@@ -179,10 +188,12 @@ export class RedisLedger implements Ledger, AsyncDisposable {
     const link = await RedisLink.open(address, ca, this.#stop.signal);
     try {
       const own = `${this.#instanceId}.${seal.seal(this.#instanceId, this.#instanceId)}`;
-      const [known, at, texts] = Contents.parse(await link.run(READ, READ_KEYS, [own]));
+      const [known, at, texts, silentFor] = Contents.parse(await link.run(READ, READ_KEYS, [own]));
       this.#instanceId = this.#proven(known);
       const all = texts.flatMap((text) => this.#read(text) ?? []);
       this.#known = new Map(all.map((each) => [each.remote.id, each]));
+      for (const { remote } of all) this.#silences.end(remote.name);
+      this.#silences.restore(silentFor.map((each) => this.#silence(each)));
       this.#revision = at;
       this.#link = link;
       this.#progress.emit();
@@ -210,17 +221,24 @@ export class RedisLedger implements Ledger, AsyncDisposable {
   #apply([entryId, fields]: StreamEntry): void {
     const at = Number.parseInt(entryId, 10);
     if (at !== this.#revision + 1) throw new Error("changes were missed");
-    const { id = "", remote: text = "" } = membersOf(fields);
+    const { id = "", remote: text = "", silent: name = "" } = membersOf(fields);
     this.#revision = at;
+    if (name !== "") this.#silences.begin(name);
     const known = text === "" ? undefined : this.#read(text);
     if (known === undefined) {
       this.#known.delete(id);
       this.#changes.emit({ kind: "dropped", id });
     } else {
       this.#known.set(id, known);
+      this.#silences.end(known.remote.name);
       this.#changes.emit({ kind: "kept", remote: known.remote });
     }
     this.#progress.emit();
+  }
+
+  #silence([name, forSeconds]: z.infer<typeof SilentFor>): Silence {
+    const since = new Date(this.#options.now().getTime() - forSeconds * 1000);
+    return { name, since: since.toISOString() };
   }
 
   /** Undefined for what another version or another secret wrote: it is as if that remote were not there. */

@@ -1,5 +1,5 @@
 // What a ledger does in Redis as one step each. Every key is given, so that a user may be let to those alone.
-import { MAX_LEDGER_CHANGES } from "../protocol/limits.ts";
+import { MAX_LEDGER_CHANGES, MAX_SILENT_REMOTES, SILENT_REMOTE_MEMORY_MS } from "../protocol/limits.ts";
 
 export type Script = { readonly name: string; readonly text: string };
 
@@ -20,20 +20,33 @@ export const LEDGER_KEYS = {
   remotes: "ttyhq:remotes",
   /** Hash: name → id. */
   names: "ttyhq:names",
-  /** Stream: what changed, `REVISION-0` → id and remote, which is empty for one that was dropped. */
+  /**
+   * Stream: what changed, `REVISION-0` → id, remote, which is empty for one that was dropped, and silent, its name where
+   * that was because it did not answer.
+   */
   changes: "ttyhq:changes",
+  /** Sorted set: names of those that did not answer by when they were dropped, in seconds. */
+  silent: "ttyhq:silent",
   /** Text: the replica that may remove remotes, or `!REPLICA`: anyone but that one. */
   lease: "ttyhq:probe",
   /** Sorted set: replicas by when they last looked at the remotes, in seconds. */
   replicas: "ttyhq:replicas",
 } as const;
 
+const SILENT_S = SILENT_REMOTE_MEMORY_MS / 1000;
+
 const CHANGE = `
 local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
-local function change(id, remote)
+local function change(id, remote, silent)
   local now = redis.call('INCR', KEYS[1])
-  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_LEDGER_CHANGES}, now .. '-0', 'id', id, 'remote', remote)
+  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_LEDGER_CHANGES}, now .. '-0',
+    'id', id, 'remote', remote, 'silent', silent)
   return now
+end
+local function silence(name)
+  redis.call('ZADD', KEYS[5], redis.call('TIME')[1], name)
+  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_SILENT_REMOTES + 1})
+  redis.call('EXPIRE', KEYS[5], ${SILENT_S})
 end
 local function freeName(remote, id)
   local name = cjson.decode(remote).name
@@ -41,12 +54,20 @@ local function freeName(remote, id)
 end
 `;
 
-/** instance, revision, remotes; the instance where there is none → {instance, revision, remotes}. */
+/**
+ * instance, revision, remotes, silent; the instance where there is none → {instance, revision, remotes, those silent lately,
+ * the latest last: {name, seconds since then}, …}.
+ */
 export const READ: Script = {
   name: "read",
   text: `
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
-return { redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0'), redis.call('HVALS', KEYS[3]) }
+local now = tonumber(redis.call('TIME')[1])
+local silent = {}
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], now - ${SILENT_S}, '+inf')) do
+  table.insert(silent, { name, now - tonumber(redis.call('ZSCORE', KEYS[4], name)) })
+end
+return { redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0'), redis.call('HVALS', KEYS[3]), silent }
 `,
 };
 
@@ -57,7 +78,7 @@ export const REVISION: Script = {
 };
 
 /**
- * revision, changes, remotes, names; id, name, remote, its heartbeat where it is restored or "" → {revision}, or
+ * revision, changes, remotes, names, silent; id, name, remote, its heartbeat where it is restored or "" → {revision}, or
  * {revision, remote} with another one of that name.
  */
 export const PUT: Script = {
@@ -69,7 +90,8 @@ local held = holder and holder ~= id and redis.call('HGET', KEYS[3], holder)
 if held then return { revision(), held } end
 local before = redis.call('HGET', KEYS[3], id)
 if before and restored ~= '' and cjson.decode(before).lastHeartbeat > restored then return { revision() } end
-local now = change(id, remote)
+local now = change(id, remote, '')
+redis.call('ZREM', KEYS[5], name)
 if before then freeName(before, id) end
 redis.call('HSET', KEYS[3], id, remote)
 redis.call('HSET', KEYS[4], name, id)
@@ -77,14 +99,16 @@ return { now }
 `,
 };
 
-/** revision, changes, remotes, names; id, the remote as it must be or "" → {revision}. */
+/** revision, changes, remotes, names, silent; id, the remote as it must be, for it does not answer, or "" → {revision}. */
 export const DROP: Script = {
   name: "drop",
   text: `${CHANGE}
 local id, expected = ARGV[1], ARGV[2]
 local remote = redis.call('HGET', KEYS[3], id)
 if not remote or (expected ~= '' and expected ~= remote) then return { revision() } end
-local now = change(id, '')
+local name = expected ~= '' and cjson.decode(remote).name or ''
+local now = change(id, '', name)
+if name ~= '' then silence(name) end
 redis.call('HDEL', KEYS[3], id)
 freeName(remote, id)
 return { now }

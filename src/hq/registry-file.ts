@@ -6,7 +6,12 @@ import { SealedRemote, TokenSeal } from "./token-seal.ts";
 
 const OWNER_ONLY = 0o600;
 
-const Stored = z.object({ version: z.literal(1), remotes: z.array(SealedRemote) });
+const Silence = z.object({ name: z.string(), since: z.string() });
+const Stored = z.object({
+  version: z.literal(1),
+  remotes: z.array(SealedRemote),
+  silent: z.array(Silence).optional(),
+});
 
 /** The registry as a file of the control directory, its tokens sealed with `secret`. */
 export function registryFile(path: string, secret: Secret): RegistryStore {
@@ -14,11 +19,12 @@ export function registryFile(path: string, secret: Secret): RegistryStore {
   return {
     load: async () => {
       const stored = await readJsonFile(path, (value) => Stored.parse(value));
-      return (stored?.remotes ?? []).flatMap((remote) => seal.opened(remote) ?? []);
+      const remotes = (stored?.remotes ?? []).flatMap((remote) => seal.opened(remote) ?? []);
+      return { remotes, silent: stored?.silent ?? [] };
     },
-    save: async (remotes) => {
+    save: async ({ remotes, silent }) => {
       const sealed = remotes.map((remote) => seal.sealed(remote));
-      await writeJsonFile(path, { version: 1, remotes: sealed }, OWNER_ONLY);
+      await writeJsonFile(path, { version: 1, remotes: sealed, silent }, OWNER_ONLY);
     },
   };
 }

@@ -3,6 +3,7 @@ import { Emitter } from "../lib/emitter.ts";
 import { Tally } from "../lib/tally.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { RegisterRemote } from "../protocol/remote.ts";
+import type { Silence } from "./silences.ts";
 
 /** A remote with the bearer token that opens it, which is told to nobody. Times are ISO 8601. */
 export type Remote = RegisterRemote & {
@@ -10,10 +11,12 @@ export type Remote = RegisterRemote & {
   readonly lastHeartbeat: string;
 };
 
+export type RegistryContents = { readonly remotes: readonly Remote[]; readonly silent: readonly Silence[] };
+
 /** Where the registry of one HQ is kept: as a whole. */
 export type RegistryStore = {
-  load(): Promise<readonly Remote[]>;
-  save(remotes: readonly Remote[]): Promise<void>;
+  load(): Promise<RegistryContents>;
+  save(contents: RegistryContents): Promise<void>;
 };
 
 /** What became of a ledger; `reread`: changes may have been missed, and this is all that there is. */
@@ -34,8 +37,13 @@ export type Ledger = {
    * ledger knows of it since. Listeners have heard of it when this resolves. Rejects when it is not kept for now.
    */
   put(remote: Remote, how: "new" | "restored"): Promise<Remote | undefined>;
-  /** Removes a remote: whatever has become of it, or only as it is known here. Rejects as `put`. */
+  /**
+   * Removes a remote: whatever has become of it, or, because it does not answer, only as it is known here. Rejects as
+   * `put`.
+   */
   drop(remote: Remote, when: "always" | "unchanged"): Promise<void>;
+  /** Who was removed lately because it did not answer, and is not kept under that name since; the latest last. */
+  readonly silent: readonly Silence[];
   watch(listener: (change: LedgerChange) => void): Disposable;
 };
 
@@ -103,6 +111,14 @@ export class Registry implements Disposable {
   /** Remotes that the ledger could not keep for now. */
   get unkept(): number {
     return this.#unkept.size;
+  }
+
+  /** Remotes that were removed lately because they did not answer, and are not back; the latest last. */
+  get silent(): readonly { readonly name: string; readonly forMs: number }[] {
+    const { ledger, now } = this.#options;
+    const names = new Set(this.remotes.map(({ name }) => name));
+    const gone = ledger.silent.filter(({ name }) => !names.has(name));
+    return gone.map(({ name, since }) => ({ name, forMs: Math.max(0, now().getTime() - Date.parse(since)) }));
   }
 
   byId(id: string): Remote | undefined {

@@ -4,6 +4,7 @@ import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Member } from "./member.ts";
 import type { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
+import type { Registry } from "./registry.ts";
 
 /**
  * Finds whose session an id means. One whose owner is not known yet is looked for on all machines, once for all who
@@ -12,16 +13,23 @@ import { reach } from "./reach.ts";
 export class Search {
   readonly #members: () => readonly Member[];
   readonly #owners: Ownership<Member>;
+  readonly #silent: () => Registry["silent"];
   readonly #running = new Map<string, Promise<Member>>();
 
-  constructor(options: { members: () => readonly Member[]; owners: Ownership<Member> }) {
+  constructor(options: {
+    members: () => readonly Member[];
+    owners: Ownership<Member>;
+    /** Machines that may come back in a moment. */
+    silent: () => Registry["silent"];
+  }) {
     this.#members = options.members;
     this.#owners = options.owners;
+    this.#silent = options.silent;
   }
 
   /**
    * The owner, at once where it is known. Rejects with `session_not_found` when all say that they have no such session;
-   * as long as one of them cannot be asked, nobody knows: `remote_unreachable`, `remote_timeout`.
+   * as long as one of them cannot be asked, or one fell silent lately, nobody knows: `remote_unreachable`, `remote_timeout`.
    */
   ownerOf(sessionId: string): Member | Promise<Member> {
     const running = this.#running.get(sessionId);
@@ -33,16 +41,30 @@ export class Search {
   }
 
   async #find(sessionId: string): Promise<Member> {
-    const missing = new ServiceError("session_not_found", `no session ${sessionId} on any machine`);
     try {
       await Promise.any(this.#members().map((member) => look(member, sessionId)));
     } catch (cause) {
-      throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? missing;
+      throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? this.#missing(sessionId);
     }
     // Two that have it may answer side by side: the first one to be noted is the owner.
     const owner = this.#owners.of(sessionId);
-    if (owner === undefined) throw missing;
+    if (owner === undefined) throw this.#missing(sessionId);
     return owner;
+  }
+
+  /** No machine that is here has it. */
+  #missing(sessionId: string): ServiceError {
+    const silent = this.#silent();
+    const latest = silent.at(-1);
+    if (latest === undefined) {
+      return new ServiceError("session_not_found", `no session ${sessionId} on any machine`);
+    }
+    const others = silent.length === 1 ? "" : `, as ${silent.length - 1} others did,`;
+    const ago = `fell silent ${Math.round(latest.forMs / 1000)} s ago`;
+    return new ServiceError(
+      "remote_unreachable",
+      `remote ${latest.name} ${ago}${others} and may have session ${sessionId}: try again in a moment`,
+    );
   }
 }
 

@@ -183,6 +183,14 @@ export const LOOP_CHECK_TIMEOUT_MS = 1_000;
 export const CLOCK_JUMP_MS = 5_000;
 /** How long a machine may take to say whether it has a session that nobody knows the owner of. */
 export const SESSION_SEARCH_TIMEOUT_MS = 2_000;
+/**
+ * How long nobody says of a session that it does not exist because a machine fell silent that may have it; longer than
+ * REGISTRATION_REFRESH_MS. And how many such machines are remembered, the latest.
+ */
+export const SILENT_REMOTE_MEMORY_MS = 90_000;
+export const MAX_SILENT_REMOTES = 1_000;
+/** A health check that took so much longer than its limit says more of this process, which stood still, than of the remote. */
+export const HEALTH_CHECK_LATENESS_MS = 1_000;
 /** How long a registration may take, the HQ's question to whoever has that name included. */
 export const REGISTRATION_TIMEOUT_MS = 15_000;
 

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { eventually } from "./harness/eventually.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
+import { ask } from "./harness/raw-http.ts";
+import { Scrape } from "./harness/scrape.ts";
 import { SmallDisk } from "./harness/small-disk.ts";
+import { TestServer } from "./harness/test-server.ts";
 
 test("settings on a full disk are as they were, whole, and can be changed when there is room again", async () => {
   await using disk = await SmallDisk.make(4 * 1024 * 1024);
@@ -31,4 +34,18 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   expect((await askAs(other, server, "/api/sessions")).status).toBe(401);
   expect((await askAs(token, server, "/api/sessions")).status).toBe(200);
   expect(await shares()).toHaveLength(2);
+});
+
+test("what an HQ with a full disk knows of its remotes is saved when there is room again", async () => {
+  await using disk = await SmallDisk.make(4 * 1024 * 1024);
+  await using hq = await TestServer.start({ args: ["--no-auth", "--hq"], directory: disk.path });
+  const makeRoom = await disk.fill();
+  const body = { id: "id-a", name: "a", url: "http://127.0.0.1:9", token: "token-of-a" };
+  expect((await ask(hq.url, "/api/remotes/register", { body })).status).toBe(200);
+  const isKept = async () => (await Scrape.of(hq.url)).value("ttyhq_registry_connected");
+  expect([await isKept(), hq.log.split("registry not saved").length]).toEqual([0, 2]);
+  await makeRoom();
+  await eventually(async () => (hq.log.includes("registry saved again") ? true : undefined), "the log");
+  expect(await isKept()).toBe(1);
+  expect(await readFile(join(hq.controlDir, "registry.json"), "utf8")).toContain('"name":"a"');
 });

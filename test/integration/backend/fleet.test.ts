@@ -8,8 +8,8 @@ import { describeBackend } from "./conformance.ts";
 
 /** A registry that is kept nowhere. */
 function passingRegistry(): Promise<Registry> {
-  const store = { load: async () => [], save: async () => {} };
-  const ledger = new OwnLedger({ store, onSaveFailure: () => {} });
+  const store = { load: async () => ({ remotes: [], silent: [] }), save: async () => {} };
+  const ledger = new OwnLedger({ store, onSaveFailure: () => {}, now: () => new Date() });
   return Registry.open({ ledger, isAlive: async () => true, now: () => new Date() });
 }
 

@@ -34,6 +34,7 @@ export class Replica implements AsyncDisposable {
     this.ledger = new RedisLedger({
       ...{ address, ca, seal: new TokenSeal(Secret.fromText(secret)), replicaId: name },
       ...{ log: { info: note("info"), warn: note("warn"), error: note("error") }, random: () => 1 },
+      now: () => new Date(),
     });
     this.ledger.watch((change) => this.heard.push(change));
   }

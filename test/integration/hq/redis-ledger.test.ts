@@ -100,6 +100,8 @@ describe("HQs that share a ledger", () => {
 
 test("no token stands in Redis, plain or in base64, and everything is under one prefix", async () => {
   await using one = await loaded("one");
+  await one.ledger.put(remote("silent"), "new");
+  await one.ledger.drop(remote("silent"), "unchanged");
   await one.ledger.put(remote("a"), "new");
   await one.ledger.lease.take();
   const keys = await redis.ask((asking) => asking.keys("*"));

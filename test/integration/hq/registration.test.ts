@@ -33,7 +33,7 @@ async function tokenOf(name: string): Promise<string> {
   const quiet = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
   const secret = await keptTokenSecret(join(controlDir, "jwt-secret"), quiet);
   const store = registryFile(join(controlDir, "registry.json"), secret);
-  const stored = async () => (await store.load()).find((remote) => remote.name === name)?.token;
+  const stored = async () => (await store.load()).remotes.find((remote) => remote.name === name)?.token;
   return await eventually(stored, `the token of ${name}`);
 }
 

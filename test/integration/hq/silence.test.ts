@@ -1,6 +1,17 @@
-// What does not answer any more is gone within 20 s: a look every 15 s, of 5 s at most (contract 6.3).
+// What does not answer any more is gone within 20 s: a look every 15 s, of 5 s at most (contract 6.3). The tests wait for
+// that side by side.
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { HEALTH_CHECK_LATENESS_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
+import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
+import { HashingViewer } from "../harness/hashing-viewer.ts";
+import { RawSocket } from "../harness/raw-socket.ts";
 import type { ServerEvents } from "../harness/server-events.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 
@@ -11,7 +22,7 @@ async function goneAfter(events: ServerEvents, name: string, started: number): P
   return performance.now() - started;
 }
 
-test("a remote that is stopped, killed, hanging or at an address of nobody is gone within 20 s; others stay", async () => {
+test.concurrent("a remote that is stopped, killed, hanging or at an address of nobody is gone within 20 s; others stay", async () => {
   await using fleet = await TestFleet.start({ remotes: 3 });
   await using hanging = await FakeRemote.open((path) =>
     path === "/api/health" ? undefined : { status: 404 },
@@ -38,7 +49,7 @@ test("a remote that is stopped, killed, hanging or at an address of nobody is go
   expect((await fleet.remotes()).map(({ name }) => name)).toEqual(["worker-3"]);
   expect((await fleet.sessions()).map(({ id }) => id)).toEqual([ids.get("worker-3")]);
   for (const name of ["worker-1", "worker-2"]) {
-    expect((await fleet.ask(`/api/sessions/${ids.get(name)}`)).status).toBe(404);
+    expect((await fleet.ask(`/api/sessions/${ids.get(name)}`)).json.code).toBe("remote_unreachable");
   }
 
   const past = new Set(events.all);
@@ -48,4 +59,57 @@ test("a remote that is stopped, killed, hanging or at an address of nobody is go
   const tookMs = performance.now() - again;
   expect(tookMs).toBeLessThan(3_000);
   expect((await fleet.ask(`/api/sessions/${ids.get("worker-1")}`)).status).toBe(200);
+});
+
+test.concurrent("an HQ that is killed when it has removed a silent remote ends none of that one's viewers", async () => {
+  await using fleet = await TestFleet.start();
+  await using events = await fleet.events();
+  const command = ["sh", "-c", "stty -echo; echo before; read line; echo after; exit 3"];
+  const { id } = await fleet.create("worker-1", { command });
+  using viewer = new HashingViewer(fleet.hq.url, id);
+  await viewer.reached("before\r\n".length);
+  fleet.remote("worker-1").signal("SIGSTOP");
+  await goneAfter(events, "worker-1", performance.now());
+  // It is told a moment before it is stored.
+  const registry = async () => JSON.parse(await readFile(join(fleet.hq.controlDir, "registry.json"), "utf8"));
+  await eventually(async () => (await registry()).remotes.length === 0 || undefined, "the stored removal");
+  await fleet.hq.restart();
+  expect(await fleet.remotes()).toEqual([]);
+  await using newcomer = await RawSocket.open(fleet.hq.url);
+  newcomer.subscribe(id, { flags: SubscribeFlag.Stdout });
+  expect(await newcomer.errorCode()).toBe("remote_unreachable");
+  const { status, json } = await fleet.ask(`/api/sessions/${id}`);
+  expect([status, json.error]).toEqual([502, expect.stringContaining("worker-1 fell silent")]);
+
+  fleet.remote("worker-1").signal("SIGCONT");
+  const input = { body: { text: "on\n" } };
+  const typed = async () => (await fleet.ask(`/api/sessions/${id}/input`, input)).status === 200 || undefined;
+  await eventually(typed, "the remote");
+  const sha256 = createHash("sha256").update("before\r\nafter\r\n").digest("hex");
+  expect(await viewer.ended).toEqual({ sha256, bytes: 15, resyncs: 0 });
+});
+
+test.concurrent("an HQ that stood still when a remote answered does not remove it for that", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  const [stopped, askedAgain] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const atRegistration = (): void => {};
+  const atLook = (): void => {
+    fleet.hq.signal("SIGSTOP");
+    stopped.resolve();
+  };
+  const steps = [atRegistration, atLook, askedAgain.resolve];
+  await using remote = await FakeRemote.open((path) => {
+    if (path !== "/api/health") return { status: 404 };
+    steps.shift()?.();
+    return { status: 200, body: { status: "healthy" } };
+  });
+  const body = { id: "quick", name: "quick", url: remote.url, token: "t" };
+  expect((await fleet.ask("/api/remotes/register", { body })).status).toBe(200);
+  await withDeadline(stopped.promise, GONE_WITHIN_MS, "the look of the HQ");
+  // Until its deadline is long over, and the answer unread.
+  await pause(HEALTH_CHECK_TIMEOUT_MS + 2 * HEALTH_CHECK_LATENESS_MS);
+  fleet.hq.signal("SIGCONT");
+  await withDeadline(askedAgain.promise, HEALTH_CHECK_TIMEOUT_MS, "another question");
+  expect((await fleet.remotes()).map(({ name }) => name)).toEqual(["quick"]);
+  expect(fleet.hq.log).not.toContain("remote does not answer");
 });

@@ -1,6 +1,6 @@
 // A fleet whose machines are sessions in memory, and fail as they are told to.
 import { Fleet, type RemoteBackend } from "../../../src/hq/fleet.ts";
-import type { Registry } from "../../../src/hq/registry.ts";
+import type { Registry, RegistryStore } from "../../../src/hq/registry.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../src/protocol/event.ts";
 import type {
@@ -122,10 +122,15 @@ export class MemoryFleet implements AsyncDisposable {
   }
 
   static async of(
-    options: { readonly local?: SessionBackend; readonly isAlive?: () => Promise<boolean> } = {},
+    options: {
+      readonly local?: SessionBackend;
+      readonly isAlive?: () => Promise<boolean>;
+      readonly store?: RegistryStore;
+      readonly now?: () => Date;
+    } = {},
   ): Promise<MemoryFleet> {
-    const { local, isAlive = async () => false } = options;
-    return new MemoryFleet(await memoryRegistry({ isAlive }), local);
+    const { local, ...parts } = options;
+    return new MemoryFleet(await memoryRegistry(parts), local);
   }
 
   /** The machine at an address, before it joins or after. */

@@ -1,22 +1,31 @@
 // A registry whose file is an array, and whose remotes answer as they are told to.
 import { OwnLedger } from "../../../src/hq/own-ledger.ts";
-import { Registry, type RegistryStore, type Remote } from "../../../src/hq/registry.ts";
+import {
+  Registry,
+  type RegistryContents,
+  type RegistryStore,
+  type Remote,
+} from "../../../src/hq/registry.ts";
 import type { RegisterRemote } from "../../../src/protocol/remote.ts";
 
 export class MemoryStore implements RegistryStore {
-  remotes: readonly Remote[] = [];
+  contents: RegistryContents = { remotes: [], silent: [] };
   saves = 0;
   /** What a save waits for. */
   disk: Promise<void> = Promise.resolve();
 
-  async load(): Promise<readonly Remote[]> {
-    return this.remotes;
+  get remotes(): readonly Remote[] {
+    return this.contents.remotes;
   }
 
-  async save(remotes: readonly Remote[]): Promise<void> {
+  async load(): Promise<RegistryContents> {
+    return this.contents;
+  }
+
+  async save(contents: RegistryContents): Promise<void> {
     this.saves += 1;
     await this.disk;
-    this.remotes = remotes;
+    this.contents = contents;
   }
 }
 
@@ -24,19 +33,24 @@ export function registration(name: string, more: Partial<RegisterRemote> = {}): 
   return { id: `id-of-${name}`, name, url: `http://${name}.test`, token: `token-of-${name}`, ...more };
 }
 
-/** Its clock goes on by a second with each look. `isAlive`: nobody unless it says so. */
+/** Its clock goes on by a second with each look, unless another one is given. `isAlive`: nobody unless it says so. */
 export async function memoryRegistry(
   parts: {
     readonly store?: RegistryStore;
     readonly isAlive?: (remote: Remote) => Promise<boolean>;
     readonly onSaveFailure?: (error: unknown) => void;
+    readonly now?: (() => Date) | undefined;
   } = {},
 ): Promise<Registry> {
   const { store = new MemoryStore(), isAlive = async () => false, onSaveFailure = () => {} } = parts;
+  const { now = tickingClock() } = parts;
+  return await Registry.open({ ledger: new OwnLedger({ store, onSaveFailure, now }), isAlive, now });
+}
+
+function tickingClock(): () => Date {
   let seconds = 0;
-  const now = (): Date => {
+  return () => {
     seconds += 1;
     return new Date(seconds * 1000);
   };
-  return await Registry.open({ ledger: new OwnLedger({ store, onSaveFailure }), isAlive, now });
 }

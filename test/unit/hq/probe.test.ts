@@ -1,17 +1,19 @@
 import { describe, expect, test } from "vitest";
 import { isAlive, Probe, type RemoteHealth } from "../../../src/hq/probe.ts";
 import type { Registry } from "../../../src/hq/registry.ts";
+import { HEALTH_CHECK_LATENESS_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 
 type Health = (url: string) => Promise<RemoteHealth>;
 
-function probeOf(registry: Registry, health: Health) {
+function probeOf(registry: Registry, health: Health, clock?: () => number) {
   const told: string[] = [];
   const probe = new Probe({
     registry,
     ask: ({ url }) => health(url),
     onAlive: ({ name }) => told.push(`${name} answers`),
     onSilent: ({ name }) => told.push(`${name} is silent`),
+    clock,
   });
   return { probe, told };
 }
@@ -78,6 +80,55 @@ describe("a look at all remotes", () => {
     hang.resolve({});
     await look;
     expect(told).toHaveLength(3);
+  });
+});
+
+describe("an answer that this process was too late for, because it stood still,", () => {
+  const LATE_MS = HEALTH_CHECK_TIMEOUT_MS + HEALTH_CHECK_LATENESS_MS + 1;
+
+  /** One look at a machine; of each question how long it took here, and whether it was answered in the end. */
+  async function lookWith(questions: readonly { readonly tookMs: number; readonly isAnswered: boolean }[]) {
+    const registry = await memoryRegistry();
+    await registry.register(registration("a"));
+    const clock = { ms: 0 };
+    let asked = 0;
+    const health: Health = async (url) => {
+      const question = questions[asked];
+      asked += 1;
+      clock.ms += question?.tookMs ?? 0;
+      return question?.isAnswered === true ? {} : await silence(url);
+    };
+    const { probe } = probeOf(registry, health, () => clock.ms);
+    using _probe = probe;
+    await probe.look();
+    return { asked, left: registry.size, results: [...probe.results].map(([, count]) => count) };
+  }
+
+  test("says nothing of the remote, which is asked once more", async () => {
+    const outcome = await lookWith([
+      { tookMs: LATE_MS, isAnswered: false },
+      { tookMs: 10, isAnswered: true },
+    ]);
+    expect(outcome).toEqual({ asked: 2, left: 1, results: [1, 0] });
+  });
+
+  test("and that does not come to the second question either, is none", async () => {
+    const silent = { asked: 2, left: 0, results: [0, 1] };
+    const late = { tookMs: LATE_MS, isAnswered: false };
+    expect(await lookWith([late, { tookMs: 10, isAnswered: false }])).toEqual(silent);
+    expect(await lookWith([late, late, { tookMs: 10, isAnswered: true }])).toEqual(silent);
+  });
+
+  test("is not what a remote gives that is only late itself: it is asked once", async () => {
+    const outcome = await lookWith([
+      { tookMs: LATE_MS - 1, isAnswered: false },
+      { tookMs: 10, isAnswered: true },
+    ]);
+    expect(outcome).toEqual({ asked: 1, left: 0, results: [0, 1] });
+  });
+
+  test("counts when it comes all the same", async () => {
+    expect(await lookWith([{ tookMs: LATE_MS, isAnswered: true }])).toMatchObject({ asked: 1, left: 1 });
   });
 });
 

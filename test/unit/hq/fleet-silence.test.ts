@@ -1,0 +1,106 @@
+// A machine that fell silent and was removed: for a while nobody says that its sessions do not exist.
+import { expect, test } from "vitest";
+import { SILENT_REMOTE_MEMORY_MS } from "../../../src/protocol/limits.ts";
+import { MemoryFleet, settled } from "./memory-fleet.ts";
+import { MemoryStore, registration } from "./memory-store.ts";
+
+/** Of a question after that session, the code, or `success`. */
+const codeOf = (hq: MemoryFleet, sessionId: string): Promise<unknown> =>
+  hq.fleet.get(sessionId).then(
+    () => "success",
+    (error: { code?: unknown }) => error.code,
+  );
+
+function stoppedClock() {
+  const clock = { ms: Date.parse("2026-01-01T00:00:00.000Z") };
+  return { clock, now: () => new Date(clock.ms) };
+}
+
+/** As the probe does it. */
+async function fallSilent(hq: MemoryFleet, name: string): Promise<void> {
+  const remote = hq.registry.byName(name);
+  if (remote === undefined) throw new Error(`no remote ${name}`);
+  await hq.registry.expire(remote);
+}
+
+test("a session of nobody may be that of a machine that fell silent lately, and after a while is nobody's", async () => {
+  const { clock, now } = stoppedClock();
+  await using hq = await MemoryFleet.of({ now });
+  await hq.join("a", ["one"]);
+  await hq.join("b", ["two"]);
+  await fallSilent(hq, "a");
+  clock.ms += 12_000;
+  await expect(hq.fleet.get("one")).rejects.toMatchObject({
+    code: "remote_unreachable",
+    message: "remote a fell silent 12 s ago and may have session one: try again in a moment",
+  });
+  expect(await codeOf(hq, "two")).toBe("success");
+  clock.ms += SILENT_REMOTE_MEMORY_MS - 12_000;
+  expect(await codeOf(hq, "one")).toBe("session_not_found");
+});
+
+test("of several that fell silent the last one is named, and the others are counted", async () => {
+  const { now } = stoppedClock();
+  await using hq = await MemoryFleet.of({ now });
+  for (const name of ["a", "b", "c"]) await hq.join(name);
+  for (const name of ["b", "c", "a"]) await fallSilent(hq, name);
+  await expect(hq.fleet.get("one")).rejects.toThrow("remote a fell silent 0 s ago, as 2 others did, and may");
+});
+
+test("a session whose machine is here and says that it is gone is missing, whoever is silent", async () => {
+  await using hq = await MemoryFleet.of();
+  await hq.join("a");
+  const machine = await hq.join("b", ["two"]);
+  await fallSilent(hq, "a");
+  machine.sessions.delete("two");
+  expect(await codeOf(hq, "two")).toBe("session_not_found");
+});
+
+test("a viewer that comes back to an HQ that was started again is told to try again until the machine is back", async () => {
+  const store = new MemoryStore();
+  const { now } = stoppedClock();
+  {
+    await using before = await MemoryFleet.of({ store, now });
+    await before.join("a", ["one"]);
+    await fallSilent(before, "a");
+  }
+  await using hq = await MemoryFleet.of({ store, now });
+  expect(await codeOf(hq, "one")).toBe("remote_unreachable");
+  await hq.join("a", ["one"]);
+  expect(await codeOf(hq, "one")).toBe("success");
+  expect(await codeOf(hq, "nobody")).toBe("session_not_found");
+});
+
+test("a viewer that lost its connection when the machine was removed finds its session again", async () => {
+  await using hq = await MemoryFleet.of();
+  await hq.join("a", ["one"]);
+  const subscription = await hq.fleet.subscribe("one", () => {});
+  await fallSilent(hq, "a");
+  subscription[Symbol.dispose]();
+  await expect(hq.fleet.subscribe("one", () => {})).rejects.toMatchObject({ code: "remote_unreachable" });
+  await expect(hq.fleet.write("one", new Uint8Array(1))).rejects.toMatchObject({
+    code: "remote_unreachable",
+  });
+  await hq.join("a");
+  await settled();
+  (await hq.fleet.subscribe("one", () => {}))[Symbol.dispose]();
+});
+
+test("nobody waits for a machine that left, whose name went to another one, or that came back and left", async () => {
+  await using hq = await MemoryFleet.of();
+  await hq.join("a", ["one"]);
+  await hq.registry.remove("id-of-a");
+  expect(await codeOf(hq, "one")).toBe("session_not_found");
+
+  await hq.registry.register(registration("b"));
+  await hq.registry.register(registration("b", { id: "successor" }));
+  await hq.registry.remove("successor");
+  expect(await codeOf(hq, "one")).toBe("session_not_found");
+
+  await hq.join("c");
+  await fallSilent(hq, "c");
+  expect(await codeOf(hq, "one")).toBe("remote_unreachable");
+  await hq.join("c");
+  await hq.registry.remove("id-of-c");
+  expect(await codeOf(hq, "one")).toBe("session_not_found");
+});
