@@ -10,6 +10,7 @@ import { sendError } from "../http/reply.ts";
 import { traced, tracedUpgrade } from "../http/traced.ts";
 import type { Upgrade } from "../http/upgrade.ts";
 import type { Secret } from "../lib/secret.ts";
+import { currentTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../proxy/reverse-proxy.ts";
 import { urlOf } from "./url.ts";
@@ -38,7 +39,7 @@ export async function openProxyDoor(parts: {
   const audit: Audit = {
     write: (entry) => {
       if (entry.action === "login") gate.logins.add("oidc", entry.result);
-      parts.audit.write(entry);
+      parts.audit.write({ ...entry, requestId: currentTrace()?.requestId });
     },
   };
   // Who comes to the proxy itself proves nothing by that header.

@@ -2,6 +2,7 @@ import type { Principal } from "../auth/principal.ts";
 import type { RequestWitness, SeenRequest } from "../http/witness.ts";
 import type { Witness } from "../hub/witness.ts";
 import { ExpiringMap } from "../lib/expiring-map.ts";
+import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type Deed, signalled, tellOf, typed, viewed } from "./deeds.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
@@ -181,7 +182,8 @@ export class Auditor implements Disposable {
 
 function entryOf({ principal, address }: Who, deed: Deed): Omit<AuditEntry, "result"> {
   const { action, session, remote, details, user = principal?.user, method = principal?.method } = deed;
-  return { action, user, method, address, session, remote, details };
+  const requestId = currentTrace()?.requestId;
+  return { action, user, method, address, requestId, session, remote, details };
 }
 
 function deedOf({ endpoint, method, input, outcome }: SeenRequest): Deed | undefined {

@@ -49,6 +49,8 @@ export type AuditEntry = {
   readonly method?: string | undefined;
   /** Where from; without one through a unix socket of this machine. */
   readonly address?: string | undefined;
+  /** Of the request, or the handshake of the WebSocket, that it was done by: the same as in the log. */
+  readonly requestId?: string | undefined;
   readonly session?: string | undefined;
   /** On an HQ: the machine that it is about. */
   readonly remote?: string | undefined;

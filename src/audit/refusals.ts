@@ -46,7 +46,7 @@ export class Refusals implements Disposable {
     clearTimeout(this.#window);
     this.#window = undefined;
     for (const { entry, more } of this.#told.values()) {
-      if (more > 0) this.#audit.write({ ...entry, details: { ...entry.details, times: more } });
+      if (more > 0) this.#audit.write(summary(entry, more));
     }
     if (this.#others > 0) {
       this.#audit.write({ action: "request", result: "refused", details: { times: this.#others } });
@@ -54,6 +54,11 @@ export class Refusals implements Disposable {
     this.#told.clear();
     this.#others = 0;
   }
+}
+
+/** Of further requests, each of which had another id. */
+function summary({ requestId: _, ...entry }: AuditEntry, times: number): AuditEntry {
+  return { ...entry, details: { ...entry.details, times } };
 }
 
 /** Who was refused what, and why; not how it was put. */

@@ -255,6 +255,6 @@ test(`nothing of a password is written: ${PASSWORD}`, async () => {
   await logIn(server);
   expect(await new AuditLog(server.controlDir).of("login")).toEqual({
     ...{ time: expect.any(String), action: "login", result: "ok" },
-    ...{ user: USERNAME, method: "password", address: LOOPBACK },
+    ...{ user: USERNAME, method: "password", address: LOOPBACK, requestId: expect.any(String) },
   });
 });

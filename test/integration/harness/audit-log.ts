@@ -11,6 +11,7 @@ const Line = z.strictObject({
   user: z.string().optional(),
   method: z.string().optional(),
   address: z.string().optional(),
+  requestId: z.string().optional(),
   session: z.string().optional(),
   remote: z.string().optional(),
   details: z.record(z.string(), z.unknown()).optional(),

@@ -2,6 +2,7 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { AuditLog } from "../harness/audit-log.ts";
 import { eventually } from "../harness/eventually.ts";
 import { Follower } from "../harness/follower.ts";
 import { OpensslAuthority } from "../harness/openssl-authority.ts";
@@ -54,6 +55,17 @@ describe("a request through an HQ", () => {
           ...{ traceId: TRACE_ID, ms: expect.any(Number) },
         }),
       );
+    }
+  });
+
+  test("has the same id in the audit logs of the HQ and the remote", async () => {
+    const { id: remoteId } = await fleet.record("worker-1");
+    const headers = { "x-request-id": "to-be-audited" };
+    await fleet.ask("/api/sessions", { headers, body: { command: ["cat"], remoteId } });
+    for (const { controlDir } of [fleet.hq, fleet.remote("worker-1")]) {
+      const isIt = (line: { requestId?: string | undefined }) => line.requestId === "to-be-audited";
+      const line = await new AuditLog(controlDir).line(isIt, "that request");
+      expect(line).toMatchObject({ action: "session.create", result: "ok" });
     }
   });
 

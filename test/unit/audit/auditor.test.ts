@@ -4,6 +4,7 @@ import type { AuditEntry } from "../../../src/audit/entry.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/rights.ts";
 import type { SeenRequest } from "../../../src/http/witness.ts";
+import { inTrace } from "../../../src/lib/trace.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const ADA: Principal = { user: "ada", method: "token", rights: ALL };
@@ -244,5 +245,21 @@ test("on an HQ each line says which machine has the session, also when it was ju
   expect(lines).toMatchObject([
     { action: "session.view", remote: "worker-1" },
     { action: "session.remove", remote: "worker-1" },
+  ]);
+});
+
+test("each line has the id of its request, also when the machine is looked up first", async () => {
+  const { lines, all } = auditor({ remoteOf: async () => "worker-1" });
+  const look = request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA);
+  inTrace({ requestId: "request-1" }, () => all.request(look));
+  inTrace({ requestId: "request-2" }, () => all.request({ ...look, outcome: failed("forbidden") }));
+  inTrace({ requestId: "handshake-3" }, () => all.client({ principal: ADA, address }).subscribed("s1"));
+  all.client({ principal: ADA, address }).signalled("s1", "SIGHUP");
+  await new Promise(setImmediate);
+  expect(lines.map(({ result, requestId }) => [result, requestId])).toEqual([
+    ["ok", "request-1"],
+    ["refused", "request-2"],
+    ["ok", "handshake-3"],
+    ["ok", undefined],
   ]);
 });

@@ -23,6 +23,16 @@ test("the first refusal is told of at once, its repetitions in one line at the e
   });
 });
 
+test("a line of many requests has no request's id, the first has its own", () => {
+  const { lines, all } = refusals();
+  for (const requestId of ["r1", "r2", "r3"]) all.write({ ...refused("10.0.0.1"), requestId });
+  all[Symbol.dispose]();
+  expect(lines.map(({ requestId, details }) => [requestId, details?.times])).toEqual([
+    ["r1", undefined],
+    [undefined, 2],
+  ]);
+});
+
 test("a refusal that came once is one line", () => {
   const { lines, all } = refusals();
   all.write(refused("10.0.0.1"));
