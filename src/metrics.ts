@@ -32,7 +32,7 @@ export type Metrics = {
   text(): Promise<string>;
   gauge(name: string, help: string, read: () => Reading | Promise<Reading>): void;
   /** What only grows, counted since the start; the name ends in `_total`. */
-  counter(name: string, help: string, read: () => Reading): void;
+  counter(name: string, help: string, read: () => Reading | Promise<Reading>): void;
   histogram(name: string, help: string, read: () => HistogramReading): void;
   /** What another process says of itself, and a gauge of that name which is 1 when it says anything. */
   other(name: string, help: string, read: () => Promise<string>): void;
@@ -58,7 +58,7 @@ export function createMetrics({ process: prefix = "ttyhq_" }: { readonly process
     gauge: (name, help, read) =>
       void figures.push(async () => valueLines(family(name, help), "gauge", await read())),
     counter: (name, help, read) =>
-      void figures.push(async () => valueLines(family(name, help), "counter", read())),
+      void figures.push(async () => valueLines(family(name, help), "counter", await read())),
     histogram: (name, help, read) =>
       void figures.push(async () => histogramLines(family(name, help), read())),
     other: (name, help, read) =>

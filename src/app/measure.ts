@@ -6,6 +6,7 @@ import type { Enrolment } from "../hq/enrolment.ts";
 import type { Listener } from "../http/listener.ts";
 import type { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
+import { memoryKills } from "../lib/memory-kills.ts";
 import type { Reading } from "../metrics/exposition.ts";
 import type { Metrics } from "../metrics.ts";
 import { createCaller } from "../protocol/caller.ts";
@@ -158,6 +159,11 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.counter("journal_failures_total", "Times the disk took nothing.", () => meter.journalFailures);
   metrics.counter("journal_lost_bytes_total", "Bytes that no recording has.", () => meter.lostBytes);
   metrics.counter("journal_pauses_total", "Times a program was held back.", () => meter.journalPauses);
+  metrics.counter(
+    "out_of_memory_kills_total",
+    "Processes that the kernel ended.",
+    async () => (await memoryKills()) ?? [],
+  );
   metrics.gauge("system_terminals", "Terminals of the whole machine.", () => systemFigure("nr"));
   metrics.gauge("system_terminals_limit", "What of them its system allows.", () => systemFigure("max"));
 }
@@ -173,8 +179,10 @@ export function measureHost(metrics: Metrics, send: Send): void {
 
 export function measureFleet(metrics: Metrics, headquarters: Headquarters): void {
   const { fleet, registry, probe } = headquarters;
-  metrics.gauge("registry_connected", "Whether what keeps the registry is in reach: 1, or 0.", () =>
-    headquarters.isRegistryConnected() ? 1 : 0,
+  metrics.gauge(
+    "registry_connected",
+    "Whether what keeps the registry is in reach and has it: 1, or 0.",
+    () => (headquarters.isRegistryConnected() ? 1 : 0),
   );
   metrics.gauge("remotes_unkept", "Remotes that are in memory alone.", () => registry.unkept);
   metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { eventually } from "../harness/eventually.ts";
+import { Scrape } from "../harness/scrape.ts";
 import { builtImage } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker } from "./docker.ts";
 import { ServerContainer } from "./server-container.ts";
@@ -32,6 +33,8 @@ test("a program that eats all memory of the container is ended, and other sessio
     return Object(json).status === "exited" ? json : undefined;
   }, "the end of the program");
   expect(ended).toMatchObject({ exitCode: 137, exitSignal: "SIGKILL", exitReason: "signal" });
+  const kills = (await Scrape.of(container.url)).value("ttyhq_out_of_memory_kills_total");
+  expect(kills).toBeGreaterThanOrEqual(2);
   for (const session of [id, shell.id]) {
     await container.send("POST", `/api/sessions/${session}/input`, { text: "alive\r" });
     await container.shows(session, "alive\nalive");
