@@ -7,8 +7,6 @@ import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
 import type { Cli } from "./surroundings.ts";
 import { table } from "./table.ts";
 
-const HEADINGS = ["ID", "NAME", "STATUS", "SIZE", "AGE", "VIEWERS", "COMMAND"];
-
 export function addLs(program: Command, cli: Cli): void {
   const command = program
     .command("ls")
@@ -38,11 +36,14 @@ export function newestFirst(sessions: readonly SessionRecord[]): readonly Sessio
   return sessions.toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created));
 }
 
-/** `now` in milliseconds since the epoch; `width` in columns, `undefined` where nothing needs to be cut. */
+/** Branches have a column where there are any. `now` in milliseconds since the epoch; `width` in columns, `undefined` where nothing needs to be cut. */
 export function sessionTable(
   sessions: readonly SessionRecord[],
   { now, width }: { readonly now: number; readonly width: number | undefined },
 ): string {
+  const haveBranches = sessions.some(({ gitBranch }) => gitBranch !== undefined);
+  const branch = (cell: string): readonly string[] => (haveBranches ? [cell] : []);
+  const headings = ["ID", "NAME", "STATUS", "SIZE", "AGE", "VIEWERS", ...branch("BRANCH"), "COMMAND"];
   const rows = sessions.map((session) => [
     session.id,
     printable(session.name),
@@ -50,9 +51,15 @@ export function sessionTable(
     `${session.cols}x${session.rows}`,
     duration((now - Date.parse(session.created)) / 1000),
     String(session.viewers),
+    ...branch(branchOf(session)),
     printable(session.command.join(" ")),
   ]);
-  return table(HEADINGS, rows, width);
+  return table(headings, rows, width);
+}
+
+/** Empty outside a repository. */
+function branchOf({ gitBranch }: SessionRecord): string {
+  return gitBranch === "" ? "(detached)" : printable(gitBranch ?? "");
 }
 
 function statusOf({ status, exitCode, exitSignal, exitReason }: SessionRecord): string {

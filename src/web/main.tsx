@@ -11,6 +11,7 @@ import "./styles/workspace.css";
 import "./styles/session.css";
 import "./styles/machines.css";
 import "./styles/branch.css";
+import "./styles/recording.css";
 import { App } from "./components/app.tsx";
 import { exposeDiagnosis } from "./diagnosis.ts";
 import { Page } from "./page.ts";

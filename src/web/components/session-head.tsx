@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import type { SessionRecord } from "../../protocol/session.ts";
+import { recordingWords } from "../recording-words.ts";
 import { routeHash } from "../route.ts";
 import { accessWords } from "../share-words.ts";
 import { commandWords, detailWords, folderWords, nameWords } from "../words.ts";
@@ -40,6 +41,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
             {detail !== "" && <span>{detail}</span>}
             <span class="session-folder">{folderWords(record.cwd)}</span>
             <Branch facts={record} />
+            <RecordingMark record={record} />
           </p>
         )}
       </div>
@@ -71,6 +73,18 @@ function Name({ workspace, record }: RecordProps): VNode {
     <h1 class="session-name">
       <span>{nameWords(record)}</span>
     </h1>
+  );
+}
+
+/** Only where the recording does not have all of the output. */
+function RecordingMark({ record }: { readonly record: SessionRecord }): VNode | undefined {
+  const words = recordingWords(record);
+  if (words === undefined) return undefined;
+  return (
+    <span class="recording-mark" role="note" title={words.title} aria-label={`${words.mark}: ${words.title}`}>
+      <Icon name="warning" />
+      <span>{words.mark}</span>
+    </span>
   );
 }
 

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { useStage } from "./stage.ts";
 
-const stage = useStage();
+const stage = useStage({ flags: ["--no-auth", "--max-recording-size", "64KiB"] });
 
 test("the exit code is shown with what it means", async () => {
   const { server, chromium } = stage();
@@ -133,4 +133,16 @@ test("the recording is saved as an asciicast", async () => {
       .map((line) => JSON.parse(line)[2])
       .join(""),
   ).toContain("recorded-2");
+});
+
+test("a recording that stops at its limit is marked in the head, and only then", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  const mark = page.page.getByRole("note", { name: "recording stopped" });
+  expect(await mark.count()).toBe(0);
+  await page.enter("head -c 100000 /dev/zero | tr '\\0' .; echo all-$((1 + 1))");
+  await page.shows("all-2");
+  await mark.waitFor();
+  expect(await mark.getAttribute("title")).toContain("size limit");
 });

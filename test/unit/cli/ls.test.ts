@@ -26,3 +26,18 @@ test("each session has a line with what became of it", () => {
     "",
   ]);
 });
+
+test("branches have a column where any session has one, without the sequences in their names", () => {
+  const sessions = [
+    record({ id: "a", gitRepoPath: "/r", gitBranch: "topic/\x1b]0;x\x07" }),
+    record({ id: "b", gitRepoPath: "/r", gitBranch: "" }),
+    record({ id: "c" }),
+  ];
+  expect(sessionTable(sessions, { now, width: undefined }).split("\n")).toEqual([
+    "ID  NAME  STATUS   SIZE   AGE    VIEWERS  BRANCH              COMMAND",
+    "a   sh    running  80x24  1h 0m  0        topic/\\x1b]0;x\\x07  sh",
+    "b   sh    running  80x24  1h 0m  0        (detached)          sh",
+    "c   sh    running  80x24  1h 0m  0                            sh",
+    "",
+  ]);
+});
