@@ -71,7 +71,7 @@ function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Serve
   const sockets = who === "any" ? [server, host] : [server];
   const send = socketSend(sockets);
   return {
-    client: createClient(explained(send, controlDir)),
+    client: createClient(explained(send, controlDir, who)),
     name: controlDir,
     controlDir,
     answers: async () => {
@@ -120,18 +120,20 @@ function linkTo(targets: readonly UplinkTarget[]): OpenLink {
   };
 }
 
-function explained(send: Send, controlDir: string): Send {
+function explained(send: Send, controlDir: string, who: "any" | "server"): Send {
   return async (request) => {
     try {
       return await send(request);
     } catch (error) {
-      throw isNobodyThere(error) ? nobodyThere(controlDir, error) : error;
+      throw isNobodyThere(error) ? nobodyThere(controlDir, who, error) : error;
     }
   };
 }
 
-function nobodyThere(controlDir: string, cause: unknown): ServiceError {
-  const message = `no server answers in ${controlDir}; start one with \`ttyhq serve\`, or a program with \`ttyhq run\``;
+function nobodyThere(controlDir: string, who: "any" | "server", cause: unknown): ServiceError {
+  // That starts a session host, which will not do for all.
+  const orProgram = who === "any" ? ", or a program with `ttyhq run`" : "";
+  const message = `no server answers in ${controlDir}; start one with \`ttyhq serve\`${orProgram}`;
   return new ServiceError("host_unreachable", message, { cause });
 }
 

@@ -32,7 +32,10 @@ export type Caller = {
 
 export function createCaller(send: Send): Caller {
   const bytes = (endpoint: Endpoint, input: AnyInput): Promise<Uint8Array> =>
-    inTime(endpoint, async (signal) => await readBytes((await request(send, endpoint, input, signal)).body));
+    inTime(endpoint, async (signal) => {
+      const { body } = await request(send, endpoint, input, signal);
+      return await readBytes(endpoint, body);
+    });
   return {
     call: async (endpoint, input = {}) => {
       const result = endpoint.reply.json.safeParse(parseJson(await bytes(endpoint, input)));
@@ -98,7 +101,7 @@ async function inTime<T>(endpoint: Endpoint, work: (signal: AbortSignal) => Prom
 }
 
 async function refusal(endpoint: Endpoint, response: ClientResponse): Promise<ServiceError> {
-  const body = parseJson(await readBytes(response.body));
+  const body = parseJson(await readBytes(endpoint, response.body));
   const message = `the server answered ${nameOf(endpoint)} with status ${response.status}`;
   return errorFromBody(body, codeFor(response.status), message);
 }
@@ -111,8 +114,12 @@ function codeFor(status: number): ErrorCode {
   return status === 429 ? "rate_limited" : "internal_error";
 }
 
-async function readBytes(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  return await collectBytes(body, MAX_REPLY_BYTES);
+async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  try {
+    return await collectBytes(body, MAX_REPLY_BYTES);
+  } catch (cause) {
+    throw cause instanceof RangeError ? notUnderstood(endpoint, cause, ": it is too large") : cause;
+  }
 }
 
 /** `undefined` for what is no JSON; the schema says so then. */
@@ -128,10 +135,9 @@ function unanswered(endpoint: Endpoint, cause: unknown): ServiceError {
   return new ServiceError("host_unreachable", `no answer to ${nameOf(endpoint)}`, { cause });
 }
 
-function notUnderstood(endpoint: Endpoint, cause: unknown): ServiceError {
-  return new ServiceError("host_unreachable", `the answer to ${nameOf(endpoint)} is not understood`, {
-    cause,
-  });
+function notUnderstood(endpoint: Endpoint, cause: unknown, why = ""): ServiceError {
+  const message = `the answer to ${nameOf(endpoint)} is not understood${why}`;
+  return new ServiceError("host_unreachable", message, { cause });
 }
 
 function nameOf(endpoint: Endpoint): string {

@@ -63,17 +63,21 @@ describe("a mistake in usage ends with 2 and is told in one line", () => {
 });
 
 describe("without a server", () => {
-  test.each([["ls"], ["attach", "a"], ["kill", "a"], ["health"], ["login-link"]])(
-    "%s ends with 1 and says how to start one",
-    async (...argv) => {
-      using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
-      const { exitCode, stdout, stderr } = await ran([...argv, "--control-dir", dir.path]);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-      expect(stderr).toBe(
-        `ttyhq: no server answers in ${dir.path}; start one with \`ttyhq serve\`, or a program with \`ttyhq run\`\n`,
-      );
-    },
-  );
+  const RUN = ", or a program with `ttyhq run`";
+  test.each([
+    [RUN, "ls"],
+    [RUN, "attach", "a"],
+    [RUN, "kill", "a"],
+    [RUN, "health"],
+    ["", "login-link"],
+    ["", "follow", "feature"],
+    ["", "unfollow"],
+  ])("(hint %j) %s ends with 1 and says how to start one", async (hint, ...argv) => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
+    const { exitCode, stdout, stderr } = await ran([...argv, "--control-dir", dir.path]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toBe(`ttyhq: no server answers in ${dir.path}; start one with \`ttyhq serve\`${hint}\n`);
+  });
 
   test("status says so and ends with 1", async () => {
     using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../src/protocol/client.ts";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { MAX_REPLY_BYTES } from "../../../src/protocol/limits.ts";
 import type { ClientRequest } from "../../../src/protocol/send.ts";
 
 type Reply = { readonly status?: number; readonly body?: string | readonly Uint8Array[] };
@@ -87,6 +88,15 @@ describe("a call", () => {
     expect(error).toMatchObject({
       code,
       message: `the server answered GET /api/sessions with status ${status}`,
+    });
+  });
+
+  test("gives up on an answer that is larger than any of ours", async () => {
+    const piece = new Uint8Array(MAX_REPLY_BYTES / 8);
+    const { client } = clientOf({ body: Array.from({ length: 9 }, () => piece) });
+    await expect(client.list()).rejects.toMatchObject({
+      code: "host_unreachable",
+      message: "the answer to GET /api/sessions is not understood: it is too large",
     });
   });
 
