@@ -10,6 +10,7 @@ import type { RedisLedger } from "../hq/redis-ledger.ts";
 import { Registry, type Remote } from "../hq/registry.ts";
 import { registryFile } from "../hq/registry-file.ts";
 import { askHealth, remoteTarget } from "../hq/remote-line.ts";
+import { Returns } from "../hq/returns.ts";
 import { TokenSeal } from "../hq/token-seal.ts";
 import type { Routes } from "../http/route.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
@@ -59,11 +60,14 @@ export async function openHeadquarters(parts: {
     connect: (target) => new RemoteSessions({ target, version }),
   });
   stack.use(fleet);
+  const returns = stack.use(new Returns({ registry, ask }));
   const probe = stack.use(
     new Probe({
       ...{ registry, ask, lease: shared?.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
-      onSilent: ({ id, name, url }) => {
+      onSilent: (remote) => {
+        const { id, name, url } = remote;
+        returns.expect(remote);
         log.warn({ remote: name, url }, "remote does not answer");
         audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
       },

@@ -45,7 +45,12 @@ export async function isAlive(
   const first = await healthOf(ask, remote);
   const isVoid = clock() - began > HEALTH_CHECK_TIMEOUT_MS + HEALTH_CHECK_LATENESS_MS;
   const health = first === undefined && isVoid ? await healthOf(ask, remote) : first;
-  return health !== undefined && (health.remoteId ?? remote.id) === remote.id;
+  return isItself(health, remote);
+}
+
+/** Whether that is an answer, and not another remote's. */
+export function isItself(health: RemoteHealth | undefined, { id }: Pick<Remote, "id">): boolean {
+  return health !== undefined && (health.remoteId ?? id) === id;
 }
 
 function monotonicClock(): number {

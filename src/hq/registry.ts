@@ -172,6 +172,12 @@ export class Registry implements Disposable {
     await this.#discard(remote, "unchanged");
   }
 
+  /** One that was removed because it did not answer, and answers again; not where its id or its name is another's by now. */
+  async takeBack(remote: Remote): Promise<void> {
+    if (this.#remotes.has(remote.id) || this.byName(remote.name) !== undefined) return;
+    await this.#claim(() => ({ ...remote, lastHeartbeat: this.#options.now().toISOString() }), "restored");
+  }
+
   [Symbol.dispose](): void {
     this.#watching[Symbol.dispose]();
   }

@@ -189,6 +189,9 @@ export const SESSION_SEARCH_TIMEOUT_MS = 2_000;
  */
 export const SILENT_REMOTE_MEMORY_MS = 90_000;
 export const MAX_SILENT_REMOTES = 1_000;
+/** How often such a machine is asked whether it is back, and how long it may take to answer. */
+export const RETURN_LOOK_MS = 1_000;
+export const RETURN_LOOK_TIMEOUT_MS = 2_000;
 /** A health check that took so much longer than its limit says more of this process, which stood still, than of the remote. */
 export const HEALTH_CHECK_LATENESS_MS = 1_000;
 /** How long a registration may take, the HQ's question to whoever has that name included. */
