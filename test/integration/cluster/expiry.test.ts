@@ -1,5 +1,5 @@
-// A machine that falls silent leaves its HQ, and comes back as who it was.
-import { afterAll, beforeAll, expect, test } from "vitest";
+// A machine that falls silent leaves its HQ, and comes back as who it was. The tests wait for that side by side.
+import { beforeAll, expect, test } from "vitest";
 import {
   CLOCK_JUMP_MS,
   CLOCK_LOOK_MS,
@@ -23,77 +23,72 @@ const RETURN_MS = 2_000;
 /** How late a busy machine may be with what it does in time, and we with seeing it. */
 const LATENESS_MS = 1_000;
 
-let cluster: Cluster;
-let client: ServerClient;
-
 beforeAll(async () => {
   await builtImage();
-  cluster = await Cluster.start({ remotes: ["paused", "killed", "cut-off", "napping"] });
-  client = await cluster.client();
 }, BUILD_TIMEOUT_MS);
 
-afterAll(async () => {
-  client[Symbol.dispose]();
-  await cluster[Symbol.asyncDispose]();
-});
+type Stage = { readonly cluster: Cluster; readonly client: ServerClient };
 
-/** A shell on that machine, at work. */
-async function shellOn(name: string): Promise<TerminalClient> {
-  const { id: remoteId } = await knownMachine(client, name);
+/** A shell on its machine, at work. */
+async function openShell(client: ServerClient): Promise<TerminalClient> {
+  const { id: remoteId } = await knownMachine(client, "box");
   const shell = await client.run({ remoteId, command: ["sh"] });
   await answers(shell, 42);
   return shell;
 }
 
 /** How long, in ms, until the HQ lists neither the machine nor any session of it. */
-async function awayAfter(name: string): Promise<number> {
+async function awayAfter({ cluster, client }: Stage): Promise<number> {
   const started = performance.now();
   const isAway = async (): Promise<true | undefined> => {
     const sessions = await client.api.list();
-    if (sessions.some(({ source }) => source === name)) return undefined;
-    return (await machineOf(client, name)) === undefined || undefined;
+    if (sessions.some(({ source }) => source === "box")) return undefined;
+    return (await machineOf(client, "box")) === undefined || undefined;
   };
-  await eventually(isAway, `the absence of ${name}`, { timeoutMs: EXPIRY_WAIT_MS }, () => cluster.scene);
+  await eventually(isAway, "its absence", { timeoutMs: EXPIRY_WAIT_MS }, () => cluster.scene);
   return performance.now() - started;
 }
 
 /** How long, in ms, until the HQ lists the machine with that session. */
-async function backAfter(name: string, sessionId: string): Promise<number> {
+async function backAfter({ cluster, client }: Stage, sessionId: string): Promise<number> {
   const started = performance.now();
   const isBack = async (): Promise<true | undefined> =>
-    (await machineOf(client, name))?.sessionIds.includes(sessionId) || undefined;
-  await eventually(isBack, `the return of ${name}`, {}, () => cluster.scene);
+    (await machineOf(client, "box"))?.sessionIds.includes(sessionId) || undefined;
+  await eventually(isBack, "its return", {}, () => cluster.scene);
   return performance.now() - started;
 }
 
 /** It leaves, and what is typed meanwhile is refused and not kept for later. */
-async function leaves(name: string, shell: TerminalClient): Promise<void> {
-  expect(await awayAfter(name)).toBeLessThan(EXPIRY_MS + LATENESS_MS);
+async function leaves(stage: Stage, shell: TerminalClient): Promise<void> {
+  expect(await awayAfter(stage)).toBeLessThan(EXPIRY_MS + LATENESS_MS);
   await expect(shell.type("echo kept for later\r")).rejects.toMatchObject({ code: "remote_unreachable" });
 }
 
 type Outage = {
-  readonly name: string;
+  readonly what: string;
   readonly begin: (remote: StartedService) => Promise<void>;
   readonly end: (remote: StartedService) => Promise<void>;
 };
 
 const OUTAGES: readonly Outage[] = [
-  { name: "paused", begin: (remote) => remote.pause(), end: (remote) => remote.unpause() },
-  { name: "cut-off", begin: (remote) => remote.disconnect(), end: (remote) => remote.reconnect() },
+  { what: "paused", begin: (remote) => remote.pause(), end: (remote) => remote.unpause() },
+  { what: "cut-off", begin: (remote) => remote.disconnect(), end: (remote) => remote.reconnect() },
 ];
 
 test.concurrent.each(OUTAGES)(
-  "a $name machine leaves within 20 s, and its programs go on where they stood when it is back",
-  async ({ name, begin, end }) => {
-    using shell = await shellOn(name);
-    const { id } = await knownMachine(client, name);
-    await begin(cluster.remote(name));
-    await leaves(name, shell);
-    await end(cluster.remote(name));
-    expect(await backAfter(name, shell.sessionId)).toBeLessThan(RETURN_MS + LATENESS_MS);
-    expect(await knownMachine(client, name)).toMatchObject({ id });
-    expect(await client.api.get(shell.sessionId)).toMatchObject({ status: "running", source: name });
+  "a $what machine leaves within 20 s, and its programs go on where they stood when it is back",
+  async ({ begin, end }) => {
+    await using cluster = await Cluster.start({ remotes: ["box"] });
+    using client = await cluster.client();
+    const remote = cluster.remote("box");
+    using shell = await openShell(client);
+    const { id } = await knownMachine(client, "box");
+    await begin(remote);
+    await leaves({ cluster, client }, shell);
+    await end(remote);
+    expect(await backAfter({ cluster, client }, shell.sessionId)).toBeLessThan(RETURN_MS + LATENESS_MS);
+    expect(await knownMachine(client, "box")).toMatchObject({ id });
+    expect(await client.api.get(shell.sessionId)).toMatchObject({ status: "running", source: "box" });
     await answers(shell, 144);
     expect(shell.screen).not.toContain("kept for later");
     expect(shell.resyncs).toBe(0);
@@ -101,25 +96,29 @@ test.concurrent.each(OUTAGES)(
 );
 
 test.concurrent("a killed machine leaves within 20 s, and has the records of its sessions when it is back", async () => {
-  const remote = cluster.remote("killed");
-  using shell = await shellOn("killed");
-  const { id } = await knownMachine(client, "killed");
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  using client = await cluster.client();
+  const remote = cluster.remote("box");
+  using shell = await openShell(client);
+  const { id } = await knownMachine(client, "box");
   await remote.kill();
-  await leaves("killed", shell);
+  await leaves({ cluster, client }, shell);
   await remote.start();
-  expect(await backAfter("killed", shell.sessionId)).toBeLessThan(RETURN_MS + LATENESS_MS);
-  expect(await knownMachine(client, "killed")).toMatchObject({ id });
+  expect(await backAfter({ cluster, client }, shell.sessionId)).toBeLessThan(RETURN_MS + LATENESS_MS);
+  expect(await knownMachine(client, "box")).toMatchObject({ id });
   await shell.ended();
   expect(await client.api.get(shell.sessionId)).toMatchObject({ status: "exited", exitReason: "host_lost" });
-  using _another = await shellOn("killed");
+  using _another = await openShell(client);
 });
 
 test.concurrent("a machine that slept for more than 5 s registers as soon as it wakes", async () => {
-  const remote = cluster.remote("napping");
-  const { id, lastHeartbeat } = await knownMachine(client, "napping");
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  using client = await cluster.client();
+  const remote = cluster.remote("box");
+  const { id, lastHeartbeat } = await knownMachine(client, "box");
   // Just after the HQ has looked it will not look for a while: what is heard of the machine until then it said itself.
   const looked = async (): Promise<true | undefined> =>
-    (await knownMachine(client, "napping")).lastHeartbeat !== lastHeartbeat || undefined;
+    (await knownMachine(client, "box")).lastHeartbeat !== lastHeartbeat || undefined;
   await eventually(looked, "the look of the HQ", { timeoutMs: EXPIRY_WAIT_MS });
   await remote.pause();
   const asleep = Date.parse((await cluster.hq.health()).timestamp);
@@ -132,9 +131,9 @@ test.concurrent("a machine that slept for more than 5 s registers as soon as it 
   const awake = Date.now();
   await remote.unpause();
   const heartbeat = await eventually(async () => {
-    const at = Date.parse((await machineOf(client, "napping"))?.lastHeartbeat ?? "");
+    const at = Date.parse((await machineOf(client, "box"))?.lastHeartbeat ?? "");
     return at > awake ? at : undefined;
   }, "its registration");
   expect(heartbeat - awake).toBeLessThan(RETURN_MS);
-  expect(await knownMachine(client, "napping")).toMatchObject({ id });
+  expect(await knownMachine(client, "box")).toMatchObject({ id });
 });

@@ -1,5 +1,5 @@
 // A VibeTunnel v3 client of an HQ, for sessions of another machine: it needs no change.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Cluster } from "../../../src/testing/cluster.ts";
 import { builtImage } from "../containers/built-image.ts";
@@ -12,24 +12,27 @@ const PREVIEW = 2;
 const GLOBAL = 4;
 const IOS = 6;
 
-let cluster: Cluster;
-let token: string;
-let remoteId: string | undefined;
+// A cluster each, two at a time: starting them is what these tests take a processor for.
+vi.setConfig({ maxConcurrency: 2 });
+
 beforeAll(async () => {
   await builtImage();
-  cluster = await Cluster.start({ remotes: ["box"] });
-  remoteId = (await cluster.remote("box").health()).remoteId;
-  token = await login();
 }, BUILD_TIMEOUT_MS);
-afterAll(async () => {
-  await cluster[Symbol.asyncDispose]();
-});
+
+/** Somebody who is logged in to the HQ, and works on its one machine. */
+type User = { readonly hqUrl: string; readonly token: string; readonly remoteId: string | undefined };
+
+type Question<T extends z.ZodType> = {
+  readonly body: object;
+  readonly answer: T;
+  readonly headers?: Record<string, string>;
+};
 
 async function ask<T extends z.ZodType>(
-  path: string,
-  { body, answer, headers = {} }: { body: object; answer: T; headers?: Record<string, string> },
+  url: string,
+  { body, answer, headers = {} }: Question<T>,
 ): Promise<z.infer<T>> {
-  const response = await fetch(`${cluster.hq.url}${path}`, {
+  const response = await fetch(url, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
@@ -40,30 +43,33 @@ async function ask<T extends z.ZodType>(
 }
 
 /** As the web's login page does. */
-async function login(): Promise<string> {
-  const { username, password } = cluster.login;
+async function logIn({ hq, remotes, login: { username, password } }: Cluster): Promise<User> {
   const answer = z.object({ token: z.string() });
-  return (await ask("/api/auth/password", { body: { userId: username, password }, answer })).token;
+  const body = { userId: username, password };
+  const { token } = await ask(`${hq.url}/api/auth/password`, { body, answer });
+  return { hqUrl: hq.url, token, remoteId: (await remotes[0]?.health())?.remoteId };
 }
 
 /** As the web client starts one on another machine: the folder as workingDir; the answer has a sessionId. */
-async function start(script: string, more: object = {}): Promise<string> {
+async function start({ hqUrl, token, remoteId }: User, script: string, more: object = {}): Promise<string> {
   const body = { command: ["sh", "-c", script], workingDir: "/tmp", remoteId, ...more };
   const answer = z.object({ sessionId: z.string() });
   const headers = { authorization: `Bearer ${token}` };
-  return (await ask("/api/sessions", { body, answer, headers })).sessionId;
+  return (await ask(`${hqUrl}/api/sessions`, { body, answer, headers })).sessionId;
 }
 
-function open(): Promise<VibeTunnelClient> {
-  return VibeTunnelClient.open(cluster.hq.url, token);
+function open({ hqUrl, token }: User): Promise<VibeTunnelClient> {
+  return VibeTunnelClient.open(hqUrl, token);
 }
 
-test("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {
-  const id = await start("stty -echo -icrnl; printf 'before \\342\\202\\254\\n'; head -c 9; exit 3");
-  await using early = await open();
+test.concurrent("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  const user = await logIn(cluster);
+  const id = await start(user, "stty -echo -icrnl; printf 'before \\342\\202\\254\\n'; head -c 9; exit 3");
+  await using early = await open(user);
   early.subscribe(id, WEB);
   await early.until(() => early.text(id).includes("before €\r\n"));
-  await using client = await open();
+  await using client = await open(user);
   client.subscribe(id, WEB);
   await client.until(() => client.text(id) === "before €\r\n");
   const header = { version: 2, width: 80, height: 24 };
@@ -79,9 +85,11 @@ test("the web's terminal gets the header, the history and what is live, types, p
   expect(client.dropped).toBeLessThanOrEqual(1);
 });
 
-test("the web's terminal is resized, and the program with it", async () => {
-  const id = await start("trap 'stty size' WINCH; echo ready; while :; do sleep 60 & wait; done");
-  await using client = await open();
+test.concurrent("the web's terminal is resized, and the program with it", async () => {
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  const user = await logIn(cluster);
+  const id = await start(user, "trap 'stty size' WINCH; echo ready; while :; do sleep 60 & wait; done");
+  await using client = await open(user);
   client.subscribe(id, WEB);
   await client.until(() => client.text(id).includes("ready"));
   client.resize(id, 132, 43);
@@ -91,9 +99,11 @@ test("the web's terminal is resized, and the program with it", async () => {
   await client.until(() => client.exitCode(id) === 137);
 });
 
-test("the iOS client gets a screen at once, each change, and the exit", async () => {
-  const id = await start("stty -echo; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4");
-  await using client = await open();
+test.concurrent("the iOS client gets a screen at once, each change, and the exit", async () => {
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  const user = await logIn(cluster);
+  const id = await start(user, "stty -echo; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4");
+  await using client = await open(user);
   client.subscribe(id, IOS);
   await client.until(() => client.screen(id) !== undefined);
   expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
@@ -108,12 +118,14 @@ test("the iOS client gets a screen at once, each change, and the exit", async ()
   expect(client.of("STDOUT")).toEqual([]);
 });
 
-test("the web's previews and its global channel share one socket", async () => {
-  await using client = await open();
+test.concurrent("the web's previews and its global channel share one socket", async () => {
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  const user = await logIn(cluster);
+  await using client = await open(user);
   client.subscribe("", GLOBAL);
   await client.until(() => client.events("").some(({ type }) => type === "connected"));
   const words = ["one", "two", "three"];
-  const ids = await Promise.all(words.map((word) => start(`echo ${word}; read line`, { name: word })));
+  const ids = await Promise.all(words.map((word) => start(user, `echo ${word}; read line`, { name: word })));
   for (const id of ids) client.subscribe(id, PREVIEW);
   for (const [index, id] of ids.entries()) {
     await client.until(() => oldScreenText(client.screen(id)).includes(words[index] ?? ""));
@@ -132,9 +144,11 @@ function told(client: VibeTunnelClient, sessionId: string, type: string): boolea
   );
 }
 
-test("after the HQ's server was killed it comes back by itself, and its terminal is whole again", async () => {
-  const id = await start("cat");
-  await using client = await open();
+test.concurrent("after the HQ's server was killed it comes back by itself, and its terminal is whole again", async () => {
+  await using cluster = await Cluster.start({ remotes: ["box"] });
+  const user = await logIn(cluster);
+  const id = await start(user, "cat");
+  await using client = await open(user);
   client.subscribe(id, WEB);
   client.subscribe("", GLOBAL);
   client.type(id, "first\n");

@@ -1,5 +1,5 @@
 // Every operation on a session of a remote through its HQ (contract 2), on machines that have nothing but the network in common.
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test, vi } from "vitest";
 import { collectBytes } from "../../../src/lib/collect.ts";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import { SessionRecord, type TerminalSize } from "../../../src/protocol/session.ts";
@@ -20,24 +20,16 @@ const STREAM_TIMEOUT_MS = 20_000;
 /** From the creation of a session on the remote itself to its place in the HQ's list. */
 const APPEARANCE_MS = 2_000;
 
-let cluster: Cluster;
-let client: ServerClient;
-let remoteId: string;
+// A cluster each, two at a time: starting them is what these tests take a processor for.
+vi.setConfig({ maxConcurrency: 2 });
 
 beforeAll(async () => {
   await builtImage();
-  cluster = await Cluster.start({ remotes: 2 });
-  client = await cluster.client();
-  remoteId = (await knownMachine(client, "remote-1")).id;
 }, BUILD_TIMEOUT_MS);
 
-afterAll(async () => {
-  client[Symbol.dispose]();
-  await cluster[Symbol.asyncDispose]();
-});
-
 /** A script of the shell on the first remote, shown. */
-function run(script: string, more: object = {}): Promise<TerminalClient> {
+async function run(client: ServerClient, script: string, more: object = {}): Promise<TerminalClient> {
+  const { id: remoteId } = await knownMachine(client, "remote-1");
   return client.run({ remoteId, command: ["sh", "-c", script], ...more });
 }
 
@@ -57,10 +49,13 @@ function played({ header, events }: Asciicast): { readonly text: string; readonl
 }
 
 test.concurrent("a session is made with the environment, the directory and the size that are asked for, and knows no secret", async () => {
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
   const script = 'echo "$GREETING"; pwd; stty size; env | grep -cE "PASSWORD|SECRET|TTYHQ_HQ"; cat';
   const request = { env: { GREETING: "héllo" }, cwd: "/tmp", cols: 101, rows: 31, name: "mine" };
-  using terminal = await run(script, request);
+  using terminal = await run(client, script, request);
   await terminal.shows("héllo\n/tmp\n31 101\n0");
+  const { id: remoteId } = await knownMachine(client, "remote-1");
   const record = await client.api.get(terminal.sessionId);
   expect(record).toMatchObject({
     ...{ name: "mine", cwd: "/tmp", cols: 101, rows: 31, status: "running", command: ["sh", "-c", script] },
@@ -74,7 +69,9 @@ test.concurrent("a session is made with the environment, the directory and the s
 });
 
 test.concurrent("text, keys and bytes arrive in the order in which they were sent", async () => {
-  using terminal = await run("stty raw -echo; printf ready; head -c 12 | od -An -tx1; cat");
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
+  using terminal = await run(client, "stty raw -echo; printf ready; head -c 12 | od -An -tx1; cat");
   await terminal.shows("ready");
   const { sessionId } = terminal;
   await client.api.input(sessionId, { text: "é" });
@@ -86,7 +83,10 @@ test.concurrent("text, keys and bytes arrive in the order in which they were sen
 });
 
 test.concurrent("a session is resized, renamed, marked and signalled", async () => {
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
   using terminal = await run(
+    client,
     "trap 'stty size' WINCH; trap 'exit 7' USR1; echo ready; while :; do sleep 0.05; done",
   );
   await terminal.shows("ready");
@@ -110,7 +110,9 @@ test.concurrent("a session is resized, renamed, marked and signalled", async () 
 });
 
 test.concurrent("the screen, the output and its ranges are those of the terminal", async () => {
-  using terminal = await run("seq 1 40; printf '\\033[7mlast\\033[0m'");
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
+  using terminal = await run(client, "seq 1 40; printf '\\033[7mlast\\033[0m'");
   await terminal.ended();
   const id = terminal.sessionId;
   expect(await client.api.screen(id)).toBe(terminal.screen);
@@ -143,7 +145,10 @@ test.concurrent("the screen, the output and its ranges are those of the terminal
 });
 
 test.concurrent("the recording, played, ends with the screen of the terminal", async () => {
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
   using terminal = await run(
+    client,
     "echo 'é 日本'; read answer; seq 1 30; stty size; read answer; tput cup 3 5; echo \"$answer\"",
   );
   const { sessionId } = terminal;
@@ -167,7 +172,9 @@ test.concurrent("the recording, played, ends with the screen of the terminal", a
 });
 
 test.concurrent("the stream of events is live, ends with the exit, and resumes behind any event", async () => {
-  using terminal = await run("echo one; read answer; echo two");
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
+  using terminal = await run(client, "echo one; read answer; echo two");
   const id = terminal.sessionId;
   const follow = async (query: { readonly after?: number }) =>
     (
@@ -189,13 +196,15 @@ test.concurrent("the stream of events is live, ends with the exit, and resumes b
 });
 
 test.concurrent("a session is ended by the first DELETE and removed by the second; an ended one by cleanup", async () => {
-  using terminal = await run("exec sleep 1000");
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
+  using terminal = await run(client, "exec sleep 1000");
   const { sessionId } = terminal;
   expect(await client.api.remove(sessionId)).toEqual({ success: true, status: "exited", exitCode: 129 });
   await terminal.ended();
   expect(await client.api.remove(sessionId)).toEqual({ success: true, status: "removed" });
   await expect(client.api.get(sessionId)).rejects.toMatchObject({ code: "session_not_found" });
-  using other = await run("exit 3");
+  using other = await run(client, "exit 3");
   await other.ended();
   const cleanup = () => client.api.call(endpoints.cleanupSession, { params: { id: other.sessionId } });
   expect(await cleanup()).toEqual({ success: true, status: "removed" });
@@ -205,9 +214,11 @@ test.concurrent("a session is ended by the first DELETE and removed by the secon
 });
 
 test.concurrent("of two sessions with one id the first is reached, the other is told of, and takes its place", async () => {
+  await using cluster = await Cluster.start({ remotes: 2 });
+  using client = await cluster.client();
   using direct = await cluster.remote("remote-2").client();
   const command = (word: string) => ["sh", "-c", `echo ${word}; exec cat`];
-  using first = await run("echo first; exec cat", { id: "twin" });
+  using first = await run(client, "echo first; exec cat", { id: "twin" });
   await first.shows("first");
   await direct.api.create({ id: "twin", command: command("second") });
   const conflicts = async () =>
@@ -227,24 +238,26 @@ test.concurrent("of two sessions with one id the first is reached, the other is 
 });
 
 test.concurrent("a session that was begun on the remote itself is in the list within 2 s, and is used there", async () => {
+  await using cluster = await Cluster.start({ remotes: 1 });
+  using client = await cluster.client();
   const command = ["ttyhq", "run", "--detach", "--json", "--name", "by hand", "--", "cat"];
-  const { exitCode, stdout, stderr } = await cluster.remote("remote-2").exec(command);
+  const { exitCode, stdout, stderr } = await cluster.remote("remote-1").exec(command);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   const { id, created } = SessionRecord.parse(JSON.parse(stdout));
   const listed = async () => (await client.api.list()).find((record) => record.id === id);
-  expect(await eventually(listed, "the session")).toMatchObject({ name: "by hand", source: "remote-2" });
+  expect(await eventually(listed, "the session")).toMatchObject({ name: "by hand", source: "remote-1" });
   expect(Date.now() - Date.parse(created)).toBeLessThan(APPEARANCE_MS);
   using terminal = await client.attach(id);
   await terminal.type("typed\r");
   await terminal.shows(/^typed\ntyped$/m);
 });
 
-test("all ended sessions of all machines are removed by one call, and no running one", async () => {
-  const { id: other } = await knownMachine(client, "remote-2");
-  using running = await run("exec cat");
-  const ended = await Promise.all(
-    [remoteId, other].map((id) => client.run({ remoteId: id, command: ["true"] })),
-  );
+test.concurrent("all ended sessions of all machines are removed by one call, and no running one", async () => {
+  await using cluster = await Cluster.start({ remotes: 2 });
+  using client = await cluster.client();
+  const machines = await client.api.call(endpoints.listRemotes);
+  using running = await run(client, "exec cat");
+  const ended = await Promise.all(machines.map(({ id }) => client.run({ remoteId: id, command: ["true"] })));
   using stack = new DisposableStack();
   for (const terminal of ended) stack.use(terminal);
   await Promise.all(ended.map((terminal) => terminal.ended()));
