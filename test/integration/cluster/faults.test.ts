@@ -24,7 +24,7 @@ const GATE = { keys: CUTS, pieces: 40, pieceBytes: 100_000, pauseS: 0.01 };
 /** Of a gate's bytes: at least so much, and up to that, has come when it is cut. */
 const [LEAST_BYTES, MOST_BYTES] = [500_000, 3_500_000];
 const RECOVERY_TIMEOUT_MS = 45_000;
-const TEST_TIMEOUT_MS = 240_000;
+const TEST_TIMEOUT_MS = 400_000;
 
 beforeAll(async () => {
   await builtImage();
