@@ -81,7 +81,7 @@ export async function openHeadquarters(parts: {
   const owned = stack.move();
   return {
     ...{ fleet, registry, probe, routes, instanceId: sharedInstanceId },
-    isRegistryConnected: () => (ledger instanceof OwnLedger ? ledger.isSaved : ledger.isConnected),
+    isRegistryConnected: () => ledger.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,10 +1,10 @@
 // Both trees as they are, for `decide`.
-import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { FollowState, Tree } from "./follow.ts";
 import type { FollowSettings } from "./follow-settings.ts";
 import type { Git } from "./git.ts";
 import { findRepository, type Repository } from "./repository.ts";
+import { isInTheMiddle, isThere } from "./unfinished-work.ts";
 import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
 
 /** Where follow mode has detached a tree's HEAD; each tree has its own. */
@@ -14,8 +14,6 @@ export const PARKED_REF = "refs/worktree/ttyhq/parked";
  * by then, which may have moved on. The files are of the commit before it in the log.
  */
 export const JOINED = "ttyhq: joined";
-/** In the middle of what detaches HEAD for a while. */
-const BUSY_FILES = ["rebase-merge", "rebase-apply", "BISECT_LOG"];
 
 export type FollowFacts = {
   readonly state: FollowState;
@@ -56,7 +54,7 @@ function followedEntry(
 
 async function readWorktree(git: Git, entry: WorktreeEntry | undefined): Promise<FollowState["worktree"]> {
   if (entry === undefined) return "gone";
-  if (!(await exists(join(entry.path, ".git")))) return entry.locked === undefined ? "gone" : "away";
+  if (!(await isThere(join(entry.path, ".git")))) return entry.locked === undefined ? "gone" : "away";
   return await readTree(git.at(entry.path), entry);
 }
 
@@ -109,12 +107,6 @@ async function lastLogged(git: Git): Promise<string | undefined> {
   return /^[0-9a-f]+ ([0-9a-f]+) /.exec(last ?? "")?.[1];
 }
 
-async function isInTheMiddle(git: Git): Promise<boolean> {
-  const gitDir = (await git.read("rev-parse", "--absolute-git-dir")).replace(/\n$/, "");
-  const found = await Promise.all(BUSY_FILES.map((name) => exists(join(gitDir, name))));
-  return found.includes(true);
-}
-
 async function parkedAt(git: Git, head: string): Promise<Tree["parked"]> {
   const parked = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
   const commit = parked.stdout.trim();
@@ -135,11 +127,4 @@ function nowhere(path: string): WorktreeEntry {
     ...{ path, head: undefined, branch: undefined, isMain: true, isBare: false },
     ...{ locked: undefined, prunable: undefined },
   };
-}
-
-async function exists(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
 }

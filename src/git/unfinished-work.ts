@@ -13,14 +13,27 @@ const MARKS: readonly (readonly [string, string])[] = [
   ["BISECT_LOG", "a bisection"],
 ];
 
+/** In the middle of what detaches HEAD for a while. */
+const DETACHING = new Set(["rebase-merge", "rebase-apply", "BISECT_LOG"]);
+
 /** What somebody has begun in this tree and not finished, which a checkout would drop or confuse; `undefined`: nothing. */
 export async function unfinishedWork(git: Git): Promise<string | undefined> {
-  const gitDir = (await git.read("rev-parse", "--absolute-git-dir")).replace(/\n$/, "");
-  const found = await Promise.all(MARKS.map(([name]) => isThere(join(gitDir, name))));
-  return MARKS[found.indexOf(true)]?.[1];
+  return (await marksIn(git))[0]?.[1];
 }
 
-async function isThere(path: string): Promise<boolean> {
+/** Whether a rebase or a bisection is under way in this tree. */
+export async function isInTheMiddle(git: Git): Promise<boolean> {
+  return (await marksIn(git)).some(([name]) => DETACHING.has(name));
+}
+
+async function marksIn(git: Git): Promise<typeof MARKS> {
+  const gitDir = (await git.read("rev-parse", "--absolute-git-dir")).replace(/\n$/, "");
+  const found = await Promise.all(MARKS.map(([name]) => isThere(join(gitDir, name))));
+  return MARKS.filter((_, index) => found[index]);
+}
+
+/** Whether there is a file or a folder of that name. */
+export async function isThere(path: string): Promise<boolean> {
   return await access(path).then(
     () => true,
     () => false,

@@ -46,7 +46,7 @@ export class OwnLedger implements Ledger, AsyncDisposable {
   }
 
   /** Whether the store took all that is known here. */
-  get isSaved(): boolean {
+  get isConnected(): boolean {
     return this.#isSaved;
   }
 

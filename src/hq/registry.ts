@@ -44,6 +44,8 @@ export type Ledger = {
   drop(remote: Remote, when: "always" | "unchanged"): Promise<void>;
   /** Who was removed lately because it did not answer, and is not kept under that name since; the latest last. */
   readonly silent: readonly Silence[];
+  /** Whether it is in reach and has what it was told. */
+  readonly isConnected: boolean;
   watch(listener: (change: LedgerChange) => void): Disposable;
 };
 

@@ -1,3 +1,4 @@
+import { ExpiringMap } from "../lib/expiring-map.ts";
 import {
   MAX_SILENT_REMOTES,
   RETURN_LOOK_MS,
@@ -14,7 +15,7 @@ export type ReturnsOptions = {
   readonly clock?: () => number;
 };
 
-type Absence = { readonly remote: Remote; readonly until: number; isAsked: boolean };
+type Absence = { readonly remote: Remote; isAsked: boolean };
 
 /**
  * Asks remotes that were removed for their silence how they are, and takes back who answers: one that was cut off, or
@@ -25,35 +26,29 @@ type Absence = { readonly remote: Remote; readonly until: number; isAsked: boole
 export class Returns implements Disposable {
   readonly #registry: Pick<Registry, "takeBack">;
   readonly #ask: AskHealth;
-  readonly #clock: () => number;
-  /** By id, the latest last. */
-  readonly #absent = new Map<string, Absence>();
+  /** By id. */
+  readonly #absent: ExpiringMap<string, Absence>;
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ registry, ask, clock = () => performance.now() }: ReturnsOptions) {
     this.#registry = registry;
     this.#ask = ask;
-    this.#clock = clock;
+    this.#absent = new ExpiringMap({
+      ...{ lifetimeMs: SILENT_REMOTE_MEMORY_MS, maxEntries: MAX_SILENT_REMOTES, now: clock },
+    });
   }
 
   /** It was removed because it does not answer. */
   expect(remote: Remote): void {
-    this.#absent.delete(remote.id);
-    for (const oldest of this.#absent.keys()) {
-      if (this.#absent.size < MAX_SILENT_REMOTES) break;
-      this.#absent.delete(oldest);
-    }
-    const until = this.#clock() + SILENT_REMOTE_MEMORY_MS;
-    this.#absent.set(remote.id, { remote, until, isAsked: false });
+    this.#absent.set(remote.id, { remote, isAsked: false });
     this.#timer ??= setInterval(() => void this.look(), RETURN_LOOK_MS).unref();
   }
 
   /** Resolves when all who are not being asked already have answered or did not. Never rejects. */
   async look(): Promise<void> {
-    const now = this.#clock();
-    for (const [id, { until }] of this.#absent) if (until <= now) this.#absent.delete(id);
-    if (this.#absent.size === 0) this.#rest();
-    const due = [...this.#absent.values()].filter(({ isAsked }) => !isAsked);
+    const absent = this.#absent.values();
+    if (absent.length === 0) this.#rest();
+    const due = absent.filter(({ isAsked }) => !isAsked);
     await Promise.all(due.map((absence) => this.#lookAt(absence)));
   }
 

@@ -48,6 +48,16 @@ export class ExpiringMap<Key, Value> {
     this.#entries.delete(key);
   }
 
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  /** Of the entries still alive, the one set longest ago first. */
+  values(): readonly Value[] {
+    this.#forgetExpired();
+    return [...this.#entries.values()].map(({ value }) => value);
+  }
+
   /** Entries still alive. */
   get size(): number {
     this.#forgetExpired();

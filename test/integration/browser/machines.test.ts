@@ -1,11 +1,10 @@
 // The page on an HQ.
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { eventually } from "../harness/eventually.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { Chromium } from "./chromium.ts";
+import { countedText, goesOn, startCounting } from "./counting.ts";
 import type { PageDriver } from "./page-driver.ts";
 
 const scope = new AsyncDisposableStack();
@@ -89,9 +88,7 @@ test("a session goes on at the byte when its machine is back, and nothing typed 
   await using stage = await open("fragile");
   const { page, fleet } = stage;
   const { controlDir: cwd } = fleet.remote("fragile");
-  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
-  await page.start(count, { cwd });
-  await page.shows("\nline-50\n");
+  await startCounting(page, cwd);
   await fleet.remote("fragile").kill();
   await state(page, "fragile", "out of reach").waitFor();
   await outage(page, "fragile").waitFor();
@@ -104,15 +101,8 @@ test("a session goes on at the byte when its machine is back, and nothing typed 
   await fleet.remote("fragile").restart();
   await outage(page, "fragile").waitFor({ state: "detached" });
   await state(page, "fragile", "reachable").waitFor({ state: "attached" });
-  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
-  await page.shows(`\nline-${seen + 100}\n`);
-  await writeFile(join(cwd, "stop"), "");
-  await page.enter("the end");
-  await page.shows("\nthe end\nthe end\n");
-  const text = await page.text();
-  const numbers = [...text.matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
-  expect(text).not.toContain("lost");
+  await goesOn(page);
+  expect(await countedText(page, cwd)).not.toContain("lost");
 });
 
 test("what is typed before the HQ has noticed that a machine is gone is refused, too", async () => {

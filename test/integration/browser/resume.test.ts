@@ -2,33 +2,10 @@ import { access, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { PageDriver } from "./page-driver.ts";
+import { countedText, goesOn, startCounting } from "./counting.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
-
-/** Starts a program that counts until there is a file `stop` in that folder, then gives back what is typed. */
-async function startCounting(page: PageDriver, cwd: string): Promise<void> {
-  const count = "i=0; until test -e stop; do i=$((i + 1)); echo line-$i; sleep 0.01; done; cat";
-  await page.start(count, { cwd });
-  await page.shows("\nline-50\n");
-}
-
-async function goesOn(page: PageDriver): Promise<void> {
-  const seen = Number(/line-(\d+)\n*$/.exec(await page.text())?.[1]);
-  await page.shows(`\nline-${seen + 100}\n`);
-}
-
-/** Ends the counting, checks that every number is there once, and returns what the terminal shows. */
-async function countedText(page: PageDriver, cwd: string): Promise<string> {
-  await writeFile(join(cwd, "stop"), "");
-  await page.enter("the end");
-  await page.shows("\nthe end\nthe end\n");
-  const text = await page.text();
-  const numbers = [...text.matchAll(/^line-(\d+)$/gm)].map((match) => Number(match[1]));
-  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
-  return text;
-}
 
 test("after the server was killed the terminal goes on at the byte, and nothing typed meanwhile arrives", async () => {
   const { server, chromium } = stage();

@@ -39,13 +39,13 @@ describe("what a full disk did not take", () => {
     await ledger.put(remote("a"));
     await ledger.put(remote("b"));
     await ledger.drop(remote("a"), "always");
-    expect(ledger.isSaved).toBe(false);
+    expect(ledger.isConnected).toBe(false);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(told).toEqual([FULL]);
     store.isFull = false;
     await vi.advanceTimersByTimeAsync(5_000);
     expect(store.remotes.map(({ name }) => name)).toEqual(["b"]);
-    expect([ledger.isSaved, told]).toEqual([true, [FULL, "saved"]]);
+    expect([ledger.isConnected, told]).toEqual([true, [FULL, "saved"]]);
     expect(vi.getTimerCount()).toBe(0);
   });
 

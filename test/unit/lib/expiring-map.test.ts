@@ -19,6 +19,19 @@ test("an entry is there until its lifetime is over, to the millisecond", () => {
   expect(map.size).toBe(0);
 });
 
+test("the values are those of the entries still alive, the one set longest ago first", () => {
+  const { clock, map } = clockedMap();
+  map.set("a", 1);
+  map.set("b", 2);
+  clock.ms = 60;
+  map.set("a", 3);
+  expect(map.values()).toEqual([2, 3]);
+  clock.ms = 100;
+  expect(map.values()).toEqual([3]);
+  map.clear();
+  expect(map.values()).toEqual([]);
+});
+
 test("setting an entry again gives it a new lifetime", () => {
   const { clock, map } = clockedMap();
   map.set("a", 1);
