@@ -43,7 +43,6 @@ export type Attachment = Disposable & {
  * One connection to /ws for any number of sessions. It reconnects by itself and resumes every attachment at the byte
  * where it stood. Commands are sent at once or refused, never kept for later: what somebody typed before a cut must
  * not reach a program after it.
- *
  * Bounds: MAX_SUBSCRIPTIONS attachments, MAX_PENDING_COMMANDS commands without an answer, MAX_UNSENT_BYTES in the link.
  */
 export class SessionSocket implements Disposable {
