@@ -1,11 +1,14 @@
 // The processes of a terminal session, as Linux shows them in /proc (proc_pid_stat(5)). Process groups alone do not do:
 // a shell gives every job a group of its own; they have the terminal session in common.
 import { readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { HANGUP_GRACE_MS, SIGKILL_WAIT_MS } from "../protocol/limits.ts";
 
 /** Processes are read in slices of this many (about 1 ms), so that a long list does not keep the terminals waiting. */
 const SLICE_PROCESSES = 64;
+const { SIGWINCH } = constants.signals;
+
 /** Between two looks at processes that are being ended: the first pause, doubled each time up to the last. */
 const FIRST_LOOK_MS = 2;
 const LAST_LOOK_MS = 100;
@@ -134,7 +137,11 @@ async function areEndedBy(
   }
 }
 
-/** Waits until all of `members` are gone: others may have taken their place. False when the deadline came first. */
+/**
+ * Waits until all of `members` are gone: others may have taken their place. False when the deadline came first. A shell
+ * whose handler ran between its look at what is noted and its wait for a key has noted the hangup and waits all the same:
+ * a change of the window's size, which harms nobody, ends the wait.
+ */
 async function areGoneBy(
   deadline: number,
   members: readonly ProcessStat[],
@@ -144,6 +151,8 @@ async function areGoneBy(
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) return false;
     await setTimeout(Math.min(delayMs, leftMs), undefined, signal === undefined ? {} : { signal });
+    if (delayMs < LAST_LOOK_MS) continue;
+    for (const { pid } of members.filter(isLiving)) signalProcess(pid, SIGWINCH);
   }
   return true;
 }

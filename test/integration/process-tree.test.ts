@@ -31,6 +31,19 @@ test("ending a session takes no longer than the program", async () => {
   expect(performance.now() - before).toBeLessThan(1500);
 });
 
+test("a shell that had its hangup in the moment before it waits for a key ends at once all the same", async () => {
+  // As readline does it: the handler leaves a note, which is read between two keys.
+  const script = [
+    "$SIG{HUP} = sub { $isHungUp = 1 }; $SIG{TERM} = 'IGNORE'; $SIG{WINCH} = sub {};",
+    "$| = 1; print 'ready'; 1 until $isHungUp; sysread(STDIN, $key, 1); print 'bye';",
+  ];
+  await using program = new Program("perl", ["-e", script.join("\n")]);
+  await program.shows(/ready/);
+  await program.end(60_000);
+  expect(await program.ended).toEqual({ exitCode: 0 });
+  expect(program.text).toMatch(/bye$/);
+});
+
 test("ending a session kills after the grace what ignores everything else", async () => {
   await using program = shell("trap '' HUP TERM INT; echo ready; while :; do sleep 60; done");
   await program.shows(/ready/);
