@@ -22,8 +22,12 @@ type JsonReply<T> = { readonly reply: { readonly json: z.ZodType<T> } };
  * answers within REQUEST_TIMEOUT_MS or the answer is not to be understood.
  */
 export type Caller = {
-  /** An endpoint that answers JSON. */
-  call<T, E extends Endpoint>(endpoint: E & JsonReply<T>, input?: CallInput<E>): Promise<T>;
+  /** An endpoint that answers JSON. `signal` gives the call up, which rejects with the signal's reason. */
+  call<T, E extends Endpoint>(
+    endpoint: E & JsonReply<T>,
+    input?: CallInput<E>,
+    signal?: AbortSignal,
+  ): Promise<T>;
   /** The whole body of the answer, at most MAX_REPLY_BYTES. */
   bytes<E extends Endpoint>(endpoint: E, input?: CallInput<E>): Promise<Uint8Array>;
   /** The body as it comes, for as long as it comes; `signal` ends it. */
@@ -31,14 +35,16 @@ export type Caller = {
 };
 
 export function createCaller(send: Send): Caller {
-  const bytes = (endpoint: Endpoint, input: AnyInput): Promise<Uint8Array> =>
-    inTime(endpoint, async (signal) => {
-      const { body } = await request(send, endpoint, input, signal);
+  const bytes = (endpoint: Endpoint, input: AnyInput, signal?: AbortSignal): Promise<Uint8Array> => {
+    const work = async (inner: AbortSignal): Promise<Uint8Array> => {
+      const { body } = await request(send, endpoint, input, inner);
       return await readBytes(endpoint, body);
-    });
+    };
+    return inTime(endpoint, work, signal);
+  };
   return {
-    call: async (endpoint, input = {}) => {
-      const result = endpoint.reply.json.safeParse(parseJson(await bytes(endpoint, input)));
+    call: async (endpoint, input = {}, signal) => {
+      const result = endpoint.reply.json.safeParse(parseJson(await bytes(endpoint, input, signal)));
       if (result.success) return result.data;
       throw notUnderstood(endpoint, result.error);
     },
@@ -91,9 +97,13 @@ function queryText(query: unknown): string {
   return search.size === 0 ? "" : `?${search}`;
 }
 
-async function inTime<T>(endpoint: Endpoint, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+async function inTime<T>(
+  endpoint: Endpoint,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   try {
-    return await withDeadline(work, REQUEST_TIMEOUT_MS, nameOf(endpoint));
+    return await withDeadline(work, REQUEST_TIMEOUT_MS, nameOf(endpoint), signal);
   } catch (cause) {
     if (cause instanceof ServiceError || !isTimeout(cause)) throw cause;
     throw unanswered(endpoint, cause);

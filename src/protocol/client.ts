@@ -59,7 +59,8 @@ export type Client = Caller & {
   /** What is to be signed with an SSH key, and what is answered to the signature (contract 5.2). */
   challenge(request: z.input<typeof ChallengeRequest>): Promise<Challenge>;
   sshLogin(request: SshLogin): Promise<TokenResponse>;
-  wsTicket(): Promise<WsTicket>;
+  /** `signal` gives it up, which rejects with the signal's reason. */
+  wsTicket(signal?: AbortSignal): Promise<WsTicket>;
   logout(): Promise<void>;
 };
 
@@ -119,7 +120,7 @@ function serverCalls({ call }: Caller) {
     token: (body: z.input<typeof TokenRequest>) => call(endpoints.createToken, { body }),
     challenge: (body: z.input<typeof ChallengeRequest>) => call(endpoints.createChallenge, { body }),
     sshLogin: (body: SshLogin) => call(endpoints.sshLogin, { body }),
-    wsTicket: () => call(endpoints.createWsTicket),
+    wsTicket: (signal?: AbortSignal) => call(endpoints.createWsTicket, {}, signal),
     logout: async () => {
       await call(endpoints.logout);
     },

@@ -6,6 +6,7 @@ import {
   CLIENT_PING_INTERVAL_MS,
   CLIENT_PROBE_TIMEOUT_MS,
   CONNECT_TIMEOUT_MS,
+  RECONNECT_TRY_MS,
   STABLE_LINK_MS,
 } from "./limits.ts";
 import type { Link, LinkClose, OpenLink } from "./link.ts";
@@ -41,6 +42,8 @@ export type ConnectionOptions = {
 
 export type ConnectionTimes = {
   readonly connectMs: number;
+  /** In place of `connectMs` for the first try while an announced restart is awaited. */
+  readonly tryMs: number;
   readonly pingMs: number;
   readonly probeMs: number;
   readonly stableMs: number;
@@ -61,6 +64,7 @@ type Attempt = { readonly abort: AbortController; link: Link | undefined; opened
 
 const TIMES = {
   connectMs: CONNECT_TIMEOUT_MS,
+  tryMs: RECONNECT_TRY_MS,
   pingMs: CLIENT_PING_INTERVAL_MS,
   probeMs: CLIENT_PROBE_TIMEOUT_MS,
   stableMs: STABLE_LINK_MS,
@@ -87,6 +91,7 @@ export class Connection implements Disposable {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #beat: ReturnType<typeof setInterval> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
+  #patience: ReturnType<typeof setTimeout> | undefined;
   #pings = 0;
   #unanswered = 0;
 
@@ -209,8 +214,8 @@ export class Connection implements Disposable {
     this.#setState({ kind: "connecting" });
     const isCurrent = (): boolean => this.#attempt === attempt;
     const fail = (error: unknown): void => void (isCurrent() && this.fail(asServiceError(error)));
-    const late = new ServiceError("host_unreachable", `no answer within ${this.#times.connectMs} ms`);
-    const deadline = setTimeout(() => fail(late), this.#times.connectMs);
+    const longestMs = this.#restart.longestTryMs(this.#times);
+    const deadline = setTimeout(() => void (isCurrent() && this.#late(longestMs)), longestMs);
     const handlers = {
       onMessage: (message: Uint8Array): void => void (isCurrent() && this.#received(message)),
       onClose: (reason: LinkClose): void => fail(closed(reason)),
@@ -218,6 +223,11 @@ export class Connection implements Disposable {
     this.#open(handlers, attempt.abort.signal)
       .then((link) => (isCurrent() ? this.#opened(attempt, link) : link.close()), fail)
       .finally(() => clearTimeout(deadline));
+  }
+
+  #late(ms: number): void {
+    this.#restart.tryWasLate();
+    this.fail(new ServiceError("host_unreachable", `no answer within ${ms} ms`));
   }
 
   #opened(attempt: Attempt, link: Link): void {
@@ -256,18 +266,20 @@ export class Connection implements Disposable {
     this.#setState({ kind: "waiting", until: this.#now() + delay, error });
   }
 
-  /** Nothing can be sent from now on; what comes is still taken. */
+  /** Nothing can be sent from now on; what comes is still taken, and answers are waited for, but not for ever. */
   #leave(): void {
     if (this.#state.kind !== "open") return;
     const isAnswerDue = this.#events.leaving();
     this.#setState({ kind: "connecting" });
-    if (!isAnswerDue) this.move();
+    if (isAnswerDue) this.#patience = setTimeout(() => this.fail(silent()), this.#times.probeMs);
+    else this.move();
   }
 
   #drop(attempt: Attempt): void {
     this.#attempt = undefined;
     clearInterval(this.#beat);
     clearTimeout(this.#probe);
+    clearTimeout(this.#patience);
     this.#probe = undefined;
     if (attempt.link === undefined) attempt.abort.abort();
     else attempt.link.close();

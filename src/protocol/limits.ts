@@ -62,7 +62,7 @@ export const DEFAULT_PORT = 4020;
 /** The client's own keep-alive on /ws: a PING this often; silence over so many of them means that the link is dead. */
 export const CLIENT_PING_INTERVAL_MS = 20_000;
 export const CLIENT_MAX_MISSED_PONGS = 2;
-/** After a wake-up (sleep, network change) the link must answer within this. */
+/** After a wake-up (sleep, network change) the link must answer within this; one that is being left, too. */
 export const CLIENT_PROBE_TIMEOUT_MS = 5_000;
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Before the first try to get a good link back; later ones wait RETRY_FIRST_MS and more. */
@@ -75,6 +75,11 @@ export const PLANNED_RESTART_MS = 2_000;
 /** Where it takes longer, as a pod does that is replaced: for how long in all, and between two tries, at most. */
 export const AWAITED_RESTART_MS = 60_000;
 export const RECONNECT_AWAITED_MS = 2_000;
+/**
+ * How long a try may take then; after each that nobody answered twice as long, up to CONNECT_TIMEOUT_MS. The address of a
+ * machine that is gone may answer nothing, and such a try would outlast the restart; a slow server needs longer ones.
+ */
+export const RECONNECT_TRY_MS = 3_000;
 /** A subscription that the server refused for now is tried again after this. */
 export const RESUBSCRIBE_DELAY_MS = 1_000;
 /** Longer input is sent as several frames, so that it does not hold up what comes after it. */

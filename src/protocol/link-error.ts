@@ -11,6 +11,10 @@ export function disconnected(): ServiceError {
   return new ServiceError("host_unreachable", "disconnected");
 }
 
+export function givenUp(): ServiceError {
+  return new ServiceError("host_unreachable", "the try to connect was given up");
+}
+
 export function silent(): ServiceError {
   return new ServiceError("host_unreachable", "the connection fell silent");
 }

@@ -7,7 +7,7 @@ import {
 
 /**
  * A restart that the server announced by GOAWAY: when its link is left, how long having none surprises nobody, and how
- * often to try meanwhile and later.
+ * often and how long to try meanwhile and later.
  */
 export class PlannedRestart implements Disposable {
   readonly #events: { readonly due: () => void; readonly over: () => void };
@@ -15,6 +15,7 @@ export class PlannedRestart implements Disposable {
   #due: ReturnType<typeof setTimeout> | undefined;
   #over: ReturnType<typeof setTimeout> | undefined;
   #awaited: ReturnType<typeof setTimeout> | undefined;
+  #lateTries = 0;
 
   /** `due`: the link is to be left now. `over`: the restart takes longer than one would plan. */
   constructor(
@@ -35,9 +36,25 @@ export class PlannedRestart implements Disposable {
     return this.#awaited === undefined ? undefined : RECONNECT_AWAITED_MS;
   }
 
+  /**
+   * Of a try to connect, in ms: `tryMs` while the server is expected back, otherwise `connectMs`. It doubles with each
+   * try that was late, up to `connectMs`: so a server that is slow is reached in the end, and a try in vain lasts at most
+   * `tryMs` longer than the server was away before it.
+   */
+  longestTryMs({ tryMs, connectMs }: { readonly tryMs: number; readonly connectMs: number }): number {
+    if (this.longestPauseMs === undefined) return connectMs;
+    return Math.min(tryMs * 2 ** this.#lateTries, connectMs);
+  }
+
+  /** Nobody answered a try for as long as it may take. */
+  tryWasLate(): void {
+    this.#lateTries += 1;
+  }
+
   /** In so many ms the link is left; what was announced first counts. */
   begin(delayMs: number): void {
     if (this.isOn) return;
+    this.#lateTries = 0;
     this.#due = setTimeout(this.#events.due, delayMs);
     this.#over = setTimeout(() => {
       this.#over = undefined;

@@ -2,6 +2,7 @@ import { WebSocket } from "ws";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import type { Link, LinkHandlers } from "../protocol/link.ts";
+import { givenUp } from "../protocol/link-error.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
 
@@ -18,7 +19,12 @@ export type UplinkTarget =
     };
 
 /** Opens a link to another server's /ws; redirects are not followed. Rejects with the ServiceError that it refused with, or `host_unreachable`. */
-export function openLink(target: UplinkTarget, handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
+export async function openLink(
+  target: UplinkTarget,
+  handlers: LinkHandlers,
+  signal: AbortSignal,
+): Promise<Link> {
+  if (signal.aborted) throw givenUp();
   const socket = new WebSocket(addressOf(target), {
     headers: "headers" in target ? target.headers : {},
     perMessageDeflate: false,
@@ -55,7 +61,7 @@ export function openLink(target: UplinkTarget, handlers: LinkHandlers, signal: A
     if (isOpen)
       handlers.onClose({ code, text: reason.length > 0 ? new TextDecoder().decode(reason) : failure });
   });
-  return promise;
+  return await promise;
 }
 
 function addressOf(target: UplinkTarget): string {

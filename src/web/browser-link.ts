@@ -1,18 +1,24 @@
 // The browser's WebSocket as the Link that protocol/session-socket.ts asks for.
 import { ServiceError } from "../protocol/errors.ts";
 import type { Link, LinkClose, LinkHandlers } from "../protocol/link.ts";
+import { givenUp } from "../protocol/link-error.ts";
 
 /** What the browser says of a connection that never opened: it tells neither the status nor a reason. */
 const ABNORMAL_CLOSURE = 1006;
 
 /** Opens `url` (ws: or wss:). Rejects with `host_unreachable` when it does not open, whatever the cause. */
-export function openBrowserLink(url: string, handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
+export async function openBrowserLink(
+  url: string,
+  handlers: LinkHandlers,
+  signal: AbortSignal,
+): Promise<Link> {
+  if (signal.aborted) throw givenUp();
   const socket = new WebSocket(url);
   socket.binaryType = "arraybuffer";
   const { promise, resolve, reject } = Promise.withResolvers<Link>();
   const giveUp = (): void => {
     socket.close();
-    reject(new ServiceError("host_unreachable", "connecting took too long"));
+    reject(givenUp());
   };
   signal.addEventListener("abort", giveUp, { once: true });
   socket.onopen = () => {
@@ -24,7 +30,7 @@ export function openBrowserLink(url: string, handlers: LinkHandlers, signal: Abo
     signal.removeEventListener("abort", giveUp);
     reject(new ServiceError("host_unreachable", closeText(event) || "the server does not answer"));
   };
-  return promise;
+  return await promise;
 }
 
 function carry(socket: WebSocket, handlers: LinkHandlers): void {

@@ -144,7 +144,7 @@ export class Workspace implements Disposable {
 
   #openLink(): OpenLink {
     return async (handlers, signal) => {
-      const { ticket } = await this.client.wsTicket();
+      const { ticket } = await this.client.wsTicket(signal);
       const { protocol, host } = this.#options.window.location;
       const scheme = protocol === "https:" ? "wss:" : "ws:";
       return await openBrowserLink(

@@ -10,16 +10,16 @@ export class IdentityProxy implements AsyncDisposable {
 
   private constructor(target: string) {
     const proxy = createProxyServer({ target, ws: true });
+    // A browser that is closed resets its connections, and the library throws what nobody listens to.
+    proxy.on("error", () => undefined);
     const headers = (): Record<string, string> =>
       this.login === undefined ? {} : { "proxy-user-login": this.login };
     this.#server = createServer((request, response) =>
       proxy.web(request, response, { headers: headers() }, () => response.destroy()),
     );
-    this.#server.on("upgrade", (request, socket, head) => {
-      // A browser that is closed resets its connections.
-      socket.on("error", () => socket.destroy());
-      proxy.ws(request, socket, head, { headers: headers() }, () => socket.destroy());
-    });
+    this.#server.on("upgrade", (request, socket, head) =>
+      proxy.ws(request, socket, head, { headers: headers() }, () => socket.destroy()),
+    );
   }
 
   /** In front of the server at that address. */

@@ -1,23 +1,26 @@
 import type { OracleChecker } from "../../../src/testing/oracle-checker.ts";
 
-/** A checker's clock: how long its viewer waited for a byte at most. */
+/** Between two pieces of output. `beganMs` is of performance.now(). */
+export type Stall = { readonly beganMs: number; readonly ms: number };
+
+/** A checker's clock: how long its viewer waited for a byte at most, and when. */
 export class StallWatch {
   readonly #checker: OracleChecker;
   #last: number | undefined;
-  #worstMs = 0;
+  #worst: Stall = { beganMs: 0, ms: 0 };
 
   constructor(checker: OracleChecker) {
     this.#checker = checker;
   }
 
-  /** Between two pieces of output, milliseconds. */
-  get worstMs(): number {
-    return this.#worstMs;
+  get worst(): Stall {
+    return this.#worst;
   }
 
   take(bytes: Uint8Array, offset: number): void {
     const now = performance.now();
-    this.#worstMs = Math.max(this.#worstMs, now - (this.#last ?? now));
+    const beganMs = this.#last ?? now;
+    if (now - beganMs > this.#worst.ms) this.#worst = { beganMs, ms: now - beganMs };
     this.#last = now;
     this.#checker.take(bytes, offset);
   }

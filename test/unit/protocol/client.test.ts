@@ -119,6 +119,20 @@ test("a stream comes as it comes, and its signal reaches the request", async () 
   expect(requests[0]?.signal.aborted).toBe(true);
 });
 
+test("a ticket that takes too long for a try to connect is given up with the try", async () => {
+  const asked = Promise.withResolvers<AbortSignal>();
+  const client = createClient(async ({ signal }) => {
+    asked.resolve(signal);
+    return await new Promise<never>(() => undefined);
+  });
+  const stop = new AbortController();
+  const ticket = client.wsTicket(stop.signal);
+  const signal = await asked.promise;
+  stop.abort();
+  await expect(ticket).rejects.toThrow("aborted");
+  expect(signal.aborted).toBe(true);
+});
+
 function never(): AbortSignal {
   return new AbortController().signal;
 }

@@ -8,7 +8,7 @@ import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/
 import type { MemoryServer } from "./memory-server.ts";
 
 const fast = { quickMs: 0, firstMs: 0, maxMs: 1 };
-export const times = { connectMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 };
+export const times = { connectMs: 5_000, tryMs: 5_000, pingMs: 20_000, probeMs: 5_000, stableMs: 0 };
 
 export function connect(server: MemoryServer, more: Partial<SessionSocketOptions> = {}): SessionSocket {
   const own = { open: server.open, clientName: "test", version: "1", backoff: fast, times, resubscribeMs: 1 };

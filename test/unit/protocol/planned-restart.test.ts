@@ -3,11 +3,12 @@ import { expect, test } from "vitest";
 import type { ConnectionState } from "../../../src/protocol/connection.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
+import type { OpenLink } from "../../../src/protocol/link.ts";
 import { Pauses } from "../../../src/protocol/pauses.ts";
 import { encodeJson } from "../../../src/protocol/payload.ts";
 import { PlannedRestart } from "../../../src/protocol/planned-restart.ts";
 import type { SessionSocket } from "../../../src/protocol/session-socket.ts";
-import { bytesOf, collect, connect, until } from "./memory-client.ts";
+import { bytesOf, collect, connect, times, until } from "./memory-client.ts";
 import { MemoryServer } from "./memory-server.ts";
 
 const AT_ONCE = { afterMs: 0, jitterMs: 0, reason: "restart" };
@@ -60,6 +61,20 @@ test("what was typed before it goes is answered first; what is typed while it go
   expect(input.map((bytes) => new TextDecoder().decode(bytes))).toEqual(["before", "after"]);
 });
 
+test("a server that answers nothing more while it is left is waited for no longer than one that is asked for a sign of life", async () => {
+  const server = new MemoryServer();
+  server.create("a");
+  using socket = connect(server, { times: { ...times, probeMs: 1 } });
+  await socket.opened(1_000);
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.link.deliver(1);
+  await expect(typed).rejects.toMatchObject({ message: expect.stringContaining("not known whether") });
+  server.isManual = false;
+  await until(() => server.links.length === 2 && socket.state.kind === "open");
+});
+
 test("a server that is not back yet is tried often, and its silence stays planned; one that closes early is no surprise either", async () => {
   const server = new MemoryServer();
   using socket = connect(server, { random: () => 0 });
@@ -75,6 +90,35 @@ test("a server that is not back yet is tried often, and its silence stays planne
   const away = states.filter(({ kind }) => kind !== "open");
   expect(away.length).toBeGreaterThan(4);
   expect(away.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
+});
+
+test("where a restart was announced a try without an answer is given up soon, the next after twice as long, at most as long as any", async () => {
+  const server = new MemoryServer();
+  const net = { isSilent: false };
+  const givenUp: AbortSignal[] = [];
+  const open: OpenLink = async (handlers, signal) => {
+    if (!net.isSilent) return await server.open(handlers, signal);
+    signal.addEventListener("abort", () => givenUp.push(signal));
+    return await new Promise<never>(() => undefined);
+  };
+  using socket = connect(server, { open, times: { ...times, tryMs: 1, connectMs: 3 } });
+  const problems: string[] = [];
+  socket.onState((state) => void (state.kind === "waiting" && problems.push(state.error.message)));
+  const silence = async (leave: () => void, tries: number): Promise<readonly string[]> => {
+    await socket.opened(5_000);
+    net.isSilent = true;
+    leave();
+    await until(() => givenUp.length === tries);
+    net.isSilent = false;
+    await socket.opened(5_000);
+    givenUp.length = 0;
+    return problems.splice(0).filter((message) => message.startsWith("no answer"));
+  };
+  const announced = (): void => server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  const limits = (...each: number[]): string[] => each.map((ms) => `no answer within ${ms} ms`);
+  expect(await silence(announced, 4)).toEqual(limits(1, 2, 3, 3));
+  expect(await silence(announced, 2)).toEqual(limits(1, 2));
+  expect(await silence(() => server.link.cut(), 2)).toEqual(limits(3, 3));
 });
 
 test("a server that refuses the client after its restart is told of once", async () => {
