@@ -83,8 +83,9 @@ export class AccessTokens {
 
   /** Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`. */
   verify(token: string): Proof {
-    const { sub, jti, exp, share } = this.#claims(token);
-    if (this.#revocations.has({ id: jti, expiresAtS: exp })) throw refused("token was revoked: log in again");
+    const { sub, jti, iat, exp, share } = this.#claims(token);
+    if (this.#revocations.has({ id: jti, expiresAtS: exp, issuedAtS: iat }))
+      throw refused("token was revoked: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
     if (share === undefined) return { ...known, method: "token" };
     const { mode, ...session } = share;

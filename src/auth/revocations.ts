@@ -6,13 +6,19 @@ import { MAX_REVOKED_TOKENS, TOKEN_LIFETIME_S } from "../protocol/limits.ts";
 
 type Store = (write: () => Promise<void>) => Promise<void>;
 
-/** A token as far as revoking it goes: its `jti` and its `exp` in seconds since 1970. */
-export type RevocableToken = { readonly id: string; readonly expiresAtS: number };
+/** A token as far as revoking it goes: its `jti`, its `exp` and, where it is shown, its `iat`, in seconds since 1970. */
+export type RevocableToken = {
+  readonly id: string;
+  readonly expiresAtS: number;
+  readonly issuedAtS?: number;
+};
 
 const Stored = z.object({
   version: z.literal(1),
   /** Every token that expires no later than this is refused, in seconds since 1970. */
   refusedUpToS: z.number(),
+  /** Every token that was issued before this is refused: those of share links expire later than that. */
+  refusedBeforeS: z.number().default(0),
   tokens: z.array(z.tuple([z.string(), z.number()])).max(MAX_REVOKED_TOKENS),
 });
 
@@ -28,6 +34,7 @@ export class Revocations {
   readonly #added = new Emitter<string>();
   readonly #store: Store;
   #refusedUpToS = 0;
+  #refusedBeforeS = 0;
   #written: Promise<void> = Promise.resolve();
 
   private constructor(path: string, now: () => number, store: Store) {
@@ -53,14 +60,15 @@ export class Revocations {
       revocations.#load(await readJsonFile(options.path, (value) => Stored.parse(value)));
     } catch (error) {
       options.log.warn({ error }, "list of revoked tokens is unreadable: everyone has to log in again");
-      revocations.#refusedUpToS = Math.floor(options.now() / 1000) + TOKEN_LIFETIME_S - 1;
+      revocations.#refusedBeforeS = Math.floor(options.now() / 1000);
+      revocations.#refusedUpToS = revocations.#refusedBeforeS + TOKEN_LIFETIME_S - 1;
       await revocations.#save();
     }
     return revocations;
   }
 
-  has(token: RevocableToken): boolean {
-    return token.expiresAtS <= this.#refusedUpToS || this.#tokens.has(token.id);
+  has({ id, expiresAtS, issuedAtS = Number.POSITIVE_INFINITY }: RevocableToken): boolean {
+    return expiresAtS <= this.#refusedUpToS || issuedAtS < this.#refusedBeforeS || this.#tokens.has(id);
   }
 
   /** Revokes at once; resolves when that is on disk, rejects when it could not be kept beyond a restart. */
@@ -79,6 +87,7 @@ export class Revocations {
 
   #load(stored: z.infer<typeof Stored> | undefined): void {
     this.#refusedUpToS = stored?.refusedUpToS ?? 0;
+    this.#refusedBeforeS = stored?.refusedBeforeS ?? 0;
     for (const [id, expiresAtS] of stored?.tokens ?? []) this.#tokens.set(id, expiresAtS);
   }
 
@@ -99,12 +108,11 @@ export class Revocations {
 
   /** One write after the other, so that the last state is what stays. */
   #save(): Promise<void> {
-    const write = (): Promise<void> =>
-      writeJsonFile(
-        this.#path,
-        { version: 1, refusedUpToS: this.#refusedUpToS, tokens: [...this.#tokens] },
-        0o600,
-      );
+    const write = (): Promise<void> => {
+      const [refusedUpToS, refusedBeforeS] = [this.#refusedUpToS, this.#refusedBeforeS];
+      const stored = { version: 1, refusedUpToS, refusedBeforeS, tokens: [...this.#tokens] };
+      return writeJsonFile(this.#path, stored, 0o600);
+    };
     const store = (): Promise<void> => this.#store(write);
     this.#written = this.#written.then(store, store);
     return this.#written;

@@ -41,19 +41,22 @@ export function usersOf(names: UserNames): Users {
   };
 }
 
+/** What `*` covers at no server: on a remote that runs as root, programs of that name are root's. */
+const ROOT = "root";
+
 /**
- * The same of those whom a reverse proxy names. A name at somebody else's provider is no user of this system: a server
- * that runs as root takes it for one, root itself included, only where an option names it.
+ * The same of those whom a reverse proxy names. A name at somebody else's provider is no user of this system, and may be
+ * anybody's own choice: it counts for one, the server's own and root above all, only where an option names it.
  */
 export function proxiedUsersOf(names: UserNames): Users {
-  const { serverUser, isRoot, configuredUser, allowUsers, adminUsers } = names;
+  const { serverUser, configuredUser, allowUsers, adminUsers } = names;
   const users = usersOf(names);
-  if (!isRoot) return users;
   const named = new Set([
     ...allowUsers,
     ...adminUsers,
     ...(configuredUser === undefined ? [] : [configuredUser]),
   ]);
   const isOpen = named.has(ANYBODY);
-  return { ...users, mayLogIn: (user) => named.has(user) || (isOpen && user !== serverUser) };
+  const isReserved = (user: string): boolean => user === serverUser || user === ROOT;
+  return { ...users, mayLogIn: (user) => named.has(user) || (isOpen && !isReserved(user)) };
 }

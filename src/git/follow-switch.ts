@@ -146,7 +146,7 @@ export class FollowSwitch {
     { worktree, look }: { readonly worktree: WorktreeEntry; readonly look: Look },
   ): Promise<Installed> {
     const { repoPath } = entry;
-    const isNew = this.#list.get(repoPath) === undefined;
+    const before = this.#list.get(repoPath);
     const mainGit = git.at(repoPath);
     await this.#list.set({ ...entry, ...(await this.#hooks.foresee(git, repository, worktree.path)) });
     try {
@@ -154,9 +154,12 @@ export class FollowSwitch {
       await writeFollowBranch(mainGit, look.state.main.branch);
       return await this.#hooks.install(git, repository, worktree.path);
     } catch (error) {
-      if (isNew) {
+      if (before === undefined) {
         await clearFollowSettings(mainGit).catch(() => undefined);
         await this.#follower.forget(entry, repository).catch(() => undefined);
+      } else {
+        // Whoever it is followed for keeps it: who asked may have no right to.
+        await this.#list.set(before).catch(() => undefined);
       }
       throw error;
     }

@@ -27,7 +27,7 @@ export function factsOf(
     localToken: one(headers["x-ttyhq-local"]),
     identity: identityOf(headers),
     identityProof: one(headers["proxy-user-proof"]),
-    onBehalfOf: text(headers["ttyhq-on-behalf-of"])?.slice(0, MAX_NAME_LENGTH),
+    onBehalfOf: userName(headers["ttyhq-on-behalf-of"])?.slice(0, MAX_NAME_LENGTH),
     ...where,
   };
 }
@@ -57,6 +57,16 @@ function text(value: string | readonly string[] | undefined): string | undefined
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(Buffer.from(bytes, "latin1"));
   } catch {
     return bytes;
+  }
+}
+
+/** As an HQ writes it, see http/routes/forward.ts. What is no such text is somebody all the same, and never nobody. */
+function userName(value: string | readonly string[] | undefined): string | undefined {
+  const written = text(value);
+  try {
+    return written && decodeURIComponent(written);
+  } catch {
+    return written;
   }
 }
 

@@ -53,6 +53,8 @@ export function createRouter(options: RouterOptions): RequestListener {
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("query parser", "simple");
+  // A path has one spelling: what a remote answers at /API/… would come with the policy of the page.
+  app.enable("case sensitive routing");
   app.use((request, response, next) => {
     setSecurityHeaders(request, response, options.clientOf(request));
     next();

@@ -36,8 +36,10 @@ export function remoteRoutes(parts: {
     listRemotes: async (_, { principal }) =>
       registry.remotes.map((remote) => {
         const record = recordOf(remote);
+        if (principal?.rights.kind === "all") return record;
         // Which sessions others have is not for everybody.
-        return principal?.rights.kind === "all" ? record : { ...record, sessionIds: [] };
+        const { conflicts: _, ...machine } = record;
+        return { ...machine, sessionIds: [] };
       }),
     registerRemote: async ({ body }) => {
       const known = registry.byId(body.id);

@@ -163,6 +163,24 @@ asRoot(
   },
 );
 
+asRoot("what a user says of whose repositories are safe takes follow mode from nobody", async () => {
+  await using people = await People.make();
+  await using repository = await UsersRepository.of(people.one);
+  await using server = await people.server();
+  const [one, other] = [Person.named(server, people.one), Person.named(server, people.other)];
+  const { path, tree } = repository;
+  const account = await findSystemAccount(people.other);
+  await writeFile(join(account?.home ?? "", ".gitconfig"), "[safe]\n\tdirectory = *\n");
+  await follow(one, repository);
+  expect((await follow(other, repository)).status).toBeGreaterThanOrEqual(400);
+  expect((await follow(other, repository, false)).status).toBeGreaterThanOrEqual(400);
+  await repository.git(tree, "commit", "--quiet", "--allow-empty", "-m", "one");
+  await soon(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%gs")).toBe(
+    "ttyhq: brought along",
+  );
+  expect((await other.ask("/api/git/notifications")).json).toEqual({ notifications: [] });
+});
+
 asRoot(
   "a user's hook finds a server of root, and has it look at that repository, before and after a restart",
   async () => {
@@ -190,6 +208,8 @@ asRoot(
       await repository.write(join(path, "a.txt"), before);
       await run(hook, { cwd: tree, uid: account.uid, gid: account.gid, env: { PATH: "/usr/bin:/bin" } });
       await soon(() => readFile(join(path, "a.txt"), "utf8")).toBe(`${word}\n`);
+      // The file is there before the branch is.
+      await rest();
     }
     expect(await repository.strangers()).toEqual([]);
   },

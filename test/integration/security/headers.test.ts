@@ -155,4 +155,9 @@ test("a page that a remote passes off as a session's output is none on the HQ", 
   expect([status, text]).toEqual([200, "<script>fetch('/api/sessions')</script>"]);
   expect(headers).toMatchObject({ "content-security-policy": NO_PAGE, "x-content-type-options": "nosniff" });
   expect(headers).not.toHaveProperty("set-cookie");
+  // Under another spelling it would come with the policy of the page, which runs what this origin has.
+  for (const path of ["/API/remotes", "/Api/remotes", "/api/Remotes"]) {
+    const answer = await ask(hq.url, `${path}/rogue/proxy/sessions/x/text`);
+    expect([path, answer.status, answer.json?.code]).toEqual([path, 404, "not_found"]);
+  }
 });

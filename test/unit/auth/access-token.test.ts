@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { mkdtempDisposable } from "node:fs/promises";
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -32,17 +32,30 @@ function forge(
 async function scratch() {
   const directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-token-"));
   const clock = { ms: START_MS };
+  const path = join(directory.path, "revoked.json");
   const open = async (secret = SECRET) => {
     const now = () => clock.ms;
     const revocations = await Revocations.open({
-      path: join(directory.path, "revoked.json"),
+      path,
       now,
       log: { warn: () => {} },
     });
     return new AccessTokens({ secret: Secret.fromText(secret), revocations, now });
   };
-  return { clock, open, [Symbol.asyncDispose]: () => directory.remove() };
+  return { clock, path, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
+
+test("a share link of before the list of revoked tokens was lost opens nothing, one of after does", async () => {
+  await using place = await scratch();
+  const session = { id: "one", created: "2026-01-01T00:00:00.000Z", mode: "view" } as const;
+  const before = (await place.open()).issueShare(session, 30 * 86_400);
+  await writeFile(place.path, "{");
+  place.clock.ms += 1_000;
+  const tokens = await place.open();
+  expect(() => tokens.verify(before.token)).toThrow("revoked");
+  const after = tokens.issueShare(session, 30 * 86_400);
+  for (const at of [tokens, await place.open()]) expect(at.verify(after.token).method).toBe("share");
+});
 
 test("a token says who it was issued to, for 24 hours and not a second longer", async () => {
   await using place = await scratch();

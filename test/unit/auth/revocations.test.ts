@@ -69,6 +69,10 @@ test.each(["", "{", '{"version":2}', '{"version":1,"refusedUpToS":0,"tokens":[["
     expect(revocations.has({ id: "since", expiresAtS: NOW_S + 86_400 })).toBe(false);
     const restarted = await place.open();
     expect(restarted.has({ id: "before", expiresAtS: NOW_S - 1 + 86_400 })).toBe(true);
+    // Nor that of a share link, which expires a month later.
+    const link = { id: "link", expiresAtS: NOW_S + 30 * 86_400 };
+    expect(restarted.has({ ...link, issuedAtS: NOW_S - 1 })).toBe(true);
+    expect(restarted.has({ ...link, issuedAtS: NOW_S })).toBe(false);
     expect(place.warnings).toHaveLength(1);
   },
 );

@@ -56,9 +56,14 @@ describe("whom a proxy names", () => {
     expect(proxiedUsersOf({ ...root, allowUsers: ["root"] }).mayLogIn("root")).toBe(true);
   });
 
-  test("is let in by any other server as by a login", () => {
+  test("is no other server's own user for being called so, nor root of a machine behind an HQ", () => {
     const named = { serverUser: "me", isRoot: false, configuredUser: undefined, adminUsers: [] };
-    expect(proxiedUsersOf({ ...named, allowUsers: [] }).mayLogIn("me")).toBe(true);
-    expect(proxiedUsersOf({ ...named, allowUsers: [] }).mayLogIn("bob")).toBe(false);
+    const names = ["me", "root", "ada", "bob"];
+    const letIn = (...allowUsers: readonly string[]): readonly string[] =>
+      names.filter((user) => proxiedUsersOf({ ...named, allowUsers }).mayLogIn(user));
+    expect(letIn()).toEqual([]);
+    expect(letIn("ada")).toEqual(["ada"]);
+    expect(letIn("*")).toEqual(["ada", "bob"]);
+    expect(letIn("*", "me", "root")).toEqual(names);
   });
 });

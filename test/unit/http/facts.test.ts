@@ -51,3 +51,11 @@ test("without any of the three headers nobody is named, and a header that came t
   expect(facts({ "proxy-user": "ada", proxy_user_login: "ada" }).identity).toBeUndefined();
   expect(facts({ "proxy-user-login": ["ada", "root"] }).identity?.login).toBe("ada, root");
 });
+
+test("for whom an HQ asks is somebody, however that is written", () => {
+  const asked = (name: string) => facts({ "ttyhq-on-behalf-of": name }).onBehalfOf;
+  expect(["ada", "ada%40example.com", "%", "%zz", ""].map(asked)).toEqual([
+    ...["ada", "ada@example.com", "%", "%zz", ""],
+  ]);
+  expect(facts({}).onBehalfOf).toBeUndefined();
+});

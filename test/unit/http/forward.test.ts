@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { factsOf } from "../../../src/http/facts.ts";
 import { type Forwarded, forward } from "../../../src/http/routes/forward.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ClientRequest, ClientResponse } from "../../../src/protocol/send.ts";
@@ -235,6 +236,16 @@ describe("for whom is asked", () => {
     const { headers } = await forwarded({}, { principal });
     expect(headers).toMatchObject({ "ttyhq-on-behalf-of": "%C3%A4d%C3%A4%0D%0Ax%3A%20y" });
   });
+
+  test.each(["ada", "ada@example.com", "ada%40example.com", "100%", "ädä 😀"])(
+    "is known to the remote by the name that it has here: %s",
+    async (user) => {
+      const principal: Principal = { user, method: "token", rights: OWN };
+      const { headers } = await forwarded({}, { principal });
+      const where = { queryToken: undefined, address: undefined, place: "api" } as const;
+      expect(factsOf({ headers: { ...headers }, socket: {} }, where).onBehalfOf).toBe(user);
+    },
+  );
 });
 
 describe("who reads a remote's notifications", () => {
