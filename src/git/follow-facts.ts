@@ -1,10 +1,11 @@
 // Both trees as they are, for `decide`.
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { FollowState, Tree } from "./follow.ts";
 import type { FollowSettings } from "./follow-settings.ts";
 import type { Git } from "./git.ts";
 import { findRepository, type Repository } from "./repository.ts";
-import { isInTheMiddle, isThere } from "./unfinished-work.ts";
+import { isInTheMiddle } from "./unfinished-work.ts";
 import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
 
 /** Where follow mode has detached a tree's HEAD; each tree has its own. */
@@ -54,8 +55,16 @@ function followedEntry(
 
 async function readWorktree(git: Git, entry: WorktreeEntry | undefined): Promise<FollowState["worktree"]> {
   if (entry === undefined) return "gone";
-  if (!(await isThere(join(entry.path, ".git")))) return entry.locked === undefined ? "gone" : "away";
+  // A file, of a linked worktree: with a folder of that name another repository is in its place by now.
+  if (!(await isFile(join(entry.path, ".git")))) return entry.locked === undefined ? "gone" : "away";
   return await readTree(git.at(entry.path), entry);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isFile(),
+    () => false,
+  );
 }
 
 async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promise<Tree> {

@@ -68,14 +68,20 @@ export class FollowHooks {
     return plans.flat();
   }
 
-  /** Everywhere they were put, but for folders that another followed repository has as well. */
-  async remove(git: Git, { mainRoot, commonDir }: Place): Promise<void> {
+  /**
+   * Everywhere they were put, but for folders that another followed repository has as well. Without a `commonDir` the
+   * repository is gone: they may be in a folder that is not.
+   */
+  async remove(
+    git: Git,
+    { mainRoot, commonDir }: Pick<Place, "mainRoot"> & { readonly commonDir: string | undefined },
+  ): Promise<void> {
     const own = this.#list.get(mainRoot)?.hookFolders ?? [];
     const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
     const inUse = new Set(others.flatMap(({ hookFolders: paths }) => paths));
     const files = filesOf(git);
     for (const folder of own) if (!inUse.has(folder)) await removeHooks(files, folder);
-    await excludeHooks(files, commonDir, []);
+    if (commonDir !== undefined) await excludeHooks(files, commonDir, []);
   }
 
   async #targetOf(mainRoot: string): Promise<HookTarget> {

@@ -1,10 +1,12 @@
 // What a repository's own config says of follow mode (contract 7.3). The main repository's, so one for all its trees.
 import type { Git } from "./git.ts";
+import { gitError } from "./git-error.ts";
 
 const WORKTREE_KEY = "ttyhq.followWorktree";
 /** The branch that both trees were on when they last agreed: that is how a switch in one of them is seen. */
 const BRANCH_KEY = "ttyhq.followBranch";
-/** What `git config --unset-all` ends with where there was nothing. */
+/** What `git config --get-regexp` and `git config --unset-all` end with where there was nothing. */
+const NOTHING_FOUND = 1;
 const NOTHING_UNSET = 5;
 
 export type FollowSettings = {
@@ -13,10 +15,12 @@ export type FollowSettings = {
   readonly branch: string | undefined;
 };
 
-/** `undefined`: nothing is followed. `git`: in any of the repository's trees. */
+/** `undefined`: nothing is followed. `git`: in any of the repository's trees. Throws as Git.read does. */
 export async function readFollowSettings(git: Git): Promise<FollowSettings | undefined> {
   const run = await git.try("config", "--local", "-z", "--get-regexp", "^ttyhq\\.follow");
-  if (run.code !== 0) return undefined;
+  if (run.code === NOTHING_FOUND) return undefined;
+  // A git that was killed, say, has not said that there is nothing.
+  if (run.code !== 0) throw gitError("config", run);
   const values = new Map(run.stdout.split("\0").map(entry));
   const worktreePath = values.get(WORKTREE_KEY.toLowerCase());
   if (worktreePath === undefined || worktreePath === "") return undefined;

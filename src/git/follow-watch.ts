@@ -2,6 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { dirname, join } from "node:path";
 import { FOLLOW_SETTLE_MS } from "./git-limits.ts";
+import { UNFINISHED_MARKS } from "./unfinished-work.ts";
 
 /** Where the files of a followed repository are that change with it. */
 export type WatchedPlaces = {
@@ -12,15 +13,7 @@ export type WatchedPlaces = {
   readonly branch: string | undefined;
 };
 
-const OF_A_TREE = new Set([
-  "HEAD",
-  "packed-refs",
-  "rebase-merge",
-  "rebase-apply",
-  "BISECT_LOG",
-  "MERGE_HEAD",
-  "worktrees",
-]);
+const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", ...UNFINISHED_MARKS]);
 
 /** Reports once for many changes, FOLLOW_SETTLE_MS after the first of them. At most eight folders are watched. */
 export class FollowWatch implements Disposable {

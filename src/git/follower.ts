@@ -32,6 +32,8 @@ export class Follower implements AsyncDisposable {
   readonly #watched = new Map<string, Watched>();
   readonly #troubles = new Map<string, string>();
   readonly #hinted = new Set<string>();
+  /** Looks that have not begun yet. */
+  readonly #coming = new Map<string, Promise<void>>();
   /** How often in a row a look has failed. */
   readonly #failures = new Map<string, number>();
   #isClosed = false;
@@ -58,18 +60,19 @@ export class Follower implements AsyncDisposable {
     for (const { repoPath } of await this.#list.read()) this.hint(repoPath);
   }
 
-  /** Something may have happened in that repository. Resolves when both trees are where they belong. */
+  /**
+   * Something may have happened in that repository. Resolves when both trees are where they belong. One look is taken
+   * for all that have said so before it began: a cherry-pick of a hundred commits says so a hundred times.
+   */
   async changed(repoPath: string): Promise<void> {
-    await this.inTurn(repoPath, async () => {
-      this.#hinted.delete(repoPath);
-      const entry = this.#list.get(repoPath);
-      if (entry !== undefined && !this.#isClosed) await this.#sync(entry);
-    });
+    const coming = this.#coming.get(repoPath) ?? this.#look(repoPath);
+    this.#coming.set(repoPath, coming);
+    await coming;
   }
 
   /**
-   * The same, of many at once: one look is taken for all that have said so before it began. One that fails, as on a
-   * machine that has too much to do, is taken again after FOLLOW_RETRY_MS, and after twice as long each time.
+   * The same without waiting for it. A look that fails, as on a machine that has too much to do, is taken again after
+   * FOLLOW_RETRY_MS, and after twice as long each time.
    */
   hint(repoPath: string): void {
     if (this.#hinted.has(repoPath)) return;
@@ -113,17 +116,16 @@ export class Follower implements AsyncDisposable {
   /** It is not followed any more. Only in its turn. `asker`: who turned it off, where this server does not know of it. */
   async forget(
     { repoPath, ...asker }: Pick<Following, "repoPath" | "account">,
-    repository: Pick<Repository, "mainRoot" | "commonDir"> | undefined,
+    repository: Pick<Repository, "commonDir"> | undefined,
   ): Promise<void> {
     this.#watched.get(repoPath)?.watch[Symbol.dispose]();
     this.#watched.delete(repoPath);
     this.#troubles.delete(repoPath);
     this.#failures.delete(repoPath);
-    if (repository !== undefined) {
-      const { account } = this.#list.get(repoPath) ?? asker;
-      await this.#hooks.remove(this.#program.at(repoPath, { account }), repository);
-      this.#onChange(repository.commonDir);
-    }
+    const { account } = this.#list.get(repoPath) ?? asker;
+    const place = { mainRoot: repoPath, commonDir: repository?.commonDir };
+    await this.#hooks.remove(this.#program.at(repoPath, { account }), place);
+    if (repository !== undefined) this.#onChange(repository.commonDir);
     await this.#list.delete(repoPath);
   }
 
@@ -143,6 +145,15 @@ export class Follower implements AsyncDisposable {
     for (const { watch } of this.#watched.values()) watch[Symbol.dispose]();
     this.#watched.clear();
     await Promise.allSettled(this.#atWork);
+  }
+
+  async #look(repoPath: string): Promise<void> {
+    await this.inTurn(repoPath, async () => {
+      this.#coming.delete(repoPath);
+      this.#hinted.delete(repoPath);
+      const entry = this.#list.get(repoPath);
+      if (entry !== undefined && !this.#isClosed) await this.#sync(entry);
+    });
   }
 
   #failed(repoPath: string, error: unknown): void {

@@ -13,6 +13,9 @@ const MARKS: readonly (readonly [string, string])[] = [
   ["BISECT_LOG", "a bisection"],
 ];
 
+/** Their names. */
+export const UNFINISHED_MARKS: readonly string[] = MARKS.map(([name]) => name);
+
 /** In the middle of what detaches HEAD for a while. */
 const DETACHING = new Set(["rebase-merge", "rebase-apply", "BISECT_LOG"]);
 
@@ -32,8 +35,7 @@ async function marksIn(git: Git): Promise<typeof MARKS> {
   return MARKS.filter((_, index) => found[index]);
 }
 
-/** Whether there is a file or a folder of that name. */
-export async function isThere(path: string): Promise<boolean> {
+async function isThere(path: string): Promise<boolean> {
   return await access(path).then(
     () => true,
     () => false,

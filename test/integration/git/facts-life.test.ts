@@ -128,7 +128,8 @@ test("where nothing can be watched, a change is found when somebody asks, and no
   const runs = await place.runs();
   await room.git(repository, "switch", "--quiet", "-c", "unseen");
   for (let times = 0; times < 200; times++) place.facts.asked();
-  expect(await place.runs()).toBe(runs);
+  // Which repository it is, is asked for once, with two gits: there may be another one by now.
+  expect((await place.runs()) - runs).toBeLessThanOrEqual(2);
   expect(one.facts).toMatchObject({ gitBranch: "main" });
   nowMs += 5_001;
   place.facts.asked();

@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { together } from "./follow-looks.ts";
+import { atRest, together } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("what is not committed", () => {
@@ -104,10 +104,10 @@ describe("what is not committed", () => {
 test("a commit on files that had not come along yet is told of, with the way back", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
-  // At once: sooner than anybody looks.
-  await tree.commit("shared.txt", "theirs\n");
   await main.write("own.txt", "mine\n");
   await main.git("add", "own.txt");
+  await tree.commit("shared.txt", "theirs\n");
+  // At once: sooner than anybody looks.
   await main.git("commit", "--quiet", "-m", "blind");
   await repository.settled();
   await together(repository);
@@ -127,9 +127,5 @@ test("comes to rest: follow mode does not answer itself", async () => {
   await main.write("x.txt", "mine\n");
   await tree.commit("x.txt", "theirs\n");
   await repository.settled();
-  await repository.settled();
-  const before = repository.looks;
-  // Longer than a sign of change takes to be looked at.
-  await new Promise((resolve) => setTimeout(resolve, 600));
-  expect(repository.looks).toBe(before);
+  await atRest(repository);
 });

@@ -1,6 +1,7 @@
 // What the suites of follow mode look at, and begin with.
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import { FollowRepository } from "./follow-repository.ts";
 
@@ -10,6 +11,19 @@ export async function together(repository: FollowRepository): Promise<void> {
   expect(await main.branch()).toBe(await tree.branch());
   expect(await main.head()).toBe(await tree.head());
   expect(await main.status()).toBe("");
+}
+
+/** Longer than a sign of change takes to be looked at. */
+const QUIET_MS = 600;
+
+/** Follow mode has looked at everything that was done, and looks no more. */
+export async function atRest(repository: FollowRepository): Promise<void> {
+  const isQuiet = async (): Promise<boolean> => {
+    const before = repository.looks;
+    await pause(QUIET_MS);
+    return repository.looks === before;
+  };
+  await expect.poll(isQuiet, { timeout: 30_000, interval: 1 }).toBe(true);
 }
 
 export const exists = (path: string): Promise<boolean> =>

@@ -109,8 +109,8 @@ test("a commit on no branch is kept that was made just before the main tree join
   const program = join(directory, "cleaning");
   await writeFile(program, `#!/bin/sh\n${await committer(repository, main)}\nexec cat\n`);
   await chmod(program, 0o755);
-  await main.git("checkout", "--quiet", "--", "shared.txt");
   await main.git("config", "filter.cleaning.clean", program);
+  await main.git("checkout", "--quiet", "--", "shared.txt");
   await main.write(".git/info/attributes", "shared.txt filter=cleaning\n");
   // Touched: git looks at it with the filter, when follow mode has decided to join and asks what is in the way.
   await main.write("shared.txt", "one\n");

@@ -1,5 +1,5 @@
 // What is left of follow mode in a repository in which it was on: nothing.
-import { chmod, lstat, readdir, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { FollowRepository } from "./follow-repository.ts";
@@ -63,4 +63,18 @@ test("nor where it ended by itself, with hooks among the files, and edits in the
     Object.fromEntries(Object.entries(all).filter(([path]) => !isCommit(path)));
   expect(rest(after)).toEqual(rest(before));
   for (const one of [main, tree]) expect(await readdir(one.path)).toEqual([".git", "shared.txt"]);
+});
+
+test("nor in a folder of hooks elsewhere, where the repository is deleted", async () => {
+  await using repository = await FollowRepository.make();
+  const { main, directory } = repository;
+  const hooks = join(directory, "hooks elsewhere");
+  await mkdir(hooks);
+  await writeFile(join(hooks, "post-commit"), "#!/bin/sh\n# mine\n", { mode: 0o755 });
+  await main.git("config", "core.hooksPath", hooks);
+  await repository.enable();
+  expect(await readdir(hooks)).toContain("post-merge");
+  await rm(main.path, { recursive: true });
+  await expect.poll(() => readdir(hooks), { timeout: 30_000 }).toEqual(["post-commit"]);
+  expect(await readFile(join(hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\n# mine\n");
 });

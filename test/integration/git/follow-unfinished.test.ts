@@ -1,6 +1,6 @@
 // What somebody has begun in a tree and not finished: git keeps it beside the files, and would drop it at a checkout.
 import { expect, test } from "vitest";
-import { prepared, together } from "./follow-looks.ts";
+import { atRest, prepared, together } from "./follow-looks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 
 const NEW_BRANCH = ["switch", "--quiet", "--create", "new"];
@@ -152,3 +152,25 @@ test("a rebase in the main tree takes the worktree along when it is done", async
   await together(repository);
   expect(await tree.read("side.txt")).toBe("both\n");
 });
+
+test.each([
+  ["cherry-pick", "side"],
+  ["revert", "HEAD~1"],
+])(
+  "a %s that is forgotten, its files staged, lets the main tree go on by itself",
+  async (command, commit) => {
+    await using repository = await atOdds();
+    const { main, tree } = repository;
+    if (command === "revert") await main.commit("side.txt", "ours again\n");
+    await repository.settled();
+    expect(await main.refused(command, "--no-edit", commit)).not.toBe("");
+    await resolved(main);
+    await tree.git(...NEW_BRANCH);
+    await repository.settled();
+    await atRest(repository);
+    expect(await main.branch()).toBe("feature");
+    await main.git(command, "--quit");
+    await expect.poll(() => main.branch(), { timeout: 30_000 }).toBe("new");
+    expect(await main.status()).toBe("M  side.txt");
+  },
+);

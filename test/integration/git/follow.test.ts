@@ -160,6 +160,18 @@ describe("the worktree", () => {
     expect(await repository.isFollowed()).toBe(false);
   });
 
+  test("in whose place another repository is by now ends it, and that one stays as it is", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree } = repository;
+    await rm(tree.path, { recursive: true });
+    await main.git("clone", "--quiet", ".", tree.path);
+    const head = await tree.head();
+    await main.commit("later.txt", "later\n");
+    await repository.settled();
+    expect(await repository.isFollowed()).toBe(false);
+    expect([await tree.head(), await tree.branch(), await tree.status()]).toEqual([head, "feature", ""]);
+  });
+
   test("that is moved is followed where it is", async () => {
     await using repository = await FollowRepository.following();
     const { main, tree } = repository;

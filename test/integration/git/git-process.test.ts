@@ -37,7 +37,7 @@ describe("a process", () => {
   test("that takes too long is ended, and everything that it has started", async () => {
     const pid = room.at("slow.pid");
     const slow = shell(`sh -c 'echo $$ > ${pid}; trap "" TERM; while :; do sleep 1; done' & wait`, {
-      timeoutMs: 500,
+      timeoutMs: 3_000,
     });
     await expect(slow).rejects.toMatchObject({ code: "git_timeout" });
     await ended(pid);
@@ -45,7 +45,7 @@ describe("a process", () => {
 
   test("that ignores the first signal is ended by the second", async () => {
     const pid = room.at("deaf.pid");
-    const deaf = shell(`echo $$ > ${pid}; trap "" TERM; while :; do sleep 1; done`, { timeoutMs: 300 });
+    const deaf = shell(`echo $$ > ${pid}; trap "" TERM; while :; do sleep 1; done`, { timeoutMs: 3_000 });
     await expect(deaf).rejects.toMatchObject({ code: "git_timeout" });
     await ended(pid);
   });
@@ -129,7 +129,9 @@ describe("git", () => {
   test("runs so many times at once, and no more", async () => {
     const place = room.at("slots");
     await room.write(join(place, "log"), "");
-    const script = `echo in >> ${place}/log; sleep 0.2; echo out >> ${place}/log`;
+    // Each waits until as many have come as may be there at once.
+    const others = `until [ $(grep -c in ${place}/log) -ge ${MAX_GIT_PROCESSES} ]; do sleep 0.1; done`;
+    const script = `echo in >> ${place}/log; ${others}; sleep 0.2; echo out >> ${place}/log`;
     const git = room.program.at("/");
     await Promise.all(Array.from({ length: 3 * MAX_GIT_PROCESSES }, () => git.script(script, [])));
     let [running, most] = [0, 0];

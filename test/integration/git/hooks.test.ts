@@ -37,8 +37,8 @@ const hooksOf = (repository: FollowRepository): Promise<string[]> =>
   );
 
 test("a commit reaches the other tree, by hooks and by git's own files, and after a restart of the server", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make({ main: "it's a répo" });
+  await using server = await TestServer.start();
   const { main, tree } = repository;
   expect(await ttyhq(server, tree.path, "follow")).toContain("Follow mode enabled");
   await tree.commit("one.txt", "one\n");
@@ -54,8 +54,8 @@ test("a commit reaches the other tree, by hooks and by git's own files, and afte
 });
 
 test("the hook alone is enough, as where no file can be watched", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   await ttyhq(server, repository.main.path, "follow", "feature");
   const seen = await watchHook(repository);
   await repository.tree.commit("x.txt", "x\n");
@@ -94,8 +94,8 @@ test("with no server, no program and no PATH, git says and fails nothing", async
 });
 
 test("the user's own hook runs first in every case, and its exit code is git's", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   const { main } = repository;
   const hook = join(main.path, ".git/hooks/post-checkout");
   const log = join(repository.directory, "log");
@@ -116,8 +116,8 @@ test("the user's own hook runs first in every case, and its exit code is git's",
 });
 
 test("a worktree that is removed through the service is not followed any more", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   await ttyhq(server, repository.main.path, "follow", "feature");
   const path = encodeURIComponent(repository.main.path);
   const removed = await fetch(`${server.url}/api/worktrees/feature?repoPath=${path}`, { method: "DELETE" });
@@ -128,8 +128,8 @@ test("a worktree that is removed through the service is not followed any more", 
 });
 
 test("old spellings of the endpoint are understood, and what is missing is named", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   const post = (body: unknown): Promise<Response> =>
     fetch(`${server.url}/api/worktrees/follow`, { method: "POST", body: JSON.stringify(body) });
   const reply = await post({
@@ -153,8 +153,8 @@ test("old spellings of the endpoint are understood, and what is missing is named
 });
 
 test("a switch through the service to a worktree's branch follows it", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   const { main, tree } = repository;
   const body = JSON.stringify({ repoPath: main.path, branch: "feature" });
   const reply = await fetch(`${server.url}/api/worktrees/switch`, { method: "POST", body });

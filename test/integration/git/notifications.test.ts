@@ -20,8 +20,8 @@ async function follow(server: TestServer, repository: FollowRepository): Promise
 }
 
 test("each client is told each notification once", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   await follow(server, repository);
   expect(await told(server, "one")).toEqual(["Follow Mode Active", "Main Repository Synced"]);
   expect(await told(server, "one")).toEqual([]);
@@ -38,8 +38,8 @@ test("each client is told each notification once", async () => {
 });
 
 test("who watches everything, and who watches a session of that repository, is told by an event", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   const session = await server.client().create({ command: ["cat"], cwd: repository.tree.path });
   const elsewhere = await server.client().create({ command: ["cat"], cwd: repository.directory });
   await using everything = await RawSocket.open(server.url);
@@ -64,8 +64,8 @@ test("who watches everything, and who watches a session of that repository, is t
 });
 
 test("an event says what it has found", async () => {
-  await using server = await TestServer.start();
   await using repository = await FollowRepository.make();
+  await using server = await TestServer.start();
   const session = await server.client().create({ command: ["cat"], cwd: repository.main.path });
   await follow(server, repository);
   const body = JSON.stringify({ repoPath: repository.tree.path, event: "commit" });
