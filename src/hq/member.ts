@@ -28,8 +28,8 @@ export class Member implements AsyncDisposable {
   #running: number | undefined;
   #reading: Promise<void> | undefined;
   #isStale = false;
-  /** Sessions of which something newer was heard than the list that is being read. */
-  #overtaken = new Set<string>();
+  /** Sessions of which something newer was heard than the list that is being read; `undefined` while none is. */
+  #overtaken: Set<string> | undefined;
   #subscriptions = 0;
 
   constructor(machine: Machine, sessions: SessionBackend) {
@@ -83,6 +83,7 @@ export class Member implements AsyncDisposable {
     }
     this.#reading = this.#readAll().finally(() => {
       this.#reading = undefined;
+      this.#overtaken = undefined;
     });
     return this.#reading;
   }
@@ -90,7 +91,7 @@ export class Member implements AsyncDisposable {
   /** Takes over what a session was when it was made. */
   note(record: SessionRecord): SessionRecord {
     const labelled = this.#labelled(record);
-    this.#overtaken.add(record.id);
+    this.#overtaken?.add(record.id);
     this.#records.set(record.id, labelled);
     this.#changed();
     return labelled;
@@ -112,7 +113,7 @@ export class Member implements AsyncDisposable {
   }
 
   forget(sessionId: string): void {
-    this.#overtaken.add(sessionId);
+    this.#overtaken?.add(sessionId);
     for (const question of this.#questions) if (question.sessionId === sessionId) question.isOver = true;
     if (this.#records.delete(sessionId)) this.#changed();
   }
@@ -141,11 +142,19 @@ export class Member implements AsyncDisposable {
   async #readAll(): Promise<void> {
     do {
       this.#isStale = false;
-      this.#overtaken = new Set();
-      const listed = (await this.sessions.list()).filter(({ id }) => !this.#overtaken.has(id));
-      const newer = [...this.#records.values()].filter(({ id }) => this.#overtaken.has(id));
-      this.#keep([...listed, ...newer]);
+      await this.#readOnce().catch((error: unknown) => {
+        // Who asked meanwhile may be right that it can be read by now, as when the machine has moved.
+        if (!this.#isStale) throw error;
+      });
     } while (this.#isStale);
+  }
+
+  async #readOnce(): Promise<void> {
+    const overtaken = new Set<string>();
+    this.#overtaken = overtaken;
+    const listed = (await this.sessions.list()).filter(({ id }) => !overtaken.has(id));
+    const newer = [...this.#records.values()].filter(({ id }) => overtaken.has(id));
+    this.#keep([...listed, ...newer]);
   }
 
   #keep(records: readonly SessionRecord[]): void {

@@ -195,6 +195,8 @@ export class RedisLedger implements Ledger, AsyncDisposable {
       for (const { remote } of all) this.#silences.end(remote.name);
       this.#silences.restore(silentFor.map((each) => this.#silence(each)));
       this.#revision = at;
+      // Of one that was disposed of meanwhile nobody would close it.
+      this.#stop.signal.throwIfAborted();
       this.#link = link;
       this.#progress.emit();
       return link;

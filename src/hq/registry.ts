@@ -177,7 +177,9 @@ export class Registry implements Disposable {
   /** One that was removed because it did not answer, and answers again; not where its id or its name is another's by now. */
   async takeBack(remote: Remote): Promise<void> {
     if (this.#remotes.has(remote.id) || this.byName(remote.name) !== undefined) return;
-    await this.#claim(() => ({ ...remote, lastHeartbeat: this.#options.now().toISOString() }), "restored");
+    // With the time of then: it may have told another HQ of a new token since.
+    await this.#claim(() => remote, "restored");
+    this.seen(remote.id);
   }
 
   [Symbol.dispose](): void {

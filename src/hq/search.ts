@@ -35,8 +35,15 @@ export class Search {
     const running = this.#running.get(sessionId);
     const owner = this.#owners.of(sessionId);
     if (running === undefined && owner !== undefined) return owner;
-    const found = running ?? this.#find(sessionId).finally(() => this.#running.delete(sessionId));
+    return running ?? this.#begin(sessionId);
+  }
+
+  #begin(sessionId: string): Promise<Member> {
+    const found = this.#find(sessionId);
     this.#running.set(sessionId, found);
+    // The first to listen: those who wait go on right after it, and nobody who comes later is before them.
+    const forget = (): void => void this.#running.delete(sessionId);
+    found.then(forget, forget);
     return found;
   }
 

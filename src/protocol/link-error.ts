@@ -2,9 +2,12 @@
 import { ServiceError } from "./errors.ts";
 import type { LinkClose } from "./link.ts";
 
+/** Statuses of 4xx that say nothing of the next try: too slow, too often. */
+const FOR_NOW: ReadonlySet<number> = new Set([408, 429]);
+
 /** Whether another try is of no use: the server understood, and refused. */
 export function isFinal(error: ServiceError): boolean {
-  return error.status >= 400 && error.status < 500 && error.status !== 429;
+  return error.status >= 400 && error.status < 500 && !FOR_NOW.has(error.status);
 }
 
 export function disconnected(): ServiceError {

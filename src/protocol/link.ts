@@ -20,7 +20,8 @@ export type LinkHandlers = {
 };
 
 /**
- * Opens a link. Rejects with a ServiceError; one with a status of 4xx other than 429 means that another try is of no
- * use. `signal` gives the attempt up, with all that it consists of: a link that opens nevertheless is closed by the caller.
+ * Opens a link. Rejects with a ServiceError; one with a status of 4xx other than 408 and 429 means that another
+ * try is of no use. `signal` gives the attempt up, with all that it consists of: a link that opens nevertheless is closed
+ * by the caller.
  */
 export type OpenLink = (handlers: LinkHandlers, signal: AbortSignal) => Promise<Link>;

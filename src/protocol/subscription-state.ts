@@ -22,7 +22,7 @@ export type AttachmentHandlers = {
   readonly onEvent?: (event: SessionEvent) => void;
   /** A SNAPSHOT_VT payload, to those who asked for snapshots. */
   readonly onSnapshot?: (snapshot: Uint8Array) => void;
-  /** With a status of 4xx other than 429 the attachment is over; else it is tried again. */
+  /** With a status of 4xx other than 408 and 429 the attachment is over; else it is tried again. */
   readonly onError?: (error: ServiceError) => void;
 };
 

@@ -23,31 +23,54 @@ export function createSender(target: UplinkTarget): Sender {
   const isTls = "url" in target && new URL(target.url).protocol === "https:";
   const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
   const agent = isTls ? new TlsAgent({ ...options, ...trusting(target.ca) }) : new Agent(options);
+  const way = { target, agent, isOver: false };
   return {
-    send: (request) => sendTo(target, agent, request),
-    [Symbol.dispose]: () => agent.destroy(),
+    send: (request) => sendTo(way, request),
+    [Symbol.dispose]: () => {
+      way.isOver = true;
+      agent.destroy();
+    },
   };
 }
+
+/** `isOver`: it was given up, and nothing more goes over it. */
+type Way = { readonly target: UplinkTarget; readonly agent: Agent; isOver: boolean };
 
 /**
  * A kept connection may be that of a process that has ended since: reading is tried again then, until it goes over one
  * that still lives or over a new one. Anything else might be done twice.
  */
-async function sendTo(target: UplinkTarget, agent: Agent, request: ClientRequest): Promise<ClientResponse> {
+async function sendTo(way: Way, request: ClientRequest): Promise<ClientResponse> {
+  const { target, agent } = way;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage | "stale">();
   const outgoing = open(target, agent, request);
   outgoing.once("response", resolve);
   outgoing.once("error", (error) => {
     const isStale = outgoing.reusedSocket && "code" in error && error.code === "ECONNRESET";
     if (request.signal.aborted) reject(request.signal.reason);
-    else if (isStale && request.method === "GET") resolve("stale");
+    else if (isStale && request.method === "GET" && !way.isOver) resolve("stale");
     else reject(unreachable(target, "no answer", error));
   });
   outgoing.end(request.body);
   const response = await promise;
-  if (response === "stale") return await sendTo(target, agent, request);
+  if (response === "stale") return await sendTo(way, request);
   const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const);
-  return { status: response.statusCode ?? 500, headers: new Map(headers), body: response };
+  const body = bodyOf(target, request, response);
+  return { status: response.statusCode ?? 500, headers: new Map(headers), body };
+}
+
+/** One that breaks off is as good as none. */
+async function* bodyOf(
+  target: UplinkTarget,
+  { signal }: ClientRequest,
+  response: IncomingMessage,
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* response;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error instanceof Error ? unreachable(target, "the answer broke off", error) : error;
+  }
 }
 
 function open(target: UplinkTarget, agent: Agent, request: ClientRequest): NodeRequest {

@@ -87,7 +87,9 @@ export class LocalSessions implements SessionBackend {
       if (wasLost) {
         log.warn({ session: session.id }, "session lost its host");
         const { pid, startTicks, host } = found.stored;
-        if (!isAnothers(host)) void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
+        const failed = (error: unknown): void =>
+          log.warn({ session: session.id, pid, error }, "programs of a lost session not ended");
+        if (!isAnothers(host)) void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS }).catch(failed);
       }
       if (!isRecorded) this.#keep(this.#writeEnd(session));
     }

@@ -187,12 +187,14 @@ let nextReading: Promise<readonly ProcessStat[]> | undefined;
  * wait share one reading, since ending a thousand sessions at once would else read the whole list thousands of times.
  */
 function allProcesses(): Promise<readonly ProcessStat[]> {
-  nextReading ??= reading.then(() => {
+  const read = (): Promise<readonly ProcessStat[]> => {
     nextReading = undefined;
     const processes = readAll();
     reading = processes;
     return processes;
-  });
+  };
+  // Also after one that failed, as it does where no file descriptor is left.
+  nextReading ??= reading.then(read, read);
   return nextReading;
 }
 

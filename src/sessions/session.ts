@@ -243,7 +243,9 @@ export class Session {
     const over = new AbortController();
     void this.exited.then(() => over.abort());
     const isOver = await pause(KILL_GRACE_MS, false, { signal: over.signal, ref: false }).catch(() => true);
-    if (!isOver) await this.#signal(SIGNALS.SIGKILL);
+    if (isOver) return;
+    // Where no file descriptor is left to look for them: once more.
+    await this.#signal(SIGNALS.SIGKILL).catch(() => this.#killLater());
   }
 
   async #signal(signal: number): Promise<void> {

@@ -3,7 +3,9 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
+import { withDeadline } from "../../../src/lib/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
+import { eventually } from "../harness/eventually.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
 
@@ -214,6 +216,20 @@ describe("without its Redis", () => {
     }
     await one.said(BACK);
     await one.ledger.put(remote("b"), "new");
+  });
+
+  test("a ledger that reads everything anew stops all the same", async () => {
+    const one = await loaded("one");
+    // What may write waits: of a ledger, all that it asks.
+    await redis.ask((asking) => asking.call("CLIENT", "PAUSE", 10_000, "WRITE"));
+    await redis.ask((asking) => asking.call("CLIENT", "KILL", "TYPE", "normal"));
+    await eventually(async () => {
+      const clients = String(await redis.ask((asking) => asking.call("CLIENT", "LIST")));
+      return clients.includes("cmd=eval") || undefined;
+    }, "a ledger that reads");
+    const stopped = one[Symbol.asyncDispose]();
+    await redis.ask((asking) => asking.call("CLIENT", "UNPAUSE"));
+    await withDeadline(stopped, 5_000, "the stop");
   });
 
   test("that lost everything while it ran, it is noticed with the next change", async () => {

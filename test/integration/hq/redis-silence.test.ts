@@ -1,6 +1,7 @@
 // Who fell silent, as HQs that share a ledger know it: on a real Redis, without the HQs.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
+import { Registry } from "../../../src/hq/registry.ts";
 import { MAX_SILENT_REMOTES } from "../../../src/protocol/limits.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { Replica, remote } from "../harness/replica.ts";
@@ -58,4 +59,21 @@ test("who was removed because it does not answer is forgotten after a while, by 
   const ttl = await redis.ask((asking) => asking.ttl(silent));
   expect(ttl).toBeGreaterThan(80);
   expect(ttl).toBeLessThanOrEqual(90);
+});
+
+test("a machine that is taken back gives way to what it told another HQ meanwhile", async () => {
+  await using one = new Replica("one", redis);
+  await using other = new Replica("other", redis);
+  const parts = { isAlive: async () => false, now: () => new Date() };
+  using here = await Registry.open({ ledger: one.ledger, ...parts });
+  using there = await Registry.open({ ledger: other.ledger, ...parts });
+  const { id, name, url, token } = remote("a");
+  const silent = await here.register({ id, name, url, token });
+  await here.expire(silent);
+  await other.hears(({ kind }) => kind === "dropped");
+  // It was started again. Neither HQ has heard of what the other one does.
+  await Promise.all([there.register({ id, name, url, token: "new" }), here.takeBack(silent)]);
+  await other.ledger.put(remote("last"), "new");
+  await one.hears((change) => change.kind === "kept" && change.remote.name === "last");
+  expect([here.byId(id)?.token, there.byId(id)?.token]).toEqual(["new", "new"]);
 });

@@ -73,6 +73,20 @@ describe("the list", () => {
     expect(await hq.ids()).toEqual(["one", "two"]);
   });
 
+  test("is read anew for who asked for it while a reading went on that failed", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one"]);
+    const gate = Promise.withResolvers<void>();
+    machine.gate = gate.promise;
+    const readings = [hq.fleet.refresh("a")];
+    await settled();
+    machine.gate = Promise.resolve();
+    machine.add("two");
+    readings.push(hq.fleet.refresh("a"));
+    gate.reject(new ServiceError("host_unreachable", "the answer broke off"));
+    expect(await Promise.all(readings)).toEqual([2, 2]);
+  });
+
   test("does not bring back a session that was removed while it was asked for", async () => {
     await using hq = await MemoryFleet.of();
     const machine = await hq.join("a", ["one"]);
@@ -116,6 +130,20 @@ describe("a session that is not known", () => {
     await Promise.all(writes);
     expect(new TextDecoder().decode(Buffer.concat(session.input))).toBe("keystrokes!");
     expect(machine.questions).toEqual(["new"]);
+  });
+
+  test("gets its input in order also in the moment in which its owner becomes known", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a");
+    const session = machine.add("new");
+    const keys = "abcdefghijklmnopqrstuvwxyz".repeat(2);
+    const writes: Promise<void>[] = [];
+    for (const key of keys) {
+      writes.push(hq.fleet.write("new", bytes(key)));
+      await undefined;
+    }
+    await Promise.all(writes);
+    expect(new TextDecoder().decode(Buffer.concat(session.input))).toBe(keys);
   });
 
   test("is session_not_found when all say that they have it not", async () => {

@@ -39,6 +39,18 @@ describe("the link", () => {
     expect(server.opens).toBe(1);
   });
 
+  test.each(["request_timeout", "rate_limited"] as const)(
+    "is tried further where the server says %s",
+    async (code) => {
+      const server = new MemoryServer();
+      server.refusal = new ServiceError(code, "not now");
+      using socket = connect(server);
+      await until(() => server.opens === 3);
+      server.refusal = undefined;
+      await socket.opened(1_000);
+    },
+  );
+
   test("that cannot be had in time is reported with the reason, and tried further", async () => {
     const server = new MemoryServer();
     server.refusal = new Error("connection refused");

@@ -1,5 +1,6 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { endProcesses, parseStat, sessionProcesses, startTicks } from "../../../src/sessions/process-tree.ts";
 
@@ -68,4 +69,23 @@ test("many sessions are ended side by side", async () => {
   const left = await Promise.all(leaders.map((pid) => endProcesses(pid, startTicks(pid), { graceMs: 3000 })));
   expect(left.flat()).toEqual([]);
   expect((await Promise.all(leaders.map(sessionProcesses))).flat()).toEqual([]);
+});
+
+test("a look for which there is no file descriptor fails, and the next one is made all the same", async () => {
+  const { href } = new URL("../../../src/sessions/process-tree.ts", import.meta.url);
+  const script = `
+    import { closeSync, openSync } from "node:fs";
+    import { sessionProcesses } from "${href}";
+    const look = () => sessionProcesses(process.pid).then((pids) => pids.includes(process.pid), ({ code }) => code);
+    const open = [];
+    try {
+      for (;;) open.push(openSync("/dev/null"));
+    } catch {}
+    const first = await look();
+    open.forEach((fd) => closeSync(fd));
+    process.stdout.write([first, await look()].join());
+  `;
+  const limited = 'ulimit -n 64; exec setsid "$0" --input-type=module --eval "$1"';
+  const { stdout } = await promisify(execFile)("sh", ["-c", limited, process.execPath, script]);
+  expect(stdout).toBe("EMFILE,true");
 });

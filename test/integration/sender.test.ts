@@ -1,0 +1,50 @@
+// Requests to another process, over a connection that fails.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { expect, test } from "vitest";
+import { collectBytes } from "../../src/lib/collect.ts";
+import { createCaller } from "../../src/protocol/caller.ts";
+import { endpoints } from "../../src/protocol/endpoints.ts";
+import { createSender } from "../../src/remote/send.ts";
+
+test("an answer that breaks off is as good as none: whoever gave it is out of reach", async () => {
+  await using server = createServer((_, response) => {
+    response.writeHead(200, { "content-length": 100 });
+    response.write("[", () => response.destroy());
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  using sender = createSender({ url: `http://127.0.0.1:${address.port}`, headers: {} });
+  const caller = createCaller(sender.send);
+  await expect(caller.call(endpoints.listSessions)).rejects.toMatchObject({ code: "host_unreachable" });
+  const signal = AbortSignal.timeout(5_000);
+  const input = { params: { id: "a" }, query: { from: 0 } };
+  const { body } = await caller.stream(endpoints.sessionOutput, input, signal);
+  await expect(collectBytes(body, 100)).rejects.toMatchObject({ code: "host_unreachable" });
+});
+
+test("what is on its way when a sender is given up is not asked for again", async () => {
+  let questions = 0;
+  const silent = Promise.withResolvers<void>();
+  await using server = createServer((_, response) => {
+    questions += 1;
+    if (questions === 1) response.end("[]");
+    else silent.resolve();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const sender = createSender({ url: `http://127.0.0.1:${address.port}`, headers: {} });
+  const caller = createCaller(sender.send);
+  await caller.call(endpoints.listSessions);
+  // Over the same connection.
+  const asking = caller.call(endpoints.listSessions);
+  await silent.promise;
+  sender[Symbol.dispose]();
+  await expect(asking).rejects.toMatchObject({
+    code: "host_unreachable",
+    message: expect.stringMatching(/^no answer: /),
+  });
+  expect(questions).toBe(2);
+});
