@@ -31,6 +31,8 @@ export default defineConfig({
           exclude: [...CONTAINERS, ...KUBERNETES],
           testTimeout: 120_000,
           hookTimeout: 60_000,
+          // What is looked for again and again comes when a busy machine lets it.
+          expect: { poll: { timeout: 30_000 } },
           // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -34,6 +34,7 @@ test("on a full disk no line is torn, what is lost is counted, and the service g
   const after = await audit.lines();
   expect(after.slice(0, before.length)).toEqual(before);
   expect(after.at(-1)).toMatchObject({ action: "session.rename", result: "ok" });
+  await server.logged("audit log written again");
   const told = server.log.split("\n").filter((line) => line.includes("audit log"));
   expect(told.map((line) => JSON.parse(line).message)).toEqual([
     "audit log not written: lines are lost",

@@ -117,7 +117,11 @@ test("a viewer that reads the past when the host dies gets all of it from the ne
   const { id } = await client.create({ command: ["sh", "-c", script] });
   await using first = await RawSocket.open(server.url);
   first.subscribe(id, { flags: Stdout | Offsets, from: "live" });
-  await first.shows(/done/);
+  // On the screen: a viewer that is slow for a moment is shown that in place of the output's end.
+  await eventually(
+    async () => (await client.screen(id)).includes("done") || undefined,
+    "the end of the output",
+  );
   const { outputBytes } = await client.get(id);
   first.frames.length = 0;
   await using viewer = await RawSocket.open(server.url);

@@ -19,7 +19,7 @@ const INSTALL_TIMEOUT_MS = 240_000;
 const START_TIMEOUT_MS = 60_000;
 /** What a clone does not have. */
 const MADE_HERE = new Set(["node_modules", "dist", "build", "coverage", ".cache", ".git", "bench/.build"]);
-const LINK = /log in with this link, once and within 10 minutes: (\S+)/;
+const LINK = /log in with this link, once and within 10 minutes: (\S+)\s/;
 
 test("the program in it follows a session over a kill -9 of the server", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-readme-"));

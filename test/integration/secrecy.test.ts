@@ -40,7 +40,7 @@ test("a control directory and a secret that others could read are closed when th
   await chmod(secret, 0o644);
   await server.restart();
   expect([await modeOf(server.controlDir), await modeOf(secret)]).toEqual(["700", "600"]);
-  expect(server.log).toContain("token secret was open to others, now closed");
+  await server.logged("token secret was open to others, now closed");
   expect((await readFile(secret)).equals(before)).toBe(true);
 });
 

@@ -42,6 +42,7 @@ test("what an HQ with a full disk knows of its remotes is saved when there is ro
   const makeRoom = await disk.fill();
   const body = { id: "id-a", name: "a", url: "http://127.0.0.1:9", token: "token-of-a" };
   expect((await ask(hq.url, "/api/remotes/register", { body })).status).toBe(200);
+  await hq.logged("registry not saved");
   const isKept = async () => (await Scrape.of(hq.url)).value("ttyhq_registry_connected");
   expect([await isKept(), hq.log.split("registry not saved").length]).toEqual([0, 2]);
   await makeRoom();

@@ -203,12 +203,15 @@ async function openStream(url: string): Promise<{ readonly broken: Promise<unkno
   return { broken: within(promise, "the end of a stream") };
 }
 
+/** The socket stays open. */
 async function received(socket: Duplex, words: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
   let all = "";
-  for await (const chunk of socket.setEncoding("latin1")) {
+  socket.setEncoding("latin1").on("data", (chunk: string) => {
     all += chunk;
-    if (all.includes(words)) return;
-  }
+    if (all.includes(words)) resolve();
+  });
+  await promise;
 }
 
 async function refusesConnections(port: number): Promise<void> {

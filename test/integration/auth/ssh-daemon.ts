@@ -2,12 +2,12 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { withDeadline } from "../../../src/lib/deadline.ts";
+import { freePort } from "../../../src/testing/free-port.ts";
 
 const run = promisify(execFile);
 const START_TIMEOUT_MS = 10_000;
@@ -88,12 +88,4 @@ async function listening(child: ChildProcess): Promise<void> {
     }
   }
   throw new Error(`sshd ended: ${log}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -121,7 +121,7 @@ test("what authorized_keys says holds: from where, what for, and that nobody els
   expect((await keys.logIn()).status).toBe(200);
   await chmod(keys.file, 0o666);
   expect((await keys.logIn()).status).toBe(401);
-  expect(keys.server.log).toContain("is writable by others: chmod go-w");
+  await keys.server.logged("is writable by others: chmod go-w");
 });
 
 test("where keys are off the server refuses them, and says so to whoever asks", async () => {
@@ -236,6 +236,7 @@ test("the log tells of logins and refusals, and of no key, signature or token", 
   const proof = await keys.prove();
   const { token } = (await keys.post("ssh-login", proof)).json;
   await keys.post("ssh-login", proof);
+  await keys.server.logged("login refused");
   const { log } = keys.server;
   expect(log).toMatch(/"method":"ssh-key".*logged in/);
   expect(log).toMatch(/"method":"ssh-key".*login refused/);

@@ -27,7 +27,8 @@ test("output without end does not keep the page from stopping it", async () => {
   await page.shows(/(\n1 2 3 4 5.*){1000}/);
   const before = performance.now();
   await page.interrupt();
-  await page.shows(/\^C\nready> $/);
+  // A last piece of output may come behind the echo of the key.
+  await page.shows(/\^C[^^]*\nready> $/);
   // Whatever had come by then is parsed or skipped: the present is never far.
   expect(performance.now() - before).toBeLessThan(10_000);
   await page.enter("echo back-$((3 + 3))");

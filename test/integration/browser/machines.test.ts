@@ -64,6 +64,8 @@ test("sessions stand under their machines, and a new one runs on the machine tha
   expect(await field.inputValue()).toBe("");
   await page.start("sleep 1000", { name: "first", machine: "build" });
   await page.page.reload();
+  // Before the page knows of machines the form asks for none.
+  await machine(page, "build").waitFor();
   await page.start("sleep 1000", { name: "second" });
   await page.page.getByRole("link", { name: "New session", exact: true }).click();
   await field.selectOption({ label: "web" });

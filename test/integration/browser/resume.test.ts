@@ -32,7 +32,7 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
   await using page = await chromium.open(server.url);
   await startCounting(page, folder.path);
   // When the connection was seen to be gone, and when the page said so, on the page's own clock.
-  const quiet = page.page.evaluate(`new Promise((done) => {
+  await page.page.evaluate(`void (window.quiet = new Promise((done) => {
     let gone;
     const look = () => {
       const isOpen = ttyhq.connection === "open";
@@ -42,12 +42,12 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
       else requestAnimationFrame(look);
     };
     look();
-  })`);
+  }))`);
   await server.stop();
   await server.start();
   await page.connection("open");
   await goesOn(page);
-  const said = await quiet;
+  const said = await page.page.evaluate("quiet");
   if (said !== "nothing") expect(said).toBeGreaterThan(1_000);
   await countedText(page, folder.path);
 });
@@ -65,7 +65,7 @@ test("a session that ended while the server was away shows how it ended", async 
   await writeFile(join(folder.path, "go"), "");
   await server.start();
   await page.phase("ended");
-  expect(await page.text()).toMatch(/^waiting\nover\n/);
+  await page.shows(/^waiting\nover\n/);
   await page.page.getByText("Ended with code 5").waitFor();
 });
 

@@ -79,7 +79,7 @@ test("a guest who may type types, in the size of the owner's window until it is 
   await guest.page.getByText("shared with you to type").waitFor();
   await guest.phase("running");
   const before = await owner.size();
-  expect(await guest.size()).toEqual(before);
+  await guest.sizeBecomes(before);
   await guest.enter("echo guest-$((3 + 3))");
   await owner.shows("\nguest-6\n");
   await guest.page.getByText("Fit to my window").click();
@@ -95,7 +95,7 @@ test("a revoked link throws its guests out and opens nothing, others go on", asy
   await guest.phase("watching");
   const kept = await share(owner, "To type");
   const links = owner.page.getByRole("region", { name: "Links" }).getByRole("listitem");
-  expect(await links.count()).toBe(2);
+  await expect.poll(() => links.count()).toBe(2);
   await closeDialog(owner);
   await openDialog(owner);
   await links
@@ -113,6 +113,24 @@ test("a revoked link throws its guests out and opens nothing, others go on", asy
   await late.page.getByLabel("Password").waitFor();
   await using other = await chromium.open(kept);
   await other.phase("running");
+});
+
+test("a link that is made while the list of links is still on its way stays in it", async () => {
+  await using owner = await openOwner();
+  const made = Promise.withResolvers<void>();
+  await owner.page.route("**/shares", async (route) => {
+    const response = await route.fetch();
+    await made.promise;
+    await route.fulfill({ response });
+  });
+  const listed = owner.page.waitForResponse("**/shares");
+  await openDialog(owner);
+  await share(owner, "To watch");
+  made.resolve();
+  await listed;
+  await share(owner, "To type");
+  const links = owner.page.getByRole("region", { name: "Links" }).getByRole("listitem");
+  await expect.poll(() => links.count()).toBe(2);
 });
 
 test("who is logged in and follows a link is a guest in that tab alone", async () => {
@@ -138,6 +156,7 @@ test("a session that is removed is gone for its guests", async () => {
   const link = await share(owner, "To type");
   await closeDialog(owner);
   await using guest = await chromium.open(link);
+  await guest.phase("running");
   await guest.enter("exit 3");
   await guest.page.getByText("Ended with code 3").waitFor();
   expect(await guest.button("Start again").count()).toBe(0);

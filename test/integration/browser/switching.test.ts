@@ -54,6 +54,9 @@ test("switching between 20 sessions leaves no terminals, sockets, subscriptions 
   expect(after("JSHeapUsedSize") - before("JSHeapUsedSize")).toBeLessThan(4 * 1024 * 1024);
   // There is the one that was there before.
   expect(sockets).toBe(0);
-  const clients = Clients.parse(await (await fetch(`${server.url}/api/clients`)).json());
-  expect(clients.map(({ subscriptions }) => subscriptions)).toEqual([[]]);
+  const subscribed = async () => {
+    const clients = Clients.parse(await (await fetch(`${server.url}/api/clients`)).json());
+    return clients.map(({ subscriptions }) => subscriptions);
+  };
+  await expect.poll(subscribed).toEqual([[]]);
 });

@@ -134,6 +134,6 @@ test.concurrent("a machine that slept for more than 5 s registers as soon as it 
     const at = Date.parse((await machineOf(client, "box"))?.lastHeartbeat ?? "");
     return at > awake ? at : undefined;
   }, "its registration");
-  expect(heartbeat - awake).toBeLessThan(RETURN_MS);
+  expect(heartbeat - awake).toBeLessThan(RETURN_MS + LATENESS_MS);
   expect(await knownMachine(client, "box")).toMatchObject({ id });
 });

@@ -2,6 +2,7 @@
 import { beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { Cluster } from "../../../src/testing/cluster.ts";
+import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";
@@ -102,11 +103,18 @@ test.concurrent("the web's terminal is resized, and the program with it", async 
 test.concurrent("the iOS client gets a screen at once, each change, and the exit", async () => {
   await using cluster = await Cluster.start({ remotes: ["box"] });
   const user = await logIn(cluster);
-  const id = await start(user, "stty -echo; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4");
+  const id = await start(
+    user,
+    "stty -echo; printf '\\033]2;ready\\007'; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4",
+  );
   await using client = await open(user);
   client.subscribe(id, IOS);
   await client.until(() => client.screen(id) !== undefined);
   expect(client.screen(id)).toMatchObject({ cols: 80, cursor: [0, 0] });
+  // What is typed before would be echoed.
+  using modern = await cluster.client();
+  const isReady = async () => (await modern.api.get(id)).title === "ready" || undefined;
+  await eventually(isReady, "the program's title");
   client.type(id, "\n");
   await client.until(() => oldScreenText(client.screen(id)).startsWith("red 語"));
   expect(client.screen(id)?.rows[0]?.slice(0, 2)).toEqual([
@@ -153,8 +161,8 @@ test.concurrent("after the HQ's server was killed it comes back by itself, and i
   client.subscribe("", GLOBAL);
   client.type(id, "first\n");
   await client.until(() => client.text(id) === "first\r\nfirst\r\n");
-  await cluster.hq.killServer();
   client.frames.length = 0;
+  await cluster.hq.killServer();
   await client.until(() => client.connections === 2 && client.text(id) === "first\r\nfirst\r\n");
   client.type(id, "second\n");
   await client.until(() => client.text(id) === "first\r\nfirst\r\nsecond\r\nsecond\r\n");

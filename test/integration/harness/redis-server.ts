@@ -2,13 +2,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempDisposable, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { parseRedisAddress, type RedisAddress } from "../../../src/lib/redis-address.ts";
+import { freePort } from "../../../src/testing/free-port.ts";
 
 const START_TIMEOUT_MS = 10_000;
 export const REDIS_PASSWORD = "open+sesame";
@@ -133,14 +133,4 @@ export class RedisServer implements AsyncDisposable {
     child.kill("SIGKILL");
     await ended;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

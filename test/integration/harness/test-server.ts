@@ -13,6 +13,7 @@ import { hostHealth } from "../../../src/remote/host-process.ts";
 import { createSender } from "../../../src/remote/send.ts";
 import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
 import { isRunning } from "../../../src/sessions/process-tree.ts";
+import { eventually } from "./eventually.ts";
 
 /** What is tested is what is shipped: the built program. */
 export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
@@ -112,12 +113,17 @@ export class TestServer implements AsyncDisposable {
     this.#process?.kill(signal);
   }
 
-  /** Ends the server's process, and tells how it ended; the session host goes on. */
+  /** Resolves when the server processes have written that to standard error: what they write may come behind an answer. */
+  async logged(words: string): Promise<void> {
+    await eventually(async () => this.log.includes(words) || undefined, `"${words}" in the log`);
+  }
+
+  /** Ends the server's process, and tells how it ended, when all of its log is there; the session host goes on. */
   async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Exit | undefined> {
     const child = this.#process;
     this.#process = undefined;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
-    const ended = once(child, "exit");
+    const ended = once(child, "close");
     child.kill(signal);
     const [code, endSignal] = await withDeadline(ended, STOP_TIMEOUT_MS, "the end of the server");
     return { code, signal: endSignal };
@@ -160,7 +166,7 @@ export class TestServer implements AsyncDisposable {
       this.#log += text;
     });
     const lines = createInterface({ input: child.stdout });
-    const failed = once(child, "exit").then(([code]) => {
+    const failed = once(child, "close").then(([code]) => {
       throw new Error(`the server ended with ${code}: ${this.#log}`);
     });
     failed.catch(() => undefined);

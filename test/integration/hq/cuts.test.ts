@@ -87,8 +87,10 @@ test("what is typed while a remote's server is away is refused, and never arrive
   for (let isIn = false; !isIn; ) {
     const refused = viewer.of(FrameType.ERROR).length;
     viewer.type(id, "after\n");
-    await viewer.settled();
-    isIn = viewer.of(FrameType.ERROR).length === refused;
+    isIn = await viewer.until(() => {
+      if (viewer.of(FrameType.ERROR).length > refused) return false;
+      return textOf(viewer.output(id)).includes("after") || undefined;
+    }, "what became of it");
   }
   await viewer.shows(/after\r\n/);
   expect(textOf(viewer.output(id))).toBe("ready\r\nbefore\r\nafter\r\n");

@@ -10,19 +10,25 @@ import { ask } from "../harness/raw-http.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 
 let fleet: TestFleet;
+/** Whoever the probe takes it for: who does not answer would be removed at any time. */
+let anybody: FakeRemote;
 let names = 0;
 beforeAll(async () => {
   fleet = await TestFleet.start({ isGuarded: true });
+  anybody = await FakeRemote.open((path) => ({
+    ...{ status: 200, body: path === "/api/health" ? { status: "healthy" } : [] },
+  }));
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
+  await anybody[Symbol.asyncDispose]();
 });
 
-/** A registration by hand; each under a name of its own, and at an address where nobody answers. */
+/** A registration by hand; each under a name of its own. */
 function registration(more: object = {}) {
   names += 1;
   const name = `by-hand-${names}`;
-  return { id: `id-${name}`, name, url: "http://127.0.0.1:9", token: `token-of-${name}`, ...more };
+  return { id: `id-${name}`, name, url: anybody.url, token: `token-of-${name}`, ...more };
 }
 
 const register = (body: object) => fleet.ask("/api/remotes/register", { body });
@@ -69,8 +75,9 @@ describe("a remote that joins", () => {
   test("again under the same id is refreshed in place", async () => {
     const body = registration();
     const first = (await register(body)).json.remote;
-    const second = (await register({ ...body, url: "http://127.0.0.1:10" })).json.remote;
-    expect(second).toMatchObject({ registeredAt: first.registeredAt, url: "http://127.0.0.1:10" });
+    const url = body.url.replace("127.0.0.1", "localhost");
+    const second = (await register({ ...body, url })).json.remote;
+    expect(second).toMatchObject({ registeredAt: first.registeredAt, url });
     expect(second.lastHeartbeat > first.lastHeartbeat).toBe(true);
     expect((await fleet.remotes()).filter(({ id }) => id === body.id)).toHaveLength(1);
   });
@@ -85,9 +92,8 @@ describe("a remote that joins", () => {
   });
 
   test("at an address where nobody answers is taken all the same: the probe looks after it", async () => {
-    const body = registration();
-    expect((await register(body)).status).toBe(200);
-    expect((await fleet.record(body.name)).url).toBe(body.url);
+    const url = "http://127.0.0.1:9";
+    expect(await register(registration({ url }))).toMatchObject({ status: 200, json: { remote: { url } } });
   });
 });
 

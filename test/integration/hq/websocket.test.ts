@@ -5,6 +5,7 @@ import { FrameType } from "../../../src/protocol/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/session.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
+import { Rest } from "../harness/rest.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";
 import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";
 
@@ -133,6 +134,7 @@ describe("what is typed", () => {
   test("arrives in order also at a session that the HQ does not know yet", async () => {
     await using own = await TestFleet.start({ remotes: 2 });
     const { id } = await own.create("worker-2", { command: ["sh", "-c", "stty raw -echo; echo ready; cat"] });
+    await new Rest(own.hq).shows(id, /ready/);
     await own.hq.restart();
     await using viewer = await RawSocket.open(own.hq.url);
     const keys = Array.from({ length: 200 }, (_, index) => `${index},`);
