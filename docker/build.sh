@@ -11,9 +11,12 @@ PULL_SECONDS=300
 WAIT_SECONDS=1800
 # More, and BuildKit refuses the secret.
 MAX_SECRET_BYTES=500000
+SYSTEM_CA=/etc/ssl/certs/ca-certificates.crt
 
 main() {
   cd "$(dirname "$0")/.."
+  # shellcheck source=scripts/debian.sh
+  . scripts/debian.sh
   docker version >/dev/null 2>&1 || fail "no engine answers: run docker/ensure-engine.sh"
   # A second build waits for the first, and then finds most of it done.
   exec 9<docker/Dockerfile
@@ -21,6 +24,8 @@ main() {
   ensure_base
   secrets=$(mktemp -d)
   trap 'rm -rf "$secrets"' EXIT
+  # At the end by a signal dash would leave it there.
+  trap 'exit 143' HUP INT TERM
   write_npm_secrets
   write_apt_secrets
 
@@ -71,9 +76,13 @@ setting() { echo "$settings" | sed -n "s/^$1=//p"; }
 # The mirrors of this machine know the image's release where the machine runs it itself.
 write_apt_secrets() {
   command -v apt-get >/dev/null 2>&1 || return 0
-  # shellcheck disable=SC2016 # apt's own variables
-  apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+  debian_mirrors |
     awk '$1 == "Debian" && $2 == "main" && $3 ~ /^bookworm/ { print "deb", $4, $3, "main" }' >"$secrets/apt_sources"
+  # The image has no authorities until their package is installed.
+  if grep -q '^deb https:' "$secrets/apt_sources" && [ ! -e "$secrets/ca" ] && [ -r "$SYSTEM_CA" ] &&
+    [ "$(wc -c <"$SYSTEM_CA")" -le "$MAX_SECRET_BYTES" ]; then
+    cp "$SYSTEM_CA" "$secrets/ca"
+  fi
   apt-config dump Acquire | grep -E '^Acquire::https?::(.*::)?Proxy ' >"$secrets/apt_conf" || true
   [ ! -e "$secrets/ca" ] || echo 'Acquire::https::CaInfo "/run/secrets/ca";' >>"$secrets/apt_conf"
 }

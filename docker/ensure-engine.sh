@@ -16,7 +16,9 @@ main() {
     *) engine_answers || fail "nothing answers at DOCKER_HOST=$DOCKER_HOST: start that, or unset DOCKER_HOST" ;;
   esac
   check_permission
-  find_root "no engine answers, and this is neither root nor has it sudo: run docker/ensure-engine.sh as root"
+  wrong='Compose v2 or buildx is missing'
+  engine_answers || wrong='no engine answers'
+  find_root "$wrong, and this is neither root nor has it sudo: run docker/ensure-engine.sh as root"
   # A second run waits for the first, and then finds nothing to do.
   exec 9<"$0"
   flock -w 900 9 || fail "another run of this script has not ended in 15 minutes"
@@ -57,6 +59,8 @@ install_missing() {
 
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
+  # At the end by a signal dash would leave it there.
+  trap 'exit 143' HUP INT TERM
   # An old list of packages may do as well, so only the installation decides.
   apt update || say "the list of packages could not be refreshed"
   offered=''

@@ -26,6 +26,24 @@ choose() {
   chosen=''
 }
 
+# The mirrors of this machine's own sources, as others can use them: ORIGIN COMPONENT CODENAME ADDRESS, a line each. Of a list
+# in a file, as Debian's images for clouds have it, the first; discs and folders are this machine's alone.
+debian_mirrors() {
+  # shellcheck disable=SC2016 # apt's own variables
+  apt-get indextargets --format '$(ORIGIN) $(COMPONENT) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
+    while read -r origin component codename address; do
+      case $address in
+        mirror+file:/*)
+          list=${address#mirror+file:}
+          address=$(awk '/^https?:/ { print $1; exit }' "${list%/}")
+          ;;
+      esac
+      case $address in
+        http://* | https://*) echo "$origin $component $codename $address" ;;
+      esac
+    done
+}
+
 # fetch_newer FOLDER PACKAGE…: puts the packages there, out of a newer release of Debian, from the mirror that this
 # machine uses and by lists of its own: neither the machine's sources nor its lists change. It is for packages that need
 # of others no more than the older release has.

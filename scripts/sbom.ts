@@ -1,12 +1,12 @@
 // Prints what an image is made of, as CycloneDX 1.5 in JSON. Runs in the image, at the end of its build.
 // Usage: node scripts/sbom.ts APPLICATION, the folder with what is installed; the sources are those beside this file.
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Component, packageUrl } from "./sbom/component.ts";
 import { DPKG_FORMAT, debianPackages } from "./sbom/debian-packages.ts";
 import { bomOf } from "./sbom/document.ts";
-import { bundledPackages, installedPackages } from "./sbom/npm-packages.ts";
+import { bundledPackages, installedPackages, packageIn } from "./sbom/npm-packages.ts";
 
 const source = fileURLToPath(new URL("..", import.meta.url));
 const application = process.argv[2] ?? source;
@@ -28,6 +28,8 @@ const bom = bomOf(ttyhq, [
   ...bundledPackages(`${source}src/web`, lock),
   // What comes with Node: npm, and all that it needs.
   ...installedPackages("/usr/local/lib"),
+  // The official image has Yarn, too.
+  ...globSync("/opt/yarn-v*").map((folder) => packageIn(folder)),
   ...debianPackages(packages, { release, documents: "/usr/share/doc" }),
 ]);
 process.stdout.write(`${JSON.stringify(bom, undefined, 1)}\n`);

@@ -83,6 +83,8 @@ install() {
   echo "setup-debian: installing $packages"
   work=$(mktemp -d)
   trap 'clean_up' EXIT
+  # At the end by a signal dash would leave what keeps services off, for good.
+  trap 'exit 143' HUP INT TERM
   # An old list of packages may do as well, so only the installation decides.
   apt update || echo "setup-debian: the list of packages could not be refreshed" >&2
   keep_services_off

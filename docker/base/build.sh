@@ -16,17 +16,25 @@ main() {
   docker version >/dev/null 2>&1 || fail "no engine answers: run docker/ensure-engine.sh"
   command -v npm >/dev/null 2>&1 || fail "npm is missing: it fetches Node"
   find_root "a tree of Debian can be made by root alone, and there is no sudo: run docker/base/build.sh as root"
-  command -v debootstrap >/dev/null 2>&1 || apt install --no-install-recommends debootstrap ||
+  command -v debootstrap >/dev/null 2>&1 || install_debootstrap ||
     fail "debootstrap is missing and could not be installed"
 
   started=$(date +%s)
   work=$(mktemp -d)
   tree=$work/tree
   trap '$as_root rm -rf --one-file-system "$work"' EXIT
+  # At the end by a signal dash would leave it there.
+  trap 'exit 143' HUP INT TERM
   make_debian
   add_node
   import
   say "made $NAME in $(($(date +%s) - started)) s"
+}
+
+# A fresh machine has no list of packages yet; an old one may do as well.
+install_debootstrap() {
+  apt update || say "the list of packages could not be refreshed"
+  apt install --no-install-recommends debootstrap
 }
 
 make_debian() {
@@ -90,9 +98,7 @@ import() {
 
 # The mirror that this machine uses where it is a Debian.
 debian_mirror() {
-  # shellcheck disable=SC2016 # apt's own variables
-  mirror=$(apt-get indextargets --format '$(ORIGIN) $(CODENAME) $(REPO_URI)' 'Created-By: Packages' |
-    awk '$1 == "Debian" && $2 !~ /-/ { print $3; exit }')
+  mirror=$(debian_mirrors | awk '$1 == "Debian" && $3 !~ /-/ { print $4; exit }')
   echo "${mirror:-http://deb.debian.org/debian}"
 }
 

@@ -13,11 +13,13 @@ export type Lock = { readonly packages: Readonly<Record<string, Locked>> };
 
 /** Everything in `node_modules` of `root`, at any depth; hashes are those of the lock. */
 export function installedPackages(root: string, lock: Lock = { packages: {} }): Component[] {
-  return packageFolders(root, "node_modules").map((path) => {
-    const { name, version, license } = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
-    const locked = lock.packages[path];
-    return npmComponent(name, version, locked?.license ?? license?.type ?? license, locked?.integrity);
-  });
+  return packageFolders(root, "node_modules").map((path) => packageIn(join(root, path), lock.packages[path]));
+}
+
+/** The package that lies in a folder, be that one of a `node_modules` or not. */
+export function packageIn(folder: string, locked?: Locked): Component {
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return npmComponent(name, version, locked?.license ?? license?.type ?? license, locked?.integrity);
 }
 
 /** What the sources in `folder` import, and what that needs in turn: of these the bundle is made. */
