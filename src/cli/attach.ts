@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { ServiceError } from "../protocol/errors.ts";
 import { type CouplingEnd, couple } from "./coupling.ts";
-import { addDetachOption, type DetachKeys } from "./detach-keys.ts";
+import { addDetachOption, type DetachFlags, detachKeysOf } from "./detach-keys.ts";
 import { examples } from "./examples.ts";
 import type { Finish } from "./exit-code.ts";
 import { farewell } from "./farewell.ts";
@@ -11,7 +11,7 @@ import { findSession } from "./session-reference.ts";
 import type { Cli } from "./surroundings.ts";
 import { Terminal } from "./terminal.ts";
 
-type AttachFlags = ServerFlags & { readonly readOnly?: true; readonly detachKeys: DetachKeys };
+type AttachFlags = ServerFlags & DetachFlags & { readonly readOnly?: true };
 
 export function addAttach(program: Command, cli: Cli, finish: Finish): void {
   const command = program
@@ -24,7 +24,7 @@ export function addAttach(program: Command, cli: Cli, finish: Finish): void {
     .option("-r, --read-only", "only look: nothing is typed or resized, and ctrl-c detaches")
     .allowExcessArguments(false)
     .action(async (reference: string, flags: AttachFlags) => finish(await attach(reference, flags, cli)));
-  addServerOptions(addDetachOption(command, cli.env.TTYHQ_DETACH_KEYS)).addHelpText(
+  addServerOptions(addDetachOption(command)).addHelpText(
     "after",
     examples(
       ["ttyhq attach build", "by name"],
@@ -36,6 +36,7 @@ export function addAttach(program: Command, cli: Cli, finish: Finish): void {
 
 async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<number> {
   const { client, connect } = serverOf(flags, cli);
+  const detachKeys = detachKeysOf(flags, cli.env);
   const session = findSession(reference, await client.list());
   if (session.id === cli.env.TTYHQ_SESSION_ID) {
     throw new ServiceError(
@@ -51,7 +52,7 @@ async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<
     sessionId: session.id,
     from: "screen",
     isReadOnly: flags.readOnly ?? false,
-    detachKeys: flags.detachKeys,
+    detachKeys,
     inputEnd: "detach",
   });
   if (end.kind === "exited") cli.stderr.write(`[${printable(session.name)} ended with ${end.exitCode}]\n`);

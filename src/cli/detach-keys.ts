@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
+import { ConfigError } from "../config/config-error.ts";
 
 /** One key as it may come from a terminal: the plain byte, or one of the encodings that programs can ask terminals for. */
 type Key = readonly Uint8Array[];
@@ -90,16 +91,31 @@ export class DetachScanner {
   }
 }
 
-/** `fallback` is what the variable TTYHQ_DETACH_KEYS says, if anything. */
-export function addDetachOption(command: Command, fallback: string | undefined): Command {
-  const text = fallback === undefined || fallback === "" ? DEFAULT_DETACH_KEYS : fallback;
-  const option = new Option(
+/** What the option gives. */
+export type DetachFlags = { readonly detachKeys?: DetachKeys };
+
+/** Their default is that of `detachKeysOf`. */
+export function addDetachOption(command: Command): Command {
+  return command.option(
     "--detach-keys <keys>",
-    `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS`,
+    `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS (${DEFAULT_DETACH_KEYS})`,
+    parseOption,
   );
-  option.argParser(parseOption);
-  return command.addOption(option.default(parseOption(text), text));
 }
+
+/** The flag, the variable or the default. Throws ConfigError for a variable that says no keys. */
+export function detachKeysOf({ detachKeys }: DetachFlags, { TTYHQ_DETACH_KEYS: text }: Env): DetachKeys {
+  if (detachKeys !== undefined) return detachKeys;
+  try {
+    // An empty variable is none.
+    return parseDetachKeys(text || DEFAULT_DETACH_KEYS);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError([`TTYHQ_DETACH_KEYS: ${error.message}, not ${JSON.stringify(text)}`]);
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
 
 function parseOption(text: string): DetachKeys {
   try {

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { ServiceError } from "../protocol/errors.ts";
@@ -41,6 +42,19 @@ export function addPlay(program: Command, cli: Cli): void {
 async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   const stop = new AbortController();
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort());
+  try {
+    await show(source, flags, { cli, stop });
+  } catch (error) {
+    // What is not read any more, because somebody stopped it, fails to be read.
+    if (!stop.signal.aborted) throw error;
+  }
+}
+
+async function show(
+  source: string,
+  flags: PlayFlags,
+  { cli, stop }: { readonly cli: Cli; readonly stop: AbortController },
+): Promise<void> {
   const cast = await readCast(await open(source, flags, { cli, signal: stop.signal }));
   using stage = new Stage(new Terminal(cli), { isInputFree: source !== "-", stop: () => stop.abort() });
   await playCast(cast, {
@@ -58,7 +72,7 @@ async function open(
   flags: ServerFlags,
   { cli, signal }: { readonly cli: Cli; readonly signal: AbortSignal },
 ): Promise<AsyncIterable<Uint8Array>> {
-  if (source === "-") return cli.stdin;
+  if (source === "-") return addAbortSignal(signal, cli.stdin);
   if (await isFile(source)) return createReadStream(source, { signal });
   const { client } = serverOf(flags, cli);
   try {

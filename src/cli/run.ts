@@ -3,7 +3,7 @@ import { parseHostConfig } from "../config/config.ts";
 import type { CreateSessionBody, SessionRecord } from "../protocol/session.ts";
 import { configInput } from "./configuration.ts";
 import { couple } from "./coupling.ts";
-import { addDetachOption, type DetachKeys } from "./detach-keys.ts";
+import { addDetachOption, type DetachFlags, detachKeysOf } from "./detach-keys.ts";
 import { examples } from "./examples.ts";
 import type { Finish } from "./exit-code.ts";
 import { farewell } from "./farewell.ts";
@@ -12,13 +12,13 @@ import { sessionEnv } from "./session-env.ts";
 import type { Cli } from "./surroundings.ts";
 import { Terminal } from "./terminal.ts";
 
-type RunFlags = ServerFlags & {
-  readonly name?: string;
-  readonly cwd?: string;
-  readonly detach?: true;
-  readonly detachKeys: DetachKeys;
-  readonly json?: true;
-};
+type RunFlags = ServerFlags &
+  DetachFlags & {
+    readonly name?: string;
+    readonly cwd?: string;
+    readonly detach?: true;
+    readonly json?: true;
+  };
 
 export function addRun(program: Command, cli: Cli, finish: Finish): void {
   const command = program
@@ -33,7 +33,7 @@ export function addRun(program: Command, cli: Cli, finish: Finish): void {
     .option("--cwd <path>", "directory to run in (this one; with --url the server's choice)")
     .option("-d, --detach", "only start it, and print its id")
     .option("--json", "with --detach: print the session object");
-  addServerOptions(addDetachOption(command, cli.env.TTYHQ_DETACH_KEYS))
+  addServerOptions(addDetachOption(command))
     .action(async (words: readonly string[], flags: RunFlags) => finish(await run(words, flags, cli)))
     .addHelpText(
       "after",
@@ -48,6 +48,7 @@ export function addRun(program: Command, cli: Cli, finish: Finish): void {
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
   const server = serverOf(flags, cli);
   const terminal = new Terminal(cli);
+  const detachKeys = detachKeysOf(flags, cli.env);
   const session = await create(server, requestOf(words, flags, { cli, terminal, server }), { flags, cli });
   if (flags.detach) {
     cli.stdout.write(flags.json ? `${JSON.stringify(session, undefined, 2)}\n` : `${session.id}\n`);
@@ -61,7 +62,7 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
     sessionId: session.id,
     from: "start",
     isReadOnly: false,
-    detachKeys: flags.detachKeys,
+    detachKeys,
     inputEnd: "eof",
   });
   return farewell(end, session, cli.stderr);

@@ -16,6 +16,7 @@ export type SessionSizeOptions = {
 export class SessionSize implements Disposable {
   readonly #options: SessionSizeOptions;
   readonly #listening: Disposable;
+  /** What was asked for last, answered or not; undefined where it was not taken. */
   #sent: string | undefined;
 
   constructor(options: SessionSizeOptions) {
@@ -34,10 +35,11 @@ export class SessionSize implements Disposable {
     const size = terminal.size;
     if (size === undefined || isReadOnly) return;
     const current = this.#current;
+    this.#sent = current;
     try {
       await socket.resize(sessionId, size);
-      this.#sent = current;
     } catch (error) {
+      if (this.#sent === current) this.#sent = undefined;
       if (!(error instanceof ServiceError) || error.code !== "session_not_running") throw error;
     }
   }

@@ -5,6 +5,7 @@ import { type Client, createClient } from "../protocol/client.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { fetchSend } from "../protocol/fetch-send.ts";
+import type { StorageWindow } from "./browser-storage.ts";
 import { GuestPass } from "./guest-pass.ts";
 import { answerChallenge } from "./keys/challenge.ts";
 import type { OpenKey } from "./keys/keyring.ts";
@@ -40,15 +41,20 @@ export type LoginState =
 /** Where no login is needed and what lets one in is refused, asking again at once would go on for ever. */
 const SELF_LOGIN_INTERVAL_MS = 5_000;
 
+export type LoginWindow = StorageWindow &
+  Pick<Window, "sessionStorage"> & { readonly location: Pick<Location, "reload"> };
+
 export class Login implements Disposable {
-  readonly #window: Window;
+  readonly #window: LoginWindow;
   readonly #client: Client;
   readonly #store: TokenStore;
   readonly #pass: GuestPass;
   readonly #state = signal<LoginState>({ kind: "checking" });
   #lastSelfLogin = Number.NEGATIVE_INFINITY;
+  /** Was refused once: what is to be done then is being done. */
+  #over: Access | undefined;
 
-  constructor(window: Window) {
+  constructor(window: LoginWindow) {
     this.#window = window;
     this.#client = createClient(fetchSend({ origin: "", token: () => undefined }));
     this.#store = new TokenStore(window, (login) => this.#changedElsewhere(login));
@@ -101,7 +107,8 @@ export class Login implements Disposable {
   /** The server refused what let us in: it is over, or was revoked. `token`: what the request carried. */
   refused(token: string | undefined): void {
     const access = this.#access;
-    if (access === undefined || access.token !== token) return;
+    if (access === undefined || access.token !== token || access === this.#over) return;
+    this.#over = access;
     if (access.kind === "guest") {
       this.#pass.clear();
       this.#state.value = { kind: "uninvited" };
@@ -144,13 +151,17 @@ export class Login implements Disposable {
 
   /** Goes in where the server lets everybody in or knows who this is, else asks the person. */
   async #ask(reason: string | undefined): Promise<void> {
+    const before = this.#state.peek();
     try {
       const config = await this.#client.authConfig();
+      // Somebody may have logged in in another tab meanwhile, or out in this one.
+      if (this.#state.peek() !== before) return;
       const isSoon = performance.now() - this.#lastSelfLogin < SELF_LOGIN_INTERVAL_MS;
       const isLetIn = config.noAuth || config.user !== undefined;
       if (isLetIn && !isSoon) await this.#letSelfIn(config);
       else this.#state.value = { kind: "out", config, reason };
     } catch (error) {
+      if (this.#state.peek() !== before) return;
       this.#state.value = { kind: "unreachable", error };
       if (error instanceof ServiceError && error.status === 401) this.#askProxy();
     }

@@ -1,6 +1,7 @@
 // The page's composition root: what lives as long as the page, and the workspace that lives as long as a login.
 import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { AddressBar } from "./address-bar.ts";
+import { BrowserStorage } from "./browser-storage.ts";
 import { Clock } from "./clock.ts";
 import { SchemeWatch } from "./color-scheme.ts";
 import { Keyring } from "./keys/keyring.ts";
@@ -24,7 +25,7 @@ export class Page implements Disposable {
 
   constructor(window: Window & typeof globalThis) {
     this.#window = window;
-    this.preferences = new Preferences(window.localStorage);
+    this.preferences = new Preferences(new BrowserStorage(() => window.localStorage));
     this.address = this.#scope.use(new AddressBar(window));
     this.login = this.#scope.use(new Login(window));
     this.keyring = this.#scope.use(new Keyring(window));

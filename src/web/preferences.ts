@@ -1,6 +1,7 @@
 // What a person chose on this device. Kept in the browser, never sent.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { z } from "zod";
+import type { BrowserStorage } from "./browser-storage.ts";
 
 const KEY = "ttyhq.preferences";
 export const MIN_FONT_SIZE_PX = 9;
@@ -16,10 +17,10 @@ const Stored = z.object({
 type Stored = z.infer<typeof Stored>;
 
 export class Preferences {
-  readonly #storage: Storage;
+  readonly #storage: BrowserStorage;
   readonly #value: Signal<Stored>;
 
-  constructor(storage: Storage) {
+  constructor(storage: BrowserStorage) {
     this.#storage = storage;
     this.#value = signal(read(storage));
   }
@@ -44,13 +45,13 @@ export class Preferences {
 
   #change(part: Partial<Stored>): void {
     this.#value.value = { ...this.#value.value, ...part };
-    this.#storage.setItem(KEY, JSON.stringify(this.#value.value));
+    this.#storage.set(KEY, JSON.stringify(this.#value.value));
   }
 }
 
-function read(storage: Storage): Stored {
+function read(storage: BrowserStorage): Stored {
   try {
-    return Stored.catch(Stored.parse({})).parse(JSON.parse(storage.getItem(KEY) ?? "{}"));
+    return Stored.catch(Stored.parse({})).parse(JSON.parse(storage.get(KEY) ?? "{}"));
   } catch {
     return Stored.parse({});
   }

@@ -3,6 +3,7 @@
 // out" revokes it at the server and, through the storage event, logs out every tab. Script that could read it could
 // act in the page anyway; what keeps such script out is the Content-Security-Policy.
 import { z } from "zod";
+import { BrowserStorage, type StorageWindow } from "./browser-storage.ts";
 
 const KEY = "ttyhq.login";
 
@@ -10,31 +11,33 @@ export const StoredLogin = z.object({ token: z.string(), user: z.string(), expir
 export type StoredLogin = z.infer<typeof StoredLogin>;
 
 export class TokenStore implements Disposable {
-  readonly #window: Window;
+  readonly #window: StorageWindow;
+  readonly #storage: BrowserStorage;
   readonly #onChange: (login: StoredLogin | undefined) => void;
   readonly #listen = (event: StorageEvent): void => {
     if (event.key === KEY) this.#onChange(this.read());
   };
 
   /** `onChange` is called for what another tab did. */
-  constructor(window: Window, onChange: (login: StoredLogin | undefined) => void) {
+  constructor(window: StorageWindow, onChange: (login: StoredLogin | undefined) => void) {
     this.#window = window;
+    this.#storage = new BrowserStorage(() => window.localStorage);
     this.#onChange = onChange;
     window.addEventListener("storage", this.#listen);
   }
 
   /** Undefined where there is none, it cannot be read or its time is over. */
   read(now: number = Date.now()): StoredLogin | undefined {
-    const stored = StoredLogin.safeParse(parseJson(this.#window.localStorage.getItem(KEY) ?? ""));
+    const stored = StoredLogin.safeParse(parseJson(this.#storage.get(KEY) ?? ""));
     return stored.success && stored.data.expiresAt > now ? stored.data : undefined;
   }
 
   write(login: StoredLogin): void {
-    this.#window.localStorage.setItem(KEY, JSON.stringify(login));
+    this.#storage.set(KEY, JSON.stringify(login));
   }
 
   clear(): void {
-    this.#window.localStorage.removeItem(KEY);
+    this.#storage.delete(KEY);
   }
 
   [Symbol.dispose](): void {

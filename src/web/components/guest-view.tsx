@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { ConnectionBanner } from "./connection-banner.tsx";
+import { MachineBanner } from "./machine-banner.tsx";
 import { SessionView } from "./session-view.tsx";
 import type { WorkspaceProps } from "./view-props.ts";
 
@@ -13,6 +14,7 @@ export function GuestView({ page, workspace }: WorkspaceProps): VNode {
       ) : (
         <SessionView key={open.id} page={page} workspace={workspace} open={open} />
       )}
+      {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
       <ConnectionBanner workspace={workspace} refusals={open?.contact.refusals.value ?? 0} />
     </main>
   );

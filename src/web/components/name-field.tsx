@@ -40,8 +40,17 @@ type NameInputProps = {
 function NameInput({ name, onDone }: NameInputProps): VNode {
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => input.current?.select(), []);
+  const isDone = useRef(false);
+  // A field that goes while it has the focus is left as well, with what stands in it.
+  const done = (typed: string | undefined): void => {
+    if (isDone.current) return;
+    isDone.current = true;
+    onDone(typed);
+  };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    if (event.key === "Escape") onDone(undefined);
+    // To an input method these keys mean something else.
+    if (event.isComposing) return;
+    if (event.key === "Escape") done(undefined);
     if (event.key === "Enter") event.currentTarget.blur();
   };
   return (
@@ -53,7 +62,7 @@ function NameInput({ name, onDone }: NameInputProps): VNode {
       maxLength={256}
       spellcheck={false}
       onKeyDown={onKeyDown}
-      onBlur={(event) => onDone(event.currentTarget.value.trim() || undefined)}
+      onBlur={(event) => done(event.currentTarget.value.trim() || undefined)}
     />
   );
 }

@@ -14,6 +14,8 @@ export function SearchBar({ search, onClose }: SearchBarProps): VNode {
     return () => search.clear();
   }, [search]);
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    // To an input method these keys mean something else.
+    if (event.isComposing) return;
     if (event.key === "Escape") onClose();
     if (event.key !== "Enter") return;
     event.preventDefault();

@@ -38,7 +38,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
                 {record.source}
               </span>
             )}
-            {detail !== "" && <span>{detail}</span>}
+            {detail !== "" && <span class="session-program">{detail}</span>}
             <span class="session-folder">{folderWords(record.cwd)}</span>
             <Branch facts={record} />
             <RecordingMark record={record} />

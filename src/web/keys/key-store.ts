@@ -2,6 +2,7 @@
 // at the same time do not undo each other, and an entry that cannot be read is left alone.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { ServiceError } from "../../protocol/errors.ts";
+import { opened, type StorageWindow } from "../browser-storage.ts";
 import { keyRefusal } from "./key-refusal.ts";
 import { StoredKey } from "./stored-key.ts";
 
@@ -10,14 +11,14 @@ const PREFIX = "ttyhq.key.";
 const MAX_KEYS = 32;
 
 export class KeyStore implements Disposable {
-  readonly #window: Window;
+  readonly #window: StorageWindow;
   readonly #keys = signal<readonly StoredKey[]>([]);
   readonly #listen = ({ key }: StorageEvent): void => {
     // Without a key everything was cleared.
     if (key === null || key.startsWith(PREFIX)) this.#read();
   };
 
-  constructor(window: Window) {
+  constructor(window: StorageWindow) {
     this.#window = window;
     this.#read();
     window.addEventListener("storage", this.#listen);
@@ -69,12 +70,12 @@ export class KeyStore implements Disposable {
   }
 
   #read(): void {
-    const { localStorage } = this.#window;
-    const names = Array.from({ length: localStorage.length }, (_, index) => localStorage.key(index) ?? "");
+    const storage = opened(() => this.#window.localStorage);
+    const names = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
     this.#keys.value = names
       .filter((name) => name.startsWith(PREFIX))
       .flatMap((name) => {
-        const key = readEntry(localStorage.getItem(name) ?? "");
+        const key = readEntry(storage?.getItem(name) ?? "");
         return key !== undefined && name === PREFIX + key.publicKey ? [key] : [];
       })
       .toSorted((one, other) => one.addedAt - other.addedAt);

@@ -10,6 +10,7 @@ import { guardParser } from "../../protocol/parser-guard.ts";
 import type { TerminalSize } from "../../protocol/session.ts";
 import { WholeCharacters } from "../../protocol/whole-characters.ts";
 import type { ColorScheme } from "../color-scheme.ts";
+import { safeInput } from "./bracketed-paste.ts";
 import { LINE_HEIGHT, TERMINAL_FONT } from "./cell-size.ts";
 import { emulatorCore } from "./emulator-core.ts";
 import { minimumContrast, terminalTheme } from "./palette.ts";
@@ -64,7 +65,7 @@ export class Emulator implements Disposable {
     terminal.loadAddon(webLinks(handlers.onLink));
     terminal.attachCustomKeyEventHandler((event) => new TerminalKeys(terminal).handle(event));
     terminal.onData((data) => {
-      if (this.#gate.passes(data)) handlers.onInput(encoder.encode(data));
+      if (this.#gate.passes(data)) handlers.onInput(encoder.encode(safeInput(data)));
     });
     // Old mouse reports: one byte a character, which UTF-8 would make two of.
     terminal.onBinary((data) => handlers.onInput(Uint8Array.from(data, (byte) => byte.charCodeAt(0))));

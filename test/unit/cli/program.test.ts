@@ -36,9 +36,22 @@ describe("help", () => {
     expect(stdout).toContain("Examples:\n  ");
   });
 
+  test("is printed whatever keys the environment wants", async () => {
+    const env = { TTYHQ_DETACH_KEYS: "huh" };
+    expect(await ran(["--help"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+
   test("and version go to standard output", async () => {
     expect(await ran(["--version"])).toEqual({ exitCode: 0, stdout: "1.2.3\n", stderr: "" });
     expect(await ran(["--help"])).toMatchObject({ exitCode: 0, stderr: "" });
+  });
+});
+
+test.each([[["run", "true"]], [["attach", "a"]]])("%j refuses a variable that says no keys", async (argv) => {
+  expect(await ran(argv, { env: { TTYHQ_DETACH_KEYS: "huh" } })).toEqual({
+    exitCode: 2,
+    stdout: "",
+    stderr: 'ttyhq: TTYHQ_DETACH_KEYS: must be keys such as ctrl-p,ctrl-q, or none, not "huh"\n',
   });
 });
 

@@ -1,0 +1,94 @@
+// What goes wrong in small things: a key that means something else, a browser that keeps nothing, a screen without room.
+import { execFileSync } from "node:child_process";
+import { mkdtempDisposableSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { useStage } from "./stage.ts";
+
+const Widths = z.object({ clientWidth: z.number(), scrollWidth: z.number() });
+
+const stage = useStage({ flags: ["--no-auth", "--max-recording-size", "64KiB"] });
+
+test("Escape leaves the name of a session as it was", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.start("sleep 1000", { name: "as it was" });
+  await page.button("as it was").click();
+  const field = page.page.getByLabel("Name of the session");
+  await field.fill("another");
+  await field.press("Escape");
+  await page.button("as it was").waitFor();
+  const record = await (await fetch(`${server.url}/api/sessions/${id}`)).json();
+  expect(record).toMatchObject({ name: "as it was" });
+});
+
+test("the Enter that ends a composition does not end the name", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.start("sleep 1000", { name: "composed" });
+  await page.button("composed").click();
+  const field = page.page.getByLabel("Name of the session");
+  await field.fill("かん");
+  for (const key of ["Enter", "Escape"]) {
+    await field.dispatchEvent("keydown", { key, isComposing: true, bubbles: true });
+    expect(await field.inputValue()).toBe("かん");
+  }
+  await field.press("Enter");
+  await page.button("かん").waitFor();
+});
+
+test("pasted lines that hold the end of a paste are not run", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.paste("echo one\x1b[201~\necho two-$((1 + 1))\n");
+  await page.shows("two-$((1 + 1))");
+  await page.interrupt();
+  await page.enter("echo do''ne");
+  await page.shows("done");
+  expect(await page.text()).not.toContain("two-2");
+});
+
+test("a browser that keeps nothing shows the page all the same", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open("about:blank");
+  await page.page.addInitScript(`for (const name of ["localStorage", "sessionStorage"]) {
+    Object.defineProperty(window, name, { get() { throw new DOMException("denied", "SecurityError"); } });
+  }`);
+  await page.page.goto(server.url);
+  await page.startShell();
+});
+
+test("on a phone the branch has room beside the mark of the recording", async () => {
+  const { server, chromium } = stage();
+  using folder = mkdtempDisposableSync(join(tmpdir(), "ttyhq-head-"));
+  execFileSync("git", ["init", "-q", "-b", "feature", folder.path]);
+  await using page = await chromium.open(server.url, { viewport: { width: 390, height: 780 } });
+  await page.start("bash -c 'seq 30000; sleep 1000'", { cwd: folder.path, name: "build" });
+  const head = page.page.locator(".session-head");
+  await head.getByText("recording stopped").waitFor();
+  const widths = "(({ clientWidth, scrollWidth }) => ({ clientWidth, scrollWidth }))";
+  const { clientWidth, scrollWidth } = Widths.parse(
+    await page.page.evaluate(`${widths}(document.querySelector(".session-head .branch-name"))`),
+  );
+  expect(clientWidth).toBeGreaterThan(0);
+  expect(scrollWidth).toBeLessThanOrEqual(clientWidth);
+});
+
+test("a session that could not be opened is opened when somebody says so", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const id = await page.start("bash -c 'echo here; sleep 1000'");
+  const record = `**/api/sessions/${id}`;
+  const body = JSON.stringify({ error: "too many requests", code: "rate_limited" });
+  await page.page.route(record, (route) => route.fulfill({ status: 429, body }));
+  await page.page.reload();
+  await page.phase("failed");
+  await page.page.getByText("The session could not be opened.").waitFor();
+  await page.page.unroute(record);
+  await page.button("Try again").click();
+  await page.shows("here");
+  await page.page.getByText("The session could not be opened.").waitFor({ state: "detached" });
+});
