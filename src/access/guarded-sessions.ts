@@ -35,8 +35,7 @@ export class GuardedSessions implements SessionBackend {
   }
 
   async get(id: string): Promise<SessionRecord> {
-    const record = await this.#backend.get(id);
-    this.#owners.learn(record);
+    const record = await this.#owners.read(id);
     if (!this.#has(record)) throw notFound(id);
     return this.#shown(record);
   }

@@ -15,13 +15,15 @@ export class KnownOwners implements Disposable {
   readonly #backend: Pick<SessionBackend, "get" | "watch">;
   readonly #known = new Map<string, SessionOwner>();
   readonly #asking = new Map<string, Promise<SessionOwner>>();
+  /** Those on their way; `isCurrent` until the session may be another one. */
+  readonly #readings = new Set<{ readonly id: string; isCurrent: boolean }>();
   readonly #watching: Disposable;
 
   constructor(backend: Pick<SessionBackend, "get" | "watch">) {
     this.#backend = backend;
     this.#watching = backend.watch(({ type, sessionId }) => {
-      if (sessionId === undefined) this.#known.clear();
-      else if (type === "session-removed" || type === "session-start") this.#known.delete(sessionId);
+      const isAnother = type === "session-removed" || type === "session-start";
+      if (sessionId === undefined || isAnother) this.#forget(sessionId);
     });
   }
 
@@ -49,15 +51,40 @@ export class KnownOwners implements Disposable {
     return known;
   }
 
-  async #look(id: string): Promise<SessionOwner> {
+  /** The session as the backend has it. Its owner is remembered unless the answer may be out of date by now. */
+  async read(id: string): Promise<SessionRecord> {
+    const reading = { id, isCurrent: true };
+    this.#readings.add(reading);
     try {
-      return this.learn(await this.#backend.get(id));
+      const record = await this.#backend.get(id);
+      if (reading.isCurrent) this.learn(record);
+      return record;
     } finally {
-      this.#asking.delete(id);
+      this.#readings.delete(reading);
     }
   }
 
   [Symbol.dispose](): void {
     this.#watching[Symbol.dispose]();
+  }
+
+  /** Until the answer is one to go by: who asks meanwhile waits for the same, so that input keeps its order. */
+  async #look(id: string): Promise<SessionOwner> {
+    try {
+      for (;;) {
+        await this.read(id);
+        const known = this.#known.get(id);
+        if (known !== undefined) return known;
+      }
+    } finally {
+      this.#asking.delete(id);
+    }
+  }
+
+  /** Undefined: all of them. */
+  #forget(id: string | undefined): void {
+    if (id === undefined) this.#known.clear();
+    else this.#known.delete(id);
+    for (const reading of this.#readings) reading.isCurrent &&= id !== undefined && reading.id !== id;
   }
 }

@@ -7,6 +7,7 @@ import type { Listener } from "../http/listener.ts";
 import type { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
 import { memoryKills } from "../lib/memory-kills.ts";
+import { shared } from "../lib/shared.ts";
 import type { Reading } from "../metrics/exposition.ts";
 import type { Metrics } from "../metrics.ts";
 import { createCaller } from "../protocol/caller.ts";
@@ -25,6 +26,7 @@ export function measureBuild(metrics: Metrics, build: { version: string; mode: s
 }
 
 export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
+  // All figures are asked for at once.
   const list = shared(() => backend.list());
   metrics.gauge("sessions", "Sessions that are listed, by status.", async () =>
     counted(
@@ -47,17 +49,6 @@ function counted(label: string, words: readonly string[], found: readonly string
   const counts = new Map(words.map((word) => [word, 0]));
   for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
   return [...counts].map(([word, count]) => [{ [label]: word }, count] as const);
-}
-
-/** Whoever asks while an answer is on its way gets that one: all figures are asked for at once. */
-function shared<T>(ask: () => Promise<T>): () => Promise<T> {
-  let asking: Promise<T> | undefined;
-  return () => {
-    asking ??= ask().finally(() => {
-      asking = undefined;
-    });
-    return asking;
-  };
 }
 
 export function measureHub(metrics: Metrics, hub: Hub): void {

@@ -9,7 +9,7 @@ import {
   REREAD_DELAY_MS,
   STALLED_AFTER_MS,
 } from "../protocol/limits.ts";
-import { SubscribeFlag } from "../protocol/payload.ts";
+import { decodeResync, type Resync, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Feed, FeedEntry } from "./feed.ts";
 import type { FrameQueue } from "./frame-queue.ts";
@@ -221,10 +221,11 @@ export class Cursor implements AsyncDisposable {
     this.#work(
       async () => {
         const { body } = await this.#backend.view(this.#feed.sessionId, { kind: "resync" }, signal);
-        return collectBytes(body, MAX_RESYNC_BYTES);
+        const payload = await collectBytes(body, MAX_RESYNC_BYTES);
+        return { payload, screen: readResync(payload) };
       },
-      (payload) => {
-        this.#frames.resync(payload);
+      ({ payload, screen }) => {
+        this.#frames.resync(payload, screen);
         this.#host.redrawn();
         this.seek({ isResuming: true });
       },
@@ -259,5 +260,14 @@ export class Cursor implements AsyncDisposable {
         this.#mode = "behind";
       },
     );
+  }
+}
+
+/** What another machine answers may be anything: that is no fault of the client. */
+function readResync(payload: Uint8Array): Resync {
+  try {
+    return decodeResync(payload);
+  } catch (cause) {
+    throw new ServiceError("internal_error", "the screen that was asked for is none", { cause });
   }
 }

@@ -1,6 +1,6 @@
 import { concatBytes } from "../lib/collect.ts";
 import { encodeFrame, FrameType, type Magic } from "../protocol/frame.ts";
-import { decodeResync, encodeJson, encodeOutputFrame } from "../protocol/payload.ts";
+import { encodeJson, encodeOutputFrame, type Resync } from "../protocol/payload.ts";
 import { WholeCharacters } from "../protocol/whole-characters.ts";
 import type { SharedOutput } from "./shared-output.ts";
 
@@ -88,9 +88,8 @@ export class FrameQueue {
     if (bytes.length > 0) this.#frames.push({ frame: this.#encode(FrameType.STDOUT, bytes) });
   }
 
-  /** The payload of a RESYNC. */
-  resync(payload: Uint8Array): void {
-    const { offset, bytes } = decodeResync(payload);
+  /** The payload of a RESYNC, with what it says. */
+  resync(payload: Uint8Array, { offset, bytes }: Resync): void {
     this.#characters.rest();
     this.#position = offset;
     if (this.#hasOffsets) this.#queue(this.#encode(FrameType.RESYNC, payload));

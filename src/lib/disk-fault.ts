@@ -9,9 +9,12 @@ const FAULTS: Readonly<Record<string, (path: string) => string>> = {
   EIO: (path) => `the disk of ${path} fails: look into the system's log`,
 };
 
-/** Of one that may pass by itself, or when somebody sees to it: what could not be written is worth another try. */
+/** What the system was short of at that moment, and a disk on the network that did not answer in time. */
+const SHORTAGES = ["EMFILE", "ENFILE", "ENOMEM", "ETIMEDOUT"];
+
+/** Of what may pass by itself, or when somebody sees to it: what could not be written is worth another try. */
 export function isDiskFault(error: unknown): boolean {
-  return Object.keys(FAULTS).some((code) => isErrno(error, code));
+  return [...Object.keys(FAULTS), ...SHORTAGES].some((code) => isErrno(error, code));
 }
 
 /** The fault as a sentence; undefined for an error that is none. */

@@ -17,9 +17,8 @@ export async function* eventStream(
   const pulse = new Pulse(signal);
   try {
     for (let next = lines.next(); !signal.aborted; ) {
-      const step = await Promise.race([next, pulse.next]);
+      const step = await Promise.race([next, pulse.next()]);
       if (step === "beat") {
-        pulse.rearm();
         yield encoder.encode(":heartbeat\n\n");
         continue;
       }
@@ -51,35 +50,27 @@ async function* numberedLines(
   return undefined;
 }
 
-/** A beat every 30 s, and one when the client has gone. */
+/** A beat every 30 s, and one when the client has gone, for whoever waits for it then. */
 class Pulse implements Disposable {
   readonly #signal: AbortSignal;
   readonly #beat = (): void => this.#resolve("beat");
+  readonly #timer = setInterval(this.#beat, HEARTBEAT_MS).unref();
   #resolve: (beat: "beat") => void = () => {};
-  #timer: NodeJS.Timeout | undefined;
-  next: Promise<"beat">;
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
-    this.next = this.#arm();
     signal.addEventListener("abort", this.#beat);
   }
 
-  rearm(): void {
-    this.next = this.#arm();
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-    this.#signal.removeEventListener("abort", this.#beat);
-  }
-
-  #arm(): Promise<"beat"> {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(this.#beat, HEARTBEAT_MS);
-    this.#timer.unref();
+  /** Another promise for each wait: one that lasts would keep everything that it was raced with. */
+  next(): Promise<"beat"> {
     const { promise, resolve } = Promise.withResolvers<"beat">();
     this.#resolve = resolve;
     return promise;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#signal.removeEventListener("abort", this.#beat);
   }
 }

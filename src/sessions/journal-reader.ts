@@ -67,13 +67,16 @@ export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGe
   }
 }
 
-/** The bytes of a file from `from` up to, not including, `to`, as far as there are any; opened when they are asked for. */
+/**
+ * The bytes of a file from `from` up to, not including, `to`; opened when they are asked for. Throws where they are not
+ * there, as when the session was removed meanwhile: whoever was told how many come would wait for the others.
+ */
 export async function* readBytes(path: string, from: number, to: number): AsyncGenerator<Uint8Array> {
-  await using file = await openOrUndefined(path);
-  if (file === undefined) return;
+  if (from >= to) return;
+  await using file = await open(path, "r");
   for (let offset = from; offset < to; ) {
     const bytes = await readAt(file, offset, Math.min(READ_BYTES, to - offset));
-    if (bytes.length === 0) return;
+    if (bytes.length === 0) throw new Error(`${path} ends at byte ${offset}, not at ${to}`);
     offset += bytes.length;
     yield bytes;
   }

@@ -254,10 +254,11 @@ export class LocalSessions implements SessionBackend {
 
   async #discard(session: Session): Promise<void> {
     this.#sessions.delete(session.id);
+    // At once: while the files go, or cannot go, another session may be started under that id.
+    this.#emit("session-removed", session);
     this.#options.screens.forget(session.screenId);
     await session.journal?.discard();
     await this.#disk.remove(session);
-    this.#emit("session-removed", session);
   }
 
   #retain(keep: Keep): Retention {

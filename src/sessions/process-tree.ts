@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { setImmediate, setTimeout } from "node:timers/promises";
+import { isErrno } from "../lib/atomic-file.ts";
 import { HANGUP_GRACE_MS, SIGKILL_WAIT_MS } from "../protocol/limits.ts";
 
 /** Processes are read in slices of this many (about 1 ms), so that a long list does not keep the terminals waiting. */
@@ -38,12 +39,12 @@ export function parseStat(line: string): ProcessStat {
 
 /** When a process was started, in clock ticks since boot; undefined when there is no such process. */
 export function startTicks(pid: number): number | undefined {
-  return readStat(pid)?.startTicks;
+  return statIfReadable(pid)?.startTicks;
 }
 
 /** False for one that has ended, be it that its parent has not noticed. */
 export function isRunning(pid: number): boolean {
-  return readStat(pid)?.isZombie === false;
+  return statIfReadable(pid)?.isZombie === false;
 }
 
 /** The pids of all processes in terminal session `sessionId` (the pid of its first process) that have not ended. */
@@ -77,7 +78,11 @@ export async function endProcesses(
 ): Promise<readonly number[]> {
   signal?.throwIfAborted();
   // Session 0 is the kernel's own, and init's is nobody's to end.
-  if (leaderPid <= 1 || leaderStartTicks === undefined || startTicks(leaderPid) !== leaderStartTicks)
+  if (
+    leaderPid <= 1 ||
+    leaderStartTicks === undefined ||
+    readStat(leaderPid)?.startTicks !== leaderStartTicks
+  )
     return [];
   await hasBegun(leaderPid, signal);
   const living = (): Promise<readonly ProcessStat[]> => livingMembers(leaderPid, leaderStartTicks);
@@ -209,9 +214,19 @@ async function readAll(): Promise<readonly ProcessStat[]> {
   return processes;
 }
 
+/** Undefined when there is none that may be looked at. Throws where there is no file descriptor left to look with. */
 function readStat(pid: number): ProcessStat | undefined {
   try {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch (error) {
+    if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) throw error;
+    return undefined;
+  }
+}
+
+function statIfReadable(pid: number): ProcessStat | undefined {
+  try {
+    return readStat(pid);
   } catch {
     return undefined;
   }

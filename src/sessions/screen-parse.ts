@@ -41,8 +41,10 @@ export class ScreenParse implements Disposable {
   /** Goes on with `screen`, which it then owns. Throws when the output cannot be read. */
   constructor(source: ScreenSource, screen: ParsedScreen | undefined) {
     this.source = source;
-    this.#file = new ScreenFile(source.outputPath);
+    using stack = new DisposableStack();
+    this.#file = stack.use(new ScreenFile(source.outputPath));
     this.#screen = screen === undefined ? restore(source, this.#file) : tidied(screen);
+    stack.move();
     if (source.upTo - this.#screen.offset >= MIN_RESET_SEARCH_BYTES) this.#searchUpTo = source.upTo;
   }
 

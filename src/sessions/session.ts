@@ -1,5 +1,6 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
 import { setTimeout as pause } from "node:timers/promises";
+import { shared } from "../lib/shared.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
@@ -43,7 +44,8 @@ export class Session {
   readonly #onChange: SessionOptions["onChange"];
   readonly #now: () => number;
   readonly #started: number;
-  readonly #recordInput: boolean;
+  /** A character that is typed in two pieces is recorded with the second; undefined where input is not recorded. */
+  readonly #typed: TextDecoder | undefined;
   readonly #sinks = new Set<Sink>();
   readonly #titles = new TitleScan();
   readonly #sizes: SizeChange[];
@@ -54,7 +56,7 @@ export class Session {
   #journal: Journal | undefined;
   readonly #gaps: readonly Gap[];
   #lastModified: string;
-  #ending: Promise<void> | undefined;
+  readonly #ending = shared(() => this.#end());
 
   constructor(options: SessionOptions) {
     this.files = options.files;
@@ -64,7 +66,7 @@ export class Session {
     this.#onChange = options.onChange;
     this.#now = options.now;
     this.#started = options.now();
-    this.#recordInput = options.recordInput;
+    this.#typed = options.recordInput ? new TextDecoder("utf-8", { ignoreBOM: true }) : undefined;
     this.#lastModified = options.stored.exit?.at ?? options.stored.created;
   }
 
@@ -172,7 +174,8 @@ export class Session {
       );
     }
     pty.write(input);
-    if (this.#recordInput) this.#note(journal, "i", new TextDecoder().decode(input));
+    const typed = this.#typed?.decode(input, { stream: true }) ?? "";
+    if (typed !== "") this.#note(journal, "i", typed);
   }
 
   resize(size: TerminalSize): void {
@@ -209,8 +212,7 @@ export class Session {
 
   /** Ends all processes of the terminal: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
   end(): Promise<void> {
-    this.#ending ??= this.#end();
-    return this.#ending;
+    return this.#ending();
   }
 
   /** From the pty, after the last byte of output. */

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -186,4 +187,22 @@ test("a viewer that falls out of the window while it goes on reading loses nothi
     expect(offset).toBe(next);
     next += text.length;
   }
+});
+
+test("a screen that is none is tried again, and told once as no fault of the client", async () => {
+  const { sessions, session, client } = setUp();
+  await using viewer = client();
+  const view = sessions.view.bind(sessions);
+  let screens = 0;
+  sessions.view = async (id, what) => {
+    if (what.kind !== "resync" || ++screens > 2) return view(id, what);
+    return { type: "application/octet-stream", body: Readable.from([new Uint8Array(3)]) };
+  };
+  session.print("gone");
+  session.held = 4;
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 0 });
+  await viewer.reads(() => viewer.of(FrameType.RESYNC).length > 0);
+  expect(viewer.json(FrameType.ERROR)).toEqual([{ message: "internal error", code: "internal_error" }]);
+  session.print("live");
+  await viewer.reads(() => viewer.output.at(-1)?.[1] === "live");
 });

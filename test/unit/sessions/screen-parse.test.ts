@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, truncateSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { concatBytes } from "../../../src/lib/collect.ts";
@@ -216,4 +216,19 @@ function changeByte(path: string, at: number): void {
   const bytes = readFileSync(path);
   bytes[at] = (bytes[at] ?? 0) ^ 1;
   writeFileSync(path, bytes);
+}
+
+test("output that cannot be read up to its checkpoint leaves no file open", () => {
+  using journal = new ScreenJournal();
+  const source = journal.source(LOG_LINE.repeat(1_000));
+  parseAndSave(source);
+  truncateSync(source.outputPath, 100);
+  expect(() => parse(source)).toThrow(" ends at byte ");
+  const open = readdirSync("/proc/self/fd").map((fd) => targetOf(`/proc/self/fd/${fd}`));
+  expect(open).not.toContain(source.outputPath);
+});
+
+/** Undefined for the descriptor of the listing itself. */
+function targetOf(link: string): string | undefined {
+  return existsSync(link) ? readlinkSync(link) : undefined;
 }

@@ -1,0 +1,73 @@
+// Sessions that have ended: none of these tests starts a program.
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createLogger } from "../../../src/log.ts";
+import { ControlDir } from "../../../src/sessions/control-dir.ts";
+import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
+import { Screens } from "../../../src/sessions/screen.ts";
+
+const AT = "2026-01-01T00:00:00.000Z";
+
+/** With one that has ended, called `one`, and all events that they tell. */
+async function endedSessions(stack: AsyncDisposableStack) {
+  const directory = await mkdtemp(join(tmpdir(), "ttyhq-local-sessions-"));
+  stack.defer(() => rm(directory, { recursive: true }));
+  const controlDir = new ControlDir(directory);
+  const files = controlDir.session("one");
+  await mkdir(files.directory);
+  const exit = { code: 0, reason: "exit", at: AT, outputBytes: 5 };
+  const stored = {
+    ...{ id: "one", name: "n", command: ["sh"], cwd: "/", created: AT, pid: 1, shell: "/bin/sh" },
+    ...{ cols: 80, rows: 24, exit },
+  };
+  await writeFile(files.record, JSON.stringify(stored));
+  for (const path of [files.output, files.events, files.recording]) await writeFile(path, "12345");
+  const sessions = new LocalSessions({
+    ...{ controlDir, env: {}, account: { user: "me", home: "/", shell: "/bin/sh" } },
+    ...{ screens: stack.use(new Screens()), now: () => performance.now() },
+    ...{ maxRecordingBytes: 1_000_000, recordInput: false },
+    log: createLogger({ level: "silent", destination: { write: () => true } }),
+  });
+  stack.use(sessions);
+  await sessions.recover();
+  const told: (readonly [string, string | undefined])[] = [];
+  stack.use(sessions.watch(({ type, sessionId }) => told.push([type, sessionId])));
+  return { controlDir, sessions, told };
+}
+
+test("everybody is told that a session is removed before another one can have its id", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { sessions, told } = await endedSessions(stack);
+  const removing = sessions.remove("one");
+  expect(await sessions.list()).toEqual([]);
+  expect(told).toEqual([["session-removed", "one"]]);
+  expect(await removing).toEqual({ success: true, status: "removed" });
+  expect(told).toHaveLength(1);
+});
+
+test("everybody is told so also where the files cannot be removed", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { controlDir, sessions, told } = await endedSessions(stack);
+  await rm(controlDir.sessions, { recursive: true });
+  await writeFile(controlDir.sessions, "no directory");
+  await expect(sessions.remove("one")).rejects.toMatchObject({ code: "ENOTDIR" });
+  expect(await sessions.list()).toEqual([]);
+  expect(told).toEqual([["session-removed", "one"]]);
+});
+
+test.each([
+  { kind: "recording", follow: false },
+  { kind: "output", from: 0, to: 5 },
+] as const)(
+  "a view of $kind whose session is removed before it is read breaks off: it is not whole",
+  async (view) => {
+    await using stack = new AsyncDisposableStack();
+    const { sessions } = await endedSessions(stack);
+    const { length, body } = await sessions.view("one", view, new AbortController().signal);
+    expect(length).toBe(5);
+    await sessions.remove("one");
+    await expect(Array.fromAsync(body)).rejects.toMatchObject({ code: "ENOENT" });
+  },
+);

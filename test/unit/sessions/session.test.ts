@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { sessionFiles } from "../../../src/sessions/control-dir.ts";
+import { Journal } from "../../../src/sessions/journal.ts";
+import { parseEventLine } from "../../../src/sessions/journal-event.ts";
+import { Session } from "../../../src/sessions/session.ts";
+
+const STORED = {
+  ...{ id: "one", name: "n", command: ["sh"], cwd: "/", created: "2026-01-01T00:00:00.000Z", pid: 1 },
+  ...{ cols: 80, rows: 24, shell: "/bin/sh" },
+};
+
+const SOURCE = new URL("../../../src/sessions/", import.meta.url).href;
+
+test("a session that could not be ended for want of a file descriptor is ended when it is asked for again", async () => {
+  const script = `
+    import { spawn } from "node:child_process";
+    import { closeSync, openSync } from "node:fs";
+    import { startTicks } from "${SOURCE}process-tree.ts";
+    import { Session } from "${SOURCE}session.ts";
+    const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
+    const options = { files: {}, sizes: [], recordInput: false, onChange() {}, now: () => performance.now() };
+    const session = new Session({ ...options, stored: ${JSON.stringify(STORED)} });
+    const journal = { note() {}, flushed: async () => {}, close: async () => {} };
+    session.start(journal, () => ({ pid: child.pid }));
+    session.noteStart(startTicks(child.pid));
+    child.once("exit", (_, signal) => session.finish({ exitCode: 129, signal }));
+    const end = () => session.end().then(() => session.record.exitSignal, ({ code }) => code);
+    const open = [];
+    try {
+      for (;;) open.push(openSync("/dev/null"));
+    } catch {}
+    const first = await end();
+    open.forEach((fd) => closeSync(fd));
+    process.stdout.write([first, await end()].join());
+  `;
+  const limited = 'ulimit -n 64; exec "$0" --input-type=module --eval "$1"';
+  const { stdout } = await promisify(execFile)("sh", ["-c", limited, process.execPath, script], {
+    timeout: 15_000,
+  });
+  expect(stdout).toBe("EMFILE,SIGHUP");
+});
+
+test("a character that is typed in two pieces is recorded whole", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "ttyhq-session-"));
+  await using stack = new AsyncDisposableStack();
+  stack.defer(() => rm(directory, { recursive: true }));
+  const files = sessionFiles(directory);
+  const journal = await Journal.create({
+    ...{ files, maxBytes: 1_000_000, onPressure: () => {}, onGap: () => {} },
+    onFailure: (error) => expect.unreachable(`${error}`),
+  });
+  const session = new Session({
+    ...{ files, stored: STORED, sizes: [], recordInput: true, onChange: () => {}, now: () => 0 },
+  });
+  session.start(journal, () => ({
+    ...{ pid: 1, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },
+    [Symbol.dispose]: () => {},
+  }));
+  const text = new TextEncoder().encode("a\u{1F600}b");
+  for (const piece of [text.subarray(0, 2), text.subarray(2, 4), text.subarray(4)]) session.write(piece);
+  await session.finish({ exitCode: 0 });
+  const lines = (await readFile(files.events, "utf8")).trimEnd().split("\n");
+  const typed = lines.map(parseEventLine).filter((event) => event?.kind === "i");
+  expect(typed.map((event) => event?.data)).toEqual(["a", "\u{1F600}b"]);
+});
