@@ -1,3 +1,4 @@
+import { ServiceError } from "../protocol/errors.ts";
 import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
@@ -27,18 +28,16 @@ export class KnownOwners implements Disposable {
     });
   }
 
-  /** What is known without asking. */
+  /** What is known without asking; nothing while others wait for an answer, so that nobody comes before them. */
   known(id: string): SessionOwner | undefined {
-    return this.#known.get(id);
+    return this.#asking.has(id) ? undefined : this.#known.get(id);
   }
 
   /** Throws what `get` of the backend throws. Whoever asks meanwhile gets the same answer, in the order of the calls. */
   ask(id: string): Promise<SessionOwner> {
-    const known = this.#known.get(id);
+    const known = this.known(id);
     if (known !== undefined) return Promise.resolve(known);
-    const asking = this.#asking.get(id) ?? this.#look(id);
-    this.#asking.set(id, asking);
-    return asking;
+    return this.#asking.get(id) ?? this.#begin(id);
   }
 
   learn({ id, created, owner }: SessionRecord): SessionOwner {
@@ -57,6 +56,9 @@ export class KnownOwners implements Disposable {
     this.#readings.add(reading);
     try {
       const record = await this.#backend.get(id);
+      // What another machine answers may be anything.
+      if (record.id !== id)
+        throw new ServiceError("internal_error", `asked for session ${id}, another one came`);
       if (reading.isCurrent) this.learn(record);
       return record;
     } finally {
@@ -68,16 +70,21 @@ export class KnownOwners implements Disposable {
     this.#watching[Symbol.dispose]();
   }
 
+  #begin(id: string): Promise<SessionOwner> {
+    const asking = this.#look(id);
+    this.#asking.set(id, asking);
+    // The first to listen: those who wait go on right after it, and nobody who comes later is before them.
+    const forget = (): void => void this.#asking.delete(id);
+    asking.then(forget, forget);
+    return asking;
+  }
+
   /** Until the answer is one to go by: who asks meanwhile waits for the same, so that input keeps its order. */
   async #look(id: string): Promise<SessionOwner> {
-    try {
-      for (;;) {
-        await this.read(id);
-        const known = this.#known.get(id);
-        if (known !== undefined) return known;
-      }
-    } finally {
-      this.#asking.delete(id);
+    for (;;) {
+      await this.read(id);
+      const known = this.#known.get(id);
+      if (known !== undefined) return known;
     }
   }
 

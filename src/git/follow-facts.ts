@@ -1,6 +1,7 @@
 // Both trees as they are, for `decide`.
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { isErrno } from "../lib/atomic-file.ts";
 import type { FollowState, Tree } from "./follow.ts";
 import type { FollowSettings } from "./follow-settings.ts";
 import type { Git } from "./git.ts";
@@ -60,11 +61,14 @@ async function readWorktree(git: Git, entry: WorktreeEntry | undefined): Promise
   return await readTree(git.at(entry.path), entry);
 }
 
+/** Throws where it cannot be seen, as on a disk of the network that does not answer. */
 async function isFile(path: string): Promise<boolean> {
-  return await stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
+    throw error;
+  }
 }
 
 async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promise<Tree> {

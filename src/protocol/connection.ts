@@ -1,14 +1,8 @@
 import { Emitter } from "../lib/emitter.ts";
+import { CONNECTION_TIMES, type ConnectionTimes } from "./connection-times.ts";
 import { ServiceError } from "./errors.ts";
 import { encodeFrame, FrameType } from "./frame.ts";
-import {
-  CLIENT_MAX_MISSED_PONGS,
-  CLIENT_PING_INTERVAL_MS,
-  CLIENT_PROBE_TIMEOUT_MS,
-  CONNECT_TIMEOUT_MS,
-  RECONNECT_TRY_MS,
-  STABLE_LINK_MS,
-} from "./limits.ts";
+import { CLIENT_MAX_MISSED_PONGS } from "./limits.ts";
 import type { Link, LinkClose, OpenLink } from "./link.ts";
 import { asServiceError, closed, disconnected, isFinal, silent } from "./link-error.ts";
 import { writeU32 } from "./little-endian.ts";
@@ -40,15 +34,6 @@ export type ConnectionOptions = {
   readonly times?: ConnectionTimes;
 };
 
-export type ConnectionTimes = {
-  readonly connectMs: number;
-  /** In place of `connectMs` for the first try while an announced restart is awaited. */
-  readonly tryMs: number;
-  readonly pingMs: number;
-  readonly probeMs: number;
-  readonly stableMs: number;
-};
-
 /** What the owner is told. None of them may throw. */
 export type ConnectionEvents = {
   /** A new link is open; nothing was sent on it yet. */
@@ -61,14 +46,6 @@ export type ConnectionEvents = {
 };
 
 type Attempt = { readonly abort: AbortController; link: Link | undefined; openedAt: number };
-
-const TIMES = {
-  connectMs: CONNECT_TIMEOUT_MS,
-  tryMs: RECONNECT_TRY_MS,
-  pingMs: CLIENT_PING_INTERVAL_MS,
-  probeMs: CLIENT_PROBE_TIMEOUT_MS,
-  stableMs: STABLE_LINK_MS,
-};
 
 /**
  * One link at a time, opened at once and again whenever it is lost, until disposed or until the server says that
@@ -91,14 +68,13 @@ export class Connection implements Disposable {
   #retry: ReturnType<typeof setTimeout> | undefined;
   #beat: ReturnType<typeof setInterval> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
-  #patience: ReturnType<typeof setTimeout> | undefined;
   #pings = 0;
   #unanswered = 0;
 
   constructor(options: ConnectionOptions, events: ConnectionEvents) {
     this.#open = options.open;
     this.#now = options.now ?? Date.now;
-    this.#times = options.times ?? TIMES;
+    this.#times = options.times ?? CONNECTION_TIMES;
     this.#random = options.random ?? Math.random;
     this.#pauses = new Pauses({ ...options.backoff, random: this.#random });
     this.#events = events;
@@ -156,7 +132,7 @@ export class Connection implements Disposable {
     if (this.#state.kind === "waiting") this.#connect();
     if (this.#state.kind !== "open" || this.#probe !== undefined) return;
     this.ping();
-    this.#probe = setTimeout(() => this.fail(silent()), this.#times.probeMs);
+    this.#awaitSign();
   }
 
   /** Gives the link or the try to open one up, and begins anew at once; not after it was closed for good. */
@@ -174,7 +150,7 @@ export class Connection implements Disposable {
   /** Every answer is there: gives up the link that is being left; does nothing where none is. */
   move(): void {
     const attempt = this.#attempt;
-    if (attempt?.link === undefined || this.#state.kind !== "connecting") return;
+    if (attempt === undefined || !this.#isLeaving) return;
     this.#pauses.startOver();
     this.#drop(attempt);
     this.#events.lost(disconnected());
@@ -244,10 +220,9 @@ export class Connection implements Disposable {
   // Whatever comes proves that the link lives: a PONG may stand behind megabytes of output.
   #received(message: Uint8Array): void {
     this.#unanswered = 0;
-    if (this.#probe !== undefined) {
-      clearTimeout(this.#probe);
-      this.#probe = undefined;
-    }
+    clearTimeout(this.#probe);
+    this.#probe = undefined;
+    if (this.#isLeaving) this.#awaitSign();
     this.#events.message(message);
   }
 
@@ -271,15 +246,24 @@ export class Connection implements Disposable {
     if (this.#state.kind !== "open") return;
     const isAnswerDue = this.#events.leaving();
     this.#setState({ kind: "connecting" });
-    if (isAnswerDue) this.#patience = setTimeout(() => this.fail(silent()), this.#times.probeMs);
+    if (isAnswerDue) this.#awaitSign();
     else this.move();
+  }
+
+  /** Its answers are waited for. */
+  get #isLeaving(): boolean {
+    return this.#state.kind === "connecting" && this.#attempt?.link !== undefined;
+  }
+
+  #awaitSign(): void {
+    clearTimeout(this.#probe);
+    this.#probe = setTimeout(() => this.fail(silent()), this.#times.probeMs);
   }
 
   #drop(attempt: Attempt): void {
     this.#attempt = undefined;
     clearInterval(this.#beat);
     clearTimeout(this.#probe);
-    clearTimeout(this.#patience);
     this.#probe = undefined;
     if (attempt.link === undefined) attempt.abort.abort();
     else attempt.link.close();

@@ -99,9 +99,11 @@ test("a server without file descriptors keeps its connections, tells new ones, d
 test("a session host without file descriptors refuses new sessions with the way out; those that run go on", async () => {
   await using server = await TestServer.start();
   const rest = new Rest(server);
-  const { id } = await rest.run("stty -echo; while read line; do echo said $line; done; exit 3");
+  const { id } = await rest.run("stty -echo; echo ready; while read line; do echo said $line; done; exit 3");
   using socket = server.connect();
   using follower = Follower.attach(socket, id);
+  // What is typed before would be echoed.
+  await follower.shows(/ready/);
   const say = async (word: string): Promise<void> => {
     await rest.post(`/api/sessions/${id}/input`, { text: `${word}\n` });
     await follower.shows(new RegExp(`said ${word}`));
@@ -127,7 +129,7 @@ test("a session host without file descriptors refuses new sessions with the way 
   await rest.post(`/api/sessions/${id}/input`, { text: "\u0004" });
   expect(await rest.ended(id)).toMatchObject({ exitCode: 3 });
   expect((await rest.get(`/api/sessions/${id}/output`)).text).toBe(
-    "said before\r\nsaid meanwhile\r\nsaid after\r\n",
+    "ready\r\nsaid before\r\nsaid meanwhile\r\nsaid after\r\n",
   );
 });
 

@@ -41,3 +41,32 @@ test("who asks meanwhile gets the same answer, which is remembered", async () =>
   expect(await first).toEqual(owners.known("one"));
   expect(owners.known("one")).toMatchObject({ id: "one" });
 });
+
+test("nobody who asks later is before those who wait, not even when the session is read meanwhile, nor in the moment of the answer", async () => {
+  const sessions = new MemorySessions();
+  sessions.add("one");
+  using owners = new KnownOwners(sessions);
+  const come: string[] = [];
+  const asks = Array.from("abcdefghijklmnopqrstuvwxyz");
+  const waits: Promise<unknown>[] = [];
+  for (const ask of asks) {
+    const known = owners.known("one");
+    if (known !== undefined) come.push(ask);
+    else waits.push(owners.ask("one").then(() => come.push(ask)));
+    if (ask === "b") owners.learn(await sessions.get("one"));
+    await undefined;
+  }
+  await Promise.all(waits);
+  expect(come).toEqual(asks);
+});
+
+test("an answer about another session is none", async () => {
+  const sessions = new MemorySessions();
+  sessions.add("one");
+  sessions.add("two");
+  using owners = new KnownOwners(sessions);
+  const get = sessions.get.bind(sessions);
+  sessions.get = () => get("two");
+  await expect(owners.ask("one")).rejects.toMatchObject({ code: "internal_error" });
+  expect([owners.known("one"), owners.known("two")]).toEqual([undefined, undefined]);
+});

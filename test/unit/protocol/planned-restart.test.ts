@@ -1,5 +1,5 @@
 // What a client does with GOAWAY: it leaves in good order, comes back by itself, and says nothing of it for a while.
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { ConnectionState } from "../../../src/protocol/connection.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
@@ -73,6 +73,34 @@ test("a server that answers nothing more while it is left is waited for no longe
   await expect(typed).rejects.toMatchObject({ message: expect.stringContaining("not known whether") });
   server.isManual = false;
   await until(() => server.links.length === 2 && socket.state.kind === "open");
+});
+
+test("a server that still says something while it is left is waited for", async () => {
+  const server = new MemoryServer();
+  const session = server.create("a");
+  using socket = connect(server);
+  socket.attach("a", { from: 0 }, collect().handlers);
+  await socket.opened(1_000);
+  vi.useFakeTimers();
+  using stack = new DisposableStack();
+  stack.defer(() => vi.useRealTimers());
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.link.deliver(1);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(socket.state.kind).toBe("connecting");
+  // The answer stands behind output, which comes slowly.
+  const answers = server.link.outgoing.splice(0);
+  for (let round = 1; round < 5; round += 1) {
+    await vi.advanceTimersByTimeAsync(times.probeMs - 100);
+    session.output = new Uint8Array(round);
+    server.feed();
+    server.link.deliver(1);
+  }
+  server.link.outgoing.push(...answers);
+  server.link.deliver(answers.length);
+  await expect(typed).resolves.toBeUndefined();
 });
 
 test("a server that is not back yet is tried often, and its silence stays planned; one that closes early is no surprise either", async () => {
