@@ -11,7 +11,10 @@ import type { StoredSession } from "./stored-session.ts";
 /** Lines are gathered into pieces of about this many characters: many small ones cost more than the bytes. */
 const PIECE_CHARACTERS = 64 * 1024;
 
-/** Header and events as pieces of text, each of whole lines. With `follow` it goes on until the session has ended. */
+/**
+ * Header and events as pieces of text, each of whole lines. With `follow` it goes on until the session has ended. While that
+ * runs a character that has come in part is left to a later reading.
+ */
 export async function* castText(
   stored: StoredSession,
   files: SessionFiles,
@@ -20,6 +23,7 @@ export async function* castText(
   const writer = new CastWriter();
   let piece = "";
   let hasHeader = false;
+  let hasEnded = stored.exit !== undefined;
   for await (const entry of readJournal(files, follow)) {
     if (!hasHeader) {
       yield headerOf(stored, entry);
@@ -27,6 +31,7 @@ export async function* castText(
       if (entry.kind === "r") continue;
     }
     piece += castLine(writer, entry);
+    hasEnded ||= entry.kind === "x";
     // Someone who follows wants what there is, not a full piece.
     if (piece !== "" && (follow !== undefined || piece.length >= PIECE_CHARACTERS)) {
       yield piece;
@@ -34,7 +39,7 @@ export async function* castText(
     }
   }
   if (!hasHeader) yield headerOf(stored, undefined);
-  const last = piece + writer.end();
+  const last = hasEnded ? piece + writer.end() : piece;
   if (last !== "") yield last;
 }
 

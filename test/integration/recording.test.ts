@@ -1,6 +1,7 @@
 // Recordings (contract 3), read by the format's description and by the real asciinema.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asciinemaCat, asciinemaPlay, parseCast } from "./harness/asciicast.ts";
+import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
@@ -54,6 +55,20 @@ describe("a recording", () => {
       expect(whole.startsWith(output)).toBe(true);
     }
     expect(parseCast(new TextDecoder().decode(recordings.at(-1))).output).toBe(whole);
+  });
+
+  test("has a character when all of it has come, and what came of it at the end", async () => {
+    const { id } = await rest.run("stty -echo; printf 'a\\303'; read line; printf '\\251b\\303'; read line");
+    const { output } = await eventually(async () => {
+      const cast = await castOf(id, "?follow=0");
+      return cast.output === "" ? undefined : cast;
+    }, "what was written");
+    expect(output).toBe("a");
+    await enter(id, "");
+    await eventually(async () => (await castOf(id, "?follow=0")).output === "aéb" || undefined, "the rest");
+    await enter(id, "");
+    await rest.ended(id);
+    expect((await castOf(id)).output).toBe("aéb\ufffd");
   });
 
   test("is played by asciinema", async () => {
