@@ -1,3 +1,4 @@
+import { KeyedQuestions } from "../lib/keyed-questions.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -15,7 +16,7 @@ const MAX_KNOWN = 10_000;
 export class KnownOwners implements Disposable {
   readonly #backend: Pick<SessionBackend, "get" | "watch">;
   readonly #known = new Map<string, SessionOwner>();
-  readonly #asking = new Map<string, Promise<SessionOwner>>();
+  readonly #questions = new KeyedQuestions<SessionOwner>();
   /** Those on their way; `isCurrent` until the session may be another one. */
   readonly #readings = new Set<{ readonly id: string; isCurrent: boolean }>();
   readonly #watching: Disposable;
@@ -30,14 +31,14 @@ export class KnownOwners implements Disposable {
 
   /** What is known without asking; nothing while others wait for an answer, so that nobody comes before them. */
   known(id: string): SessionOwner | undefined {
-    return this.#asking.has(id) ? undefined : this.#known.get(id);
+    return this.#questions.running(id) === undefined ? this.#known.get(id) : undefined;
   }
 
   /** Throws what `get` of the backend throws. Whoever asks meanwhile gets the same answer, in the order of the calls. */
   ask(id: string): Promise<SessionOwner> {
     const known = this.known(id);
     if (known !== undefined) return Promise.resolve(known);
-    return this.#asking.get(id) ?? this.#begin(id);
+    return this.#questions.ask(id, () => this.#look(id));
   }
 
   learn({ id, created, owner }: SessionRecord): SessionOwner {
@@ -68,15 +69,6 @@ export class KnownOwners implements Disposable {
 
   [Symbol.dispose](): void {
     this.#watching[Symbol.dispose]();
-  }
-
-  #begin(id: string): Promise<SessionOwner> {
-    const asking = this.#look(id);
-    this.#asking.set(id, asking);
-    // The first to listen: those who wait go on right after it, and nobody who comes later is before them.
-    const forget = (): void => void this.#asking.delete(id);
-    asking.then(forget, forget);
-    return asking;
   }
 
   /** Until the answer is one to go by: who asks meanwhile waits for the same, so that input keeps its order. */

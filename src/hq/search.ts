@@ -1,4 +1,5 @@
 import { isTimeout, withDeadline } from "../lib/deadline.ts";
+import { KeyedQuestions } from "../lib/keyed-questions.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Member } from "./member.ts";
@@ -14,7 +15,7 @@ export class Search {
   readonly #members: () => readonly Member[];
   readonly #owners: Ownership<Member>;
   readonly #silent: () => Registry["silent"];
-  readonly #running = new Map<string, Promise<Member>>();
+  readonly #searches = new KeyedQuestions<Member>();
 
   constructor(options: {
     members: () => readonly Member[];
@@ -32,19 +33,9 @@ export class Search {
    * as long as one of them cannot be asked, or one fell silent lately, nobody knows: `remote_unreachable`, `remote_timeout`.
    */
   ownerOf(sessionId: string): Member | Promise<Member> {
-    const running = this.#running.get(sessionId);
     const owner = this.#owners.of(sessionId);
-    if (running === undefined && owner !== undefined) return owner;
-    return running ?? this.#begin(sessionId);
-  }
-
-  #begin(sessionId: string): Promise<Member> {
-    const found = this.#find(sessionId);
-    this.#running.set(sessionId, found);
-    // The first to listen: those who wait go on right after it, and nobody who comes later is before them.
-    const forget = (): void => void this.#running.delete(sessionId);
-    found.then(forget, forget);
-    return found;
+    if (owner !== undefined && this.#searches.running(sessionId) === undefined) return owner;
+    return this.#searches.ask(sessionId, () => this.#find(sessionId));
   }
 
   async #find(sessionId: string): Promise<Member> {

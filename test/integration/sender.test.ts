@@ -1,21 +1,26 @@
 // Requests to another process, over a connection that fails.
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import { expect, test } from "vitest";
 import { collectBytes } from "../../src/lib/collect.ts";
 import { createCaller } from "../../src/protocol/caller.ts";
 import { endpoints } from "../../src/protocol/endpoints.ts";
 import { createSender } from "../../src/remote/send.ts";
 
+/** Of one that was told to listen. */
+async function urlOf(server: Server): Promise<string> {
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
 test("an answer that breaks off is as good as none: whoever gave it is out of reach", async () => {
   await using server = createServer((_, response) => {
     response.writeHead(200, { "content-length": 100 });
     response.write("[", () => response.destroy());
   }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  using sender = createSender({ url: `http://127.0.0.1:${address.port}`, headers: {} });
+  using sender = createSender({ url: await urlOf(server), headers: {} });
   const caller = createCaller(sender.send);
   await expect(caller.call(endpoints.listSessions)).rejects.toMatchObject({ code: "host_unreachable" });
   const signal = AbortSignal.timeout(5_000);
@@ -32,10 +37,7 @@ test("what is on its way when a sender is given up is not asked for again", asyn
     if (questions === 1) response.end("[]");
     else silent.resolve();
   }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  const sender = createSender({ url: `http://127.0.0.1:${address.port}`, headers: {} });
+  const sender = createSender({ url: await urlOf(server), headers: {} });
   const caller = createCaller(sender.send);
   await caller.call(endpoints.listSessions);
   // Over the same connection.

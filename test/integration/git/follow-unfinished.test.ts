@@ -23,6 +23,15 @@ async function resolved(tree: WorkTree): Promise<void> {
   await tree.git("add", "side.txt");
 }
 
+/** A cherry-pick or a revert in the main tree that stopped for a conflict, which is resolved. */
+async function stopped(repository: FollowRepository, command: string, commit: string): Promise<void> {
+  const { main } = repository;
+  if (command === "revert") await main.commit("side.txt", "ours again\n");
+  await repository.settled();
+  expect(await main.refused(command, "--no-edit", commit)).not.toBe("");
+  await resolved(main);
+}
+
 test.each([
   ["to another branch", NEW_BRANCH],
   ["to a commit", NO_BRANCH],
@@ -52,10 +61,7 @@ test.each([
 ])("nor is %s", async (_, command, head, commit) => {
   await using repository = await atOdds();
   const { main, tree } = repository;
-  if (command === "revert") await main.commit("side.txt", "ours again\n");
-  await repository.settled();
-  expect(await main.refused(command, "--no-edit", commit)).not.toBe("");
-  await resolved(main);
+  await stopped(repository, command, commit);
   const before = await under(main, head);
   await tree.git(...NEW_BRANCH);
   await repository.settled();
@@ -161,10 +167,7 @@ test.each([
   async (command, commit) => {
     await using repository = await atOdds();
     const { main, tree } = repository;
-    if (command === "revert") await main.commit("side.txt", "ours again\n");
-    await repository.settled();
-    expect(await main.refused(command, "--no-edit", commit)).not.toBe("");
-    await resolved(main);
+    await stopped(repository, command, commit);
     await tree.git(...NEW_BRANCH);
     await repository.settled();
     await atRest(repository);
