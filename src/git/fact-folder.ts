@@ -110,7 +110,7 @@ export class FactFolder implements Disposable {
 
   /** Somebody has come or gone. */
   #hint(): void {
-    if (!this.isLive) this.#beginning.want([]);
+    if (!this.isLive) this.#beginning.want(() => []);
     this.#look.hint();
     this.#tree?.hint();
   }
@@ -133,19 +133,27 @@ export class FactFolder implements Disposable {
   async #find(): Promise<Repository | undefined> {
     const { parts, place } = this.#options;
     // Before the look: what changes later is seen.
-    if (this.isLive) this.#beginning.want(beginningPlaces(place.cwd));
+    if (this.isLive) this.#beginning.want(() => beginningPlaces(place.cwd));
     if (!(await isLikelyRepository(place.cwd))) return undefined;
-    return await findRepository(parts.git(place.cwd, place.account));
+    const found = await findRepository(parts.git(place.cwd, place.account));
+    return found !== undefined && (await this.#isMirage(found)) ? undefined : found;
+  }
+
+  /** Its tree was none when looked at. It may be one again by now: that is told in its own place. */
+  async #isMirage(found: Repository): Promise<boolean> {
+    const { parts, place } = this.#options;
+    const key = treeKey(found, place.account);
+    if (key !== this.#mirage) return false;
+    const there = await findRepository(parts.git(found.root, place.account));
+    return there === undefined || treeKey(there, place.account) !== key;
   }
 
   #found(repository: Repository | undefined): void {
     if (this.#options.parts.isOver()) return;
-    const key = repository && treeKey(repository, this.place.account);
-    const isMirage = key !== undefined && key === this.#mirage;
     this.#mirage = undefined;
     const before = this.facts;
-    this.#tree = this.#options.join(this, isMirage ? undefined : repository);
+    this.#tree = this.#options.join(this, repository);
     if (this.facts !== before) this.tell();
-    if (!this.isLive) this.#beginning.want([]);
+    if (!this.isLive) this.#beginning.want(() => []);
   }
 }

@@ -80,7 +80,7 @@ export class FactTree implements Disposable {
 
   /** Nobody works there any more: what was so at the end stays. */
   #rest(): void {
-    this.#places.want([]);
+    this.#places.want(() => []);
     this.#tracked.rest();
   }
 
@@ -98,26 +98,35 @@ export class FactTree implements Disposable {
   async #lookAt(git: Git): Promise<void> {
     const repository = this.#repository ?? (await findRepository(git));
     this.#repository = undefined;
-    const { isLive, account, onGone } = this.#options;
+    const { isLive, account } = this.#options;
     if (repository === undefined || treeKey(repository, account) !== this.key) {
-      this.#set(undefined);
-      this.#rest();
-      onGone();
+      this.#gone();
       return;
     }
     // What changes from here on is seen by a watch, or by the look.
-    if (isLive()) this.#places.want(factPlaces(repository, this.#refs));
+    if (isLive()) this.#places.want(() => factPlaces(repository, this.#refs));
     let found = await readGitFacts(git, repository);
     this.#refs = found.refs;
-    const isNew = isLive() && this.#places.want(factPlaces(repository, found.refs));
+    const isNew = isLive() && this.#places.want(() => factPlaces(repository, this.#refs));
     const isTrackedNew = isLive() && !repository.isBare && (await this.#tracked.follow(git, repository));
     if (isNew || isTrackedNew) found = await readGitFacts(git, repository);
     if (!isLive()) this.#rest();
     this.#tracked.told({ isNews: this.#set(found.facts) });
   }
 
+  #gone(): void {
+    this.#set(undefined);
+    this.#rest();
+    this.#options.onGone();
+  }
+
   #failed(error: unknown): void {
     const { parts, repository } = this.#options;
+    // Between two questions.
+    if (error instanceof ServiceError && error.code === "not_a_repository") {
+      this.#gone();
+      return;
+    }
     // Until it goes another time, what was known stays.
     const isPassing = error instanceof ServiceError && PASSING.has(error.code);
     if (!isPassing && !parts.isOver()) this.#set(undefined);

@@ -142,10 +142,13 @@ export class FolderFacts implements Disposable {
     // It has been left while it was looked at.
     if (repository === undefined || key === undefined || folder.isLeft) return undefined;
     const known = this.#trees.get(key);
+    if (known?.folders.has(folder)) return known.tree;
     const folders = known?.folders ?? new Set();
     folders.add(folder);
     const tree = known?.tree ?? this.#plant(repository, folder.place.account, folders);
     this.#trees.set(key, { tree, folders });
+    // Where nobody worked until now it was left as it was.
+    tree.hint();
     return tree;
   }
 
@@ -156,10 +159,16 @@ export class FolderFacts implements Disposable {
       onChange: () => {
         for (const folder of [...folders]) folder.tell();
       },
-      onGone: () => {
-        for (const folder of [...folders]) folder.treeGone();
-      },
+      onGone: () => this.#gone(treeKey(repository, account)),
     });
+  }
+
+  /** Whoever stands in it looks again; whoever finds it again then, finds a new one. */
+  #gone(key: string): void {
+    const gone = this.#trees.get(key);
+    this.#trees.delete(key);
+    gone?.tree[Symbol.dispose]();
+    for (const folder of gone?.folders ?? []) folder.treeGone();
   }
 
   /** It is in none of the trees any more but in that one. */

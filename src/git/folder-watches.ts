@@ -1,11 +1,18 @@
-import { type FSWatcher, watch } from "node:fs";
-import { basename } from "node:path";
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { WatchQuota } from "./watch-quota.ts";
 
 /** A folder, and which of the names directly in it make a difference. */
 export type WatchedFolder = { readonly path: string; readonly matters: (name: string) => boolean };
 
-type Watched = { readonly watcher: FSWatcher; matters: readonly WatchedFolder["matters"][] };
+type Watched = {
+  readonly watcher: FSWatcher;
+  /** Which folder it is, whatever its path. */
+  readonly identity: string | undefined;
+  matters: readonly WatchedFolder["matters"][];
+};
+
+type Happened = { readonly kind: string; readonly name: string | Buffer | null };
 
 /** Folders that are watched, each by itself and not with what is below; at most as many as the quota lets it have. */
 export class FolderWatches implements Disposable {
@@ -26,13 +33,28 @@ export class FolderWatches implements Disposable {
   }
 
   /**
-   * From now on these and no others; a folder may be named more than once. Returns whether one is new: what happened in
-   * it before was not seen.
+   * From now on these and no others; a folder may be named more than once. `places` is asked again as long as one of
+   * them is new, as they may depend on what there is. Returns whether one is new: what happened in it before was not
+   * seen.
    */
-  want(folders: Iterable<WatchedFolder>): boolean {
+  want(places: () => Iterable<WatchedFolder>): boolean {
+    let isNew = false;
+    while (!this.#isOver && this.#want(places())) isNew = true;
+    return isNew;
+  }
+
+  [Symbol.dispose](): void {
+    this.want(() => []);
+    this.#isOver = true;
+  }
+
+  #want(folders: Iterable<WatchedFolder>): boolean {
     const wanted = Map.groupBy(folders, ({ path }) => path);
-    if (this.#isOver) return false;
-    for (const path of [...this.#watched.keys()]) if (!wanted.has(path)) this.#end(path);
+    for (const [path, watched] of [...this.#watched]) {
+      // Whether one is another by now its parent tells; where that is not watched, we look.
+      const isHere = wanted.has(dirname(path)) || watched.identity === identityOf(path);
+      if (!wanted.has(path) || !isHere) this.#end(path);
+    }
     this.#isComplete = true;
     let isNew = false;
     for (const [path, named] of wanted) {
@@ -44,21 +66,17 @@ export class FolderWatches implements Disposable {
     return isNew;
   }
 
-  [Symbol.dispose](): void {
-    this.want([]);
-    this.#isOver = true;
-  }
-
   #begin(path: string, matters: Watched["matters"]): boolean {
     try {
+      const identity = identityOf(path);
       const watcher = this.#quota.take(() => watch(path, { persistent: false }));
       if (watcher === undefined) {
         this.#isComplete = false;
         return false;
       }
-      const watched = { watcher, matters };
+      const watched = { watcher, identity, matters };
       this.#watched.set(path, watched);
-      watcher.on("change", (_, name) => this.#happened(path, watched, name));
+      watcher.on("change", (kind, name) => this.#happened(path, watched, { kind, name }));
       watcher.on("error", () => this.#lost(path, watched));
       return true;
     } catch (error) {
@@ -68,7 +86,9 @@ export class FolderWatches implements Disposable {
     }
   }
 
-  #happened(path: string, watched: Watched, name: string | Buffer | null): void {
+  #happened(path: string, watched: Watched, { kind, name }: Happened): void {
+    // A folder that a program stands in is not told of its own end, its parent is.
+    if (kind === "rename" && typeof name === "string") this.#end(join(path, name));
     // What happens to the folder itself comes with its own name: it may be gone, or be another one by now.
     if (name === basename(path)) this.#lost(path, watched);
     else if (typeof name !== "string" || watched.matters.some((matters) => matters(name))) this.#onChange();
@@ -84,6 +104,12 @@ export class FolderWatches implements Disposable {
     this.#watched.get(path)?.watcher.close();
     if (this.#watched.delete(path)) this.#quota.release();
   }
+}
+
+/** `undefined`: there is none. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
 }
 
 function isAbsent(error: unknown): boolean {

@@ -55,7 +55,7 @@ export class TrackedFolders implements Disposable {
     if (stamp === undefined || stamp !== this.#stamp) this.#folders = await readTracked(git);
     this.#stamp = stamp;
     const folders = this.#folders ?? [];
-    return this.#watches.want(
+    return this.#watches.want(() =>
       folders.map((folder) => ({ path: join(root, folder), matters: (name) => name !== ".git" })),
     );
   }
@@ -69,7 +69,7 @@ export class TrackedFolders implements Disposable {
 
   /** Nothing is watched until it is followed again. */
   rest(): void {
-    this.#watches.want([]);
+    this.#watches.want(() => []);
   }
 
   [Symbol.dispose](): void {

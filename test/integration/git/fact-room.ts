@@ -36,7 +36,7 @@ export async function watchesOf(pid: number | "self"): Promise<number> {
 /** Somebody in a folder, and what that one is told. */
 export class Onlooker implements Disposable {
   readonly presence: FactPresence;
-  readonly #changes = new Emitter<void>();
+  readonly changed = new Emitter<void>();
   changes = 0;
 
   constructor(
@@ -44,7 +44,7 @@ export class Onlooker implements Disposable {
     cwd: string,
     { isLive = true, account = undefined as string | undefined } = {},
   ) {
-    this.presence = facts.enter({ cwd, account }, { isLive, onChange: () => this.#changed() });
+    this.presence = facts.enter({ cwd, account }, { isLive, onChange: () => this.#onChange() });
   }
 
   get facts(): GitFacts | undefined {
@@ -54,7 +54,7 @@ export class Onlooker implements Disposable {
   /** Resolves when what is known is like that, by what is told alone. */
   async until(fits: (facts: GitFacts | undefined) => boolean, what: string): Promise<GitFacts | undefined> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    using _listening = this.#changes.on(() => {
+    using _listening = this.changed.on(() => {
       if (fits(this.facts)) resolve();
     });
     if (fits(this.facts)) resolve();
@@ -73,9 +73,9 @@ export class Onlooker implements Disposable {
     this.presence[Symbol.dispose]();
   }
 
-  #changed(): void {
+  #onChange(): void {
     this.changes++;
-    this.#changes.emit();
+    this.changed.emit();
   }
 }
 
