@@ -113,6 +113,8 @@ export class Listener implements AsyncDisposable {
     server.on("checkExpectation", (incoming, response) => server.emit("request", incoming, response));
     server.on("clientError", (error, socket) => this.#failed(error, socket));
     server.on("upgrade", (incoming, socket, head) => {
+      // node:http has taken its own listener off: without one, a client that is gone would end the process.
+      socket.on("error", () => {});
       this.#finished(incoming.socket);
       if (!this.#isRefused(incoming)) upgrade.handle(incoming, socket, head);
     });

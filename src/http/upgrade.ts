@@ -45,7 +45,7 @@ export type UpgradeOptions = {
 };
 
 export type Upgrade = {
-  /** Answers a request to upgrade. Never throws. */
+  /** Answers a request to upgrade, whose socket has a listener for its errors. Never throws. */
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Closes every WebSocket with 1001 and refuses new ones with `shutting_down`. */
   close(): void;
@@ -69,16 +69,12 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
     const beganMs = performance.now();
     const passed = (status: number): void =>
       options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - beganMs });
-    // Until it is a WebSocket nobody else listens for its errors.
-    const ignore = (): void => {};
-    socket.on("error", ignore);
     void admit(request, options)
       .then((principal) => {
         const seen = sightOf(request, options.clientOf(request));
         options.witness?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
-        socket.off("error", ignore);
         server.handleUpgrade(request, socket, head, (webSocket) => {
           passed(SWITCHING_PROTOCOLS);
           connect(webSocket, principal, request, options);

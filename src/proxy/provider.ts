@@ -199,23 +199,23 @@ function standing(
   };
 }
 
+/** No provider refuses anything so: it was late, what it said broke off, or somebody else spoke in its place. */
+const NO_ANSWERS = ["OAUTH_TIMEOUT", "OAUTH_ABORT", "OAUTH_PARSE_ERROR", "OAUTH_RESPONSE_IS_NOT_JSON"];
+
 /** Whether it is the provider that does not work, and not the login that is refused. */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return isFailure(error.status);
   if (error instanceof ClientError) {
-    const { code, cause } = error;
-    return (
-      code === "OAUTH_TIMEOUT" ||
-      code === "OAUTH_ABORT" ||
-      (cause instanceof Response && isFailure(cause.status))
-    );
+    const { code = "", cause } = error;
+    return NO_ANSWERS.includes(code) || (cause instanceof Response && isFailure(cause.status));
   }
   // What fetch rejects with. A wrong argument of ours has a code.
   return error instanceof TypeError && !("code" in error);
 }
 
+/** Of an answer that is not what was asked for. */
 function isFailure(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408;
+  return status < 400 || status >= 500 || status === 429 || status === 408;
 }
 
 function unreachable(issuer: string, cause: unknown): ServiceError {

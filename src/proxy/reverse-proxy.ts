@@ -57,8 +57,6 @@ export class ReverseProxy implements Disposable {
 
   readonly upgrade = {
     handle: (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
-      // Until it is forwarded nobody else listens for its errors.
-      socket.on("error", () => undefined);
       this.#connect(request, socket, head).catch((error: unknown) => {
         this.#logUnexpected(error);
         this.#parts.answers.refuse(socket, error);
@@ -84,6 +82,8 @@ export class ReverseProxy implements Disposable {
       return await pages.answer(request, response);
     }
     const proven = await this.#prove(request);
+    // Who left meanwhile is told of by no `close` any more.
+    if (response.destroyed) return;
     if (proven !== undefined) {
       // A stream may go on for days; it ends with the login that opened it.
       const watch = proven.whenOver(() => response.destroy());
@@ -100,11 +100,13 @@ export class ReverseProxy implements Disposable {
     refuseOddUpgrade(request);
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const proven = await this.#prove(request);
+    // As above.
+    if (socket.destroyed) return;
     if (proven === undefined) throw this.#unproven();
     const headers = forwardedHeaders(request, this.#vouch(request, proven.user), "upgrade");
     const watch = proven.whenOver(() => socket.destroy());
     socket.once("close", () => watch[Symbol.dispose]());
-    if (!socket.destroyed) this.#forwarder.socket(request, socket, head, headers);
+    this.#forwarder.socket(request, socket, head, headers);
   }
 
   async #prove(request: IncomingMessage): Promise<Proven | undefined> {

@@ -10,6 +10,7 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
 import { OwnPages } from "../../../src/proxy/own-pages.ts";
 import { Provider } from "../../../src/proxy/provider.ts";
+import type { ProviderLoginParts } from "../../../src/proxy/provider-login.ts";
 import { ProviderLogins } from "../../../src/proxy/provider-logins.ts";
 import { ReverseProxy } from "../../../src/proxy/reverse-proxy.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
@@ -39,17 +40,17 @@ export class ForwardingStage implements AsyncDisposable {
     this.#scope = scope;
   }
 
-  static async open(answer: RequestListener): Promise<ForwardingStage> {
+  /** `renew`: whether a login stands that is not known to; it does, unless a test says otherwise. */
+  static async open(
+    answer: RequestListener,
+    { renew = async (last) => last }: Partial<Pick<ProviderLoginParts, "renew">> = {},
+  ): Promise<ForwardingStage> {
     await using scope = new AsyncDisposableStack();
     const upstream = createServer(answer);
     upstream.listen(0, "127.0.0.1");
     await once(upstream, "listening");
     scope.defer(() => end(upstream));
-    const logins = new ProviderLogins({
-      renew: async (last) => last,
-      now: () => performance.now(),
-      random: Math.random,
-    });
+    const logins = new ProviderLogins({ renew, now: () => performance.now(), random: Math.random });
     const places = { callbackUrl: "https://localhost/.proxy/callback", loggedOutUrl: "https://localhost/" };
     const client = {
       issuer: "http://127.0.0.1:1",
