@@ -51,7 +51,7 @@ export class Revocations {
     readonly path: string;
     readonly now: () => number;
     readonly log: Pick<Log, "warn">;
-    /** Who sees to it that the file is written, be it later. */
+    /** Who sees to it that the file is written, be it later, and one write after the other. */
     readonly store?: Store;
   }): Promise<Revocations> {
     const { path, now, store = (write) => write() } = options;

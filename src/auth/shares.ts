@@ -123,7 +123,7 @@ export type SharesOptions = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
-  /** Who sees to it that the file is written, be it later. */
+  /** See Revocations.open. */
   readonly store?: (write: () => Promise<void>) => Promise<void>;
 };
 

@@ -1,5 +1,6 @@
 import { Backoff } from "./backoff.ts";
 import { diskFault, isDiskFault } from "./disk-fault.ts";
+import { KeyedTurns } from "./keyed-turns.ts";
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 5_000;
@@ -19,13 +20,15 @@ export type DiskCareOptions = {
 
 /**
  * What a disk did not take is tried again until it does: after half a second, then less and less often, at least every
- * 5 s. The log hears of the first that failed, and when nothing waits any more. As many wait as there are files to be
- * written.
+ * 5 s. Writes of one name take turns, tried for the first time or again: one that writes what is known when its turn
+ * comes is not undone by an older one. The log hears of the first that failed, and when nothing waits any more. As many
+ * wait as there are files to be written.
  */
 export class DiskCare implements AsyncDisposable {
   readonly #options: DiskCareOptions;
   /** By what they write, in the order in which they failed: a recording comes after its journal. */
   readonly #waiting = new Map<string, () => Promise<void>>();
+  readonly #turns = new KeyedTurns();
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
   #rightSinceMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -40,10 +43,10 @@ export class DiskCare implements AsyncDisposable {
     return this.#waiting.size > 0;
   }
 
-  /** `write` is done now; where it fails for the disk's sake, it is tried again later. Rejects with other errors. */
+  /** `write` is done in its turn; where it fails for the disk's sake, it is tried again later. Rejects with other errors. */
   async attempt(name: string, write: () => Promise<void>): Promise<void> {
     try {
-      await write();
+      await this.#turns.take(name, write);
     } catch (error) {
       if (!isDiskFault(error)) throw error;
       this.failed(name, error, write);
@@ -53,7 +56,7 @@ export class DiskCare implements AsyncDisposable {
   /** The same, but rejects with what the disk says: for whoever has to know that it is not stored yet. */
   async insist(name: string, write: () => Promise<void>): Promise<void> {
     try {
-      await write();
+      await this.#turns.take(name, write);
     } catch (error) {
       if (isDiskFault(error)) this.failed(name, error, write);
       throw error;
@@ -103,7 +106,7 @@ export class DiskCare implements AsyncDisposable {
 
   async #try(name: string, retry: () => Promise<void>): Promise<void> {
     try {
-      await retry();
+      await this.#turns.take(name, retry);
     } catch (error) {
       if (isDiskFault(error)) return;
       this.#options.log.error({ error, name }, "not written, and not tried again");

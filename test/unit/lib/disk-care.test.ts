@@ -45,3 +45,24 @@ test("what fails for any other reason is not", async () => {
   await expect(attempt).rejects.toThrow("ENOENT");
   expect(care.isWaiting).toBe(false);
 });
+
+test.concurrent("of one name one thing is written at a time: what is tried again ends before what comes after it begins", async () => {
+  const { care, right } = careWithLog();
+  await using _care = care;
+  const seen: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const disk = Promise.withResolvers<void>();
+  await care.attempt("a file", async () => {
+    seen.push("tried");
+    if (seen.length === 1) throw failure("ENOSPC");
+    begun.resolve();
+    await disk.promise;
+    seen.push("written");
+  });
+  await begun.promise;
+  const later = care.insist("a file", async () => void seen.push("newer"));
+  await care.insist("another file", async () => void seen.push("another"));
+  disk.resolve();
+  await Promise.all([later, right]);
+  expect(seen).toEqual(["tried", "tried", "another", "written", "newer"]);
+});
