@@ -55,8 +55,9 @@ export async function openFollow(parts: {
   });
   const target = { node, main, controlDir: controlDir.path };
   const hooks = new FollowHooks({ list, target, ...(isRoot ? { forOthers: () => opened(door, log) } : {}) });
-  const notices = new Notices({ now: () => performance.now() });
-  const follower = stack.use(new Follower({ program, list, hooks, notices, log, onChange }));
+  const now = () => performance.now();
+  const notices = new Notices({ now });
+  const follower = stack.use(new Follower({ program, list, hooks, notices, log, onChange, now }));
   stack.use(door);
   const follow = new FollowSwitch({ program, list, hooks, follower });
   const sessionsIn: FollowPart["sessionsIn"] = async (repoPath) => {

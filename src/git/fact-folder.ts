@@ -1,10 +1,11 @@
 import { ServiceError } from "../protocol/errors.ts";
 import type { GitFacts } from "../protocol/session.ts";
-import { type FactParts, PASSING } from "./fact-parts.ts";
+import { type FactParts, isPassing } from "./fact-parts.ts";
 import { beginningPlaces } from "./fact-places.ts";
 import type { FactReader } from "./fact-reader.ts";
 import { type FactTree, treeKey } from "./fact-tree.ts";
 import { FolderWatches } from "./folder-watches.ts";
+import { FACT_STALE_MS, FACT_TRUST_MS } from "./git-limits.ts";
 import { isLikelyRepository } from "./likely-repository.ts";
 import { PacedLook } from "./paced-look.ts";
 import { findRepository, type Repository } from "./repository.ts";
@@ -31,13 +32,14 @@ export class FactFolder implements Disposable {
   #tree: FactTree | undefined;
   /** The tree that git finds from here, and that is none when looked at. */
   #mirage: string | undefined;
+  #lookedAtMs = -Infinity;
   #isFailing = false;
 
   constructor(options: FactFolderOptions) {
     this.#options = options;
     this.place = options.place;
     const { quota, slots, now } = options.parts;
-    this.#look = new PacedLook({ slots, now, look: () => this.#lookSafely() });
+    this.#look = new PacedLook({ slots, now, look: () => this.#tryToLook() });
     this.#beginning = new FolderWatches({ quota, onChange: () => this.#look.hint() });
     this.#look.hint(0);
   }
@@ -93,10 +95,12 @@ export class FactFolder implements Disposable {
     this.#look.hint();
   }
 
-  /** Somebody asks: where nothing can be seen, it is looked at. */
+  /** Somebody asks: what no watch keeps fresh is looked at. None tells of a repository that comes above the folder. */
   asked(): void {
-    const isSeen = this.#beginning.isComplete && !this.#isFailing;
-    if (this.isLive && !isSeen) this.#look.hint(0);
+    const isWatched = this.#beginning.isComplete && !this.#isFailing;
+    if (!this.isLive || (isWatched && this.#tree !== undefined)) return;
+    const lifetimeMs = isWatched ? FACT_TRUST_MS : FACT_STALE_MS;
+    if (this.#options.parts.now() - this.#lookedAtMs >= lifetimeMs) this.#look.hint(0);
   }
 
   tell(): void {
@@ -115,18 +119,22 @@ export class FactFolder implements Disposable {
     this.#tree?.hint();
   }
 
-  async #lookSafely(): Promise<void> {
+  /** Rejects where it may go another time. */
+  async #tryToLook(): Promise<void> {
     const { parts, place } = this.#options;
     try {
       this.#found(await this.#find());
       this.#isFailing = false;
     } catch (error) {
       // Of a repository that git does not trust, or without git, nothing is known: that is how it is.
-      const isUsual = error instanceof ServiceError && !PASSING.has(error.code);
+      const isUsual = error instanceof ServiceError && !isPassing(error);
       if (!isUsual && !this.#isFailing && !parts.isOver()) {
         parts.log.warn({ cwd: place.cwd, error }, "git facts not read");
       }
       this.#isFailing = !isUsual;
+      if (!isUsual) throw error;
+    } finally {
+      this.#lookedAtMs = parts.now();
     }
   }
 

@@ -1,11 +1,16 @@
 import type { Slots } from "../lib/slots.ts";
 import type { Log } from "../log.ts";
-import type { ErrorCode } from "../protocol/errors.ts";
+import { type ErrorCode, ServiceError } from "../protocol/errors.ts";
 import type { Git } from "./git.ts";
+import { KILLED } from "./git-process.ts";
 import type { WatchQuota } from "./watch-quota.ts";
 
-/** What may well go another time. */
-export const PASSING: ReadonlySet<ErrorCode> = new Set(["git_timeout", "git_busy"]);
+const PASSING: ReadonlySet<ErrorCode> = new Set(["git_timeout", "git_busy"]);
+
+/** Whether it says nothing about a repository: git had no time or no turn, or was killed. */
+export function isPassing(error: unknown): boolean {
+  return error instanceof ServiceError && (PASSING.has(error.code) || error.details.exitCode === KILLED);
+}
 
 /** What everything that knows git facts has in common. */
 export type FactParts = {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { ServiceError } from "../protocol/errors.ts";
 import type { GitFacts } from "../protocol/session.ts";
-import { type FactParts, PASSING } from "./fact-parts.ts";
+import { type FactParts, isPassing } from "./fact-parts.ts";
 import { type FactRefs, factPlaces } from "./fact-places.ts";
 import { FolderWatches } from "./folder-watches.ts";
 import type { Git } from "./git.ts";
@@ -43,7 +43,7 @@ export class FactTree implements Disposable {
     this.key = treeKey(repository, account);
     // It was found this very moment.
     this.#repository = repository;
-    this.#look = this.#scope.use(new PacedLook({ slots, now, look: () => this.#lookSafely() }));
+    this.#look = this.#scope.use(new PacedLook({ slots, now, look: () => this.#tryToLook() }));
     this.#places = this.#scope.use(new FolderWatches({ quota, onChange: () => this.#look.hint() }));
     this.#tracked = this.#scope.use(
       new TrackedFolders({ quota, now, onChange: (afterMs) => this.#look.hint(afterMs) }),
@@ -84,15 +84,17 @@ export class FactTree implements Disposable {
     this.#tracked.rest();
   }
 
-  async #lookSafely(): Promise<void> {
+  /** Rejects where it may go another time. */
+  async #tryToLook(): Promise<void> {
     const { parts, repository } = this.#options;
     try {
       await this.#lookAt(parts.git(repository.root, this.#options.account));
       this.#isFailing = false;
     } catch (error) {
       this.#failed(error);
+    } finally {
+      this.#lookedAtMs = parts.now();
     }
-    this.#lookedAtMs = parts.now();
   }
 
   async #lookAt(git: Git): Promise<void> {
@@ -128,12 +130,12 @@ export class FactTree implements Disposable {
       return;
     }
     // Until it goes another time, what was known stays.
-    const isPassing = error instanceof ServiceError && PASSING.has(error.code);
-    if (!isPassing && !parts.isOver()) this.#set(undefined);
+    if (!isPassing(error) && !parts.isOver()) this.#set(undefined);
     if (!this.#isFailing && !parts.isOver()) {
       parts.log.warn({ repository: repository.root, error }, "git facts not read");
     }
     this.#isFailing = true;
+    throw error;
   }
 
   /** Whether they are others. */

@@ -153,22 +153,25 @@ export class FolderFacts implements Disposable {
   }
 
   #plant(repository: Repository, account: string | undefined, folders: Set<FactFolder>): FactTree {
-    return new FactTree({
+    const tree: FactTree = new FactTree({
       ...{ parts: this.#parts, repository, account },
       isLive: () => [...folders].some(({ isLive }) => isLive),
       onChange: () => {
         for (const folder of [...folders]) folder.tell();
       },
-      onGone: () => this.#gone(treeKey(repository, account)),
+      onGone: () => this.#gone(tree),
     });
+    return tree;
   }
 
   /** Whoever stands in it looks again; whoever finds it again then, finds a new one. */
-  #gone(key: string): void {
-    const gone = this.#trees.get(key);
-    this.#trees.delete(key);
-    gone?.tree[Symbol.dispose]();
-    for (const folder of gone?.folders ?? []) folder.treeGone();
+  #gone(tree: FactTree): void {
+    const known = this.#trees.get(tree.key);
+    // Another one may be in its place, since it was left while it was looked at.
+    if (known?.tree !== tree) return;
+    this.#trees.delete(tree.key);
+    tree[Symbol.dispose]();
+    for (const folder of known.folders) folder.treeGone();
   }
 
   /** It is in none of the trees any more but in that one. */

@@ -14,6 +14,8 @@ type Watched = {
 
 type Happened = { readonly kind: string; readonly name: string | Buffer | null };
 
+const MAX_ROUNDS = 8;
+
 /** Folders that are watched, each by itself and not with what is below; at most as many as the quota lets it have. */
 export class FolderWatches implements Disposable {
   readonly #quota: WatchQuota;
@@ -33,14 +35,14 @@ export class FolderWatches implements Disposable {
   }
 
   /**
-   * From now on these and no others; a folder may be named more than once. `places` is asked again as long as one of
-   * them is new, as they may depend on what there is. Returns whether one is new: what happened in it before was not
-   * seen.
+   * From now on these and no others; a folder may be named more than once. `places` is asked again while one of them is
+   * new, as they may depend on what there is; a few times, because somewhere folders may be others all the time. Returns
+   * whether one is new: what happened in it before was not seen.
    */
   want(places: () => Iterable<WatchedFolder>): boolean {
-    let isNew = false;
-    while (!this.#isOver && this.#want(places())) isNew = true;
-    return isNew;
+    let rounds = 0;
+    while (!this.#isOver && rounds < MAX_ROUNDS && this.#want(places())) rounds++;
+    return rounds > 0;
   }
 
   [Symbol.dispose](): void {
@@ -49,21 +51,29 @@ export class FolderWatches implements Disposable {
   }
 
   #want(folders: Iterable<WatchedFolder>): boolean {
-    const wanted = Map.groupBy(folders, ({ path }) => path);
-    for (const [path, watched] of [...this.#watched]) {
-      // Whether one is another by now its parent tells; where that is not watched, we look.
-      const isHere = wanted.has(dirname(path)) || watched.identity === identityOf(path);
-      if (!wanted.has(path) || !isHere) this.#end(path);
-    }
+    // What is above before what is below it: a watch tells of what happens after its beginning.
+    const wanted = Map.groupBy([...folders].sort(byLength), ({ path }) => path);
+    for (const path of [...this.#watched.keys()]) if (!wanted.has(path)) this.#end(path);
     this.#isComplete = true;
     let isNew = false;
+    const kept = new Set<string>();
     for (const [path, named] of wanted) {
       const matters = named.map((folder) => folder.matters);
+      // Whether a folder is another one by now, its parent tells; where that was not watched, we look.
+      if (!kept.has(dirname(path)) && !this.#isSame(path)) this.#end(path);
       const known = this.#watched.get(path);
-      if (known !== undefined) known.matters = matters;
-      else if (this.#begin(path, matters)) isNew = true;
+      if (known === undefined) isNew = this.#begin(path, matters) || isNew;
+      else {
+        known.matters = matters;
+        kept.add(path);
+      }
     }
     return isNew;
+  }
+
+  #isSame(path: string): boolean {
+    const known = this.#watched.get(path);
+    return known !== undefined && known.identity === identityOf(path);
   }
 
   #begin(path: string, matters: Watched["matters"]): boolean {
@@ -106,10 +116,19 @@ export class FolderWatches implements Disposable {
   }
 }
 
-/** `undefined`: there is none. */
+/** A folder's path is longer than that of what it is in. */
+function byLength(one: WatchedFolder, other: WatchedFolder): number {
+  return one.path.length - other.path.length;
+}
+
+/** `undefined`: there is none, or we may not look. */
 function identityOf(path: string): string | undefined {
-  const found = statSync(path, { throwIfNoEntry: false });
-  return found && `${found.dev} ${found.ino}`;
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return undefined;
+  }
 }
 
 function isAbsent(error: unknown): boolean {

@@ -1,6 +1,8 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
 import { randomBytes } from "node:crypto";
+import { KeyedTurns } from "../lib/keyed-turns.ts";
 import { filesOf } from "./account-files.ts";
+import type { Files } from "./files.ts";
 import type { FollowEntry, FollowList } from "./follow-list.ts";
 import type { Git } from "./git.ts";
 import type { HookTarget } from "./hook-script.ts";
@@ -21,6 +23,8 @@ export class FollowHooks {
   readonly #list: FollowList;
   readonly #target: HookTarget;
   readonly #forOthers: () => Promise<string | undefined>;
+  /** By folder: several repositories may have one. */
+  readonly #turns = new KeyedTurns();
 
   /** `forOthers`: the socket at which hooks of other users say their key, on a server of root that has one. */
   constructor(parts: {
@@ -55,7 +59,9 @@ export class FollowHooks {
     const ours = folders.filter(({ isDenied }) => !isDenied);
     await excludeHooks(files, commonDir, excludePatterns(ours, tops));
     const target = await this.#targetOf(mainRoot);
-    for (const folder of ours) await installHooks(files, folder, target);
+    for (const folder of ours) {
+      await this.#turns.take(folder.path, () => installHooks(files, folder, target));
+    }
     return { folders: ours.map(({ path }) => path), steps };
   }
 
@@ -77,11 +83,19 @@ export class FollowHooks {
     { mainRoot, commonDir }: Pick<Place, "mainRoot"> & { readonly commonDir: string | undefined },
   ): Promise<void> {
     const own = this.#list.get(mainRoot)?.hookFolders ?? [];
-    const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
-    const inUse = new Set(others.flatMap(({ hookFolders: paths }) => paths));
     const files = filesOf(git);
-    for (const folder of own) if (!inUse.has(folder)) await removeHooks(files, folder);
+    for (const folder of own) await this.#turns.take(folder, () => this.#leave(files, folder, mainRoot));
     if (commonDir !== undefined) await excludeHooks(files, commonDir, []);
+  }
+
+  /** Of those that go at once the last one takes them away. */
+  async #leave(files: Files, folder: string, mainRoot: string): Promise<void> {
+    const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
+    const isInUse = others.some(({ hookFolders: paths }) => paths.includes(folder));
+    if (!isInUse) await removeHooks(files, folder);
+    const entry = this.#list.get(mainRoot);
+    if (entry === undefined) return;
+    await this.#list.set({ ...entry, hookFolders: entry.hookFolders.filter((path) => path !== folder) });
   }
 
   async #targetOf(mainRoot: string): Promise<HookTarget> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { readJsonFile, writeJsonFile } from "../lib/json-file.ts";
+import { Turns } from "../lib/turns.ts";
 
 const Entry = z.object({
   repoPath: z.string(),
@@ -20,6 +21,7 @@ export type FollowEntry = z.infer<typeof Entry>;
 export class FollowList {
   readonly #path: string;
   readonly #entries = new Map<string, FollowEntry>();
+  readonly #writes = new Turns();
 
   constructor(path: string) {
     this.#path = path;
@@ -55,6 +57,7 @@ export class FollowList {
   }
 
   async #write(): Promise<void> {
-    await writeJsonFile(this.#path, this.entries, 0o600);
+    // As they are in its turn: of two that are written side by side the older one may be there last.
+    await this.#writes.take(() => writeJsonFile(this.#path, this.entries, 0o600));
   }
 }

@@ -28,6 +28,11 @@ export async function readFollowSettings(git: Git): Promise<FollowSettings | und
   return { worktreePath, branch: branch === "" ? undefined : branch };
 }
 
+export async function writeFollowSettings(git: Git, { worktreePath, branch }: FollowSettings): Promise<void> {
+  await writeFollowPath(git, worktreePath);
+  await writeFollowBranch(git, branch);
+}
+
 export async function writeFollowPath(git: Git, path: string): Promise<void> {
   await git.write("config", "--local", "--replace-all", WORKTREE_KEY, path);
 }

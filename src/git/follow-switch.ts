@@ -5,12 +5,7 @@ import { shortBranchName } from "./branch-name.ts";
 import type { FollowHooks, Installed } from "./follow-hooks.ts";
 import type { FollowList } from "./follow-list.ts";
 import { carryOut, foresee, type Look, lookOnce } from "./follow-round.ts";
-import {
-  clearFollowSettings,
-  readFollowSettings,
-  writeFollowBranch,
-  writeFollowPath,
-} from "./follow-settings.ts";
+import { clearFollowSettings, readFollowSettings, writeFollowSettings } from "./follow-settings.ts";
 import { enabledMessage, sentence } from "./follow-words.ts";
 import { type Follower, type Following, outcomeOf } from "./follower.ts";
 import type { Git, GitProgram } from "./git.ts";
@@ -57,6 +52,8 @@ export class FollowSwitch {
       const { user, account } = request;
       const entry = { repoPath: repository.mainRoot, user, ...(account === undefined ? {} : { account }) };
       const hooks = await this.#prepare(git, repository, entry, { worktree, look });
+      // Once this is over, however it ends: from now on it is followed.
+      this.#follower.hint(entry.repoPath);
       const outcome = await carryOut(git, look);
       this.#follower.tell(entry, outcomeOf(enabledMessage(worktree.path, entry.repoPath)), worktree.branch);
       this.#follower.tell(entry, outcome, worktree.branch);
@@ -148,19 +145,19 @@ export class FollowSwitch {
     const { repoPath } = entry;
     const before = this.#list.get(repoPath);
     const mainGit = git.at(repoPath);
+    const settings = await readFollowSettings(mainGit);
     await this.#list.set({ ...entry, ...(await this.#hooks.foresee(git, repository, worktree.path)) });
     try {
-      await writeFollowPath(mainGit, worktree.path);
-      await writeFollowBranch(mainGit, look.state.main.branch);
+      const { branch } = look.state.main;
+      await writeFollowSettings(mainGit, { worktreePath: worktree.path, branch });
       return await this.#hooks.install(git, repository, worktree.path);
     } catch (error) {
-      if (before === undefined) {
-        await clearFollowSettings(mainGit).catch(() => undefined);
-        await this.#follower.forget(entry, repository).catch(() => undefined);
-      } else {
-        // Whoever it is followed for keeps it: who asked may have no right to.
-        await this.#list.set(before).catch(() => undefined);
-      }
+      const putBack =
+        settings === undefined ? clearFollowSettings(mainGit) : writeFollowSettings(mainGit, settings);
+      await putBack.catch(() => undefined);
+      // Whoever it is followed for keeps it: who asked may have no right to.
+      const left = before === undefined ? this.#follower.forget(entry, repository) : this.#list.set(before);
+      await left.catch(() => undefined);
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 // Sees in git's own files what no hook tells: a reset, an amended commit's end, a rebase, a worktree that has gone.
-import { type FSWatcher, watch } from "node:fs";
-import { dirname, join } from "node:path";
+import { type FSWatcher, statSync, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { FOLLOW_SETTLE_MS } from "./git-limits.ts";
 import { UNFINISHED_MARKS } from "./unfinished-work.ts";
 
@@ -18,7 +18,10 @@ const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", ...UNFINISHED_MAR
 /** Reports once for many changes, FOLLOW_SETTLE_MS after the first of them. At most eight folders are watched. */
 export class FollowWatch implements Disposable {
   readonly #watchers: FSWatcher[] = [];
+  /** Which folder was at each place. */
+  readonly #folders = new Map<string, string | undefined>();
   readonly #onChange: () => void;
+  #isLost = false;
   #timer: NodeJS.Timeout | undefined;
 
   /** `caresForIndex`: whether what is staged or not may make a difference now. */
@@ -37,15 +40,24 @@ export class FollowWatch implements Disposable {
     this.#watch(dirname(ref), (name) => !name.endsWith(".lock"));
   }
 
+  /** Whether it sees what is at its places now: another folder may be there, or one where there was none. */
+  get isWhole(): boolean {
+    return !this.#isLost && [...this.#folders].every(([path, folder]) => folderAt(path) === folder);
+  }
+
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
     for (const watcher of this.#watchers) watcher.close();
   }
 
   #watch(folder: string, matters: (name: string) => boolean): void {
+    this.#folders.set(folder, folderAt(folder));
     try {
-      const watcher = watch(folder, { persistent: false }, (_, name) => {
-        if (name === null || matters(name)) this.#changed();
+      const watcher = watch(folder, { persistent: false }, (kind, name) => {
+        // What happens to the folder itself comes with its own name.
+        const isLost = kind === "rename" && name === basename(folder);
+        this.#isLost ||= isLost;
+        if (isLost || name === null || matters(name)) this.#changed();
       });
       // A folder that is removed ends its own watch.
       watcher.on("error", () => watcher.close());
@@ -61,5 +73,15 @@ export class FollowWatch implements Disposable {
       this.#onChange();
     }, FOLLOW_SETTLE_MS);
     this.#timer.unref();
+  }
+}
+
+/** `undefined`: there is none, or we may not look. */
+function folderAt(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev} ${ino}`;
+  } catch {
+    return undefined;
   }
 }

@@ -2,6 +2,7 @@
 // them. One repository at a time in order, different ones side by side.
 import { KeyedTurns } from "../lib/keyed-turns.ts";
 import type { Log } from "../log.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { FollowHooks } from "./follow-hooks.ts";
 import type { FollowEntry, FollowList } from "./follow-list.ts";
 import { carryOut, lookTwice, type Outcome } from "./follow-round.ts";
@@ -9,13 +10,15 @@ import { type FollowSettings, readFollowSettings, writeFollowPath } from "./foll
 import { FollowWatch, type WatchedPlaces } from "./follow-watch.ts";
 import { type Message, withTime } from "./follow-words.ts";
 import type { Git, GitProgram } from "./git.ts";
-import { FOLLOW_RETRY_MS, MAX_FOLLOW_RETRY_MS, MAX_FOLLOW_ROUNDS } from "./git-limits.ts";
+import { FOLLOW_GONE_LOOK_MS, MAX_FOLLOW_ABSENCE_MS, MAX_FOLLOW_ROUNDS } from "./git-limits.ts";
+import { LaterLooks } from "./later-looks.ts";
 import type { Notices } from "./notices.ts";
 import { findRepository, type Repository } from "./repository.ts";
 
 /** A repository, and for whom it is followed. */
 export type Following = Omit<FollowEntry, "hookFolders" | "hookKey">;
 
+/** `places`: what was asked for; empty once that is not there any more. */
 type Watched = { watch: FollowWatch; places: string };
 
 export class Follower implements AsyncDisposable {
@@ -25,6 +28,7 @@ export class Follower implements AsyncDisposable {
   readonly #hooks: FollowHooks;
   readonly #log: Log;
   readonly #onChange: (commonDir: string) => void;
+  readonly #now: () => number;
   /** By the main tree's path. */
   readonly #turns = new KeyedTurns();
   readonly #atWork = new Set<Promise<unknown>>();
@@ -34,8 +38,11 @@ export class Follower implements AsyncDisposable {
   readonly #hinted = new Set<string>();
   /** Looks that have not begun yet. */
   readonly #coming = new Map<string, Promise<void>>();
-  /** How often in a row a look has failed. */
-  readonly #failures = new Map<string, number>();
+  /** Where the last look has failed. */
+  readonly #failing = new Set<string>();
+  /** Where there is no repository, and since when. */
+  readonly #absentSinceMs = new Map<string, number>();
+  readonly #later = new LaterLooks((repoPath) => this.hint(repoPath));
   #isClosed = false;
 
   constructor(parts: {
@@ -46,6 +53,8 @@ export class Follower implements AsyncDisposable {
     readonly log: Log;
     /** Something has changed in the repository with that common directory. */
     readonly onChange?: (commonDir: string) => void;
+    /** In milliseconds; any zero point, never going back. */
+    readonly now: () => number;
   }) {
     this.#program = parts.program;
     this.#list = parts.list;
@@ -53,6 +62,7 @@ export class Follower implements AsyncDisposable {
     this.#hooks = parts.hooks;
     this.#log = parts.log;
     this.#onChange = parts.onChange ?? (() => {});
+    this.#now = parts.now;
   }
 
   /** Goes on where a server before this one followed. */
@@ -71,14 +81,14 @@ export class Follower implements AsyncDisposable {
   }
 
   /**
-   * The same without waiting for it. A look that fails, as on a machine that has too much to do, is taken again after
-   * FOLLOW_RETRY_MS, and after twice as long each time.
+   * The same without waiting for it. A look that fails, as on a machine that has too much to do, is taken again: see
+   * LaterLooks.
    */
   hint(repoPath: string): void {
     if (this.#hinted.has(repoPath)) return;
     this.#hinted.add(repoPath);
     this.changed(repoPath).then(
-      () => this.#failures.delete(repoPath),
+      () => this.#failing.delete(repoPath),
       (error: unknown) => this.#failed(repoPath, error),
     );
   }
@@ -102,7 +112,7 @@ export class Follower implements AsyncDisposable {
     const old = this.#watched.get(repoPath);
     if (this.#isClosed || places === undefined) return;
     this.#onChange(places.commonDir);
-    if (old?.places === key) return;
+    if (old?.places === key && old.watch.isWhole) return;
     const watch = new FollowWatch(places, {
       onChange: () => this.hint(repoPath),
       caresForIndex: () => this.#troubles.has(repoPath),
@@ -121,7 +131,9 @@ export class Follower implements AsyncDisposable {
     this.#watched.get(repoPath)?.watch[Symbol.dispose]();
     this.#watched.delete(repoPath);
     this.#troubles.delete(repoPath);
-    this.#failures.delete(repoPath);
+    this.#failing.delete(repoPath);
+    this.#absentSinceMs.delete(repoPath);
+    this.#later.delete(repoPath);
     const { account } = this.#list.get(repoPath) ?? asker;
     const place = { mainRoot: repoPath, commonDir: repository?.commonDir };
     await this.#hooks.remove(this.#program.at(repoPath, { account }), place);
@@ -142,6 +154,7 @@ export class Follower implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    this.#later[Symbol.dispose]();
     for (const { watch } of this.#watched.values()) watch[Symbol.dispose]();
     this.#watched.clear();
     await Promise.allSettled(this.#atWork);
@@ -158,28 +171,48 @@ export class Follower implements AsyncDisposable {
 
   #failed(repoPath: string, error: unknown): void {
     this.#hinted.delete(repoPath);
-    const failures = this.#failures.get(repoPath) ?? 0;
     if (this.#isClosed || this.#list.get(repoPath) === undefined) return;
-    if (failures === 0) this.#log.warn({ repoPath, error }, "follow mode failed: it is tried again");
-    this.#failures.set(repoPath, failures + 1);
-    const delay = Math.min(FOLLOW_RETRY_MS * 2 ** failures, MAX_FOLLOW_RETRY_MS);
-    setTimeout(() => this.hint(repoPath), delay).unref();
+    if (!this.#failing.has(repoPath))
+      this.#log.warn({ repoPath, error }, "follow mode failed: it is tried again");
+    this.#failing.add(repoPath);
+    this.#later.add(repoPath);
   }
 
   async #sync(entry: Following): Promise<void> {
     const { repoPath, account } = entry;
     const git = this.#program.at(repoPath, { account });
     const repository = await findRepository(git);
-    if (repository === undefined) return await this.forget(entry, undefined);
-    for (let round = 0; round < MAX_FOLLOW_ROUNDS; round += 1) {
+    if (repository === undefined) return await this.#absent(entry);
+    this.#absentSinceMs.delete(repoPath);
+    let end: Outcome["end"] | "rest" = "done";
+    for (let round = 0; round < MAX_FOLLOW_ROUNDS && end === "done"; round += 1) {
       const settings = await readFollowSettings(git);
       // Somebody has taken it out of the config by hand.
       if (settings === undefined) return await this.forget(entry, repository);
-      const end = await this.#round(entry, git, settings);
+      end = await this.#round(entry, git, settings);
       if (end === "over") return await this.forget(entry, repository);
-      if (end !== "done") break;
     }
     await this.watch(entry);
+    // Of what is in the way not all shows in git's files when it goes: an edit that is undone, a lock, a disk.
+    if (end === "rest") this.#later.delete(repoPath);
+    else this.#later.add(repoPath);
+  }
+
+  /**
+   * Its disk may not be there yet, or another repository is put in its place at this moment. One that was seen is
+   * forgotten when it is not there the second time, any other after MAX_FOLLOW_ABSENCE_MS.
+   */
+  async #absent(entry: Following): Promise<void> {
+    const { repoPath } = entry;
+    const watched = this.#watched.get(repoPath);
+    if (watched !== undefined) watched.places = "";
+    const sinceMs = this.#absentSinceMs.get(repoPath) ?? this.#now();
+    this.#absentSinceMs.set(repoPath, sinceMs);
+    const patienceMs = watched === undefined ? MAX_FOLLOW_ABSENCE_MS : FOLLOW_GONE_LOOK_MS;
+    if (this.#now() - sinceMs < patienceMs)
+      throw new ServiceError("not_a_repository", `there is no git repository at ${repoPath}`);
+    await this.forget(entry, undefined);
+    this.#log.warn({ repoPath }, "follow mode ended: there is no repository any more");
   }
 
   async #round(entry: Following, git: Git, settings: FollowSettings): Promise<Outcome["end"] | "rest"> {
@@ -188,7 +221,7 @@ export class Follower implements AsyncDisposable {
     if (look.worktreePath !== settings.worktreePath) await writeFollowPath(git, look.worktreePath);
     if (look.actions.length === 0) {
       this.#troubles.delete(entry.repoPath);
-      return "rest";
+      return look.state.worktree === "away" ? "waiting" : "rest";
     }
     const outcome = await carryOut(git, look);
     const { worktree } = look.state;

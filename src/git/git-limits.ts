@@ -19,15 +19,17 @@ export const FOLLOW_LOCK_WAIT_MS = 5_000;
 export const FOLLOW_SETTLE_MS = 40;
 /** Two looks so long apart must see the same before anything is done: git is between two of its own steps otherwise. */
 export const FOLLOW_SECOND_LOOK_MS = 25;
-/** The same for a worktree that is not there: it may be on its way to another place. */
+/** The same for a worktree or a repository that is not there: it may be on its way to another place. */
 export const FOLLOW_GONE_LOOK_MS = 500;
-/** A repository that never comes to rest is looked at again with the next change. */
+/** A repository that does not come to rest is looked at again later. */
 export const MAX_FOLLOW_LOOKS = 200;
-/** Rounds of what is done for one change; more is left to the next. */
+/** Rounds of what is done for one change; more is left to a later look. */
 export const MAX_FOLLOW_ROUNDS = 10;
-/** Before a look that failed is taken again: twice as long each time, up to the second. */
+/** Before a look that failed, or found something in the way, is taken again: twice as long each time, up to the second. */
 export const FOLLOW_RETRY_MS = 1_000;
 export const MAX_FOLLOW_RETRY_MS = 60_000;
+/** A repository that this server has never seen may be on a disk that is not there yet: so long it is looked for. */
+export const MAX_FOLLOW_ABSENCE_MS = 86_400_000;
 /** Repositories of one server with follow mode. */
 export const MAX_FOLLOWED_REPOSITORIES = 100;
 /** Notifications that are kept for those who ask, and for how long; over that the oldest goes. */
@@ -57,5 +59,7 @@ export const FACT_NOISE_MAX_MS = 10_000;
 export const FACT_STALE_MS = 5_000;
 /** The same for one that is watched: not every file system tells of everything. */
 export const FACT_TRUST_MS = 300_000;
+/** Before a look that failed is taken again by itself: FACT_STALE_MS, then twice as long each time, up to this. */
+export const FACT_RETRY_MAX_MS = 3_600_000;
 /** So long after the end of a session its end's facts are told; later they are there for who asks. */
 export const FACT_LAST_WORD_MS = 30_000;

@@ -2,8 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { ServiceError } from "../protocol/errors.ts";
 import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
-/** What a git process said, as UTF-8: other bytes are U+FFFD. A process that a signal ended has the code -1. */
+/** What a git process said, as UTF-8: other bytes are U+FFFD. A process that a signal ended has the code KILLED. */
 export type GitRun = { readonly stdout: string; readonly stderr: string; readonly code: number };
+
+export const KILLED = -1;
 
 export type GitCommand = {
   readonly file: string;
@@ -28,7 +30,8 @@ const DRAIN_MS = 100;
 /**
  * Runs a program in a process group and a terminal session of its own, so that nothing in it can ask at a terminal and
  * all of it can be ended. Settles when it has ended. ServiceError `git_timeout` after `timeoutMs`, `git_unavailable`
- * where there is no such program, `git_failed` where it says more than `maxBytes`; or the reason of the signal.
+ * where there is no such program, `git_busy` where the system has no room for it at the moment, `git_failed` where it
+ * says more than `maxBytes`; or the reason of the signal.
  */
 export async function runGit(command: GitCommand, limits: GitLimits): Promise<GitRun> {
   limits.signal?.throwIfAborted();
@@ -106,7 +109,7 @@ async function ended(child: ChildProcess): Promise<number> {
     }, DRAIN_MS);
     child.once("close", () => clearTimeout(drain));
   });
-  child.once("close", (code) => resolve(code ?? -1));
+  child.once("close", (code) => resolve(code ?? KILLED));
   return await promise;
 }
 
@@ -136,9 +139,16 @@ function timedOut({ args }: GitCommand, ms: number): Stop {
   return { reason: new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`) };
 }
 
+/** Of processes, memory, files the system has none left at the moment. */
+const NONE_LEFT = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"]);
+
 function notRun(cause: unknown): ServiceError {
-  if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
+  if (code === "ENOENT") {
     return new ServiceError("git_unavailable", "there is no git on this machine: install it", { cause });
+  }
+  if (NONE_LEFT.has(code)) {
+    return new ServiceError("git_busy", "the system has no room for git at the moment: try again", { cause });
   }
   return new ServiceError("git_failed", "git could not be run", { cause });
 }

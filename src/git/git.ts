@@ -1,10 +1,10 @@
 // The one place that runs git. simple-git is not used: it ends a git that hangs with one SIGINT, and nothing that git
 // has started, holds as much output as there is, waits 50 ms more for every command that prints nothing, and can give a
 // process a uid and a gid but not the groups that go with them.
-import { ExpiringMap } from "../lib/expiring-map.ts";
 import { Slots } from "../lib/slots.ts";
-import { findSystemAccount, type SystemAccount } from "../lib/system-account.ts";
+import { findSystemAccount } from "../lib/system-account.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { GitAccounts } from "./git-accounts.ts";
 import { accountGitEnv, type GitEnv, ownGitEnv, readingEnv } from "./git-env.ts";
 import { gitError } from "./git-error.ts";
 import {
@@ -22,8 +22,6 @@ export type { GitRun } from "./git-process.ts";
 
 /** Becomes a user with all of that user's groups; of util-linux, as what sessions of other users need is. */
 const SETPRIV = "/usr/bin/setpriv";
-const ACCOUNT_MEMORY_MS = 60_000;
-const MAX_ACCOUNTS = 1_000;
 
 /** The git of this machine, as one server uses it: at most MAX_GIT_PROCESSES of it run at a time. */
 export class GitProgram {
@@ -34,11 +32,7 @@ export class GitProgram {
     maxWaitMs: GIT_TURN_TIMEOUT_MS,
     full: () => new ServiceError("git_busy", "too much is asked of git at the moment: try again"),
   });
-  readonly #accounts = new ExpiringMap<string, Promise<SystemAccount | undefined>>({
-    lifetimeMs: ACCOUNT_MEMORY_MS,
-    maxEntries: MAX_ACCOUNTS,
-    now: () => performance.now(),
-  });
+  readonly #accounts = new GitAccounts({ find: findSystemAccount, now: () => performance.now() });
 
   /** `env`: what the server was started with, of which GIT_* and the server's own variables are left out. */
   constructor({ env }: { readonly env: Readonly<Record<string, string | undefined>> }) {
@@ -55,7 +49,7 @@ export class GitProgram {
 
   /** The home of a system user; of the server's own without one. */
   async home(account?: string): Promise<string> {
-    return account === undefined ? (this.#env.HOME ?? "/") : (await this.#account(account)).home;
+    return account === undefined ? (this.#env.HOME ?? "/") : (await this.#accounts.get(account)).home;
   }
 
   /**
@@ -78,24 +72,13 @@ export class GitProgram {
 
   async #identity(account: string | undefined): Promise<Identity> {
     if (account === undefined) return { become: [], env: this.#env };
-    const found = await this.#account(account);
+    const found = await this.#accounts.get(account);
     if (found.uid === process.getuid?.()) return { become: [], env: accountGitEnv(found) };
     if (process.getuid?.() !== 0) {
       throw new ServiceError("forbidden", `this server is not root: no git can run as ${account}`);
     }
     const ids = [`--reuid=${found.uid}`, `--regid=${found.gid}`, "--init-groups", "--inh-caps=-all"];
     return { become: [SETPRIV, ...ids, "--"], env: accountGitEnv(found) };
-  }
-
-  async #account(name: string): Promise<SystemAccount> {
-    const known = this.#accounts.get(name) ?? findSystemAccount(name);
-    this.#accounts.set(name, known);
-    const found = await known.catch((error: unknown) => {
-      this.#accounts.delete(name);
-      throw error;
-    });
-    if (found === undefined) throw new ServiceError("forbidden", `there is no user ${name} on this system`);
-    return found;
   }
 }
 

@@ -1,9 +1,10 @@
 import type { Slots } from "../lib/slots.ts";
-import { FACT_PAUSE_FACTOR, FACT_SETTLE_MS } from "./git-limits.ts";
+import { FACT_PAUSE_FACTOR, FACT_RETRY_MAX_MS, FACT_SETTLE_MS, FACT_STALE_MS } from "./git-limits.ts";
 
 /**
  * One look for many hints: FACT_SETTLE_MS after the first of them, one look at a time, once more for what was hinted at
- * during it. Between two looks there is a pause, FACT_PAUSE_FACTOR times as long as the last look took.
+ * during it. Between two looks there is a pause, FACT_PAUSE_FACTOR times as long as the last look took. One that fails,
+ * or gets no turn, is taken again by itself after FACT_STALE_MS, then after twice as long, up to FACT_RETRY_MAX_MS.
  */
 export class PacedLook implements Disposable {
   readonly #look: () => Promise<void>;
@@ -12,10 +13,11 @@ export class PacedLook implements Disposable {
   #timer: NodeJS.Timeout | undefined;
   #dueMs = Infinity;
   #earliestMs = 0;
+  #retryMs = FACT_STALE_MS;
   #isLooking = false;
   #isOver = false;
 
-  /** `look` must not reject. `now` in milliseconds, monotonic. */
+  /** `look` rejects where it may go another time. `now` in milliseconds, monotonic. */
   constructor(options: {
     readonly look: () => Promise<void>;
     readonly slots: Pick<Slots, "take">;
@@ -48,11 +50,14 @@ export class PacedLook implements Disposable {
 
   async #run(): Promise<void> {
     this.#isLooking = true;
+    this.#dueMs = Infinity;
     try {
       await this.#slots.take(() => this.#timed());
+      this.#retryMs = FACT_STALE_MS;
     } catch {
-      // It had no turn in all that time: with the next hint.
-      this.#dueMs = Infinity;
+      // What was hinted at is still to be seen.
+      this.hint(this.#retryMs);
+      this.#retryMs = Math.min(2 * this.#retryMs, FACT_RETRY_MAX_MS);
     } finally {
       this.#isLooking = false;
       if (this.#dueMs < Infinity && !this.#isOver) this.#wait();
@@ -64,8 +69,11 @@ export class PacedLook implements Disposable {
     // What is hinted at from here on may be newer than what is found.
     this.#dueMs = Infinity;
     const beganMs = this.#now();
-    await this.#look();
-    const endedMs = this.#now();
-    this.#earliestMs = endedMs + FACT_PAUSE_FACTOR * (endedMs - beganMs);
+    try {
+      await this.#look();
+    } finally {
+      const endedMs = this.#now();
+      this.#earliestMs = endedMs + FACT_PAUSE_FACTOR * (endedMs - beganMs);
+    }
   }
 }

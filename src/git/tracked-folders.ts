@@ -2,12 +2,14 @@ import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FolderWatches } from "./folder-watches.ts";
 import type { Git } from "./git.ts";
+import { gitError } from "./git-error.ts";
 import {
   FACT_NOISE_MAX_MS,
   FACT_SETTLE_MS,
   MAX_FACT_WATCHES_OF_TREE,
   MAX_TRACKED_LIST_BYTES,
 } from "./git-limits.ts";
+import { KILLED } from "./git-process.ts";
 import type { Repository } from "./repository.ts";
 import type { WatchQuota } from "./watch-quota.ts";
 
@@ -93,7 +95,9 @@ export function trackedFolders(text: string, most: number): TrackedList {
 }
 
 async function readTracked(git: Git): Promise<TrackedList> {
-  const { code, stdout } = await git.ask(["ls-files", "-z"], { enoughBytes: MAX_TRACKED_LIST_BYTES });
+  const run = await git.ask(["ls-files", "-z"], { enoughBytes: MAX_TRACKED_LIST_BYTES });
+  const { code, stdout } = run;
+  if (code === KILLED) throw gitError("ls-files", run);
   // Bytes are no less than characters.
   if (code !== 0 || stdout.length >= MAX_TRACKED_LIST_BYTES) return undefined;
   return trackedFolders(stdout, MAX_FACT_WATCHES_OF_TREE);

@@ -127,10 +127,13 @@ export class Worktrees {
     caller: GitCaller,
     change: (git: Git, repository: Repository) => Promise<T>,
   ): Promise<T> {
-    const git = this.#parts.program.at(path, caller);
-    const repository = await requireRepository(git);
+    const { program } = this.#parts;
+    const repository = await requireRepository(program.at(path, caller));
     const { commonDir } = repository;
     return await this.#turns.take(commonDir, async () => {
+      caller.signal?.throwIfAborted();
+      // What is begun is brought to its end or taken back, whoever still waits for it.
+      const git = program.at(path, { account: caller.account });
       try {
         return await change(git, repository);
       } finally {

@@ -1,5 +1,5 @@
 // Folders of repositories with what is known of them, and a git that counts how often it is run.
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rename } from "node:fs/promises";
 import { type FactPresence, FolderFacts } from "../../../src/git/folder-facts.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { withDeadline } from "../../../src/lib/deadline.ts";
@@ -9,7 +9,10 @@ import { GitRoom } from "../harness/git-repository.ts";
 
 const CHANGE_TIMEOUT_MS = 30_000;
 
-/** A git in front of the real one that writes a line for each run. Returns the folder that it is in. */
+/**
+ * A git in front of the real one that writes a line for each run, and does first what is in the file `first` beside it,
+ * if that is there. Returns the folder that it is in.
+ */
 export async function countingGit(
   room: GitRoom,
 ): Promise<{ readonly path: string; runs(): Promise<number> }> {
@@ -17,7 +20,8 @@ export async function countingGit(
   const path = room.at("counting");
   const rest = room.env.PATH;
   await room.write(log, "");
-  await room.script(`${path}/git`, `echo run >>${log}\nPATH='${rest}' exec git "$@"`);
+  const first = `if [ -e ${path}/first ]; then . ${path}/first; fi`;
+  await room.script(`${path}/git`, `echo run >>${log}\n${first}\nPATH='${rest}' exec git "$@"`);
   return { path, runs: async () => (await readFile(log, "utf8")).split("\n").length - 1 };
 }
 
@@ -85,9 +89,14 @@ export class FactRoom implements AsyncDisposable {
   readonly runs: () => Promise<number>;
   /** What was warned of. */
   readonly warnings: string[];
+  readonly #gitPath: string;
 
-  private constructor(room: GitRoom, parts: Pick<FactRoom, "facts" | "runs" | "warnings">) {
+  private constructor(
+    room: GitRoom,
+    parts: Pick<FactRoom, "facts" | "runs" | "warnings"> & { path: string },
+  ) {
     this.room = room;
+    this.#gitPath = parts.path;
     this.facts = parts.facts;
     this.runs = parts.runs;
     this.warnings = parts.warnings;
@@ -102,11 +111,17 @@ export class FactRoom implements AsyncDisposable {
     const warnings: string[] = [];
     const log = { warn: (_: object, message: string): void => void warnings.push(message) };
     const facts = new FolderFacts({ program, log, now: () => performance.now(), ...options });
-    return new FactRoom(room, { facts, runs, warnings });
+    return new FactRoom(room, { facts, runs, warnings, path });
   }
 
   enter(cwd: string, options: { readonly isLive?: boolean; readonly account?: string } = {}): Onlooker {
     return new Onlooker(this.facts, cwd, options);
+  }
+
+  /** What every git does first from now on: text of the shell, in which `$*` are its arguments. */
+  async first(text: string): Promise<void> {
+    await this.room.write(`${this.#gitPath}/next`, text);
+    await rename(`${this.#gitPath}/next`, `${this.#gitPath}/first`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

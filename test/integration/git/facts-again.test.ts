@@ -1,7 +1,7 @@
 // A folder that is another one by now, at the same path: what is known is of the one that is there.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { appendFile, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -17,7 +17,7 @@ import { Emitter } from "../../../src/lib/emitter.ts";
 import { Slots } from "../../../src/lib/slots.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { eventually } from "../harness/eventually.ts";
-import type { GitRoom } from "../harness/git-repository.ts";
+import { GitRoom } from "../harness/git-repository.ts";
 import { clean, dirty, FactRoom, inside, on } from "./fact-room.ts";
 
 const now = (): number => performance.now();
@@ -141,6 +141,61 @@ test("edits in a repository are seen though a program stands in the folder that 
   } finally {
     program.kill();
   }
+});
+
+test("a repository that was put in the place of another by a rename is the one that is watched", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  const copy = room.at("copy");
+  cpSync(repository, copy, { recursive: true });
+  await room.git(copy, "switch", "--quiet", "-c", "again");
+  using one = await inside(place, repository);
+  renameSync(repository, room.at("old"));
+  renameSync(copy, repository);
+  await one.until(on("again"), "the repository in its place");
+  await room.git(repository, "switch", "--quiet", "-c", "later");
+  await one.until(on("later"), "a switch in it");
+});
+
+test("what is below a folder that was put in the place of another by a rename is watched", async () => {
+  await using room = await GitRoom.make();
+  const folders = ["top", "top/folder", "top/folder/below"].map((path) => room.at(path));
+  const [, folder = "", below = ""] = folders;
+  mkdirSync(below, { recursive: true });
+  const swapped = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const matters = (name: string): boolean => {
+    if (name === "new") told.resolve();
+    return true;
+  };
+  const want = (): boolean => watches.want(() => folders.map((path) => ({ path, matters })));
+  const onChange = (): void => {
+    want();
+    swapped.resolve();
+  };
+  using watches = new FolderWatches({ quota: quotaOf(10), onChange });
+  want();
+  cpSync(folder, room.at("copy"), { recursive: true });
+  renameSync(folder, room.at("old"));
+  renameSync(room.at("copy"), folder);
+  await swapped.promise;
+  mkdirSync(join(below, "new"));
+  await told.promise;
+});
+
+test("what may not be looked at any more is not watched any more", async () => {
+  await using room = await GitRoom.make();
+  mkdirSync(room.at("top/folder"), { recursive: true });
+  const quota = quotaOf(10);
+  using watches = new FolderWatches({ quota, onChange: () => undefined });
+  watches.want(() => ["top", "top/folder"].map((path) => ({ path: room.at(path), matters: () => true })));
+  expect(quota.taken).toBe(2);
+  // Even root may not follow a link that leads to itself.
+  renameSync(room.at("top"), room.at("old"));
+  symlinkSync("top", room.at("top"));
+  watches.want(() => []);
+  expect(quota.taken).toBe(0);
 });
 
 test("a folder that comes while its place begins to be watched is watched too", async () => {

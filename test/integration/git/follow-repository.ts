@@ -78,12 +78,16 @@ export class FollowRepository implements AsyncDisposable {
   readonly directory: string;
   readonly main: WorkTree;
   readonly tree: WorkTree;
-  readonly follow: FollowSwitch;
-  readonly notices: Notices;
+  readonly notices = new Notices({ now: () => performance.now() });
   readonly env: NodeJS.ProcessEnv;
-  readonly #follower: Follower;
+  follow: FollowSwitch;
+  #follower: Follower;
+  /** Milliseconds by which its clock is fast. */
+  laterMs = 0;
   /** How often follow mode has looked at both trees. */
   looks = 0;
+  /** Called at once with each line of its log. */
+  onLog: (line: string) => void = () => {};
   readonly #log: string[] = [];
 
   private constructor(directory: string, env: NodeJS.ProcessEnv, names: { main: string; tree: string }) {
@@ -91,20 +95,27 @@ export class FollowRepository implements AsyncDisposable {
     this.env = env;
     this.main = new WorkTree(join(directory, names.main), env);
     this.tree = new WorkTree(join(directory, names.tree), env);
-    const program = new GitProgram({ env });
-    const list = new FollowList(join(directory, "follow.json"));
+    ({ follow: this.follow, follower: this.#follower } = this.#serve());
+  }
+
+  #serve(): { readonly follow: FollowSwitch; readonly follower: Follower } {
+    const program = new GitProgram({ env: this.env });
+    const list = new FollowList(join(this.directory, "follow.json"));
     const target = {
       node: "/nowhere/node",
       main: "/nowhere/main.js",
-      controlDir: join(directory, "control"),
+      controlDir: join(this.directory, "control"),
     };
     const hooks = new FollowHooks({ list, target });
-    this.notices = new Notices({ now: () => performance.now() });
-    const destination = { write: (text: string) => this.#log.push(text) };
-    const log = createLogger({ level: "info", format: "json", destination });
+    const write = (line: string): void => {
+      this.#log.push(line);
+      this.onLog(line);
+    };
+    const log = createLogger({ level: "info", format: "json", destination: { write } });
     const parts = { program, list, hooks, notices: this.notices, log };
-    this.#follower = new Follower({ ...parts, onChange: () => this.looks++ });
-    this.follow = new FollowSwitch({ ...parts, follower: this.#follower });
+    const now = (): number => performance.now() + this.laterMs;
+    const follower = new Follower({ ...parts, now, onChange: () => this.looks++ });
+    return { follow: new FollowSwitch({ ...parts, follower }), follower };
   }
 
   /** The main tree is on `main`, the worktree on `feature`, one commit both. */
@@ -130,6 +141,14 @@ export class FollowRepository implements AsyncDisposable {
     await made.enable();
     made.told();
     return made;
+  }
+
+  /** The server ends, and after `meanwhile` another one begins. */
+  async restart(meanwhile: () => Promise<void>): Promise<void> {
+    await this.#follower[Symbol.asyncDispose]();
+    await meanwhile();
+    ({ follow: this.follow, follower: this.#follower } = this.#serve());
+    await this.#follower.resume();
   }
 
   enable(branch = "feature"): Promise<FollowReply> {

@@ -1,8 +1,11 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { renameSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readFollowSettings } from "../../../src/git/follow-settings.ts";
 import { GitProgram } from "../../../src/git/git.ts";
+import { atRest } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 test("a look that fails is taken again by itself", async () => {
@@ -41,4 +44,60 @@ test("of what many say at once a few looks are taken", async () => {
   const before = repository.looks;
   await Promise.all(Array.from({ length: 50 }, () => repository.settled()));
   expect(repository.looks - before).toBeLessThan(25);
+});
+
+const followed = async ({ directory }: FollowRepository): Promise<readonly unknown[]> =>
+  JSON.parse(await readFile(join(directory, "follow.json"), "utf8"));
+
+test("a repository that is not there when the server begins is followed once it is", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  const away = `${main.path} away`;
+  await repository.restart(() => rename(main.path, away));
+  await expect.poll(() => repository.log).toContain("there is no git repository");
+  expect(await followed(repository)).toHaveLength(1);
+  await rename(away, main.path);
+  await tree.commit("new.txt", "new\n");
+  await expect.poll(() => main.read("new.txt")).toBe("new\n");
+});
+
+test("a repository that is never there is forgotten in the end", async () => {
+  await using repository = await FollowRepository.following();
+  await repository.restart(() => rm(repository.main.path, { recursive: true }));
+  await expect.poll(() => repository.log).toContain("there is no git repository");
+  repository.laterMs = 86_400_000;
+  await expect.poll(() => followed(repository)).toEqual([]);
+});
+
+test("a repository that is not there for a moment, as when it is put in place of another, is followed", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  const away = `${main.path} away`;
+  await atRest(repository);
+  repository.onLog = (line) => {
+    if (line.includes("there is no git repository")) renameSync(away, main.path);
+  };
+  await rename(main.path, away);
+  // A look at the moment without it.
+  await writeFile(join(away, ".git/packed-refs"), "");
+  await expect.poll(() => main.branch().catch(() => "none")).toBe("feature");
+  await tree.commit("new.txt", "new\n");
+  await expect.poll(() => main.read("new.txt")).toBe("new\n");
+  expect(await followed(repository)).toHaveLength(1);
+});
+
+test("a worktree that is removed and made again at its place is seen", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree, env } = repository;
+  await main.git("branch", "side");
+  await atRest(repository);
+  // Nothing is looked at between the two.
+  for (const args of [
+    ["remove", "--force", tree.path],
+    ["add", "--quiet", "--force", tree.path, "feature"],
+  ])
+    execFileSync("git", ["worktree", ...args], { cwd: main.path, env });
+  await atRest(repository);
+  await tree.git("switch", "--quiet", "side");
+  await expect.poll(() => main.branch()).toBe("side");
 });

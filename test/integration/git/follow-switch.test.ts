@@ -1,4 +1,5 @@
 // Follow mode turned on and off, and asked about.
+import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { exists, together } from "./follow-looks.ts";
@@ -70,6 +71,35 @@ describe("turned on", () => {
     await repository.main.git("clone", "--quiet", "--bare", ".", bare);
     const request = { repoPath: bare, branch: "feature", user: "somebody" };
     await expect(repository.follow.enable(request)).rejects.toMatchObject({ code: "not_a_repository" });
+  });
+});
+
+describe("turned on, and failed,", () => {
+  test("once everything was put in place, it goes on by itself", async () => {
+    await using repository = await FollowRepository.make();
+    const { main } = repository;
+    const lock = join(main.path, ".git/config.lock");
+    await main.write(".git/hooks/post-checkout", `#!/bin/sh\n: > '${lock}'\n`);
+    await chmod(join(main.path, ".git/hooks/post-checkout"), 0o755);
+    await expect(repository.enable()).rejects.toMatchObject({ code: "git_failed" });
+    await rm(lock);
+    await expect.poll(() => main.git("config", "ttyhq.followBranch")).toBe("feature");
+    await together(repository);
+  });
+
+  test("for another worktree, the one before is followed", async () => {
+    await using repository = await FollowRepository.following();
+    const { main, tree, directory } = repository;
+    const hooks = join(main.path, ".git/hooks");
+    await main.git("worktree", "add", "--quiet", "-b", "other", join(directory, "other"));
+    await rm(hooks, { recursive: true });
+    await writeFile(hooks, "", { mode: 0o755 });
+    await expect(repository.enable("other")).rejects.toThrow("EEXIST");
+    expect(await main.git("config", "ttyhq.followWorktree")).toBe(tree.path);
+    expect(await main.git("config", "ttyhq.followBranch")).toBe("feature");
+    await tree.commit("new.txt", "new\n");
+    await repository.settled();
+    await together(repository);
   });
 });
 

@@ -34,18 +34,18 @@ describe("a process", () => {
     expect(await shell("kill -9 $$")).toMatchObject({ code: -1 });
   });
 
-  test("that takes too long is ended, and everything that it has started", async () => {
+  test.concurrent("that takes too long is ended, and everything that it has started", async () => {
     const pid = room.at("slow.pid");
     const slow = shell(`sh -c 'echo $$ > ${pid}; trap "" TERM; while :; do sleep 1; done' & wait`, {
-      timeoutMs: 3_000,
+      timeoutMs: 15_000,
     });
     await expect(slow).rejects.toMatchObject({ code: "git_timeout" });
     await ended(pid);
   });
 
-  test("that ignores the first signal is ended by the second", async () => {
+  test.concurrent("that ignores the first signal is ended by the second", async () => {
     const pid = room.at("deaf.pid");
-    const deaf = shell(`echo $$ > ${pid}; trap "" TERM; while :; do sleep 1; done`, { timeoutMs: 3_000 });
+    const deaf = shell(`echo $$ > ${pid}; trap "" TERM; while :; do sleep 1; done`, { timeoutMs: 15_000 });
     await expect(deaf).rejects.toMatchObject({ code: "git_timeout" });
     await ended(pid);
   });

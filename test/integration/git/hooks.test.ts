@@ -28,7 +28,7 @@ async function watchHook({ main, directory }: FollowRepository): Promise<string>
 
 /** What is to become true. */
 function soon<T>(look: () => Promise<T>) {
-  return expect.poll(look, { timeout: 20_000, interval: 10 });
+  return expect.poll(look, { interval: 10 });
 }
 
 const hooksOf = (repository: FollowRepository): Promise<string[]> =>

@@ -33,7 +33,7 @@ test("each client is told each notification once", async () => {
       heard.push(...(await told(server, client)));
       return heard;
     };
-    await expect.poll(look, { timeout: 20_000, interval: 10 }).toEqual(["Follow Mode Disabled"]);
+    await expect.poll(look, { interval: 10 }).toEqual(["Follow Mode Disabled"]);
   }
 });
 

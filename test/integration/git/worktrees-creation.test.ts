@@ -1,7 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Worktrees } from "../../../src/git/worktrees.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { GitServer } from "./git-server.ts";
 
@@ -117,6 +119,36 @@ describe("POST /api/worktrees", () => {
     const answer = await server.add({ repoPath: repository, branch: "new", baseBranch: "main", path });
     expect(answer).toMatchObject({ status: 500, json: { code: "git_failed" } });
     expect(answer.json.details.git).toContain("smudge filter broken failed");
+    expect(await traces(repository)).toEqual(before);
+  });
+
+  test("leaves nothing behind where git fails half-way and nobody waits for it any more", async () => {
+    const repository = await fresh();
+    const [begun, gate] = [room.at(`begun${names}`), room.at(`gate${names}`)];
+    await room.write(join(repository, ".gitattributes"), "a.txt filter=slow\n");
+    await room.commit(repository);
+    const filter = await room.script(
+      room.at(`filter${names}`),
+      `: > '${begun}'; read line < '${gate}'; exit 1`,
+    );
+    await room.git(repository, "config", "filter.slow.smudge", filter);
+    await room.git(repository, "config", "filter.slow.required", "true");
+    execFileSync("mkfifo", [gate]);
+    const before = await traces(repository);
+    const client = new AbortController();
+    const worktrees = new Worktrees({
+      program: room.program,
+      watch: { removed: async () => {} },
+      follow: { enable: async () => {} },
+      now: () => performance.now(),
+    });
+    const adding = worktrees.add(repository, { branch: "new" }, { signal: client.signal });
+    adding.catch(() => undefined);
+    await expect.poll(() => existsSync(begun)).toBe(true);
+    client.abort();
+    await using opened = await open(gate, "r+");
+    await opened.write("go\n");
+    await expect(adding).rejects.toMatchObject({ code: "git_failed" });
     expect(await traces(repository)).toEqual(before);
   });
 

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../harness/eventually.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { GitServer } from "./git-server.ts";
 
@@ -74,14 +75,18 @@ describe("GET /api/worktrees", () => {
   });
 
   test("is up to 5 s old, but never older than a change that the service made", async () => {
-    const repository = await fresh();
-    expect((await server.list(repository)).worktrees).toHaveLength(1);
-    await room.worktree(repository, "aside");
-    expect((await server.list(repository)).worktrees).toHaveLength(1);
+    const count = async (path: string): Promise<number> => (await server.list(path)).worktrees.length;
+    // Again with another one where a busy machine takes more than 5 s from list to list.
+    const repository = await eventually(async () => {
+      const path = await fresh();
+      expect(await count(path)).toBe(1);
+      await room.worktree(path, "aside");
+      return (await count(path)) === 1 ? path : undefined;
+    }, "a list that is kept");
     await server.add({ repoPath: repository, branch: "side" });
-    expect((await server.list(repository)).worktrees).toHaveLength(3);
+    expect(await count(repository)).toBe(3);
     await server.remove("side", { repoPath: `${repository}/folder` });
-    expect((await server.list(repository)).worktrees).toHaveLength(2);
+    expect(await count(repository)).toBe(2);
   });
 
   test("answers 404 where there is no repository, and 400 without a path", async () => {

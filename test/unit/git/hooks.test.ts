@@ -269,7 +269,7 @@ async function listening(path: string): Promise<AsyncDisposable & { isUsed(): bo
 }
 
 async function soon<T>(look: () => Promise<T>): Promise<T> {
-  const end = performance.now() + 5_000;
+  const end = performance.now() + 20_000;
   for (;;) {
     try {
       return await look();

@@ -1,7 +1,10 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
+import { FACT_RETRY_MAX_MS, FACT_STALE_MS } from "../../../src/git/git-limits.ts";
 import { PacedLook } from "../../../src/git/paced-look.ts";
 import { Slots } from "../../../src/lib/slots.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 const now = (): number => performance.now();
 
@@ -72,28 +75,49 @@ test("looks of different things take turns", async () => {
   second.end();
 });
 
-test("a look that gets no turn is taken with the next hint", async () => {
+test("a look that gets no turn is taken later, without another hint", async () => {
+  vi.useFakeTimers();
   const slots = slotsOf(1, 0);
   const busy = Promise.withResolvers<void>();
   const taken = slots.take(() => busy.promise);
-  let refused = 0;
-  const counting = { take: <T>(work: () => Promise<T>): Promise<T> => slots.take(work).catch(count) };
-  const tried = Promise.withResolvers<void>();
-  const count = (error: unknown): never => {
-    refused++;
-    tried.resolve();
-    throw error;
-  };
   const looks = new Looks();
-  using paced = new PacedLook({ look: looks.look, slots: counting, now });
+  using paced = new PacedLook({ look: looks.look, slots, now });
   paced.hint(0);
-  await tried.promise;
+  await vi.advanceTimersByTimeAsync(FACT_STALE_MS - 1);
   busy.resolve();
   await taken;
-  paced.hint(0);
-  await looks.begin();
+  expect(looks.begun).toBe(0);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(looks.begun).toBe(1);
   looks.end();
-  expect(refused).toBe(1);
+});
+
+test("a look that fails is taken again, ever later, and with the next hint at once", async () => {
+  vi.useFakeTimers();
+  let [looks, isFailing] = [0, true];
+  const look = async (): Promise<void> => {
+    looks++;
+    if (isFailing) throw new ServiceError("git_busy", "not now");
+  };
+  using paced = new PacedLook({ look, slots: slotsOf(1), now });
+  paced.hint(0);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(looks).toBe(1);
+  await vi.advanceTimersByTimeAsync(FACT_STALE_MS);
+  expect(looks).toBe(2);
+  await vi.advanceTimersByTimeAsync(2 * FACT_STALE_MS);
+  expect(looks).toBe(3);
+  await vi.advanceTimersByTimeAsync(24 * FACT_RETRY_MAX_MS);
+  expect(looks).toBeLessThan(40);
+  const before = looks;
+  paced.hint(0);
+  isFailing = false;
+  await vi.advanceTimersByTimeAsync(24 * FACT_RETRY_MAX_MS);
+  expect(looks).toBe(before + 1);
+  isFailing = true;
+  paced.hint(0);
+  await vi.advanceTimersByTimeAsync(FACT_STALE_MS);
+  expect(looks).toBe(before + 3);
 });
 
 test("after its end there is no look", async () => {

@@ -1,0 +1,91 @@
+// Looks at the folders of sessions that fail, or whose answer comes when nobody wants it any more.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { appendFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { FACT_TRUST_MS } from "../../../src/git/git-limits.ts";
+import { eventually } from "../harness/eventually.ts";
+import { dirty, FactRoom, inside, on } from "./fact-room.ts";
+
+async function there(path: string): Promise<void> {
+  await eventually(async () => existsSync(path) || undefined, path);
+}
+
+test("a first look whose git is killed is taken again, without anybody asking", async () => {
+  await using place = await FactRoom.make();
+  const repository = await place.room.repository();
+  const killed = place.room.at("killed");
+  await place.first(`touch ${killed}; kill -9 $$`);
+  using one = place.enter(repository);
+  await there(killed);
+  await place.first("");
+  expect(await one.known()).toMatchObject({ gitBranch: "main" });
+});
+
+test("a look whose git is killed is taken again after the end of the last session as well", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  using one = await inside(place, repository);
+  const kills = room.at("kills");
+  await place.first(`case "$*" in *" status "*) echo >>${kills}; kill -9 $$;; esac`);
+  await room.git(repository, "switch", "--quiet", "-c", "later");
+  one.presence.ended();
+  await writeFile(kills, "");
+  // One may have begun before the end.
+  await eventually(async () => (await readFile(kills)).length >= 2 || undefined, "two looks");
+  expect(one.facts).toMatchObject({ gitBranch: "main" });
+  await place.first("");
+  await eventually(async () => on("later")(one.facts) || undefined, "the branch");
+});
+
+test("a list of tracked files that could not be had is asked for again, without anybody asking", async () => {
+  await using place = await FactRoom.make();
+  const repository = await place.room.repository();
+  const killed = place.room.at("killed");
+  await place.first(`case "$*" in *ls-files*) touch ${killed}; kill -9 $$;; esac`);
+  using one = place.enter(repository);
+  await there(killed);
+  await place.first("");
+  await one.known();
+  await appendFile(join(repository, "a.txt"), "more\n");
+  await one.until(dirty, "an edit");
+});
+
+test("a repository that comes above a folder is found when somebody asks some minutes later", async () => {
+  let nowMs = 10_000;
+  await using place = await FactRoom.make({ now: () => nowMs });
+  const { room } = place;
+  await mkdir(room.at("project/folder"), { recursive: true });
+  using one = place.enter(room.at("project/folder"));
+  // Who came first was looked at by now.
+  using _other = await inside(place, await room.repository());
+  await room.git(room.at("project"), "init", "--quiet");
+  place.facts.asked();
+  expect(one.facts).toBeUndefined();
+  nowMs += FACT_TRUST_MS;
+  place.facts.asked();
+  await one.until(on("main"), "the repository");
+});
+
+test("what is found out too late of a tree that all have left is nothing to those who came later", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  const one = await inside(place, repository);
+  const [gate, held] = [room.at("gate"), room.at("held")];
+  await promisify(execFile)("mkfifo", [gate]);
+  const late = `echo $$ >${held}.new; mv ${held}.new ${held}; read -r _ <${gate}; echo "fatal: not a git repository" >&2; exit 128`;
+  await place.first(`case "$*" in *" status "*) [ -e ${held} ] || { ${late}; };; esac`);
+  place.facts.changed(join(repository, ".git"));
+  await there(held);
+  one[Symbol.dispose]();
+  using other = await inside(place, repository);
+  await using fifo = await open(gate, "r+");
+  await fifo.write("go\n");
+  const pid = (await readFile(held, "utf8")).trim();
+  await eventually(async () => !existsSync(`/proc/${pid}`) || undefined, "the end of that git");
+  expect(other.facts).toMatchObject({ gitBranch: "main" });
+});

@@ -1,0 +1,43 @@
+// One folder of hooks that several repositories have.
+import { readdir, readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { FollowHooks } from "../../../src/git/follow-hooks.ts";
+import { FollowList } from "../../../src/git/follow-list.ts";
+import { requireRepository } from "../../../src/git/repository.ts";
+import { GitRoom } from "../harness/git-repository.ts";
+
+const MINE = "#!/bin/sh\n# mine\n";
+
+test("what was in a folder of hooks is kept when several repositories use it at the same moment", async () => {
+  await using room = await GitRoom.make();
+  await room.append(room.at("home/.gitconfig"), `[core]\nhooksPath = ${room.at("hooks")}\n`);
+  const list = new FollowList(room.at("follow.json"));
+  const target = { node: "/nowhere/node", main: "/nowhere/main.js", controlDir: room.at("control") };
+  const hooks = new FollowHooks({ list, target });
+  const repositories = await Promise.all(
+    ["one", "two", "three", "four"].map(async (name) => {
+      const git = room.program.at(await room.repository(name));
+      const repository = await requireRepository(git);
+      const put = async (): Promise<void> => {
+        const { mainRoot } = repository;
+        const foreseen = await hooks.foresee(git, repository, mainRoot);
+        await list.set({ repoPath: mainRoot, user: "somebody", ...foreseen });
+        await hooks.install(git, repository, mainRoot);
+      };
+      const take = async (): Promise<void> => {
+        await hooks.remove(git, repository);
+        await list.delete(repository.mainRoot);
+      };
+      return { put, take };
+    }),
+  );
+  for (const name of ["post-checkout", "post-commit", "post-merge"])
+    await room.script(room.at("hooks", name), "# mine");
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(repositories.map(({ put }) => put()));
+    expect(await readFile(room.at("hooks/ttyhq-kept/post-commit"), "utf8")).toBe(MINE);
+    await Promise.all(repositories.map(({ take }) => take()));
+  }
+  expect(await readdir(room.at("hooks"))).toEqual(["post-checkout", "post-commit", "post-merge"]);
+  expect(await readFile(room.at("hooks/post-commit"), "utf8")).toBe(MINE);
+});
