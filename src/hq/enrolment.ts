@@ -120,6 +120,8 @@ export class Enrolment implements AsyncDisposable {
     const { hq, request, log } = this.#options;
     const { name, url } = request;
     try {
+      // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next look.
+      const instance = await this.#instanceOfHq();
       this.#isKnown = true;
       const registration = hq.call(endpoints.registerRemote, { body: request });
       await withDeadline(
@@ -128,7 +130,7 @@ export class Enrolment implements AsyncDisposable {
         "the registration with the HQ",
         this.#stop.signal,
       );
-      this.#hqInstance = await this.#instanceOfHq();
+      this.#hqInstance = instance;
       this.registrations.add("ok");
       if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");
       this.#isRegistered = true;

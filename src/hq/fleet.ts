@@ -3,7 +3,7 @@ import { withDeadline } from "../lib/deadline.ts";
 import { Emitter } from "../lib/emitter.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
-import { HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
+import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/remote.ts";
 import type { Send } from "../protocol/send.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
@@ -14,15 +14,8 @@ import { Member } from "./member.ts";
 import { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
 import type { Registry, RegistryChange, Remote } from "./registry.ts";
+import type { RemoteBackend } from "./remote-backend.ts";
 import { Search } from "./search.ts";
-
-/** The sessions of another server, which may come back at another address and with another token: RemoteSessions. */
-export type RemoteBackend = SessionBackend & {
-  readonly isConnected: boolean;
-  /** Any request to that server. */
-  readonly send: Send;
-  retarget(target: UplinkTarget): void;
-};
 
 export type FleetLog = {
   info(fields: object, message: string): void;
@@ -55,13 +48,17 @@ export class Fleet implements SessionBackend {
   readonly #known = new KnownSessions({ members: () => this.#members(), owners: this.#owners });
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
+  readonly #reading: NodeJS.Timeout | undefined;
 
   constructor(options: FleetOptions) {
     this.#options = options;
     const { local, registry } = options;
     if (local !== undefined) {
-      this.#local = this.#follow(new Member({ id: LOCAL, name: LOCAL }, local));
-      void this.#readSoon(this.#local);
+      const member = this.#follow(new Member({ id: LOCAL, name: LOCAL }, local));
+      this.#local = member;
+      void this.#readSoon(member);
+      // As remotes are: what could not be read when it was heard of is read some time.
+      this.#reading = setInterval(() => void this.#readSoon(member), HEALTH_CHECK_INTERVAL_MS).unref();
     }
     this.#watching = registry.watch((change) => this.#registryChanged(change));
     for (const remote of registry.remotes) this.#join(remote);
@@ -116,7 +113,7 @@ export class Fleet implements SessionBackend {
     const owner = request.id === undefined ? member : (this.#owners.of(request.id) ?? member);
     // An id that another machine has would lead there; whether it is free on its own machine, that one knows.
     if (owner !== member) throw new ServiceError("session_exists", `session ${request.id} exists already`);
-    return member.note(await reach(member.machine, () => member.sessions.create(request)));
+    return await member.make(() => reach(member.machine, () => member.sessions.create(request)));
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
@@ -170,6 +167,7 @@ export class Fleet implements SessionBackend {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#reading);
     this.#watching[Symbol.dispose]();
     const members = [...this.#members(), ...[...this.#away.values()].map(({ member }) => member)];
     await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
@@ -280,6 +278,7 @@ export class Fleet implements SessionBackend {
       if (member.isWatched) continue;
       this.#away.delete(name);
       this.#owners.release(member);
+      this.#known.outdate();
       void member[Symbol.asyncDispose]();
     }
   }

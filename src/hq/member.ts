@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { Emitter } from "../lib/emitter.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
+import type { ExitEvent, ServerEvent } from "../protocol/event.ts";
 import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend, Sink, Subscription } from "../sessions/backend.ts";
 import type { Remote } from "./registry.ts";
@@ -21,8 +21,11 @@ export class Member implements AsyncDisposable {
   readonly #changes = new Emitter<MemberChange>();
   readonly #watching: Disposable;
   readonly #sessionEvents: SessionEvents;
-  /** Questions about single sessions that are not answered yet. */
-  readonly #questions = new Set<{ readonly sessionId: string; isOver: boolean }>();
+  /**
+   * What is asked about single sessions and not answered yet, in the order of asking; of each question the sessions of
+   * which something newer is known: no more than are heard of within its time.
+   */
+  readonly #questions = new Set<Set<string>>();
   #machine: Machine;
   #records = new Map<string, SessionRecord>();
   #running: number | undefined;
@@ -88,38 +91,34 @@ export class Member implements AsyncDisposable {
     return this.#reading;
   }
 
-  /** Takes over what a session was when it was made. */
-  note(record: SessionRecord): SessionRecord {
-    const labelled = this.#labelled(record);
-    this.#overtaken?.add(record.id);
-    this.#records.set(record.id, labelled);
-    this.#changed();
-    return labelled;
+  /** Makes a session and takes over what it was then, unless something newer is known of it by the time of the answer. */
+  make(ask: () => Promise<SessionRecord>): Promise<SessionRecord> {
+    return this.#asking(async (question) => this.#note(await ask(), question));
   }
 
-  /** Asks about one session and takes the answer over, unless that session is removed meanwhile. */
-  async learn(sessionId: string, ask: () => Promise<SessionRecord>): Promise<SessionRecord> {
-    const question = { sessionId, isOver: false };
-    this.#questions.add(question);
-    try {
-      const record = await ask();
-      return question.isOver ? this.#labelled(record) : this.note(record);
-    } catch (error) {
-      if (error instanceof ServiceError && error.code === "session_not_found") this.forget(sessionId);
-      throw error;
-    } finally {
-      this.#questions.delete(question);
-    }
+  /** Asks about one session and takes the answer over, unless something newer is known of it by then. */
+  learn(sessionId: string, ask: () => Promise<SessionRecord>): Promise<SessionRecord> {
+    return this.#asking(async (question) => {
+      try {
+        return this.#note(await ask(), question);
+      } catch (error) {
+        const isMissing = error instanceof ServiceError && error.code === "session_not_found";
+        if (isMissing && !question.has(sessionId)) this.#forget(sessionId, question);
+        throw error;
+      }
+    });
   }
 
   forget(sessionId: string): void {
-    this.#overtaken?.add(sessionId);
-    for (const question of this.#questions) if (question.sessionId === sessionId) question.isOver = true;
-    if (this.#records.delete(sessionId)) this.#changed();
+    this.#forget(sessionId, undefined);
   }
 
   async subscribe(sessionId: string, sink: Sink): Promise<Subscription> {
-    const { offset, record, ...subscription } = await this.sessions.subscribe(sessionId, sink);
+    const told: Sink = (delivery) => {
+      if (delivery.kind === "event" && delivery.event.kind === "exit") this.#ended(sessionId, delivery.event);
+      sink(delivery);
+    };
+    const { offset, record, ...subscription } = await this.sessions.subscribe(sessionId, told);
     this.#subscriptions += 1;
     let isOver = false;
     return {
@@ -137,6 +136,50 @@ export class Member implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#watching[Symbol.dispose]();
     await this.sessions[Symbol.asyncDispose]();
+  }
+
+  async #asking<T>(work: (question: Set<string>) => Promise<T>): Promise<T> {
+    const question = new Set<string>();
+    this.#questions.add(question);
+    try {
+      return await work(question);
+    } finally {
+      this.#questions.delete(question);
+    }
+  }
+
+  #note(record: SessionRecord, question: Set<string>): SessionRecord {
+    const labelled = this.#labelled(record);
+    if (question.has(record.id)) return labelled;
+    this.#outdate(record.id, question);
+    this.#records.set(record.id, labelled);
+    this.#changed();
+    return labelled;
+  }
+
+  #forget(sessionId: string, question: Set<string> | undefined): void {
+    this.#outdate(sessionId, question);
+    if (this.#records.delete(sessionId)) this.#changed();
+  }
+
+  /** Who is told of the end, and asks for the list, finds it there; the rest of the record follows. */
+  #ended(sessionId: string, { exitCode, signal }: ExitEvent): void {
+    const record = this.#records.get(sessionId);
+    if (record?.status === "running") {
+      this.#outdate(sessionId, undefined);
+      this.#records.set(sessionId, { ...record, status: "exited", exitCode, exitSignal: signal });
+      this.#changed();
+    }
+    void this.#look(sessionId);
+  }
+
+  /** By the answer to a question, or by what was heard: the list that is being read and earlier questions know less. */
+  #outdate(sessionId: string, question: Set<string> | undefined): void {
+    this.#overtaken?.add(sessionId);
+    for (const earlier of this.#questions) {
+      if (earlier === question) return;
+      earlier.add(sessionId);
+    }
   }
 
   async #readAll(): Promise<void> {
@@ -188,7 +231,15 @@ export class Member implements AsyncDisposable {
     const before = this.#records;
     await this.read();
     if (isDeepStrictEqual(before, this.#records)) return;
-    this.#tell({ type: "session-changed", timestamp: new Date().toISOString() });
+    const timestamp = new Date().toISOString();
+    for (const [sessionId, { created }] of before) {
+      const now = this.#records.get(sessionId);
+      const isAnother = now !== undefined && now.created !== created;
+      // What viewers have of the old one is not to be taken for the new one's.
+      if (isAnother)
+        this.#changes.emit({ kind: "event", event: { type: "session-removed", timestamp, sessionId } });
+    }
+    this.#tell({ type: "session-changed", timestamp });
   }
 
   #tell(event: ServerEvent): void {

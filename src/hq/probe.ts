@@ -75,7 +75,7 @@ export type ProbeOptions = {
   readonly lease?: Lease | undefined;
   /** Called for each remote that answered. */
   readonly onAlive: (remote: Remote) => void;
-  /** Called for each that did not, before it is removed. */
+  /** Called for each that did not, when it is removed. */
   readonly onSilent: (remote: Remote) => void;
   /** Milliseconds, never going back; that of the process unless another one is given. */
   readonly clock?: (() => number) | undefined;
@@ -145,8 +145,9 @@ export class Probe implements Disposable {
     const current = registry.byId(remote.id);
     // It may have registered anew while it was asked, at another address perhaps: that is a sign of life.
     if (current === undefined || current.lastHeartbeat !== remote.lastHeartbeat) return;
-    onSilent(current);
     this.removed += 1;
     await registry.expire(current);
+    // Not before: who is told asks it how it is, and takes back nobody who is still there.
+    onSilent(current);
   }
 }

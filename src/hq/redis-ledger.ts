@@ -43,13 +43,17 @@ const { instance, revision, changes, remotes, names, silent } = LEDGER_KEYS;
 const READ_KEYS = [instance, revision, remotes, silent];
 const CHANGE_KEYS = [revision, changes, remotes, names, silent];
 
+/** It is not the Redis any more that it was. */
+const FORGOTTEN = "it has forgotten what it knew";
+
 /** A remote as it stands in Redis, and what that means. */
 type Known = { readonly text: string; readonly remote: Remote };
 
 /**
  * Each change has a revision, one more than the last, and what this HQ does is believed here when it comes back as a
  * change: so all HQs see the same in the same order. While Redis is out of reach `put` and `drop` reject at once, or
- * within LEDGER_TIMEOUT_MS when that is news; when it is back everything is read anew.
+ * within LEDGER_TIMEOUT_MS when that is news; when it is back, or takes changes again that it refused, everything is read
+ * anew.
  */
 export class RedisLedger implements Ledger, AsyncDisposable {
   /** Which of the HQs may remove remotes. */
@@ -217,7 +221,7 @@ export class RedisLedger implements Ledger, AsyncDisposable {
   /** Nothing came for a while: because nothing happened, one would think. */
   async #look(link: RedisLink): Promise<void> {
     const at = Revision.parse(await link.run(REVISION, [revision], []));
-    if (at < this.#revision) throw this.#forgotten(link);
+    if (at < this.#revision) throw new Error(FORGOTTEN);
   }
 
   #apply([entryId, fields]: StreamEntry): void {
@@ -261,7 +265,7 @@ export class RedisLedger implements Ledger, AsyncDisposable {
     const [link, before] = [this.#link, this.#revision];
     try {
       const [at, holder] = Changed.parse(await this.#run(script, CHANGE_KEYS, values));
-      if (at < before) throw this.#forgotten(link);
+      if (at < before) throw new Error(FORGOTTEN);
       await this.#reached(at);
       return holder;
     } catch (error) {
@@ -269,14 +273,10 @@ export class RedisLedger implements Ledger, AsyncDisposable {
       if (link !== undefined && !link.isClosed) {
         this.#options.log.error({ reason: textOf(error) }, "registry not kept");
       }
+      // Whether or not it was done: what Redis refuses now it may take in a moment, and by then everything is read anew.
+      link?.[Symbol.dispose]();
       throw error;
     }
-  }
-
-  /** It is not the Redis any more that it was: everything is to be read anew. */
-  #forgotten(link: RedisLink | undefined): Error {
-    link?.[Symbol.dispose]();
-    return new Error("it has forgotten what it knew");
   }
 
   /** That it is known here what has happened. */

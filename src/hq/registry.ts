@@ -166,6 +166,8 @@ export class Registry implements Disposable {
     const remote = this.#remotes.get(id);
     if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the id ${id}`);
     await this.#discard(remote, "always");
+    // Of one that it has lost the ledger tells nothing.
+    if (this.#remotes.get(id) === remote) this.#drop(remote);
     return remote;
   }
 
@@ -274,12 +276,15 @@ export class Registry implements Disposable {
   }
 
   async #restore(remote: Remote, isNews: boolean): Promise<void> {
-    if (!isNews && !(await this.#options.isAlive(remote))) {
+    const isSilent = !isNews && !(await this.#options.isAlive(remote));
+    const current = this.#remotes.get(remote.id);
+    // To have been heard of while it was asked is a sign of life, too.
+    if (isSilent && current?.lastHeartbeat === remote.lastHeartbeat) {
       this.#drop(remote);
       return;
     }
-    // It was heard of while it was asked: whoever heard has told the ledger.
-    if (!isUnchanged(this.#remotes.get(remote.id), remote)) return;
+    // It is another one by now, or gone: whoever heard that has told the ledger.
+    if (!isUnchanged(current, remote)) return;
     const { holder } = await this.#claim(() => remote, "restored");
     if (holder !== undefined) this.#put(holder);
   }

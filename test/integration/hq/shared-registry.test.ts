@@ -122,6 +122,29 @@ test("lose nobody who answers when Redis comes back empty, and stay who they are
   expect(one.replica.ledger.instanceId).toBe(other.replica.ledger.instanceId);
 });
 
+test("do not keep a machine that left while Redis refused to write, and do one that came", async () => {
+  await using one = await openHq("one");
+  await using other = await openHq("other");
+  await one.registry.register(request("a"));
+  await has(other, "id-of-a");
+  const needReplicas = (count: number): Promise<unknown> =>
+    redis.ask((asking) => asking.config("SET", "min-replicas-to-write", count));
+  await needReplicas(1);
+  try {
+    await one.registry.remove("id-of-a");
+    await one.registry.register(request("b"));
+    expect(idsOf(one)).toEqual(["id-of-b"]);
+  } finally {
+    await needReplicas(0);
+  }
+  await one.replica.said(BACK);
+  await has(other, "id-of-b");
+  const left = await eventually(async () => one.registry.byId("id-of-a"), "what Redis still has");
+  // As the probe does, of which there is one for all HQs.
+  await one.registry.expire(left);
+  await eventually(async () => (other.registry.byId("id-of-a") === undefined ? true : undefined), "its end");
+});
+
 test("hear, when they are back, of everything that was done without them", async () => {
   await using proxy = await CutProxy.open(redis.address.port);
   const url = new URL(redis.url);

@@ -84,6 +84,18 @@ describe("after a cut of the uplink", () => {
     await settled();
     expect(hq.told()).toEqual(["remote-joined"]);
   });
+
+  test("tells of sessions that others have taken the place of during a cut", async () => {
+    await using hq = await MemoryFleet.of();
+    const machine = await hq.join("a", ["one", "two"]);
+    const one = machine.sessions.get("one");
+    if (one !== undefined) one.created = "2031-01-01T00:00:00.000Z";
+    machine.announce({ type: "connected", timestamp: "" });
+    await settled();
+    const removed = hq.events.filter(({ type }) => type === "session-removed");
+    expect(removed.map(({ sessionId }) => sessionId)).toEqual(["one"]);
+    expect(await hq.ids()).toEqual(["one", "two"]);
+  });
 });
 
 describe("a machine that joins", () => {

@@ -1,6 +1,7 @@
 // A fleet whose machines are sessions in memory, and fail as they are told to.
-import { Fleet, type RemoteBackend } from "../../../src/hq/fleet.ts";
+import { Fleet } from "../../../src/hq/fleet.ts";
 import type { Registry, RegistryStore } from "../../../src/hq/registry.ts";
+import type { RemoteBackend } from "../../../src/hq/remote-backend.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../src/protocol/event.ts";
 import type {
@@ -23,6 +24,8 @@ export class MemoryMachine implements RemoteBackend {
   /** Ids that it was asked about. */
   readonly questions: string[] = [];
   gate: Promise<void> = Promise.resolve();
+  /** What it says of a session that it has made waits for this alone. */
+  creation: Promise<void> = Promise.resolve();
   isDisposed = false;
 
   get sessions(): MemorySessions["sessions"] {
@@ -58,8 +61,10 @@ export class MemoryMachine implements RemoteBackend {
     return record;
   }
 
-  create(request: CreateSession): Promise<SessionRecord> {
-    return this.memory.create(request);
+  async create(request: CreateSession): Promise<SessionRecord> {
+    const record = await this.memory.create(request);
+    await this.creation;
+    return record;
   }
 
   rename(id: string): Promise<SessionRecord> {

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import type { Registry } from "../../../src/hq/registry.ts";
+import { Probe } from "../../../src/hq/probe.ts";
+import { type Ledger, type LedgerChange, Registry, type Remote } from "../../../src/hq/registry.ts";
 import { Returns } from "../../../src/hq/returns.ts";
+import { Emitter } from "../../../src/lib/emitter.ts";
 import { MAX_SILENT_REMOTES, SILENT_REMOTE_MEMORY_MS } from "../../../src/protocol/limits.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 
@@ -85,4 +87,35 @@ test("one that takes long to answer is not asked again meanwhile, and keeps nobo
   answers.get("http://slow.test")?.resolve({});
   await first;
   expect(namesOf(registry)).toEqual(["quick", "slow"]);
+});
+
+test("one that answers before its removal is done is asked again when it is", async () => {
+  const remote = { ...registration("a"), registeredAt: "", lastHeartbeat: "" };
+  const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const changes = new Emitter<LedgerChange>();
+  const ledger: Ledger = {
+    ...{ load: async () => [remote], silent: [], isConnected: true },
+    put: async (kept) => void changes.emit({ kind: "kept", remote: kept }),
+    drop: async ({ id }) => {
+      begun.resolve();
+      await done.promise;
+      changes.emit({ kind: "dropped", id });
+    },
+    watch: (listener) => changes.on(listener),
+  };
+  const registry = await Registry.open({ ledger, isAlive: async () => false, now: () => new Date() });
+  const here = new Set<string>();
+  const ask = async ({ url }: { readonly url: string }) =>
+    here.has(url) ? {} : Promise.reject(new Error("no answer"));
+  using returns = new Returns({ registry, ask });
+  const onSilent = (silent: Remote): void => returns.expect(silent);
+  using probe = new Probe({ registry, ask, onSilent, onAlive: () => {} });
+  const looking = probe.look();
+  await begun.promise;
+  here.add(remote.url);
+  await returns.look();
+  done.resolve();
+  await looking;
+  await returns.look();
+  expect(namesOf(registry)).toEqual(["a"]);
 });

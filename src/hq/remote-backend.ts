@@ -1,0 +1,11 @@
+import type { Send } from "../protocol/send.ts";
+import type { UplinkTarget } from "../remote/uplink.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+
+/** The sessions of another server, which may come back at another address and with another token: RemoteSessions. */
+export type RemoteBackend = SessionBackend & {
+  readonly isConnected: boolean;
+  /** Any request to that server. */
+  readonly send: Send;
+  retarget(target: UplinkTarget): void;
+};
