@@ -9,7 +9,7 @@ import {
   REREAD_DELAY_MS,
   STALLED_AFTER_MS,
 } from "../protocol/limits.ts";
-import { decodeResync, type Resync, SubscribeFlag } from "../protocol/payload.ts";
+import { decodeResync, encodeResync, type Resync, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Feed, FeedEntry } from "./feed.ts";
 import type { FrameQueue } from "./frame-queue.ts";
@@ -212,11 +212,12 @@ export class Cursor implements AsyncDisposable {
     else if (piece !== undefined) this.#frames.event(piece);
     else {
       this.#forgetPast();
-      if (!past.hasOutput) this.#redraw();
+      if (!past.hasOutput) this.#redraw(this.#frames.position);
     }
   }
 
-  #redraw(): void {
+  /** `emptyFrom`: there was no output to be had from there up to the window. */
+  #redraw(emptyFrom?: number): void {
     const { signal } = this.#abort;
     this.#work(
       async () => {
@@ -224,7 +225,10 @@ export class Cursor implements AsyncDisposable {
         const payload = await collectBytes(body, MAX_RESYNC_BYTES);
         return { payload, screen: readResync(payload) };
       },
-      ({ payload, screen }) => {
+      (drawn) => {
+        // Output that died with its host is in the window at most: nobody has what lies between the screen and that.
+        const isCutOff = emptyFrom !== undefined && drawn.screen.offset <= emptyFrom;
+        const { payload, screen } = isCutOff ? movedTo(this.#feed.start, drawn.screen) : drawn;
         this.#frames.resync(payload, screen);
         this.#host.redrawn();
         this.seek({ isResuming: true });
@@ -261,6 +265,12 @@ export class Cursor implements AsyncDisposable {
       },
     );
   }
+}
+
+/** The screen as that of `start`, unless it is a later one. */
+function movedTo(start: number, drawn: Resync): { readonly payload: Uint8Array; readonly screen: Resync } {
+  const screen = { ...drawn, offset: Math.max(drawn.offset, start) };
+  return { payload: encodeResync(screen), screen };
 }
 
 /** What another machine answers may be anything: that is no fault of the client. */

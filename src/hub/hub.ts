@@ -178,9 +178,21 @@ export class Hub implements AsyncDisposable {
   }
 
   #happened(event: ServerEvent): void {
+    if (event.type === "connected") void this.#compare().catch(this.#onFailure);
     if (event.type === "session-removed" && event.sessionId !== undefined) this.#removed(event.sessionId);
     if (event.sessionIds !== undefined) return void this.tell(event).catch(this.#onFailure);
     for (const { client, sees } of [...this.#clients]) if (sees(event)) client.viewer.notify(event);
+  }
+
+  /** Of what was removed during a cut nothing was heard, and another session may have the id by now. */
+  async #compare(): Promise<void> {
+    const before = [...this.#feeds];
+    if (before.length === 0) return;
+    const created = new Map((await this.#backend.list()).map((session) => [session.id, session.created]));
+    for (const [id, shared] of before) {
+      const isGone = shared.feed !== undefined && shared.feed.record.created !== created.get(id);
+      if (isGone && this.#feeds.get(id) === shared) this.#removed(id);
+    }
   }
 
   /** Another session may get the same id: nobody must be given the feed of the old one. */

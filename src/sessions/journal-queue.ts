@@ -18,6 +18,7 @@ export class JournalQueue {
   readonly #entries = new Ring<Entry>();
   #bytes = 0;
   #recordBytes = 0;
+  #added = 0;
 
   /** `bytes` are the output that ends at the event's offset; they are not copied. */
   add(event: JournalEvent, bytes: Uint8Array = NONE): void {
@@ -25,6 +26,17 @@ export class JournalQueue {
     this.#entries.push({ event, line, bytes });
     this.#bytes += bytes.length;
     this.#recordBytes += line.length;
+    this.#added += 1;
+  }
+
+  /** How many records came in so far. */
+  get added(): number {
+    return this.#added;
+  }
+
+  /** How many of these are out again. */
+  get gone(): number {
+    return this.#added - this.#entries.length;
   }
 
   get isEmpty(): boolean {

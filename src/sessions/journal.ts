@@ -1,6 +1,6 @@
-import { type FileHandle, open } from "node:fs/promises";
 import type { SessionFiles } from "./control-dir.ts";
 import { eventLine, type JournalEvent } from "./journal-event.ts";
+import { JournalFiles } from "./journal-files.ts";
 import { type Gap, gapEvent } from "./journal-gap.ts";
 import { type Dropped, JournalQueue } from "./journal-queue.ts";
 
@@ -25,6 +25,8 @@ export type JournalOptions = {
   readonly meter?: JournalMeter | undefined;
 };
 
+type OpenFiles = Pick<JournalFiles, "writeOutput" | "writeEvents" | "close">;
+
 /** Told of each batch that reached the disk: how long that took, in ms. */
 export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs: number) => void };
 
@@ -37,9 +39,8 @@ export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs
  * meanwhile never sees them change.
  */
 export class Journal {
-  readonly #options: JournalOptions;
-  readonly #output: FileHandle;
-  readonly #events: FileHandle;
+  readonly #options: Omit<JournalOptions, "files">;
+  readonly #files: OpenFiles;
   readonly #queue = new JournalQueue();
   /** What came after the journal was stopped. */
   readonly #beyond = new JournalQueue();
@@ -53,6 +54,8 @@ export class Journal {
   #end = 0;
   #onDisk = 0;
   #written = 0;
+  /** Records that are on disk, or were dropped. */
+  #recorded = 0;
   #stoppedAt: number | undefined;
   #failure: unknown;
   #isHigh = false;
@@ -60,21 +63,13 @@ export class Journal {
   #writing: Promise<void> | undefined;
   #progress = Promise.withResolvers<void>();
 
-  private constructor(options: JournalOptions, output: FileHandle, events: FileHandle) {
+  constructor(options: Omit<JournalOptions, "files">, files: OpenFiles) {
     this.#options = options;
-    this.#output = output;
-    this.#events = events;
+    this.#files = files;
   }
 
-  /** Makes both files, readable by their owner alone. */
-  static async create(options: JournalOptions): Promise<Journal> {
-    const output = await open(options.files.output, "wx", 0o600);
-    try {
-      return new Journal(options, output, await open(options.files.events, "wx", 0o600));
-    } catch (error) {
-      await output.close();
-      throw error;
-    }
+  static async create({ files, ...options }: JournalOptions): Promise<Journal> {
+    return new Journal(options, await JournalFiles.create(files));
   }
 
   /** Offset after the last byte in the file. */
@@ -133,7 +128,8 @@ export class Journal {
 
   /** Resolves when all that was taken so far is on disk, or the disk takes nothing. */
   async flushed(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing;
+    const { added } = this.#queue;
+    while (this.#writing !== undefined && this.#recorded < added) await this.progressed();
   }
 
   /** The same for the output up to `offset`, or as much of it as is kept, with its records. */
@@ -150,28 +146,33 @@ export class Journal {
   async retry(): Promise<void> {
     if (this.#failure === undefined) return;
     this.#writing ??= this.#write();
-    await this.#writing;
-    if (this.#failure !== undefined) throw this.#failure;
+    while (this.#writing !== undefined && this.#failure !== undefined) await this.progressed();
     if (this.#isClosing) await this.close();
+    if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** While the disk takes nothing: as soon as it has taken the rest. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await this.flushed();
+    await this.#idle();
     this.#moved();
     if (this.#failure !== undefined) return;
-    await Promise.all([this.#output.close(), this.#events.close()]).catch(this.#options.onFailure);
+    await this.#files.close().catch(this.#options.onFailure);
   }
 
   /** What the disk has not taken is given up. */
   async discard(): Promise<void> {
-    await this.flushed();
+    await this.#idle();
     if (this.#failure === undefined) return;
     this.#failure = undefined;
     this.#queue.drop(0);
     this.#lines = NONE;
     await this.close();
+  }
+
+  /** For when nothing is added any more. */
+  async #idle(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
   }
 
   /** A program that writes a byte at a time needs more bytes of records than of output. */
@@ -205,6 +206,7 @@ export class Journal {
   }
 
   async #write(): Promise<void> {
+    const { added: waiting } = this.#queue;
     try {
       await this.#writeLines();
       await this.#recordLoss();
@@ -214,10 +216,11 @@ export class Journal {
         const begunMs = meter?.now() ?? 0;
         await this.#writeOutput();
         await this.#writeLines();
+        // The disk is right again when it has taken what had waited for it, though there be more by then.
+        if (this.#recorded >= waiting) this.#failure = undefined;
         meter?.wrote(meter.now() - begunMs);
         this.#relieve();
       } while (!this.#queue.isEmpty);
-      this.#failure = undefined;
     } catch (error) {
       this.#fail(error);
     } finally {
@@ -228,26 +231,21 @@ export class Journal {
 
   async #writeLines(): Promise<void> {
     while (this.#lines.length > 0) {
-      const { length } = this.#lines;
-      const { bytesWritten } = await this.#events.write(this.#lines, 0, length, this.#eventsBytes);
-      this.#eventsBytes += accepted(bytesWritten);
-      this.#lines = this.#lines.subarray(bytesWritten);
+      const count = await this.#files.writeEvents(this.#lines, this.#eventsBytes);
+      this.#eventsBytes += count;
+      this.#lines = this.#lines.subarray(count);
     }
     this.#written = this.#onDisk;
+    this.#recorded = this.#queue.gone;
   }
 
   async #writeOutput(): Promise<void> {
     const pieces = this.#queue.pieces();
     const start = this.#queue.start ?? this.#onDisk;
-    const count = pieces.length === 0 ? 0 : await this.#writePieces(pieces);
+    const count = pieces.length === 0 ? 0 : await this.#files.writeOutput(pieces, this.#outputBytes);
     this.#outputBytes += count;
     this.#onDisk = start + count;
     this.#lines = new TextEncoder().encode(this.#queue.take(count));
-  }
-
-  async #writePieces(pieces: Uint8Array[]): Promise<number> {
-    const { bytesWritten } = await this.#output.writev(pieces, this.#outputBytes);
-    return accepted(bytesWritten);
   }
 
   /** Before what follows: a crash in between leaves a gap with nothing after it. */
@@ -258,9 +256,9 @@ export class Journal {
     const events: JournalEvent[] = gap === undefined ? [] : [gapEvent(gap, time)];
     if (size !== undefined) events.push({ time, offset, kind: "r", data: size });
     const lines = new TextEncoder().encode(events.map(eventLine).join(""));
-    const { bytesWritten } = await this.#events.write(lines, 0, lines.length, this.#eventsBytes);
-    this.#eventsBytes += accepted(bytesWritten);
-    this.#lines = lines.subarray(bytesWritten);
+    const count = events.length === 0 ? 0 : await this.#files.writeEvents(lines, this.#eventsBytes);
+    this.#eventsBytes += count;
+    this.#lines = lines.subarray(count);
     this.#dropped = undefined;
     if (gap !== undefined) {
       this.#gaps.push(gap);
@@ -292,9 +290,4 @@ export class Journal {
     this.#release();
     if (isNews) this.#options.onFailure(error);
   }
-}
-
-function accepted(bytesWritten: number): number {
-  if (bytesWritten === 0) throw Object.assign(new Error("the disk takes no more bytes"), { code: "ENOSPC" });
-  return bytesWritten;
 }

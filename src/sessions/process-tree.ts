@@ -37,9 +37,14 @@ export function parseStat(line: string): ProcessStat {
   };
 }
 
-/** When a process was started, in clock ticks since boot; undefined when there is no such process. */
+/** When a process was started, in clock ticks since boot; undefined when there is no such process, or it cannot be seen. */
 export function startTicks(pid: number): number | undefined {
   return statIfReadable(pid)?.startTicks;
+}
+
+/** The same, but throws where there is no file descriptor left to look with. */
+export function readStartTicks(pid: number): number | undefined {
+  return readStat(pid)?.startTicks;
 }
 
 /** False for one that has ended, be it that its parent has not noticed. */

@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { appendFile, readFile, stat, truncate } from "node:fs/promises";
 import { isDiskFault } from "../lib/disk-fault.ts";
+import { removeIfBlank } from "./blank-folder.ts";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
 import { eventLine, exitData, type JournalEvent, type JournalExit, parseExitData } from "./journal-event.ts";
 import { type Gap, gapOf, lostBefore, positionOf } from "./journal-gap.ts";
@@ -25,19 +26,20 @@ export type Recovered = {
   readonly isRecorded: boolean;
 };
 
-/** All sessions in the control directory that can be read; `onUnreadable` hears of the others, which stay untouched. */
+/** All sessions in the control directory that can be read; `onUnreadable` hears of the others, which stay unless blank. */
 export async function recoverSessions(
   controlDir: ControlDir,
   onUnreadable: (id: string, error: unknown) => void,
 ): Promise<Recovered[]> {
   const recovered: Recovered[] = [];
   for (const id of await sessionFolders(controlDir.sessions, onUnreadable)) {
+    const files = controlDir.session(id);
     try {
-      const files = controlDir.session(id);
       const stored = StoredSession.parse(JSON.parse(await readFile(files.record, "utf8")));
       if (stored.id === id) recovered.push(await recover(stored, files));
     } catch (error) {
       onUnreadable(id, error);
+      await removeIfBlank(files).catch((fault: unknown) => onUnreadable(id, fault));
     }
   }
   return recovered;

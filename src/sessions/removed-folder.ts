@@ -7,15 +7,19 @@ import { isErrno } from "../lib/atomic-file.ts";
 /** No session can be called so. */
 const PREFIX = ".removed-";
 
-export async function removeFolder(directory: string): Promise<void> {
+/** What it returns may be called again where it failed. Another session may have the folder's name by then: hers stays. */
+export function folderRemoval(directory: string): () => Promise<void> {
   const removed = join(dirname(directory), `${PREFIX}${basename(directory)}-${randomUUID()}`);
-  try {
-    await rename(directory, removed);
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return;
-    throw error;
-  }
-  await rm(removed, { recursive: true, force: true });
+  let isAside = false;
+  return async () => {
+    if (!isAside) await rename(directory, removed).catch(unlessGone);
+    isAside = true;
+    await rm(removed, { recursive: true, force: true });
+  };
+}
+
+function unlessGone(error: unknown): void {
+  if (!isErrno(error, "ENOENT")) throw error;
 }
 
 /** Names of what lies in the sessions' directory, without what an earlier process was removing: that goes for good. */

@@ -70,6 +70,8 @@ export class Retention implements AsyncDisposable {
 
   /** Something has ended. */
   look(): void {
+    // One that is due comes when it was to come: where something ends all the time it would else be put off for ever.
+    if (this.#isDue) return;
     this.#isDue = true;
     if (this.#looking === undefined) this.#lookIn(PAUSE_MS);
   }
@@ -111,9 +113,13 @@ export class Retention implements AsyncDisposable {
 
   async #remove(one: Surplus): Promise<void> {
     const { id: session, endedAt, bytes, because } = one;
-    if (!(await this.#options.discard(one))) return;
+    const { discard, log } = this.#options;
     const fields = { session, endedAt: new Date(endedAt).toISOString(), bytes, because };
-    this.#options.log.info(fields, "recording removed");
+    try {
+      if (await discard(one)) log.info(fields, "recording removed");
+    } catch (error) {
+      log.error({ ...fields, error }, "recording not removed");
+    }
   }
 
   async #ended(): Promise<readonly Ended[]> {

@@ -22,9 +22,9 @@ export async function withScreenSource<T>(
   use: (source: BasedSource) => Promise<T>,
 ): Promise<T> {
   session.flush();
-  const { journal } = session;
-  if (journal === undefined || (journal.failure === undefined && !journal.isStopped)) {
-    return use(await journalSource(session));
+  const { journal, outputBytes } = session;
+  if (journal === undefined || (await isWritten(journal, outputBytes))) {
+    return use(await journalSource(session, outputBytes));
   }
   await using held = await heldSource(session, journal);
   try {
@@ -34,16 +34,21 @@ export async function withScreenSource<T>(
   }
 }
 
+/** Waits for what is on its way to the disk, which may refuse it meanwhile. */
+async function isWritten(journal: Journal, outputBytes: number): Promise<boolean> {
+  if (journal.failure !== undefined || journal.isStopped) return false;
+  await journal.flushedTo(outputBytes);
+  return journal.onDisk >= outputBytes;
+}
+
 /**
  * What is missing in the file, or never reached it, is left out: the screen counts as that of the end all the same. The
  * last of what came before a gap is then followed by the first that came after it.
  */
-async function journalSource(session: Session): Promise<BasedSource> {
-  const { files, screenId: id, journal, outputBytes } = session;
-  await journal?.flushedTo(outputBytes);
-  const { gaps } = session;
+async function journalSource(session: Session, outputBytes: number): Promise<BasedSource> {
+  const { files, screenId: id, journal, gaps } = session;
   const upTo = Math.min(
-    positionOf(gaps, Math.min(outputBytes, journal?.onDisk ?? outputBytes)),
+    positionOf(gaps, outputBytes),
     journal === undefined ? await fileBytes(files.output) : Number.POSITIVE_INFINITY,
   );
   const sizes = session.sizes.map((size) => ({ ...size, offset: positionOf(gaps, size.offset) }));

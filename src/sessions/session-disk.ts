@@ -2,7 +2,7 @@ import type { DiskCare } from "../lib/disk-care.ts";
 import { writeJsonFile } from "../lib/json-file.ts";
 import { Turns } from "../lib/turns.ts";
 import { writeRecording } from "./recording.ts";
-import { removeFolder } from "./removed-folder.ts";
+import { folderRemoval } from "./removed-folder.ts";
 import type { Session } from "./session.ts";
 
 /**
@@ -12,13 +12,16 @@ import type { Session } from "./session.ts";
  */
 export class SessionDisk {
   readonly #log: { error(fields: object, message: string): void };
-  readonly #care: Pick<DiskCare, "attempt">;
+  readonly #care: Pick<DiskCare, "attempt" | "insist">;
   /** Recordings of all sessions. */
   readonly #recordings = new Turns();
   readonly #turns = new WeakMap<Session, Turns>();
   readonly #removed = new WeakSet<Session>();
 
-  constructor(log: { error(fields: object, message: string): void }, care: Pick<DiskCare, "attempt">) {
+  constructor(
+    log: { error(fields: object, message: string): void },
+    care: Pick<DiskCare, "attempt" | "insist">,
+  ) {
     this.#log = log;
     this.#care = care;
   }
@@ -44,10 +47,11 @@ export class SessionDisk {
     await this.#recordings.take(() => this.#write(session, "recording not written", write));
   }
 
-  /** Nothing is written of it any more. */
+  /** Nothing is written of it any more. Rejects where the disk does not let it go now: that is tried again. */
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
-    await this.#turnsOf(session).take(() => removeFolder(session.files.directory));
+    const remove = folderRemoval(session.files.directory);
+    await this.#care.insist(`${session.screenId} not removed`, () => this.#turnsOf(session).take(remove));
   }
 
   async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {

@@ -11,7 +11,7 @@ import type { Journal } from "./journal.ts";
 import { exitData } from "./journal-event.ts";
 import type { Gap } from "./journal-gap.ts";
 import { OutputBatch, type OutputPiece } from "./output-batch.ts";
-import { endProcesses, sessionProcesses, signalProcess } from "./process-tree.ts";
+import { endProcesses, readStartTicks, sessionProcesses, signalProcess } from "./process-tree.ts";
 import type { Pty } from "./pty.ts";
 import { recordingState } from "./recording-state.ts";
 import { type StoredSession, sessionRecord } from "./stored-session.ts";
@@ -236,8 +236,9 @@ export class Session {
   }
 
   async #end(): Promise<void> {
-    const { pid, startTicks } = this.#stored;
-    await endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS });
+    // Not known where no descriptor was left at the start. It is a child of ours: until it has ended its pid is its own.
+    const startTicks = this.#stored.startTicks ?? readStartTicks(this.#stored.pid);
+    await endProcesses(this.#stored.pid, startTicks, { graceMs: KILL_GRACE_MS });
     await this.exited;
   }
 

@@ -116,9 +116,15 @@ export class SessionsWithFacts implements SessionBackend {
   }
 
   #shown(record: SessionRecord): SessionRecord {
-    const known = this.#present.get(record.id);
-    const facts = (known === undefined ? this.#enter(record) : this.#seen(known, record))?.facts;
+    const facts = this.#presenceOf(record)?.facts;
     return facts === undefined ? record : { ...record, ...facts };
+  }
+
+  /** An answer may be older than what was heard since: of the session that had this id before. */
+  #presenceOf(record: SessionRecord): Presence | undefined {
+    const known = this.#present.get(record.id);
+    if (known === undefined || known.record.created < record.created) return this.#enter(record);
+    return known.record.created === record.created ? this.#seen(known, record) : undefined;
   }
 
   #seen(known: Present, record: SessionRecord): Presence {
@@ -134,6 +140,7 @@ export class SessionsWithFacts implements SessionBackend {
       { cwd, account: this.#accountOf(owner) },
       { isLive: status !== "exited", onChange: () => this.#tell(id) },
     );
+    this.#present.get(id)?.presence[Symbol.dispose]();
     this.#present.set(id, { presence, record });
     return presence;
   }

@@ -36,6 +36,7 @@ export class MemorySession {
   held = 0;
   sink: Sink | undefined;
   size: TerminalSize = { cols: 80, rows: 24 };
+  created = CREATED;
   exitCode: number | undefined;
 
   constructor(id: string) {
@@ -94,9 +95,9 @@ export class MemorySession {
   }
 
   get record(): SessionRecord {
-    const { id } = this;
+    const { id, created } = this;
     return {
-      ...{ id, sessionId: id, name: id, created: CREATED, startedAt: CREATED, lastModified: CREATED },
+      ...{ id, sessionId: id, name: id, created, startedAt: created, lastModified: created },
       ...{ command: ["sh"], cwd: "/", workingDir: "/", ...this.size, outputBytes: this.end, viewers: 0 },
       status: this.exitCode === undefined ? "running" : "exited",
       ...(this.exitCode === undefined ? {} : { exitCode: this.exitCode }),
@@ -118,6 +119,8 @@ export class MemorySessions implements SessionBackend {
   readonly #events = new Emitter<ServerEvent>();
   /** What every view waits for before it answers, and a body before each piece. */
   turn: () => Promise<void> = async () => {};
+  /** What the answers of `list` and `get` wait for; they are those of the moment of the question. */
+  answer: () => Promise<void> = async () => {};
   /** What commands wait for. */
   command: () => Promise<void> = async () => {};
   /** What the next views fail with. */
@@ -136,11 +139,15 @@ export class MemorySessions implements SessionBackend {
   }
 
   async list(): Promise<readonly SessionRecord[]> {
-    return [...this.sessions.values()].map(({ record }) => record);
+    const records = [...this.sessions.values()].map(({ record }) => record);
+    await this.answer();
+    return records;
   }
 
   async get(id: string): Promise<SessionRecord> {
-    return this.#session(id).record;
+    const { record } = this.#session(id);
+    await this.answer();
+    return record;
   }
 
   async create({ id = "new" }: CreateSession): Promise<SessionRecord> {

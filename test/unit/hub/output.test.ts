@@ -2,6 +2,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { exitEvent } from "../../../src/protocol/event.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
 import { decodeResync, encodeOutputFrame, SubscribeFlag } from "../../../src/protocol/payload.ts";
 import { MemoryClient, textOf } from "./memory-client.ts";
@@ -205,4 +206,29 @@ test("a screen that is none is tried again, and told once as no fault of the cli
   expect(viewer.json(FrameType.ERROR)).toEqual([{ message: "internal error", code: "internal_error" }]);
   session.print("live");
   await viewer.reads(() => viewer.output.at(-1)?.[1] === "live");
+});
+
+test("output that died with its host is in nobody's way: one RESYNC, then what is in the window", async () => {
+  const { sessions, session, client } = setUp();
+  session.print("stored");
+  session.print("lost with its host");
+  await using one = client();
+  one.subscribe("s", { flags: Stdout | Offsets, from: "live" });
+  await one.settled();
+  session.print("in the window");
+  // The next host finds these bytes alone.
+  session.journal.splice(2);
+  const view = sessions.view.bind(sessions);
+  sessions.view = (id, what) =>
+    sessions.views.length > 50 ? Promise.reject(new Error("again and again")) : view(id, what);
+  session.sink?.({ kind: "event", offset: 37, event: exitEvent("s", 129, undefined) });
+  await using other = client();
+  other.subscribe("s", { flags: Stdout | Offsets, from: 0 });
+  await other.reads(() => other.of(FrameType.EVENT).length + other.of(FrameType.ERROR).length > 0);
+  expect(other.of(FrameType.RESYNC).map(({ payload }) => decodeResync(payload).offset)).toEqual([24]);
+  expect(other.output).toEqual([
+    [0, "stored"],
+    [24, "in the window"],
+  ]);
+  expect(other.json(FrameType.EVENT)).toMatchObject([{ kind: "exit", exitCode: 129 }]);
 });

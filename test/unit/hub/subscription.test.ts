@@ -177,3 +177,37 @@ test("a session that its upstream gives up is told to its viewers", async () => 
   expect(viewer.json(FrameType.ERROR, "s")).toEqual([{ message: "no session s", code: "session_not_found" }]);
   expect(viewer.viewer.sessionIds).toEqual([]);
 });
+
+test("a session that took the place of another during a cut is not shown as that one, and those that stayed are", async () => {
+  const { sessions, session, client } = setUp();
+  const stayed = sessions.add("stayed");
+  session.print("old");
+  await using viewer = client();
+  for (const id of ["s", "stayed"]) viewer.subscribe(id, { flags: Stdout });
+  session.exit(0);
+  await viewer.settled();
+  const other = sessions.add("s");
+  other.created = "2026-01-02T00:00:00.000Z";
+  other.print("new");
+  sessions.announce({ type: "connected", timestamp: "" });
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
+  expect(viewer.json(FrameType.ERROR, "s")).toMatchObject([{ code: "session_not_found" }]);
+  await using late = client();
+  late.subscribe("s", { flags: Stdout });
+  await late.reads(() => late.stdout === "new");
+  stayed.print("more");
+  await viewer.reads(() => viewer.of(FrameType.STDOUT, "stayed").length > 0);
+  expect(viewer.of(FrameType.ERROR)).toHaveLength(1);
+});
+
+test("a session that is gone after a cut is lost", async () => {
+  const { sessions, hub, session, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout });
+  session.exit(0);
+  await viewer.settled();
+  sessions.sessions.delete("s");
+  sessions.announce({ type: "connected", timestamp: "" });
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
+  expect(hub.watchedSessions).toBe(0);
+});

@@ -47,7 +47,7 @@ test("what exceeds the prompt bytes of a window is held back, and leaves by itse
   await emitted;
   const started = performance.now();
   while (pieces.length < 2) await new Promise((resolve) => setImmediate(resolve));
-  expect(performance.now() - started).toBeLessThan(1000);
+  expect(performance.now() - started).toBeLessThan(15_000);
   expect(lengths(pieces)).toEqual([PROMPT_OUTPUT_BYTES, 3]);
 });
 

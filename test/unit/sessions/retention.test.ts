@@ -1,7 +1,7 @@
 // Which recordings go, and that nobody else's do.
 import * as fc from "fast-check";
-import { expect, test } from "vitest";
-import { type Ended, type Keep, surplus } from "../../../src/sessions/retention.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { type Ended, type Keep, Retention, surplus } from "../../../src/sessions/retention.ts";
 
 const NOW = 1_000_000;
 
@@ -52,4 +52,25 @@ test("whatever there is: what stays is within the limits, and is newer than what
       if (maxAgeMs === undefined && maxBytes === undefined) expect(gone).toEqual([]);
     }),
   );
+});
+
+test("sessions that end all the time put no look off", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let looks = 0;
+  await using retention = new Retention({
+    keep: { maxAgeMs: undefined, maxBytes: undefined },
+    controlDir: { session: () => expect.unreachable("there is none") },
+    discard: () => expect.unreachable("there is none"),
+    log: { info: () => {}, error: () => {} },
+    list: async () => {
+      looks += 1;
+      return [];
+    },
+  });
+  for (let ended = 0; ended < 10; ended++) {
+    retention.look();
+    await vi.advanceTimersByTimeAsync(400);
+  }
+  expect(looks).toBeGreaterThan(1);
 });

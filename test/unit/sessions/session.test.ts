@@ -15,22 +15,28 @@ const STORED = {
 
 const SOURCE = new URL("../../../src/sessions/", import.meta.url).href;
 
-test("a session that could not be ended for want of a file descriptor is ended when it is asked for again", async () => {
-  const before = `
-    import { spawn } from "node:child_process";
-    import { startTicks } from "${SOURCE}process-tree.ts";
-    import { Session } from "${SOURCE}session.ts";
-    const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
-    const options = { files: {}, sizes: [], recordInput: false, onChange() {}, now: () => performance.now() };
-    const session = new Session({ ...options, stored: ${JSON.stringify(STORED)} });
-    const journal = { note() {}, flushed: async () => {}, close: async () => {} };
-    session.start(journal, () => ({ pid: child.pid }));
-    session.noteStart(startTicks(child.pid));
-    child.once("exit", (_, signal) => session.finish({ exitCode: 129, signal }));
-    const end = () => session.end().then(() => session.record.exitSignal, ({ code }) => code);
-  `;
-  expect(await triedWithoutDescriptors(before, "end()")).toBe("EMFILE,SIGHUP");
-});
+test.concurrent.each([
+  { known: "is known", note: "session.noteStart(startTicks(child.pid));" },
+  { known: "is not known", note: "" },
+])(
+  "a session whose start $known and that could not be ended for want of a file descriptor is ended when it is asked for again",
+  async ({ note }) => {
+    const before = `
+      import { spawn } from "node:child_process";
+      import { startTicks } from "${SOURCE}process-tree.ts";
+      import { Session } from "${SOURCE}session.ts";
+      const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
+      const options = { files: {}, sizes: [], recordInput: false, onChange() {}, now: () => performance.now() };
+      const session = new Session({ ...options, stored: ${JSON.stringify(STORED)} });
+      const journal = { note() {}, flushed: async () => {}, close: async () => {} };
+      session.start(journal, () => ({ pid: child.pid }));
+      ${note}
+      child.once("exit", (_, signal) => session.finish({ exitCode: 129, signal }));
+      const end = () => session.end().then(() => session.record.exitSignal, ({ code }) => code);
+    `;
+    expect(await triedWithoutDescriptors(before, "end()")).toBe("EMFILE,SIGHUP");
+  },
+);
 
 test("a character that is typed in two pieces is recorded whole", async () => {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-session-"));

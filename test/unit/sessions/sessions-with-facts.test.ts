@@ -58,6 +58,7 @@ function stage() {
 }
 
 const MAIN = { gitRepoPath: "/r", gitBranch: "main" };
+const LATER = "2026-01-02T00:00:00.000Z";
 const noAccount = (): undefined => undefined;
 
 test("every record carries what is known, and is as it was where nothing is", async () => {
@@ -138,6 +139,62 @@ test("an answer that is older than the removal brings no session back", async ()
   announce("session-start", "a");
   await sessions.list();
   expect(facts.entered.filter(({ isHere }) => isHere)).toHaveLength(1);
+});
+
+test.each(["list", "get"] as const)(
+  "what %s answers for a session that is no more says nothing of another one with its id",
+  async (question) => {
+    const { memory, facts, sessions, announce } = stage();
+    const ask = (): Promise<unknown> => (question === "list" ? sessions.list() : sessions.get("a"));
+    const one = memory.add("a");
+    one.exit(0);
+    sessions.begin(noAccount);
+    await sessions.list();
+    const asked = Promise.withResolvers<void>();
+    memory.answer = () => asked.promise;
+    const asking = ask();
+    memory.answer = async () => {};
+    await sessions.remove("a");
+    memory.add("a").created = LATER;
+    announce("session-start", "a");
+    await sessions.list();
+    asked.resolve();
+    await asking;
+    expect(facts.entered.map(({ isHere, isLive }) => ({ isHere, isLive }))).toEqual([
+      { isHere: false, isLive: false },
+      { isHere: true, isLive: true },
+    ]);
+  },
+);
+
+test("an answer for a session that is no more which comes before that for its successor is forgotten", async () => {
+  const { memory, facts, sessions, announce } = stage();
+  memory.add("a").exit(0);
+  sessions.begin(noAccount);
+  await sessions.list();
+  const [old, young] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  memory.answer = () => old.promise;
+  const asking = sessions.list();
+  await sessions.remove("a");
+  memory.add("a").created = LATER;
+  memory.answer = () => young.promise;
+  announce("session-start", "a");
+  old.resolve();
+  await asking;
+  young.resolve();
+  await sessions.list();
+  expect(facts.entered.map(({ isHere }) => isHere)).toEqual([false, false, true]);
+});
+
+test("a session that took the place of another during a cut is a new one", async () => {
+  const { memory, facts, sessions, announce } = stage();
+  memory.add("a").exit(0);
+  sessions.begin(noAccount);
+  await sessions.list();
+  memory.add("a").created = LATER;
+  announce("connected");
+  await sessions.list();
+  expect(facts.entered).toMatchObject([{ isHere: false }, { isHere: true, isLive: true }]);
 });
 
 test("after a cut, sessions that are gone are gone here, too", async () => {
