@@ -22,7 +22,10 @@ export class LinkNotice implements Disposable {
 
   constructor(options: LinkNoticeOptions) {
     this.#options = options;
-    this.#listening = options.socket.onState((state) => this.#changed(state));
+    const { socket } = options;
+    this.#listening = socket.onState((state) => this.#changed(state));
+    // What was lost before anybody listened may never change again.
+    if (socket.state.kind !== "open") this.#changed(socket.state);
   }
 
   [Symbol.dispose](): void {

@@ -1,6 +1,10 @@
 import { ServiceError } from "../protocol/errors.ts";
+import { asServiceError, isFinal } from "../protocol/link-error.ts";
 import type { SessionSocket } from "../protocol/session-socket.ts";
 import type { Terminal } from "./terminal.ts";
+
+/** Behind an HQ a machine may be away while the link stands: nobody says when it is back. */
+const RETRY_MS = 1_000;
 
 export type SessionSizeOptions = {
   readonly socket: Pick<SessionSocket, "resize">;
@@ -18,6 +22,8 @@ export class SessionSize implements Disposable {
   readonly #listening: Disposable;
   /** What was asked for last, answered or not; undefined where it was not taken. */
   #sent: string | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #isLeft = false;
 
   constructor(options: SessionSizeOptions) {
     this.#options = options;
@@ -26,6 +32,8 @@ export class SessionSize implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isLeft = true;
+    clearTimeout(this.#retry);
     this.#listening[Symbol.dispose]();
   }
 
@@ -44,9 +52,15 @@ export class SessionSize implements Disposable {
     }
   }
 
-  /** Sends a size that the session does not have yet; without a link it is sent with the next one. */
+  /** Sends a size that the session does not have yet, again where it is refused for the moment. */
   sendChanged(): void {
-    if (this.#current !== this.#sent) this.send().catch(() => undefined);
+    if (this.#current !== this.#sent) this.send().catch((error: unknown) => this.#refused(error));
+  }
+
+  #refused(error: unknown): void {
+    if (this.#isLeft || isFinal(asServiceError(error))) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.sendChanged(), RETRY_MS);
   }
 
   get #current(): string {

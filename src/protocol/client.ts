@@ -29,7 +29,8 @@ export type ScreenView = { readonly scrollback?: boolean; readonly styles?: bool
 
 /** The calls of the service by name, and any other endpoint by the Caller's own three. */
 export type Client = Caller & {
-  list(): Promise<readonly SessionRecord[]>;
+  /** `signal` gives it up, which rejects with the signal's reason; so do the others that take one. */
+  list(signal?: AbortSignal): Promise<readonly SessionRecord[]>;
   get(id: string): Promise<SessionRecord>;
   create(request: CreateSessionBody): Promise<SessionRecord>;
   rename(id: string, name: string): Promise<void>;
@@ -53,13 +54,12 @@ export type Client = Caller & {
   share(id: string, request: z.input<typeof CreateShare>): Promise<NewShare>;
   shares(id: string): Promise<readonly Share[]>;
   revokeShare(share: Pick<Share, "id" | "sessionId">): Promise<void>;
-  health(): Promise<Health>;
+  health(signal?: AbortSignal): Promise<Health>;
   authConfig(): Promise<AuthConfig>;
   token(request: z.input<typeof TokenRequest>): Promise<TokenResponse>;
   /** What is to be signed with an SSH key, and what is answered to the signature (contract 5.2). */
   challenge(request: z.input<typeof ChallengeRequest>): Promise<Challenge>;
   sshLogin(request: SshLogin): Promise<TokenResponse>;
-  /** `signal` gives it up, which rejects with the signal's reason. */
   wsTicket(signal?: AbortSignal): Promise<WsTicket>;
   logout(): Promise<void>;
 };
@@ -71,7 +71,7 @@ export function createClient(send: Send): Client {
 
 function sessionCalls({ call, bytes, stream }: Caller) {
   return {
-    list: () => call(endpoints.listSessions),
+    list: (signal?: AbortSignal) => call(endpoints.listSessions, {}, signal),
     get: (id: string) => call(endpoints.getSession, { params: { id } }),
     create: (body: CreateSessionBody) => call(endpoints.createSession, { body }),
     rename: async (id: string, name: string) => {
@@ -115,7 +115,7 @@ function shareCalls({ call }: Caller) {
 
 function serverCalls({ call }: Caller) {
   return {
-    health: () => call(endpoints.health),
+    health: (signal?: AbortSignal) => call(endpoints.health, {}, signal),
     authConfig: () => call(endpoints.authConfig),
     token: (body: z.input<typeof TokenRequest>) => call(endpoints.createToken, { body }),
     challenge: (body: z.input<typeof ChallengeRequest>) => call(endpoints.createChallenge, { body }),

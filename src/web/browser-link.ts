@@ -33,6 +33,12 @@ export async function openBrowserLink(
   return await promise;
 }
 
+/** The page came from this server: that there is none is said by a proxy in front, whose server is away for the moment. */
+export function passing(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.code !== "not_found") throw error;
+  throw new ServiceError("host_unreachable", error.message, { cause: error });
+}
+
 function carry(socket: WebSocket, handlers: LinkHandlers): void {
   socket.onmessage = (event: MessageEvent<unknown>) => {
     if (event.data instanceof ArrayBuffer) handlers.onMessage(new Uint8Array(event.data));

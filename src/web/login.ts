@@ -122,11 +122,13 @@ export class Login implements Disposable {
     const { token } = this;
     // At once, so that the connection is closed and other tabs are told from here, and not by refusals.
     this.#store.clear();
-    this.#state.value = { kind: "checking" };
+    const leaving = { kind: "checking" } as const;
+    this.#state.value = leaving;
     const client = createClient(fetchSend({ origin: "", token: () => token }));
     // Whatever the server says: here the person is out.
     await client.logout().catch(() => undefined);
-    await this.#leave("You are logged out.");
+    // Somebody may have logged in in another tab meanwhile.
+    if (this.#state.peek() === leaving) await this.#leave("You are logged out.");
   }
 
   [Symbol.dispose](): void {

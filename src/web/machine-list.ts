@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { Health } from "../protocol/health.ts";
 import { LOCAL, type RemoteRecord } from "../protocol/remote.ts";
-import { Reading, type Stage } from "./reading.ts";
+import { Reading, type ReadingOptions } from "./reading.ts";
 
 /** A machine that sessions run on. */
 export type Machine = {
@@ -19,13 +19,10 @@ export type Machine = {
 };
 
 export type MachineListOptions = {
-  readonly health: () => Promise<Pick<Health, "mode" | "hqSessions">>;
-  readonly remotes: () => Promise<readonly RemoteRecord[]>;
+  readonly health: (signal: AbortSignal) => Promise<Pick<Health, "mode" | "hqSessions">>;
+  readonly remotes: (signal: AbortSignal) => Promise<readonly RemoteRecord[]>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-  readonly stage: Stage;
-  /** As Reading's. */
-  readonly intervalMs?: number;
-};
+} & Pick<ReadingOptions, "stage" | "intervalMs" | "retryMs">;
 
 /** Machines that left and are remembered; the one that left first goes. */
 const MAX_GONE = 50;
@@ -40,8 +37,9 @@ export class MachineList implements Disposable {
 
   constructor(options: MachineListOptions) {
     this.#options = options;
-    const { stage, intervalMs } = options;
-    this.#reading = this.#scope.use(new Reading({ read: () => this.#read(), stage, intervalMs }));
+    const { stage, intervalMs, retryMs } = options;
+    const read = (signal: AbortSignal): Promise<void> => this.#read(signal);
+    this.#reading = this.#scope.use(new Reading({ read, stage, intervalMs, retryMs }));
     this.#scope.use(options.subscribe((event) => this.#happened(event)));
     this.#reading.refresh();
   }
@@ -81,15 +79,16 @@ export class MachineList implements Disposable {
     if (here !== undefined && back !== undefined && type === "remote-joined") {
       this.#replace([...here, { ...back, id: remoteId ?? back.id, isHere: true }]);
     }
-    this.#reading.refresh();
+    if (type === "connected") this.#reading.renewed();
+    else this.#reading.refresh();
   }
 
-  async #read(): Promise<void> {
+  async #read(signal: AbortSignal): Promise<void> {
     try {
       const { health, remotes } = this.#options;
-      const { mode, hqSessions = false } = await health();
+      const { mode, hqSessions = false } = await health(signal);
       if (mode !== "hq") this.#here.value = undefined;
-      else this.#replace([...(hqSessions ? [HQ] : []), ...(await remotes()).map(machineOf)]);
+      else this.#replace([...(hqSessions ? [HQ] : []), ...(await remotes(signal)).map(machineOf)]);
     } finally {
       this.#isKnown.value = true;
     }

@@ -9,17 +9,23 @@ const RETRY_MS = 10_000;
 export type Stage = Pick<Document, "visibilityState" | "addEventListener" | "removeEventListener">;
 
 export type ReadingOptions = {
-  /** Rejects where it could not be read: it is tried again, and the connection's own banner says what is wrong. */
-  readonly read: () => Promise<void>;
+  /**
+   * Rejects where it could not be read: it is tried again, and the connection's own banner says what is wrong. `signal`
+   * gives it up.
+   */
+  readonly read: (signal: AbortSignal) => Promise<void>;
   readonly stage: Stage;
   readonly intervalMs?: number | undefined;
+  readonly retryMs?: number | undefined;
 };
 
 export class Reading implements Disposable {
-  readonly #read: () => Promise<void>;
+  readonly #read: ReadingOptions["read"];
   readonly #stage: Stage;
   readonly #intervalMs: number;
+  readonly #retryMs: number;
   readonly #shown = (): void => this.#readLater();
+  #cut = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #isReading = false;
@@ -27,10 +33,11 @@ export class Reading implements Disposable {
   #wasRead = false;
   #isDisposed = false;
 
-  constructor({ read, stage, intervalMs = READ_INTERVAL_MS }: ReadingOptions) {
+  constructor({ read, stage, intervalMs = READ_INTERVAL_MS, retryMs = RETRY_MS }: ReadingOptions) {
     this.#read = read;
     this.#stage = stage;
     this.#intervalMs = intervalMs;
+    this.#retryMs = retryMs;
     this.#stage.addEventListener("visibilitychange", this.#shown);
   }
 
@@ -38,6 +45,15 @@ export class Reading implements Disposable {
   refresh(): void {
     this.#isStale = true;
     this.#readLater();
+  }
+
+  /** There is another connection: what failed or hangs on the one before says nothing of this one. */
+  renewed(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    // The first reading goes on: it runs beside the page's first connection.
+    if (this.#wasRead) this.#cut.abort();
+    this.refresh();
   }
 
   /** More is known here than what is on its way may know. */
@@ -63,15 +79,18 @@ export class Reading implements Disposable {
     this.#timer = undefined;
     this.#isReading = true;
     this.#isStale = false;
+    this.#cut = new AbortController();
+    const { signal } = this.#cut;
     let retryMs = 0;
     try {
-      await this.#read();
+      await this.#read(signal);
       this.#wasRead = true;
     } catch {
       this.#isStale = true;
-      retryMs = RETRY_MS;
+      if (!signal.aborted) retryMs = this.#retryMs;
     }
-    this.#readAt = performance.now();
+    // After one that was given up the next need not wait.
+    if (!signal.aborted) this.#readAt = performance.now();
     this.#isReading = false;
     this.#readLater(retryMs);
   }

@@ -3,18 +3,15 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { SessionRecord } from "../protocol/session.ts";
-import { Reading, type Stage } from "./reading.ts";
+import { Reading, type ReadingOptions } from "./reading.ts";
 
 /** Sessions that are remembered of machines that have none in the list any more; the oldest go. */
 const MAX_REMEMBERED = 1_000;
 
 export type SessionListOptions = {
-  readonly fetch: () => Promise<readonly SessionRecord[]>;
+  readonly fetch: (signal: AbortSignal) => Promise<readonly SessionRecord[]>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-  readonly stage: Stage;
-  /** As Reading's. */
-  readonly intervalMs?: number;
-};
+} & Pick<ReadingOptions, "stage" | "intervalMs" | "retryMs">;
 
 export class SessionList implements Disposable {
   readonly #records = signal<readonly SessionRecord[] | undefined>(undefined);
@@ -24,7 +21,7 @@ export class SessionList implements Disposable {
   readonly #reading: Reading;
 
   constructor({ fetch, subscribe, ...options }: SessionListOptions) {
-    const read = async (): Promise<void> => this.#replace(await fetch());
+    const read = async (signal: AbortSignal): Promise<void> => this.#replace(await fetch(signal));
     this.#reading = this.#scope.use(new Reading({ read, ...options }));
     this.#scope.use(subscribe((event) => this.#happened(event)));
     this.refresh();
@@ -91,7 +88,8 @@ export class SessionList implements Disposable {
     else if (sessionId !== undefined && type === "bell") this.#rang(sessionId);
     else {
       if (sessionId !== undefined && type === "session-exit") this.#exited(sessionId, event.exitCode);
-      this.refresh();
+      if (type === "connected") this.#reading.renewed();
+      else this.refresh();
     }
   }
 

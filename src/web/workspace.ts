@@ -9,7 +9,7 @@ import type { OpenLink } from "../protocol/link.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";
 import type { AddressBar } from "./address-bar.ts";
-import { openBrowserLink } from "./browser-link.ts";
+import { openBrowserLink, passing } from "./browser-link.ts";
 import type { SchemeWatch } from "./color-scheme.ts";
 import type { Login } from "./login.ts";
 import { MachineList } from "./machine-list.ts";
@@ -61,12 +61,14 @@ export class Workspace implements Disposable {
     const subscribe = (listener: (event: ServerEvent) => void): Disposable =>
       this.#socket.subscribeGlobal(listener);
     const stage = window.document;
-    this.sessions = this.#scope.use(new SessionList({ fetch: () => this.client.list(), subscribe, stage }));
+    this.sessions = this.#scope.use(
+      new SessionList({ fetch: (signal) => this.client.list(signal), subscribe, stage }),
+    );
     this.machines = this.#scope.use(
       new MachineList({
         // To a guest it does not matter where the session runs, and the machines are not shown.
-        health: async () => (this.isGuests ? { mode: "standalone" } : await this.client.health()),
-        remotes: () => this.client.call(endpoints.listRemotes),
+        health: async (signal) => (this.isGuests ? { mode: "standalone" } : await this.client.health(signal)),
+        remotes: (signal) => this.client.call(endpoints.listRemotes, {}, signal),
         subscribe,
         stage,
       }),
@@ -144,7 +146,7 @@ export class Workspace implements Disposable {
 
   #openLink(): OpenLink {
     return async (handlers, signal) => {
-      const { ticket } = await this.client.wsTicket(signal);
+      const { ticket } = await this.client.wsTicket(signal).catch(passing);
       const { protocol, host } = this.#options.window.location;
       const scheme = protocol === "https:" ? "wss:" : "ws:";
       return await openBrowserLink(

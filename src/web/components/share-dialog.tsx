@@ -19,6 +19,8 @@ export function ShareDialog({ page, workspace, record, onClose }: ShareDialogPro
   const dialog = useRef<HTMLDialogElement>(null);
   const made = useSignal<NewShare | undefined>(undefined);
   const shares = useShares(workspace.client, record.id);
+  // Until it is revoked.
+  const isListed = ({ id }: NewShare): boolean => shares.all?.some((share) => share.id === id) ?? false;
   useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
     <dialog ref={dialog} class="confirm share" aria-labelledby="share-title" closedby="any" onClose={onClose}>
@@ -43,14 +45,8 @@ export function ShareDialog({ page, workspace, record, onClose }: ShareDialogPro
             shares.add(share);
           }}
         />
-        {made.value !== undefined && <NewLink share={made.value} />}
-        <ShareList
-          shares={shares}
-          now={page.clock.now.value}
-          onRevoked={(id) => {
-            if (made.peek()?.id === id) made.value = undefined;
-          }}
-        />
+        {made.value !== undefined && isListed(made.value) && <NewLink share={made.value} />}
+        <ShareList shares={shares} now={page.clock.now.value} />
       </div>
     </dialog>
   );

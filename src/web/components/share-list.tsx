@@ -54,11 +54,10 @@ type ShareListProps = {
   readonly shares: Shares;
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly onRevoked: (id: string) => void;
 };
 
 /** The links that work now. */
-export function ShareList({ shares, now, onRevoked }: ShareListProps): VNode {
+export function ShareList({ shares, now }: ShareListProps): VNode {
   const current = shares.all?.filter(({ expiresAt }) => Date.parse(expiresAt) > now) ?? [];
   return (
     <section aria-label="Links">
@@ -71,11 +70,7 @@ export function ShareList({ shares, now, onRevoked }: ShareListProps): VNode {
             <span class="muted">
               {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
             </span>
-            <button
-              type="button"
-              class="button danger-quiet small"
-              onClick={() => void shares.revoke(share).then(() => onRevoked(share.id))}
-            >
+            <button type="button" class="button danger-quiet small" onClick={() => void shares.revoke(share)}>
               Revoke
             </button>
           </li>

@@ -59,7 +59,8 @@ export class OpenSession implements Disposable {
     this.sizing = new Sizing({
       drawing: this.emulator,
       fontSizePx: options.preferences.current.peek().fontSizePx,
-      ask: (size) => this.#resize(size),
+      isRunning: () => this.#isRunning,
+      ask: (size) => void this.#resize(size),
     });
     this.#stream = this.#scope.use(this.#newStream());
     this.contact = this.#scope.use(this.#newContact());
@@ -250,9 +251,14 @@ export class OpenSession implements Disposable {
     this.#input.type(this.controlKey.meant(bytes));
   }
 
-  #resize(size: TerminalSize): void {
-    // Without a link it is asked again as soon as there is one.
-    if (this.#isRunning) this.#options.socket.resize(this.id, size).catch(() => this.sizing.forget());
+  async #resize(size: TerminalSize): Promise<void> {
+    try {
+      await this.#options.socket.resize(this.id, size);
+    } catch (error) {
+      // It is asked again as soon as there is a link, or contact to the machine.
+      this.sizing.forget();
+      this.contact.failed(error);
+    }
   }
 
   #linkChanged(isOpen: boolean): void {
@@ -265,17 +271,7 @@ export class OpenSession implements Disposable {
   #goOn(): void {
     this.contact.settle();
     this.retry();
-    if (this.#isRunning || this.#phase.peek().kind === "watching") void this.#findPresent();
-  }
-
-  /** After a cut: what was written meanwhile is the past; the end of it is where the server says it is now. */
-  async #findPresent(): Promise<void> {
-    try {
-      const record = await this.#options.client.get(this.id);
-      this.#stream.liveFrom(record.outputBytes);
-    } catch {
-      // Nothing is answered until the next screen is drawn; the output itself goes on.
-    }
+    if (this.#isRunning || this.#phase.peek().kind === "watching") this.#stream.findPresent();
   }
 
   /** Who comes to the front and is the only one left gets the session in the size of the window. */

@@ -39,6 +39,11 @@ export class OutputQueue {
     return this.#waitingBytes + this.#parsingBytes;
   }
 
+  /** Between `onFull` and `onRoom`. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   /** The offset given with the bytes that are being parsed right now; undefined outside of parsing. */
   get parsingOffset(): number | undefined {
     return this.#parsing[0]?.offset;

@@ -6,6 +6,7 @@ import type { TerminalSize } from "../../protocol/session.ts";
 import type { Attachment, SessionSocket } from "../../protocol/session-socket.ts";
 import type { Emulator } from "./emulator.ts";
 import { OutputQueue } from "./output-queue.ts";
+import { Present } from "./present.ts";
 import { Pursuit } from "./pursuit.ts";
 
 export type SessionStreamOptions = {
@@ -36,10 +37,9 @@ export class SessionStream implements Disposable {
   readonly #options: SessionStreamOptions;
   readonly #queue: OutputQueue;
   readonly #pursuit: Pursuit;
+  readonly #present: Present;
   #attachment: Attachment | undefined;
   #isDisposed = false;
-  /** Output from this byte on is seen when it is written: it is not the past. */
-  #liveFrom = Number.POSITIVE_INFINITY;
 
   constructor(options: SessionStreamOptions) {
     this.#options = options;
@@ -48,6 +48,7 @@ export class SessionStream implements Disposable {
       onFull: () => this.#attachment?.pause(),
       onRoom: () => this.#attachment?.resume(),
     });
+    this.#present = new Present({ written: options.written });
     this.#pursuit = new Pursuit({
       behind: async () => (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY),
       skip: () => this.begin(),
@@ -70,16 +71,17 @@ export class SessionStream implements Disposable {
   /** Whether what is being parsed right now was written just now. */
   get isParsingLive(): boolean {
     const offset = this.#queue.parsingOffset;
-    return offset !== undefined && offset >= this.#liveFrom;
+    return offset !== undefined && this.#present.has(offset);
   }
 
-  /** What comes is the past, until `liveFrom` says where that ends. */
+  /** What comes is the past, until it is found where that ends. */
   cut(): void {
-    this.#liveFrom = Number.POSITIVE_INFINITY;
+    this.#present.cut();
   }
 
-  liveFrom(offset: number): void {
-    this.#liveFrom = offset;
+  /** To be called when there is contact again. */
+  findPresent(): void {
+    this.#present.find();
   }
 
   /** Somebody typed something, and wants to see what comes of it. */
@@ -104,10 +106,13 @@ export class SessionStream implements Disposable {
         onError: (error) => this.#options.onError(error),
       },
     );
+    // `onFull` was called for the attachment before; `onRoom` is to come.
+    if (this.#queue.isFull) this.#attachment.pause();
   }
 
   [Symbol.dispose](): void {
     this.#isDisposed = true;
+    this.#present[Symbol.dispose]();
     this.#attachment?.[Symbol.dispose]();
     this.#queue.clear();
   }
@@ -132,6 +137,6 @@ export class SessionStream implements Disposable {
       onSize(size);
     });
     this.#queue.push(PAST, bytes);
-    this.#liveFrom = offset;
+    this.#present.at(offset);
   }
 }

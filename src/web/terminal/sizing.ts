@@ -16,8 +16,18 @@ export type Drawing = {
   setFontSize(px: number): void;
 };
 
+export type SizingOptions = {
+  readonly drawing: Drawing;
+  readonly fontSizePx: number;
+  /** Whether the session can be asked for another size. */
+  readonly isRunning: () => boolean;
+  /** Sends RESIZE. */
+  readonly ask: (size: TerminalSize) => void;
+};
+
 export class Sizing {
   readonly #drawing: Drawing;
+  readonly #isRunning: () => boolean;
   readonly #ask: (size: TerminalSize) => void;
   readonly #session = signal<TerminalSize | undefined>(undefined);
   readonly #fitting = signal<TerminalSize | undefined>(undefined);
@@ -25,9 +35,9 @@ export class Sizing {
   readonly #isOurs = signal(false);
   #fontSizePx: number;
 
-  /** `ask` sends RESIZE. */
-  constructor(options: { drawing: Drawing; fontSizePx: number; ask: (size: TerminalSize) => void }) {
+  constructor(options: SizingOptions) {
     this.#drawing = options.drawing;
+    this.#isRunning = options.isRunning;
     this.#ask = options.ask;
     this.#fontSizePx = options.fontSizePx;
   }
@@ -81,13 +91,13 @@ export class Sizing {
     this.layout();
   }
 
-  /** The link was lost: what was asked for on it is not answered any more. */
+  /** What was asked for is not answered any more: the link was lost, or it was refused. */
   forget(): void {
     this.#asked.length = 0;
   }
 
   #askFor(fitting: TerminalSize, session: TerminalSize): void {
-    if (isSame(this.#asked.at(-1) ?? session, fitting)) return;
+    if (!this.#isRunning() || isSame(this.#asked.at(-1) ?? session, fitting)) return;
     this.#asked.push(fitting);
     if (this.#asked.length > MAX_ASKED) this.#asked.shift();
     this.#ask(fitting);

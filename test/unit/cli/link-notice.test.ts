@@ -6,12 +6,12 @@ import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const error = new ServiceError("host_unreachable", "gone");
 
-function setUp() {
+function setUp(state: ConnectionState = { kind: "open" }) {
   const states = new Emitter<ConnectionState>();
   const said: string[] = [];
   const lost = Promise.withResolvers<void>();
   const notice = new LinkNotice({
-    socket: { state: { kind: "open" }, onState: (listener) => states.on(listener) },
+    socket: { state, onState: (listener) => states.on(listener) },
     lost: () => {
       said.push("lost");
       lost.resolve();
@@ -35,4 +35,16 @@ test("a restart that the server announced is not worth a word while it takes no 
   await lost;
   states.emit({ kind: "closed", error });
   expect(said).toEqual(["restored", "lost", "closed gone"]);
+});
+
+test("a link that was lost before anybody listened is told of as well", async () => {
+  const closed = setUp({ kind: "closed", error });
+  using _closed = closed.notice;
+  expect(closed.said).toEqual(["closed gone"]);
+  const waiting = setUp({ kind: "waiting", until: 0, error });
+  using _waiting = waiting.notice;
+  await waiting.lost;
+  const open = setUp();
+  using _open = open.notice;
+  expect(open.said).toEqual([]);
 });

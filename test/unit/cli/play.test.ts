@@ -6,7 +6,6 @@ const HEADER = '{"version":2,"width":80,"height":24}\n';
 
 test.each(["", HEADER, `${HEADER}[0, "o", "hello"]\n`])(
   "a stop signal ends the play of a pipe that says %j and stays open",
-  { timeout: 5_000 },
   async (text) => {
     const stdin = new PassThrough();
     stdin.write(text);

@@ -1,9 +1,11 @@
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { SessionSize } from "../../../src/cli/session-size.ts";
 import { Terminal } from "../../../src/cli/terminal.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { TerminalSize } from "../../../src/protocol/session.ts";
+
+afterEach(() => void vi.useRealTimers());
 
 /** A terminal of 80x24 whose session has that size, and what the session is asked for; each answer is awaited. */
 function sized() {
@@ -53,4 +55,30 @@ test("a size that was not taken is sent again with the next link", async () => {
   await new Promise(setImmediate);
   session.size.sendChanged();
   expect(session.asked).toEqual(["100x30", "100x30"]);
+});
+
+test("a size that a machine refused while it was away is sent again until it is taken", async () => {
+  vi.useFakeTimers();
+  using session = sized();
+  session.become(100, 30);
+  session.answers[0]?.reject(new ServiceError("remote_unreachable", "the machine is away"));
+  await vi.advanceTimersToNextTimerAsync();
+  session.answers[1]?.reject(new ServiceError("remote_timeout", "the machine does not answer"));
+  await vi.advanceTimersToNextTimerAsync();
+  session.answers[2]?.resolve();
+  await vi.runAllTimersAsync();
+  expect(session.asked).toEqual(["100x30", "100x30", "100x30"]);
+});
+
+test("a size that is refused for good is not sent again, nor one of a terminal that was left", async () => {
+  vi.useFakeTimers();
+  using session = sized();
+  session.become(100, 30);
+  session.answers[0]?.reject(new ServiceError("forbidden", "you may only look"));
+  await vi.runAllTimersAsync();
+  session.become(120, 40);
+  session.size[Symbol.dispose]();
+  session.answers[1]?.reject(new ServiceError("remote_unreachable", "the machine is away"));
+  await vi.runAllTimersAsync();
+  expect(session.asked).toEqual(["100x30", "120x40"]);
 });

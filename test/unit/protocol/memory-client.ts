@@ -44,9 +44,9 @@ export function collect() {
 }
 
 export async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 20_000;
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within 5 s: ${condition}`);
+    if (Date.now() > deadline) throw new Error(`not within 20 s: ${condition}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

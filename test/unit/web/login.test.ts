@@ -41,6 +41,12 @@ async function letIn(window: FakeWindow): Promise<Login> {
   return login;
 }
 
+/** In another tab. */
+function logInElsewhere(window: FakeWindow): void {
+  window.localStorage.setItem("ttyhq.login", JSON.stringify(loginOf("new")));
+  window.dispatchEvent(Object.assign(new Event("storage"), { key: "ttyhq.login" }));
+}
+
 test("where nobody has to log in, two requests that are refused at once ask nobody to", async () => {
   const server = new OpenServer();
   using login = await letIn(new FakeWindow(new FakeStorage()));
@@ -63,9 +69,19 @@ test.each([
   const window = new FakeWindow(new FakeStorage());
   using login = await letIn(window);
   login.refused("old");
-  window.localStorage.setItem("ttyhq.login", JSON.stringify(loginOf("new")));
-  window.dispatchEvent(Object.assign(new Event("storage"), { key: "ttyhq.login" }));
+  logInElsewhere(window);
   expect(login.token).toBe("new");
   await server.answers("/api/auth/config", answer);
   expect(login.token).toBe("new");
+});
+
+test("a login in another tab is not undone by the log out that was on its way", async () => {
+  const server = new OpenServer();
+  const window = new FakeWindow(new FakeStorage());
+  using login = await letIn(window);
+  void login.logOut();
+  logInElsewhere(window);
+  await server.answers("/api/auth/logout", {});
+  expect(login.token).toBe("new");
+  expect(server.isAsked).toBe(false);
 });

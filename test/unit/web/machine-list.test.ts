@@ -46,6 +46,26 @@ test("where nothing can be found out nobody waits for it", async () => {
   expect(machines.all.value).toBeUndefined();
 });
 
+test("what could not be found out is asked when the connection is back, and not after a while", async () => {
+  const events = new Events();
+  let isBack = false;
+  using machines = new MachineList({
+    health: async () => {
+      if (isBack) return HQ;
+      throw new Error("no network");
+    },
+    remotes: async () => [remote("web")],
+    subscribe: events.subscribe,
+    ...shown,
+    retryMs: 2 ** 31 - 1,
+  });
+  await until(machines.isKnown, (isKnown) => isKnown);
+  await new Promise(setImmediate);
+  isBack = true;
+  events.tell({ type: "connected" });
+  await until(machines.all, (all) => all?.length === 1);
+});
+
 test("the machines are listed by name, behind the HQ itself where it has sessions", async () => {
   const health = { mode: "hq", hqSessions: true } as const;
   using machines = machineList(new Events(), [remote("web"), remote("build", ["a", "b"])], health);

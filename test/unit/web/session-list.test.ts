@@ -3,6 +3,8 @@ import { SessionList } from "../../../src/web/session-list.ts";
 import { Events, session, shown } from "./hq.ts";
 import { until } from "./until.ts";
 
+const NEVER_MS = 2 ** 31 - 1;
+
 test("running sessions come first", async () => {
   const records = [session("1", undefined, "exited"), session("2")];
   const { subscribe } = new Events();
@@ -47,4 +49,21 @@ test("a session that is removed is not remembered", async () => {
   await until(sessions.all, (all) => all?.length === 1);
   events.tell({ type: "session-removed", sessionId: "1" });
   expect([sessions.all.value, sessions.remembered.value]).toEqual([[], []]);
+});
+
+test("what could not be read is read when the connection is back, and not after a while", async () => {
+  const events = new Events();
+  const failed = Promise.withResolvers<void>();
+  let isBack = false;
+  const fetch = async () => {
+    if (isBack) return [session("1")];
+    failed.resolve();
+    throw new Error("no network");
+  };
+  using sessions = new SessionList({ fetch, subscribe: events.subscribe, ...shown, retryMs: NEVER_MS });
+  await failed.promise;
+  await new Promise(setImmediate);
+  isBack = true;
+  events.tell({ type: "connected" });
+  await until(sessions.all, (all) => all?.length === 1);
 });

@@ -17,8 +17,10 @@ function paneOf() {
       pane.fontSizePx = px;
     },
   };
-  const sizing = new Sizing({ drawing, fontSizePx: 10, ask: (size) => asked.push(size) });
-  return { sizing, asked, pane };
+  const session = { isRunning: true };
+  const isRunning = (): boolean => session.isRunning;
+  const sizing = new Sizing({ drawing, fontSizePx: 10, isRunning, ask: (size) => asked.push(size) });
+  return { sizing, asked, pane, session };
 }
 
 test("a window that only looks on asks for no size", () => {
@@ -81,4 +83,19 @@ test("another window's size is followed until this one is fitted again", () => {
   expect(sizing.foreign.value).toEqual({ cols: 40, rows: 10 });
   sizing.fit();
   expect(asked).toHaveLength(2);
+});
+
+test("the size of a window that was resized while the session could not be told is asked for when it can", () => {
+  const { sizing, asked, pane, session } = paneOf();
+  sizing.told({ cols: 80, rows: 20 });
+  sizing.fit();
+  sizing.told({ cols: 84, rows: 24 });
+  session.isRunning = false;
+  pane.width = 700;
+  sizing.layout();
+  expect(asked).toHaveLength(1);
+  session.isRunning = true;
+  sizing.told({ cols: 84, rows: 24 });
+  sizing.layout();
+  expect(asked.slice(1)).toEqual([{ cols: 70, rows: 24 }]);
 });

@@ -1,0 +1,108 @@
+import { expect, test } from "vitest";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+import type { AttachmentHandlers } from "../../../../src/protocol/subscription-state.ts";
+import { FULL_BYTES, ROOM_BYTES } from "../../../../src/web/terminal/output-queue.ts";
+import { SessionStream } from "../../../../src/web/terminal/session-stream.ts";
+
+const RESET = Uint8Array.of(0x1b, 0x63);
+
+/** An emulator that parses when it is told to. */
+class SlowEmulator {
+  readonly resetBytes = RESET;
+  readonly resize = (): void => undefined;
+  readonly #waiting: (() => void)[] = [];
+
+  readonly write = (_bytes: Uint8Array, parsed: () => void): void => void this.#waiting.push(parsed);
+
+  parseAll(look: () => void = () => undefined): void {
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      look();
+      next();
+    }
+  }
+}
+
+/** The attachments in their order, with the bytes of the last one. */
+class FakeSocket {
+  readonly states: ("paused" | "flowing" | "over")[] = [];
+  #handlers: AttachmentHandlers | undefined;
+
+  readonly attach = (
+    sessionId: string,
+    { from }: { from: number | "live" },
+    handlers: AttachmentHandlers,
+  ) => {
+    const mine = this.states.push("flowing") - 1;
+    this.#handlers = handlers;
+    const become = (state: "paused" | "flowing" | "over") => () => {
+      this.states[mine] = state;
+    };
+    const [pause, resume] = [become("paused"), become("flowing")];
+    return { sessionId, next: from, pause, resume, [Symbol.dispose]: become("over") };
+  };
+
+  output(offset: number, bytes: number): void {
+    this.#handlers?.onOutput(offset, new Uint8Array(bytes), new Uint8Array());
+  }
+}
+
+/** A stream of a session whose screen, at byte 100, is of so many bytes. */
+function streamOf(screenBytes: number, written = async (): Promise<number> => 100) {
+  const [emulator, socket] = [new SlowEmulator(), new FakeSocket()];
+  const stream = new SessionStream({
+    id: "s",
+    emulator,
+    socket,
+    written,
+    screen: async () => ({ offset: 100, size: { cols: 80, rows: 24 }, bytes: new Uint8Array(screenBytes) }),
+    isShown: () => true,
+    onAlive: () => undefined,
+    onSize: () => undefined,
+    onSubscribed: () => undefined,
+    onEvent: () => undefined,
+    onError: () => undefined,
+  });
+  return { stream, emulator, socket, [Symbol.dispose]: () => stream[Symbol.dispose]() };
+}
+
+test("what was skipped to is held back as well, until it is drawn", async () => {
+  using it = streamOf(2 * ROOM_BYTES);
+  await it.stream.begin();
+  it.socket.output(100, FULL_BYTES);
+  expect(it.socket.states).toEqual(["paused"]);
+  await it.stream.begin();
+  expect(it.socket.states).toEqual(["over", "paused"]);
+  it.emulator.parseAll();
+  expect(it.socket.states).toEqual(["over", "flowing"]);
+  it.socket.output(100, FULL_BYTES + 1);
+  expect(it.socket.states).toEqual(["over", "paused"]);
+});
+
+test("what comes while it is not known where the past ends is of the past, until a question is answered", async () => {
+  const answered = Promise.withResolvers<void>();
+  let isThere = false;
+  using it = streamOf(0, async () => {
+    if (!isThere) throw new ServiceError("session_not_found", "no session s");
+    answered.resolve();
+    return 102;
+  });
+  const isLive = (): boolean[] => {
+    const seen: boolean[] = [];
+    it.emulator.parseAll(() => void seen.push(it.stream.isParsingLive));
+    return seen;
+  };
+  await it.stream.begin();
+  isLive();
+  it.socket.output(100, 1);
+  expect(isLive()).toEqual([true]);
+  it.stream.cut();
+  it.stream.findPresent();
+  it.socket.output(101, 1);
+  expect(isLive()).toEqual([false]);
+  isThere = true;
+  it.stream.findPresent();
+  await answered.promise;
+  await new Promise(setImmediate);
+  it.socket.output(102, 1);
+  expect(isLive()).toEqual([true]);
+});
