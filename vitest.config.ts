@@ -23,16 +23,23 @@ const kubernetes = {
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["test/unit/**/*.test.ts"], testTimeout: 20_000 } },
+      {
+        test: {
+          name: "unit",
+          include: ["test/unit/**/*.test.ts"],
+          testTimeout: 60_000,
+          expect: { poll: { timeout: 30_000 } },
+        },
+      },
       {
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: [...CONTAINERS, ...KUBERNETES],
           testTimeout: 120_000,
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
           // What is looked for again and again comes when a busy machine lets it.
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll: { timeout: 60_000 } },
           // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },
@@ -43,7 +50,7 @@ export default defineConfig({
           name: "containers",
           include: CONTAINERS,
           testTimeout: 120_000,
-          hookTimeout: 60_000,
+          hookTimeout: 120_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },

@@ -2,10 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isTimeout, withDeadline } from "../lib/deadline.ts";
 
 /** Unless a wait is given another. */
-export const WAIT_TIMEOUT_MS = 15_000;
+export const WAIT_TIMEOUT_MS = 60_000;
 
 export type WaitOptions = {
-  /** Milliseconds; 15,000 unless given. */
+  /** Milliseconds; 60,000 unless given. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 };

@@ -128,12 +128,13 @@ test("a foreign page, a foreign name and a wrong proof are told of, a thousand o
   expect(foreign).toMatchObject({ address: LOOPBACK, details: { origin, request: "POST /api/sessions" } });
   await server.kill("SIGTERM");
   const lines = await audit.lines();
-  expect(lines.length).toBeLessThan(10);
-  const times = lines.filter(({ details }) => details?.times !== undefined).map(({ details }) => details);
-  expect(times).toMatchObject([
-    { code: "origin_not_allowed", times: 500 },
-    { code: "unauthorized", times: 499 },
-  ]);
+  // One for the first and one for the others of each minute: a busy machine may take some.
+  expect(lines.length).toBeLessThan(20);
+  const told = (code: string) =>
+    lines
+      .filter(({ details }) => details?.code === code)
+      .reduce((count, { details }) => count + Number(details?.times ?? 1), 0);
+  expect([told("origin_not_allowed"), told("unauthorized")]).toEqual([501, 500]);
 });
 
 test("brute force leaves a line, a count and no name that was typed", async () => {
@@ -184,7 +185,7 @@ test("another file may be named, moved away, and must be one that can be written
     await logIn(server);
     return await isThere();
   }, "a new file");
-  expect((await audit.lines()).map(({ action }) => action)).toContain("login");
+  await audit.of("login");
   const bad = await ttyhq([
     "serve",
     "--no-auth",

@@ -9,7 +9,6 @@ import { Tmux } from "./harness/tmux.ts";
 const SIZE = { cols: 80, rows: 24 };
 const INNER = "bash --norc --noprofile";
 const DETACHED = "goes on; back to it with: ttyhq attach";
-const DEADLINE_MS = 20_000;
 const LOST = "ttyhq: connection lost";
 
 describe("ttyhq run", () => {
@@ -57,9 +56,7 @@ describe("ttyhq run", () => {
     );
     const list = async (): Promise<unknown> =>
       JSON.parse((await installation.ttyhq(["ls", "--json"])).stdout);
-    await expect
-      .poll(list, { timeout: DEADLINE_MS })
-      .toMatchObject([{ name: "full", status: "running", viewers: 0 }]);
+    await expect.poll(list).toMatchObject([{ name: "full", status: "running", viewers: 0 }]);
   });
 
   test("sends one of the detach keys to the program", async () => {
@@ -99,7 +96,7 @@ describe("ttyhq run", () => {
     const viewed = { name: "demo", status: "running", viewers: 0 };
     const list = async (): Promise<unknown> =>
       JSON.parse((await installation.ttyhq(["ls", "--json"])).stdout);
-    await expect.poll(list, { timeout: DEADLINE_MS }).toMatchObject([viewed]);
+    await expect.poll(list).toMatchObject([viewed]);
   });
 
   test("works in a pipe: input, its end and every byte of the output", async () => {
@@ -174,9 +171,9 @@ describe("ttyhq attach", () => {
       await terminal.enter("echo $((20+3))");
       return await terminal.screen();
     };
-    await expect.poll(answer, { timeout: DEADLINE_MS }).toMatch(/^23$/m);
+    await expect.poll(answer).toMatch(/^23$/m);
     // A key that was on its way when the link broke is worth a word, which goes away again.
-    await expect.poll(() => terminal.screen(), { timeout: DEADLINE_MS }).not.toContain(LOST);
+    await expect.poll(() => terminal.screen()).not.toContain(LOST);
   });
 
   test("says that the connection is lost, sends nothing meanwhile, and resumes by itself", async () => {
@@ -191,7 +188,7 @@ describe("ttyhq attach", () => {
     await terminal.shows(LOST);
     await terminal.enter("echo typed into the void");
     await server.restart();
-    await expect.poll(async () => await terminal.screen(), { timeout: DEADLINE_MS }).not.toContain(LOST);
+    await expect.poll(async () => await terminal.screen()).not.toContain(LOST);
     await terminal.shows(before.slice(before.indexOf("line 1")).trimEnd());
     await terminal.enter("echo back again");
     expect(await terminal.shows(/^back again$/m)).not.toContain("void");

@@ -7,13 +7,13 @@ import { expect, test } from "vitest";
 import { KILL_GRACE_MS } from "../../src/protocol/limits.ts";
 import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const CROWD = 100;
 /** More than a server keeps free for itself, and room for a few connections. */
 const ROOM = 50;
-const OPEN_TIMEOUT_MS = 20_000;
 
 async function openDescriptors(pid: number): Promise<number> {
   return (await readdir(`/proc/${pid}/fd`)).length;
@@ -33,7 +33,7 @@ async function processorSeconds(pid: number): Promise<number> {
 /** Over a connection of its own; undefined where there was none to be had. */
 function askAnew({ url }: TestServer): Promise<Response | undefined> {
   const headers = { connection: "close" };
-  const signal = AbortSignal.timeout(OPEN_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   return fetch(new URL("/api/sessions", url), { headers, signal }).catch(() => undefined);
 }
 
@@ -57,7 +57,7 @@ test("a server without file descriptors keeps its connections, tells new ones, d
     await socket.write(id, new TextEncoder().encode(`${word}\n`));
     await follower.shows(new RegExp(`said ${word}`));
   };
-  await socket.opened(OPEN_TIMEOUT_MS);
+  await socket.opened(PATIENCE_MS);
   await said("before");
   const port = Number(new URL(server.url).port);
   await limit(server.pid, (await openDescriptors(server.pid)) + ROOM);

@@ -7,11 +7,11 @@ import { withDeadline } from "../../src/lib/deadline.ts";
 import { encodeFrame, FrameType } from "../../src/protocol/frame.ts";
 import { encodeSize, encodeSubscribe } from "../../src/protocol/payload.ts";
 import { Follower } from "./harness/follower.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const FRAMES = 100_000;
 const FRAMES_A_ROUND = 500;
-const ANSWER_TIMEOUT_MS = 60_000;
 /** Heaps, caches and buffers of two processes settle somewhere; a leak of what came in would be hundreds. */
 const GROWTH_MIB = 96;
 
@@ -65,7 +65,7 @@ async function send(frames: readonly Uint8Array[]): Promise<void> {
   });
   socket.once("close", (code) => reject(new Error(`closed with ${code}`)));
   socket.send(encodeFrame(FrameType.PING, "", last));
-  await withDeadline(promise, ANSWER_TIMEOUT_MS, "the answer to the last PING");
+  await withDeadline(promise, PATIENCE_MS, "the answer to the last PING");
   socket.terminate();
 }
 
@@ -100,7 +100,7 @@ test("100,000 frames of every kind of nonsense leave the server well and its mem
   expect((await residentMiB()) - before).toBeLessThan(GROWTH_MIB);
 
   using socket = server.connect();
-  await socket.opened(10_000);
+  await socket.opened(PATIENCE_MS);
   using follower = Follower.attach(socket, sessionId);
   await socket.write(sessionId, new TextEncoder().encode("still here\n"));
   await follower.shows(/still here\r\nstill here\r\n/);

@@ -1,30 +1,47 @@
 // SIGTERM to the session host, as when its pod is replaced: its sessions end as exited, with complete recordings.
-import { readFile } from "node:fs/promises";
+import { mkdtempDisposable, readFile, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/deadline.ts";
 import { parseCast } from "./harness/asciicast.ts";
+import { eventually } from "./harness/eventually.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
 const WAIT_MS = 60_000;
 const PROGRAMS = 4;
+const BEGIN_BYTES = 3_000_000;
+const FLOOD_BYTES = 8_000_000;
+
+/**
+ * A program that prints a begin, and at full speed without end once there is that file: with nobody to watch, for one who
+ * does and stands still for a moment gets the screen in place of what it missed.
+ */
+function floodBehind(path: string): string[] {
+  const yes = "yes 'all work and no play makes a long recording 0123456789'";
+  const wait = 'until [ -e "$1" ]; do sleep 0.05; done';
+  return ["sh", "-c", `stty raw; ${yes} | head -c ${BEGIN_BYTES}; ${wait}; exec ${yes}`, "sh", path];
+}
 
 test("SIGTERM to a host whose programs write at full speed: journals and recordings on disk are complete when it has gone", {
   timeout: 180_000,
 }, async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-host-stop-"));
+  const start = join(folder.path, "start");
   await using server = await TestServer.start();
-  const flood = ["sh", "-c", "stty raw; exec yes 'all work and no play makes a long recording 0123456789'"];
   const ids: string[] = [];
   for (let number = 0; number < PROGRAMS; number += 1) {
-    ids.push((await server.client().create({ command: flood })).id);
+    ids.push((await server.client().create({ command: floodBehind(start) })).id);
   }
   const [watched = ""] = ids;
   using viewer = new HashingViewer(server.url, watched);
-  await viewer.reached(8_000_000);
+  await viewer.reached(BEGIN_BYTES);
   const hostPid = await server.hostPid();
   // No server that would start another.
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
+  await writeFile(start, "");
+  for (const id of ids) await flooded(join(server.controlDir, "sessions", id));
   process.kill(hostPid, "SIGTERM");
   await withDeadline(gone(hostPid), WAIT_MS, "the end of the host");
   for (const id of ids) await expectComplete(join(server.controlDir, "sessions", id));
@@ -37,6 +54,11 @@ test("SIGTERM to a host whose programs write at full speed: journals and recordi
   expect(bytes).toBe(records.find(({ id }) => id === watched)?.outputBytes);
   expect(await server.hostLog()).not.toMatch(/lost its host|not readable|recording stopped/);
 });
+
+async function flooded(directory: string): Promise<void> {
+  const written = async (): Promise<number> => (await stat(join(directory, "output"))).size;
+  await eventually(async () => (await written()) > FLOOD_BYTES || undefined, "the flood");
+}
 
 /** The record says how the session ended, and journal and recording have the same output, all of it. */
 async function expectComplete(directory: string): Promise<void> {

@@ -10,6 +10,7 @@ import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/deadline.ts";
 import { hostHealth } from "../../src/remote/host-process.ts";
 import { bearer } from "./harness/password-server.ts";
+import { killIfThere } from "./harness/processes.ts";
 import { Program } from "./harness/program.ts";
 import { ask } from "./harness/raw-http.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
@@ -132,7 +133,7 @@ class HostOf implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const pid = await this.pid();
     if (pid === undefined) return;
-    process.kill(pid, "SIGTERM");
+    killIfThere(pid, "SIGTERM");
     await withDeadline(gone(pid), START_TIMEOUT_MS, "the end of the session host");
   }
 }

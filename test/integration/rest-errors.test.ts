@@ -1,6 +1,7 @@
 // What is refused over REST, and how (contract 4.1).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SessionRecord } from "../../src/protocol/session.ts";
+import { eventually } from "./harness/eventually.ts";
 import { type Answer, type Call, call } from "./harness/http-call.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
@@ -16,6 +17,11 @@ beforeAll(async () => {
   running = (await rest.create({ id: "running", command: "cat" })).id;
   ended = (await rest.create({ id: "ended", command: "true" })).id;
   await rest.ended(ended);
+  // Who watched for its end is let go a moment later; lists that are compared tell of viewers, too.
+  await eventually(
+    async () => (await rest.record(ended)).viewers === 0 || undefined,
+    "its end without viewers",
+  );
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

@@ -1,7 +1,6 @@
 // A server that is told to stop and started again, under output: nothing is lost, nothing comes twice, nobody is told
 // that something went wrong.
 import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/deadline.ts";
 import type { ConnectionState } from "../../src/protocol/connection.ts";
@@ -9,32 +8,22 @@ import { ServiceError } from "../../src/protocol/errors.ts";
 import { FrameType } from "../../src/protocol/frame.ts";
 import { decodeOutput, encodeJson } from "../../src/protocol/payload.ts";
 import type { SessionSocket } from "../../src/protocol/session-socket.ts";
-import { numberedLine } from "./fixtures/paced-lines.ts";
 import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
+import { PacedProgram } from "./harness/paced-program.ts";
 import { RawSocket } from "./harness/raw-socket.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 import { TestServer } from "./harness/test-server.ts";
 
-const PROGRAM = fileURLToPath(new URL("./fixtures/paced-lines.ts", import.meta.url));
+const LINES = 400_000;
 const BYTES_PER_SECOND = 4_000_000;
 const END_TIMEOUT_MS = 120_000;
 const VIEWERS = 6;
 
-function command(lines: number): string[] {
-  return [process.execPath, PROGRAM, `${lines}`, `${BYTES_PER_SECOND}`];
-}
-
-/** What the terminal makes of the program's output. */
-function expected(lines: number): { readonly sha256: string; readonly bytes: number } {
-  const hash = createHash("sha256");
-  for (let number = 0; number < lines; number += 1) hash.update(numberedLine(number).replace("\n", "\r\n"));
-  return { sha256: hash.digest("hex"), bytes: lines * 101 };
-}
-
-function viewersOf(url: string, id: string) {
+function viewersOf(program: PacedProgram, url: string, id: string) {
   const viewers = Array.from({ length: VIEWERS }, () => new HashingViewer(url, id));
+  program.waitFor(viewers);
   const ends = Promise.all(viewers.map((viewer) => viewer.ended));
   ends.catch(() => undefined);
   return {
@@ -52,17 +41,17 @@ async function restarted(server: TestServer): Promise<void> {
 test("five restarts under output: each of six viewers has every byte once, and one that does not read holds up nothing", {
   timeout: 240_000,
 }, async () => {
-  const lines = 400_000;
+  await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
   await using server = await TestServer.start();
-  const { id } = await server.client().create({ command: command(lines) });
-  using viewers = viewersOf(server.url, id);
+  const { id } = await server.client().create({ command: program.command });
+  using viewers = viewersOf(program, server.url, id);
   await using stalled = await stalledViewer(server, id);
   for (let restart = 1; restart <= 5; restart += 1) {
     await viewers.reached(restart * 4_000_000);
     await restarted(server);
   }
-  const { sha256, bytes } = expected(lines);
-  expect(await viewers.ended()).toEqual(Array(VIEWERS).fill({ sha256, bytes, resyncs: 0 }));
+  const { expected } = program;
+  expect(await viewers.ended()).toEqual(Array(VIEWERS).fill(expected));
   // What it took before it was cut, and from there on what it asks for, is the same stream.
   const hash = createHash("sha256");
   let next = 0;
@@ -81,23 +70,22 @@ test("five restarts under output: each of six viewers has every byte once, and o
   again.subscribe(id, { flags: 13, from: next });
   await again.event("exit");
   take(again);
-  expect([next, hash.digest("hex")]).toEqual([bytes, sha256]);
+  expect([next, hash.digest("hex")]).toEqual([expected.bytes, expected.sha256]);
 });
 
 test("restarts of the HQ and of the remote under output: viewers at the HQ have every byte once", {
   timeout: 240_000,
 }, async () => {
-  const lines = 400_000;
+  await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
   await using fleet = await TestFleet.start();
-  const { id } = await fleet.create("worker-1", { command: command(lines) });
-  using viewers = viewersOf(fleet.hq.url, id);
+  const { id } = await fleet.create("worker-1", { command: program.command });
+  using viewers = viewersOf(program, fleet.hq.url, id);
   const parts = [fleet.hq, fleet.remote("worker-1"), fleet.hq, fleet.remote("worker-1")];
   for (const [index, part] of parts.entries()) {
     await viewers.reached((index + 1) * 4_000_000);
     await restarted(part);
   }
-  const { sha256, bytes } = expected(lines);
-  expect(await viewers.ended()).toEqual(Array(VIEWERS).fill({ sha256, bytes, resyncs: 0 }));
+  expect(await viewers.ended()).toEqual(Array(VIEWERS).fill(program.expected));
 });
 
 test("somebody who types through restarts loses no key, sees none twice, and knows of each whether it arrived", {

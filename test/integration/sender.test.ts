@@ -6,6 +6,7 @@ import { collectBytes } from "../../src/lib/collect.ts";
 import { createCaller } from "../../src/protocol/caller.ts";
 import { endpoints } from "../../src/protocol/endpoints.ts";
 import { createSender } from "../../src/remote/send.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 
 /** Of one that was told to listen. */
 async function urlOf(server: Server): Promise<string> {
@@ -23,7 +24,7 @@ test("an answer that breaks off is as good as none: whoever gave it is out of re
   using sender = createSender({ url: await urlOf(server), headers: {} });
   const caller = createCaller(sender.send);
   await expect(caller.call(endpoints.listSessions)).rejects.toMatchObject({ code: "host_unreachable" });
-  const signal = AbortSignal.timeout(5_000);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   const input = { params: { id: "a" }, query: { from: 0 } };
   const { body } = await caller.stream(endpoints.sessionOutput, input, signal);
   await expect(collectBytes(body, 100)).rejects.toMatchObject({ code: "host_unreachable" });

@@ -10,13 +10,14 @@ import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { withDeadline } from "../../src/lib/deadline.ts";
+import { headOf } from "./harness/answer-head.ts";
 import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 import { ask, openSocket } from "./harness/raw-http.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
-const WAIT_MS = 20_000;
 const OPEN = ["--no-auth", "--bind", "127.0.0.1", "--port", "0", "--session-host", "inline"];
 
 const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-start-"));
@@ -163,7 +164,7 @@ test("a request that came before the SIGTERM is answered, later ones find nobody
   await using server = await TestServer.start({ args: OPEN });
   const headers = { "content-type": "application/json", "content-length": 2 };
   const outgoing = request(`${server.url}/api/auth/token`, { method: "POST", headers, agent: false });
-  const answered = once(outgoing, "response");
+  const answered = headOf(outgoing);
   outgoing.write("{");
   await within(once(outgoing, "socket"), "the connection");
   // An answer on another connection: by now the server has seen the first half.
@@ -171,7 +172,7 @@ test("a request that came before the SIGTERM is answered, later ones find nobody
   const ended = server.kill("SIGTERM");
   await refusesConnections(Number(new URL(server.url).port));
   outgoing.end("}");
-  const [response] = await within(answered, "the answer");
+  const response = await within(answered, "the answer");
   expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([200, { expiresIn: 86_400 }]);
   expect(await ended).toEqual({ code: 0, signal: null });
 });
@@ -190,13 +191,13 @@ test("a second SIGTERM ends it at once", async () => {
 });
 
 function within<T>(work: Promise<T>, what: string): Promise<T> {
-  return withDeadline(work, WAIT_MS, what);
+  return withDeadline(work, PATIENCE_MS, what);
 }
 
 /** Resolves when the body has begun; with a promise of the error that it breaks off with. */
 async function openStream(url: string): Promise<{ readonly broken: Promise<unknown> }> {
   const outgoing = request(url, { agent: false }).end();
-  const [response] = await within(once(outgoing, "response"), "the head of a stream");
+  const response = await within(headOf(outgoing), "the head of a stream");
   await within(once(response, "data"), "the start of a stream");
   const { promise, resolve } = Promise.withResolvers<unknown>();
   response.once("error", resolve);

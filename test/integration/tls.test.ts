@@ -16,8 +16,8 @@ import { createSender } from "../../src/remote/send.ts";
 import { openLink, type UplinkTarget } from "../../src/remote/uplink.ts";
 import { CertificateAuthority, type Identity } from "../unit/certificate-authority.ts";
 import { MemorySessions } from "../unit/hub/memory-sessions.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 
-const WAIT_MS = 20_000;
 const authority = new CertificateAuthority("private authority");
 const ca = authority.cert;
 const identity = authority.issue(["127.0.0.1", "localhost"]);
@@ -52,7 +52,7 @@ const headers = { authorization: "Bearer x" };
 
 async function get(origin: Origin): Promise<{ readonly status: number; readonly text: string }> {
   using sender = createSender({ ...origin, headers });
-  const signal = AbortSignal.timeout(WAIT_MS);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   const response = await sender.send({ method: "GET", path: "/", headers: {}, body: undefined, signal });
   const chunks = await Array.fromAsync(response.body);
   return { status: response.status, text: Buffer.concat(chunks).toString() };
@@ -60,7 +60,7 @@ async function get(origin: Origin): Promise<{ readonly status: number; readonly 
 
 async function link(target: UplinkTarget): Promise<Link> {
   const handlers = { onMessage: () => {}, onClose: () => {} };
-  return await openLink(target, handlers, AbortSignal.timeout(WAIT_MS));
+  return await openLink(target, handlers, AbortSignal.timeout(PATIENCE_MS));
 }
 
 /** What a request and a link are refused with. */
@@ -166,7 +166,7 @@ test.each([
     () => true,
     () => false,
   );
-  expect(await withDeadline(shaken, WAIT_MS, "the handshake")).toBe(isLetIn);
+  expect(await withDeadline(shaken, PATIENCE_MS, "the handshake")).toBe(isLetIn);
   socket.destroy();
 });
 
@@ -176,7 +176,7 @@ test("a broken handshake costs a connection, not the server", async () => {
     const socket = connectTcp(server.port, "127.0.0.1");
     socket.on("error", () => {});
     socket.resume().end(garbage);
-    await withDeadline(once(socket, "close"), WAIT_MS, "the end of the connection");
+    await withDeadline(once(socket, "close"), PATIENCE_MS, "the end of the connection");
   }
   expect((await get({ url: server.url, ca })).status).toBe(200);
 });

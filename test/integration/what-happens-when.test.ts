@@ -9,10 +9,9 @@ import { SessionSocket } from "../../src/protocol/session-socket.ts";
 import { openLink } from "../../src/remote/uplink.ts";
 import { CutProxy } from "./harness/cut-proxy.ts";
 import { Follower } from "./harness/follower.ts";
+import { PATIENCE_MS } from "./harness/patience.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
-const OPEN_TIMEOUT_MS = 20_000;
-const WAIT_MS = 60_000;
 const text = (words: string): Uint8Array => new TextEncoder().encode(words);
 
 async function socketTo(url: string): Promise<SessionSocket> {
@@ -21,7 +20,7 @@ async function socketTo(url: string): Promise<SessionSocket> {
     clientName: "test",
     version: "0",
   });
-  await socket.opened(OPEN_TIMEOUT_MS);
+  await socket.opened(PATIENCE_MS);
   return socket;
 }
 
@@ -41,7 +40,7 @@ test("the network drops: the viewer comes back at the byte, and what it types me
   await client.input(id, { text: "meanwhile\n" });
   network.mend();
   await follower.shows(/meanwhile\r\nmeanwhile\r\n/);
-  await far.opened(OPEN_TIMEOUT_MS);
+  await far.opened(PATIENCE_MS);
   await far.write(id, text("\u0004"));
   await follower.exit();
   expect(follower.text).toBe("before\r\nbefore\r\nmeanwhile\r\nmeanwhile\r\n");
@@ -74,12 +73,12 @@ test("a viewer is slow: it gets the screen when it reads again; program and othe
   const script = "read go; yes | head -c 12000000; sleep 1; echo done; cat";
   const { id } = await client.create({ command: ["sh", "-c", script] });
   const slow = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
-  await withDeadline(once(slow, "open"), WAIT_MS, "the connection");
+  await withDeadline(once(slow, "open"), PATIENCE_MS, "the connection");
   const flags = SubscribeFlag.Stdout | SubscribeFlag.Offsets;
   slow.send(encodeFrame(FrameType.SUBSCRIBE, id, encodeSubscribe({ flags })));
   await withDeadline(
     framesUntil(slow, (type) => type === FrameType.SUBSCRIBED),
-    WAIT_MS,
+    PATIENCE_MS,
     "SUBSCRIBED",
   );
   slow.pause();
@@ -90,7 +89,7 @@ test("a viewer is slow: it gets the screen when it reads again; program and othe
   await follower.until(() => (follower.next === end ? true : undefined), "all of the output");
   const caughtUp = framesUntil(slow, (type, payload) => endOf(type, payload) === end);
   slow.resume();
-  const frames = await withDeadline(caughtUp, WAIT_MS, "the end of the output");
+  const frames = await withDeadline(caughtUp, PATIENCE_MS, "the end of the output");
   const resyncs = frames.filter(([type]) => type === FrameType.RESYNC);
   expect(resyncs).toHaveLength(1);
   const received = frames.reduce((sum, [, payload]) => sum + payload.length, 0);

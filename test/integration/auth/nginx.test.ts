@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { IDENTITY, Nginx } from "../harness/nginx.ts";
 import { PASSWORD, passwordServer, USERNAME } from "../harness/password-server.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { ask, shakeHands } from "../harness/raw-http.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import type { TestServer } from "../harness/test-server.ts";
@@ -77,7 +78,7 @@ test("an event stream comes as it happens", async () => {
   const read = async (): Promise<void> => {
     while (!text.includes("streamed")) text += new TextDecoder().decode((await reader?.read())?.value);
   };
-  await withDeadline(read(), 20_000, "the event");
+  await withDeadline(read(), PATIENCE_MS, "the event");
   await reader?.cancel();
   await ask(nginx.url, `/api/sessions/${json.id}`, { method: "DELETE", headers });
 });

@@ -1,18 +1,17 @@
 // Logging out of the reverse proxy, and what is kept of logins (contract 5.9).
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
-import { ControlDir } from "../../../src/sessions/control-dir.ts";
+import { AuditLog } from "../harness/audit-log.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
 import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";
 
 const stage = useOidcStage();
 const tools = () => stage().tools;
 const OUT_WITHIN_MS = 1_000;
-const WAIT_MS = 20_000;
 
 test("logging out ends the login here and at the provider", async () => {
   const { provider, origin, browser } = tools();
@@ -56,7 +55,7 @@ test("logging out closes what is open by the login within a second", async () =>
     const end = once(socket, "close");
     const started = performance.now();
     await client.ask(`${origin}/.proxy/logout`, { method: "POST", headers: { origin } });
-    await withDeadline(end, WAIT_MS, "the close");
+    await withDeadline(end, PATIENCE_MS, "the close");
     return performance.now() - started;
   };
   expect(await betterTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
@@ -102,11 +101,7 @@ test("logins, refused ones and logouts are in the audit log", async () => {
   const state = new URL(String(start.headers.location)).searchParams.get("state");
   await client.ask(`${origin}/.proxy/callback?code=guess&state=${state}`, { headers: NAVIGATION });
   const last = await eventually(async () => {
-    const text = await readFile(new ControlDir(server.controlDir).auditLog, "utf8");
-    const lines = text
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line));
+    const lines = await new AuditLog(server.controlDir).wholeLines();
     const ours = lines.filter(({ method }) => method === "oidc").slice(-3);
     return ours.at(-1)?.result === "refused" ? ours : undefined;
   }, "the audit log");

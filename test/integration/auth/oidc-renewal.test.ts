@@ -3,11 +3,11 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { eventually } from "../harness/eventually.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
 import { OidcStage, useOidcStage } from "./oidc-stage.ts";
 
-const WAIT_MS = 20_000;
 /** In seconds; long enough for a login, short enough to wait for its end. */
 const SHORT = 3;
 const stage = useOidcStage({ accessTokenLifetime: SHORT });
@@ -47,7 +47,7 @@ test("a login that the provider does not renew is over, with everything that is 
   await stage().logIn(client);
   const socket = await client.webSocket(origin, { origin });
   provider.gone.add("1");
-  const [code] = await withDeadline(once(socket, "close"), WAIT_MS, "the close");
+  const [code] = await withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
   expect(code).toBe(1006);
   expect(await stage().isLoggedIn(client)).toBe(false);
   await expect(client.webSocket(origin, { origin })).rejects.toThrow("status 401");
@@ -59,7 +59,7 @@ test("a renewal for somebody else ends the login", async () => {
   await stage().logIn(client);
   const socket = await client.webSocket(origin, { origin });
   provider.bend = (claims) => ({ ...claims, sub: "2" });
-  await withDeadline(once(socket, "close"), WAIT_MS, "the close");
+  await withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
   expect(await stage().isLoggedIn(client)).toBe(false);
 });
 
@@ -81,18 +81,15 @@ test("a login that nobody uses is not renewed until somebody does", async () => 
 });
 
 test("while the provider is down, a login that it stood by goes on, and then is over", async () => {
-  const { browser, origin, provider } = tools();
-  const client = browser();
-  await stage().logIn(client);
-  const socket = await client.webSocket(origin, { origin });
-  await provider.down();
-  try {
-    expect(await stage().isLoggedIn(client)).toBe(true);
-    await withDeadline(once(socket, "close"), WAIT_MS, "the close");
-    expect(await stage().isLoggedIn(client)).toBe(false);
-  } finally {
-    await provider.up();
-  }
+  // Long enough for a look at the login that is late.
+  await using longer = await OidcStage.open({ accessTokenLifetime: 5 * SHORT });
+  const client = longer.browser();
+  await longer.logIn(client);
+  const socket = await client.webSocket(longer.origin, { origin: longer.origin });
+  await longer.provider.down();
+  expect(await longer.isLoggedIn(client)).toBe(true);
+  await withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
+  expect(await longer.isLoggedIn(client)).toBe(false);
 });
 
 test("a provider that is not there at the start is found as soon as it is, and people are told meanwhile", async () => {

@@ -8,16 +8,16 @@ import { withDeadline } from "../../../src/lib/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
 import { eventually } from "../harness/eventually.ts";
 import { OpensslAuthority, type OpensslIdentity } from "../harness/openssl-authority.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { People } from "../harness/people.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
 import { ask } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 
-const WAIT_MS = 20_000;
 const DAY_S = 86_400;
 /** How long a certificate is good that is to expire while it is used. */
-const SHORT_S = 4;
+const SHORT_S = 10;
 const scope = new AsyncDisposableStack();
 let authority: OpensslAuthority;
 let stranger: OpensslAuthority;
@@ -175,7 +175,7 @@ test.each(["TLSv1.2", "TLSv1.3"] as const)(
       socket.on("session", (kept) => {
         session = kept;
       });
-      await withDeadline(once(socket, "secureConnect"), WAIT_MS, "the handshake");
+      await withDeadline(once(socket, "secureConnect"), PATIENCE_MS, "the handshake");
       expect(socket.isSessionReused()).toBe(isResumed);
       socket.write("GET /api/auth/config HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
       expect(await text(socket)).toContain('"user":"ada"');
@@ -211,7 +211,7 @@ test("when the server stops, what is open through the proxy is closed as the ser
   const socket = await client.webSocket(other);
   const closed = once(socket, "close");
   const exit = await stopping.kill("SIGTERM");
-  const [code] = await withDeadline(closed, WAIT_MS, "the close");
+  const [code] = await withDeadline(closed, PATIENCE_MS, "the close");
   expect([code, exit]).toEqual([1001, { code: 0, signal: null }]);
 });
 
@@ -232,10 +232,10 @@ test("what is open when a certificate expires is closed, and the connection serv
   });
   const kept = await client.raw(proxied.url);
   const socket = await client.webSocket(proxied.url);
-  const [code] = await withDeadline(once(socket, "close"), WAIT_MS, "the close");
+  const [code] = await withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
   expect(code).toBe(1006);
   kept.write(`GET /api/auth/config HTTP/1.1\r\nHost: localhost:${new URL(other).port}\r\n\r\n`);
-  const [answer] = await withDeadline(once(kept, "data"), WAIT_MS, "the answer");
+  const [answer] = await withDeadline(once(kept, "data"), PATIENCE_MS, "the answer");
   expect(String(answer)).toMatch(/^HTTP\/1\.1 401 /);
   kept.destroy();
 });

@@ -8,10 +8,10 @@ import { expect, test } from "vitest";
 import { collectBytes } from "../../../src/lib/collect.ts";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { eventually } from "../harness/eventually.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
 import { ForwardingStage } from "./forwarding-stage.ts";
 
-const WAIT_MS = 20_000;
 const MEBIBYTE = 1024 * 1024;
 
 /** Answers with what it was asked. */
@@ -134,12 +134,12 @@ test("an event stream begins before anything happens, comes event by event, and 
   const [stream] = streams;
   for (const event of ["data: 1\n\n", "data: 2\n\n"]) {
     stream?.write(event);
-    const [chunk] = await withDeadline(once(answer, "data"), WAIT_MS, "the event");
+    const [chunk] = await withDeadline(once(answer, "data"), PATIENCE_MS, "the event");
     expect(String(chunk)).toBe(event);
   }
   answer.destroy();
   if (stream?.destroyed === false)
-    await withDeadline(once(stream, "close"), WAIT_MS, "the end of the stream");
+    await withDeadline(once(stream, "close"), PATIENCE_MS, "the end of the stream");
 });
 
 test("a client that does not read is not read for, and one that goes away takes its request along", async () => {
@@ -164,7 +164,7 @@ test("a client that does not read is not read for, and one that goes away takes 
   }, "the end of the writing");
   expect(written).toBeLessThan(64 * MEBIBYTE);
   answer.destroy();
-  await withDeadline(closed.promise, WAIT_MS, "the end of the request");
+  await withDeadline(closed.promise, PATIENCE_MS, "the end of the request");
 });
 
 test("an upload that its client breaks off is broken off", async () => {
@@ -178,9 +178,9 @@ test("an upload that its client breaks off is broken off", async () => {
   const socket = await stage.client().raw(stage.url);
   const head = ["POST / HTTP/1.1", "Host: localhost", `Cookie: ${stage.cookie}`, "Content-Length: 1000"];
   socket.write(`${head.join("\r\n")}\r\n\r\nhello`);
-  await withDeadline(begun.promise, WAIT_MS, "the upload");
+  await withDeadline(begun.promise, PATIENCE_MS, "the upload");
   socket.destroy();
-  await withDeadline(aborted.promise, WAIT_MS, "the end of the upload");
+  await withDeadline(aborted.promise, PATIENCE_MS, "the end of the upload");
 });
 
 test("an answer that breaks off is seen to break off", async () => {
@@ -189,7 +189,9 @@ test("an answer that breaks off is seen to break off", async () => {
     response.write("hello", () => response.destroy());
   });
   const answer = await stage.client().open(`${stage.url}/`, { headers: { cookie: stage.cookie } });
-  await expect(withDeadline(collectBytes(answer, 2000), WAIT_MS, "the answer")).rejects.toThrow("aborted");
+  await expect(withDeadline(collectBytes(answer, 2000), PATIENCE_MS, "the answer")).rejects.toThrow(
+    "aborted",
+  );
 });
 
 test("what concerns one connection alone is not passed on, what is there several times stays so", async () => {

@@ -1,24 +1,23 @@
 // WebSockets through the reverse proxy: byte by byte what the server says, at speed, for as long as both sides want.
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { SessionRecord } from "../../../src/protocol/session.ts";
-import { numberedLine } from "../fixtures/paced-lines.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
+import { PacedProgram } from "../harness/paced-program.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { ForwardingStage } from "./forwarding-stage.ts";
 import { OidcStage } from "./oidc-stage.ts";
 
-const WAIT_MS = 20_000;
 const OUT_WITHIN_MS = 1_000;
 const STREAM_TIMEOUT_MS = 100_000;
 const LINES = 400_000;
+const AS_FAST_AS_IT_CAN = 1_000_000_000;
 /** Less than what a slow machine that does other things, too, can do. */
 const MIN_BYTES_PER_SECOND = 2_000_000;
-const PROGRAM = fileURLToPath(new URL("../fixtures/paced-lines.ts", import.meta.url));
 
 const scope = new AsyncDisposableStack();
 const echo = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -55,14 +54,14 @@ test("messages of every size come back as they were, in order", async () => {
     const message = randomBytes(size);
     const answered = once(socket, "message");
     socket.send(message);
-    const [data] = await withDeadline(answered, WAIT_MS, "the message");
+    const [data] = await withDeadline(answered, PATIENCE_MS, "the message");
     expect(Buffer.compare(data, message)).toBe(0);
   }
   socket.terminate();
 });
 
 test("what the server says right with the handshake is not lost, nor is how it closes", async () => {
-  const [code, reason] = await withDeadline(once(await open("/once"), "close"), WAIT_MS, "the close");
+  const [code, reason] = await withDeadline(once(await open("/once"), "close"), PATIENCE_MS, "the close");
   expect([code, String(reason)]).toEqual([4000, "that was it"]);
 });
 
@@ -70,15 +69,15 @@ test("a close on either side is a close on the other", async () => {
   const first = await open();
   const server = await peer();
   first.close(4001, "enough");
-  const [code, reason] = await withDeadline(once(server, "close"), WAIT_MS, "the close");
+  const [code, reason] = await withDeadline(once(server, "close"), PATIENCE_MS, "the close");
   expect([code, String(reason)]).toEqual([4001, "enough"]);
   const second = await open();
   const other = await peer();
   second.terminate();
-  await withDeadline(once(other, "close"), WAIT_MS, "the end");
+  await withDeadline(once(other, "close"), PATIENCE_MS, "the end");
   const third = await open();
   (await peer()).terminate();
-  const [abnormal] = await withDeadline(once(third, "close"), WAIT_MS, "the end");
+  const [abnormal] = await withDeadline(once(third, "close"), PATIENCE_MS, "the end");
   expect(abnormal).toBe(1006);
 });
 
@@ -94,7 +93,7 @@ test.each([
   const socket = await stage.client().raw(stage.url);
   const head = lines.map((line) => line.replace("$HOST", "localhost"));
   socket.write(`${[...head, "Connection: Upgrade", `Cookie: ${stage.cookie}`].join("\r\n")}\r\n\r\n`);
-  const [answer] = await withDeadline(once(socket, "data"), WAIT_MS, "the answer");
+  const [answer] = await withDeadline(once(socket, "data"), PATIENCE_MS, "the answer");
   expect(String(answer)).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
   socket.destroy();
 });
@@ -110,7 +109,7 @@ test("without a login there is no WebSocket, and a login that ends takes its own
     const end = once(graces, "close");
     const started = performance.now();
     stage.logins.find(cookie)?.[Symbol.dispose]();
-    await withDeadline(end, WAIT_MS, "the close");
+    await withDeadline(end, PATIENCE_MS, "the close");
     return performance.now() - started;
   };
   expect(await betterTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
@@ -125,13 +124,14 @@ test("when the proxy is told to go, nobody new is let in", async () => {
 });
 
 test("a program's output arrives whole, in order and fast", async () => {
+  await using program = await PacedProgram.prepare(LINES, AS_FAST_AS_IT_CAN);
   await using oidc = await OidcStage.open();
   const { origin, provider, authority } = oidc;
   // The server's own user.
   provider.person = { sub: "1", preferred_username: "server" };
   const client = oidc.browser();
   await oidc.logIn(client);
-  const body = JSON.stringify({ command: [process.execPath, PROGRAM, `${LINES}`, "1000000000"] });
+  const body = JSON.stringify({ command: program.command });
   const headers = { "content-type": "application/json", origin };
   const made = await client.ask(`${origin}/api/sessions`, { method: "POST", headers, body });
   const { id } = SessionRecord.parse(made.json);
@@ -141,10 +141,9 @@ test("a program's output arrives whole, in order and fast", async () => {
     headers: { cookie, origin },
     ca: new TextEncoder().encode(authority.cert),
   });
+  program.waitFor([viewer]);
   const seen = await withDeadline(viewer.ended, STREAM_TIMEOUT_MS, "the end of the stream");
   const seconds = (performance.now() - started) / 1000;
-  const hash = createHash("sha256");
-  for (let number = 0; number < LINES; number += 1) hash.update(numberedLine(number).replace("\n", "\r\n"));
-  expect(seen).toEqual({ sha256: hash.digest("hex"), bytes: LINES * 101, resyncs: 0 });
+  expect(seen).toEqual(program.expected);
   expect(seen.bytes / seconds).toBeGreaterThan(MIN_BYTES_PER_SECOND);
 });

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { eventually } from "../harness/eventually.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 
 const run = promisify(execFile);
-const ANSWER_TIMEOUT_MS = 10_000;
 const SIGN_REQUEST = 13;
 const SIGN_RESPONSE = 14;
 
@@ -62,7 +62,7 @@ export class SshAgent implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = once(this.#process, "exit");
     this.#process.kill("SIGTERM");
-    await withDeadline(ended, ANSWER_TIMEOUT_MS, "the end of ssh-agent");
+    await withDeadline(ended, PATIENCE_MS, "the end of ssh-agent");
     await rm(this.#directory, { recursive: true, force: true });
   }
 
@@ -82,7 +82,7 @@ export class SshAgent implements AsyncDisposable {
       }
       throw new Error("ssh-agent hung up");
     };
-    return await withDeadline(read(), ANSWER_TIMEOUT_MS, "the answer of ssh-agent");
+    return await withDeadline(read(), PATIENCE_MS, "the answer of ssh-agent");
   }
 }
 

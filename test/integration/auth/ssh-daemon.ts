@@ -8,10 +8,9 @@ import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { freePort } from "../../../src/testing/free-port.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 
 const run = promisify(execFile);
-const START_TIMEOUT_MS = 10_000;
-const LOGIN_TIMEOUT_MS = 20_000;
 /** Proves that the program is the one that was asked for, and that it has a terminal. */
 const COMMAND = "test -t 0 && echo a terminal of $((6 * 7))";
 
@@ -45,7 +44,7 @@ export class SshDaemon implements AsyncDisposable {
     const child = spawn("/usr/sbin/sshd", ["-D", "-e", "-f", config], {
       stdio: ["ignore", "ignore", "pipe"],
     });
-    await withDeadline(listening(child), START_TIMEOUT_MS, "the start of sshd");
+    await withDeadline(listening(child), PATIENCE_MS, "the start of sshd");
     return new SshDaemon(child, directory, port);
   }
 
@@ -55,7 +54,7 @@ export class SshDaemon implements AsyncDisposable {
     const files = ["-F", "none", "-i", privateKey, "-o", "UserKnownHostsFile=/dev/null"];
     const settings = options.flatMap((option) => ["-o", option]);
     const target = ["-p", `${this.#port}`, "-tt", `${user}@${at}`, COMMAND];
-    const limits = { timeout: LOGIN_TIMEOUT_MS };
+    const limits = { timeout: PATIENCE_MS };
     const { stdout } = await run("ssh", [...files, ...settings, ...target], limits).catch(outputOf);
     return stdout.includes("a terminal of 42");
   }
@@ -63,7 +62,7 @@ export class SshDaemon implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const ended = once(this.#process, "exit");
     this.#process.kill("SIGTERM");
-    await withDeadline(ended, START_TIMEOUT_MS, "the end of sshd");
+    await withDeadline(ended, PATIENCE_MS, "the end of sshd");
     await rm(this.#directory, { recursive: true, force: true });
   }
 }

@@ -3,6 +3,7 @@ import { OwnLedger } from "../../../src/hq/own-ledger.ts";
 import { Registry } from "../../../src/hq/registry.ts";
 import { remoteTarget } from "../../../src/hq/remote-line.ts";
 import { RemoteSessions } from "../../../src/remote/remote-sessions.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { describeBackend } from "./conformance.ts";
 
@@ -27,7 +28,7 @@ describeBackend("the terminals of a remote, through its HQ", async () => {
     },
   });
   const { id } = await registry.register({ id: "remote", name: "worker", url: server.url, token: "unasked" });
-  await Promise.all(backends.map((backend) => backend.connected(10_000)));
+  await Promise.all(backends.map((backend) => backend.connected(PATIENCE_MS)));
   return {
     backend: fleet,
     place: { remoteId: id },

@@ -1,5 +1,6 @@
 // The page on an HQ.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { decodeFrame, FrameType } from "../../../src/protocol/frame.ts";
 import { eventually } from "../harness/eventually.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -36,6 +37,10 @@ function machine({ page }: PageDriver, name: string) {
 
 function state(page: PageDriver, name: string, words: "reachable" | "out of reach") {
   return machine(page, name).getByText(words, { exact: true });
+}
+
+function isError(message: string | Uint8Array): boolean {
+  return message instanceof Uint8Array && decodeFrame(message).type === FrameType.ERROR;
 }
 
 function outage(page: PageDriver, name: string) {
@@ -119,6 +124,23 @@ test("what is typed before the HQ has noticed that a machine is gone is refused,
   await outage(page, "sudden").waitFor({ state: "detached" });
   await page.enter("echo back-$((1 + 1))");
   await page.shows(/^ready> echo back-\$\(\(1 \+ 1\)\)\nback-2\n/);
+});
+
+test("a session has the size of a window that was resized before the HQ noticed that the machine is gone", async () => {
+  await using stage = await open("squeezed");
+  const { page, fleet } = stage;
+  await page.startShell();
+  const opened = page.page.waitForEvent("websocket");
+  await page.page.reload();
+  const socket = await opened;
+  await page.shows("ready> ");
+  const before = await page.size();
+  await fleet.remote("squeezed").kill();
+  const refused = socket.waitForEvent("framereceived", ({ payload }) => isError(payload));
+  await page.page.setViewportSize({ width: 800, height: 500 });
+  await refused;
+  await fleet.remote("squeezed").restart();
+  await expect.poll(async () => (await page.size()).cols).toBeLessThan(before.cols);
 });
 
 test("a session that is opened while its machine is away opens when that is back", async () => {

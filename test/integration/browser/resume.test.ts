@@ -80,7 +80,7 @@ test("what a program asked the terminal while there was no connection is not ans
   await server.kill();
   await page.connection("waiting");
   await writeFile(go, "");
-  await expect.poll(() => access(asked).then(() => true), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => access(asked).then(() => true)).toBe(true);
   await server.start();
   await page.connection("open");
   await page.enter("echo clean-$((1 + 1))");

@@ -5,12 +5,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { freePort } from "../../../src/testing/free-port.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
+import { killIfThere } from "../harness/processes.ts";
+import { MAIN } from "../harness/test-server.ts";
 
-const MAIN = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
-const START_TIMEOUT_MS = 20_000;
 /** What is kept of a server's log, to be shown when it does not start. */
 const COMPLAINT_CHARACTERS = 2_000;
 
@@ -88,7 +88,7 @@ export class ServerProcess implements AsyncDisposable {
     await end(this.#child, "SIGTERM");
     const status = await this.#run(["status", "--json"]);
     const host = HostStatus.parse(JSON.parse(status || "{}")).sessionHost;
-    if (host !== undefined) process.kill(host.pid, "SIGTERM");
+    if (host !== undefined) killIfThere(host.pid, "SIGTERM");
     await rm(this.#controlDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
@@ -124,7 +124,7 @@ export class ServerProcess implements AsyncDisposable {
 async function firstLine(child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error("the server has no standard output");
   const lines = createInterface({ input: child.stdout });
-  const signal = AbortSignal.timeout(START_TIMEOUT_MS);
+  const signal = AbortSignal.timeout(PATIENCE_MS);
   let complaint = "";
   child.stderr?.on("data", (chunk) => {
     complaint = `${complaint}${chunk}`.slice(-COMPLAINT_CHARACTERS);

@@ -133,6 +133,19 @@ test("a link that is made while the list of links is still on its way stays in i
   await expect.poll(() => links.count()).toBe(2);
 });
 
+test("a link that could not be revoked is still there to be copied, one that was revoked is not", async () => {
+  await using owner = await openOwner();
+  const link = await share(owner, "To watch");
+  const field = owner.page.getByRole("textbox", { name: "The link" });
+  await owner.page.route("**/shares/*", (route) => route.abort());
+  await owner.button("Revoke").click();
+  await owner.page.getByText("No answer from the server.").waitFor();
+  expect(await field.inputValue()).toBe(link);
+  await owner.page.unroute("**/shares/*");
+  await owner.button("Revoke").click();
+  await field.waitFor({ state: "detached" });
+});
+
 test("who is logged in and follows a link is a guest in that tab alone", async () => {
   const { server } = stage();
   await using owner = await openOwner();

@@ -69,6 +69,7 @@ test("on a phone the branch has room beside the mark of the recording", async ()
   await page.start("bash -c 'seq 30000; sleep 1000'", { cwd: folder.path, name: "build" });
   const head = page.page.locator(".session-head");
   await head.getByText("recording stopped").waitFor();
+  await head.locator(".branch-name").waitFor({ state: "attached" });
   const widths = "(({ clientWidth, scrollWidth }) => ({ clientWidth, scrollWidth }))";
   const { clientWidth, scrollWidth } = Widths.parse(
     await page.page.evaluate(`${widths}(document.querySelector(".session-head .branch-name"))`),

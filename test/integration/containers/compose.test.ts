@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { collectBytes } from "../../../src/lib/collect.ts";
 import type { Client } from "../../../src/protocol/client.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { builtImage } from "./built-image.ts";
 import { ComposeProject, type Flavour } from "./compose-project.ts";
 import { BUILD_TIMEOUT_MS } from "./docker.ts";
@@ -48,6 +49,6 @@ test.concurrent("replicas come and go, and come back as who they were", async ()
 /** What a script of the shell says on a remote. */
 async function said(client: Client, remoteId: string, script: string): Promise<string> {
   const { id } = await client.create({ command: ["sh", "-c", script], remoteId });
-  const recording = await client.recording(id, { follow: true }, AbortSignal.timeout(20_000));
+  const recording = await client.recording(id, { follow: true }, AbortSignal.timeout(PATIENCE_MS));
   return new TextDecoder().decode(await collectBytes(recording, MAX_RECORDING_BYTES));
 }

@@ -124,7 +124,7 @@ describe("a container of it", () => {
         status: "exited",
         exitSignal: "SIGHUP",
       });
-      expect(await container.sh("tail -n 1 ~/.ttyhq/sessions/stopped/recording.cast")).toContain("goodbye");
+      expect(await container.sh("tail -n 2 ~/.ttyhq/sessions/stopped/recording.cast")).toContain("goodbye");
     } finally {
       await docker("volume", "rm", "--force", volume);
     }

@@ -31,18 +31,28 @@ export class AuditLog {
 
   /** Throws where a line is torn, or has anything that it should not have. */
   async lines(): Promise<readonly Line[]> {
-    const lines = (await this.text()).split("\n");
-    if (lines.pop() !== "") throw new Error("the last line has no end");
-    return lines.map((line) => Line.parse(JSON.parse(line)));
+    return parsed(await this.text());
+  }
+
+  /** As `lines`, but for a last one that is being written. */
+  async wholeLines(): Promise<readonly Line[]> {
+    const text = await this.text();
+    return parsed(text.slice(0, text.lastIndexOf("\n") + 1));
   }
 
   /** The first line that `isIt`, one of the past or one to come. */
   async line(isIt: (line: Line) => boolean, what: string): Promise<Line> {
-    return await eventually(async () => (await this.lines()).find(isIt), `a line of ${what}`);
+    return await eventually(async () => (await this.wholeLines()).find(isIt), `a line of ${what}`);
   }
 
   /** The first line of that action. */
   of(action: string, result = "ok"): Promise<Line> {
     return this.line((line) => line.action === action && line.result === result, `${action} ${result}`);
   }
+}
+
+function parsed(text: string): readonly Line[] {
+  const lines = text.split("\n");
+  if (lines.pop() !== "") throw new Error("the last line has no end");
+  return lines.map((line) => Line.parse(JSON.parse(line)));
 }

@@ -4,8 +4,7 @@ import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { Emitter } from "../../../src/lib/emitter.ts";
-
-const WAIT_MS = 30_000;
+import { PATIENCE_MS } from "./patience.ts";
 
 /** `body` as JSON, or `text` as whatever type it says it is. */
 export type FakeAnswer = {
@@ -68,7 +67,7 @@ export class FakeRemote implements AsyncDisposable {
     const check = (): void => void (this.requests.includes(path) && resolve());
     using _listening = this.#asked.on(check);
     check();
-    await withDeadline(promise, WAIT_MS, `a request for ${path}`);
+    await withDeadline(promise, PATIENCE_MS, `a request for ${path}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

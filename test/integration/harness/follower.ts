@@ -6,8 +6,7 @@ import type { ExitEvent, SessionEvent } from "../../../src/protocol/event.ts";
 import type { Resync } from "../../../src/protocol/payload.ts";
 import type { SessionSocket } from "../../../src/protocol/session-socket.ts";
 import type { Delivery, SessionBackend, Sink } from "../../../src/sessions/backend.ts";
-
-const WAIT_MS = 60_000;
+import { PATIENCE_MS } from "./patience.ts";
 
 /** Offsets are checked as they come: a byte that is missing or comes twice is told by every later wait. */
 export class Follower implements Disposable {
@@ -84,7 +83,7 @@ export class Follower implements Disposable {
     };
     using _listening = this.#changes.on(check);
     check();
-    return await withDeadline(promise, WAIT_MS, what);
+    return await withDeadline(promise, PATIENCE_MS, what);
   }
 
   async shows(pattern: RegExp): Promise<RegExpExecArray> {

@@ -50,6 +50,11 @@ export class HashingViewer implements Disposable {
     return this.#next;
   }
 
+  /** Calls whenever bytes have come. */
+  onTaken(listener: () => void): Disposable {
+    return this.#taken.on(listener);
+  }
+
   /** What came, when the session has ended. Rejects when a byte is missing or comes twice, or the session is lost. */
   get ended(): Promise<Hashed> {
     return this.#ended.promise;

@@ -1,10 +1,10 @@
 // One HTTP request, exactly as it is asked for, and its whole answer.
-import { once } from "node:events";
-import { Agent, type IncomingMessage, request } from "node:http";
+import { Agent, request } from "node:http";
 import { collectBytes } from "../../../src/lib/collect.ts";
 import { withDeadline } from "../../../src/lib/deadline.ts";
+import { headOf } from "./answer-head.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
-const ANSWER_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export type Call = {
@@ -44,8 +44,7 @@ export async function call(origin: string, asked: Call): Promise<Answer> {
   });
   outgoing.end(bytes);
   const answer = async (): Promise<Answer> => {
-    const [response]: IncomingMessage[] = await once(outgoing, "response");
-    if (response === undefined) throw new Error("no response");
+    const response = await headOf(outgoing);
     const received = new Uint8Array(isHeadEnough ? [] : await collectBytes(response, MAX_ANSWER_BYTES));
     const text = new TextDecoder().decode(received);
     return {
@@ -59,7 +58,7 @@ export async function call(origin: string, asked: Call): Promise<Answer> {
     };
   };
   try {
-    return await withDeadline(answer(), ANSWER_TIMEOUT_MS, `${method} ${path}`);
+    return await withDeadline(answer(), PATIENCE_MS, `${method} ${path}`);
   } finally {
     outgoing.destroy();
   }

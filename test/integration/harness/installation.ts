@@ -6,11 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { hostHealth } from "../../../src/remote/host-process.ts";
+import { PATIENCE_MS } from "./patience.ts";
+import { killIfThere } from "./processes.ts";
 import { gone, MAIN } from "./test-server.ts";
 
 /** A command that takes longer than this hangs. */
 const COMMAND_TIMEOUT_MS = 30_000;
-const STOP_TIMEOUT_MS = 20_000;
 
 export type Ran = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
 
@@ -55,8 +56,8 @@ export class Installation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const pid = await this.hostPid();
     if (pid !== undefined) {
-      process.kill(pid, "SIGTERM");
-      await withDeadline(gone(pid), STOP_TIMEOUT_MS, "the end of the session host");
+      killIfThere(pid, "SIGTERM");
+      await withDeadline(gone(pid), PATIENCE_MS, "the end of the session host");
     }
     await rm(this.directory, { recursive: true, force: true });
   }

@@ -54,7 +54,8 @@ export async function startPrinter(disk: { readonly path: string }) {
     },
     /** What the session host logged of its disk. */
     told: async (): Promise<string[]> => {
-      const entries = (await server.hostLog()).split("\n").filter((line) => line.includes('"disk '));
+      const whole = (await server.hostLog()).split("\n").slice(0, -1);
+      const entries = whole.filter((line) => line.includes('"disk '));
       return entries.map((line) => JSON.parse(line).message);
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,4 +1,4 @@
-// The processes of this machine, as /proc shows them.
+// The processes of this machine, as /proc shows them, and their end.
 import { readdirSync, readFileSync } from "node:fs";
 import { type ProcessStat, parseStat } from "../../../src/sessions/process-tree.ts";
 
@@ -8,6 +8,15 @@ export function processStat(pid: number): ProcessStat | undefined {
     return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch {
     return undefined;
+  }
+}
+
+/** As `process.kill`; one that ended between the look and the kill has what it was to have. */
+export function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ESRCH")) throw error;
   }
 }
 

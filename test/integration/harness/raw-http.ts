@@ -5,8 +5,7 @@ import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { call } from "./http-call.ts";
-
-const ANSWER_TIMEOUT_MS = 20_000;
+import { PATIENCE_MS } from "./patience.ts";
 
 export type Question = {
   /** POST with a body, else GET, unless another is given. */
@@ -67,7 +66,7 @@ export async function openSocket(
   for (const each of [upgraded, answered]) each.catch(() => undefined);
   outgoing.end();
   const either = Promise.race([upgraded, answered]);
-  const [response, socket] = await withDeadline(either, ANSWER_TIMEOUT_MS, `the handshake at ${path}`);
+  const [response, socket] = await withDeadline(either, PATIENCE_MS, `the handshake at ${path}`);
   const body = socket === undefined ? await text(response) : "";
   const answer = { status: response.statusCode, headers: response.headers, text: body, json: parse(body) };
   return { answer, socket };

@@ -2,8 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { withDeadline } from "../../../src/lib/deadline.ts";
-
-const CLOSE_TIMEOUT_MS = 60_000;
+import { PATIENCE_MS } from "./patience.ts";
 
 export type RawAnswer = {
   /** Everything that came until the end of the connection. */
@@ -19,12 +18,12 @@ export async function openConnection(base: string): Promise<Socket> {
   const { hostname, port } = new URL(base);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => undefined);
-  await withDeadline(once(socket, "connect"), CLOSE_TIMEOUT_MS, "the connection");
+  await withDeadline(once(socket, "connect"), PATIENCE_MS, "the connection");
   return socket;
 }
 
 /** What comes on a connection until the server closes it. Rejects when it does not. */
-export async function untilClosed(socket: Socket, ms: number = CLOSE_TIMEOUT_MS): Promise<RawAnswer> {
+export async function untilClosed(socket: Socket, ms: number = PATIENCE_MS): Promise<RawAnswer> {
   let text = "";
   socket.on("data", (bytes: Buffer) => {
     text += bytes.toString("latin1");

@@ -6,8 +6,8 @@ import { withDeadline } from "../../../src/lib/deadline.ts";
 import { Emitter } from "../../../src/lib/emitter.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
 import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
-const WAIT_MS = 60_000;
 /** How far back `shows` looks. */
 const SHOWN_BYTES = 64 * 1024;
 const encoder = new TextEncoder();
@@ -52,7 +52,7 @@ export class RawSocket implements AsyncDisposable {
     const address = new URL("/ws", url);
     const socket = new WebSocket(`ws://${address.host}/ws`, { headers, perMessageDeflate: false });
     const raw = new RawSocket(socket, magic);
-    await withDeadline(once(socket, "open"), WAIT_MS, "the WebSocket's opening");
+    await withDeadline(once(socket, "open"), PATIENCE_MS, "the WebSocket's opening");
     return raw;
   }
 
@@ -95,7 +95,7 @@ export class RawSocket implements AsyncDisposable {
   }
 
   /** Resolves as soon as `look` finds something in what came. */
-  async until<T>(look: () => T | undefined, what: string, ms = WAIT_MS): Promise<T> {
+  async until<T>(look: () => T | undefined, what: string, ms = PATIENCE_MS): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
       try {
@@ -150,7 +150,7 @@ export class RawSocket implements AsyncDisposable {
     const check = (): void => void (this.#close !== undefined && resolve(this.#close));
     using _listening = this.#changes.on(check);
     check();
-    return await withDeadline(promise, WAIT_MS, "the close");
+    return await withDeadline(promise, PATIENCE_MS, "the close");
   }
 
   of(type: number, sessionId?: string): readonly Frame[] {

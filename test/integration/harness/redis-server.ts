@@ -9,8 +9,8 @@ import { Redis } from "ioredis";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { parseRedisAddress, type RedisAddress } from "../../../src/lib/redis-address.ts";
 import { freePort } from "../../../src/testing/free-port.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
-const START_TIMEOUT_MS = 10_000;
 export const REDIS_PASSWORD = "open+sesame";
 
 type Folder = AsyncDisposable & { readonly path: string };
@@ -80,7 +80,7 @@ export class RedisServer implements AsyncDisposable {
     createInterface({ input: child.stdout }).on("line", (line) => {
       if (line.includes("Ready to accept connections")) resolve();
     });
-    await withDeadline(promise, START_TIMEOUT_MS, "the start of redis-server");
+    await withDeadline(promise, PATIENCE_MS, "the start of redis-server");
   }
 
   /** It answers nobody, and nobody is told. */

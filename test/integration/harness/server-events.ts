@@ -3,8 +3,7 @@ import { withDeadline } from "../../../src/lib/deadline.ts";
 import { Emitter } from "../../../src/lib/emitter.ts";
 import type { ServerEvent } from "../../../src/protocol/event.ts";
 import type { SessionBackend } from "../../../src/sessions/backend.ts";
-
-const EVENT_TIMEOUT_MS = 30_000;
+import { PATIENCE_MS } from "./patience.ts";
 
 export class ServerEvents implements AsyncDisposable {
   readonly all: ServerEvent[] = [];
@@ -30,7 +29,7 @@ export class ServerEvents implements AsyncDisposable {
     });
     const past = this.all.find(fits);
     if (past !== undefined) resolve(past);
-    return await withDeadline(promise, EVENT_TIMEOUT_MS, "an event of the server");
+    return await withDeadline(promise, PATIENCE_MS, "an event of the server");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -14,11 +14,11 @@ import { createSender } from "../../../src/remote/send.ts";
 import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
 import { isRunning } from "../../../src/sessions/process-tree.ts";
 import { eventually } from "./eventually.ts";
+import { PATIENCE_MS } from "./patience.ts";
+import { killIfThere } from "./processes.ts";
 
 /** What is tested is what is shipped: the built program. */
 export const MAIN = fileURLToPath(new URL("../../../dist/main.js", import.meta.url));
-const START_TIMEOUT_MS = 20_000;
-const STOP_TIMEOUT_MS = 20_000;
 
 export type TestServerOptions = {
   /** Beside --port, --bind, --control-dir and --json. Default: no login, no limits. */
@@ -125,7 +125,7 @@ export class TestServer implements AsyncDisposable {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return undefined;
     const ended = once(child, "close");
     child.kill(signal);
-    const [code, endSignal] = await withDeadline(ended, STOP_TIMEOUT_MS, "the end of the server");
+    const [code, endSignal] = await withDeadline(ended, PATIENCE_MS, "the end of the server");
     return { code, signal: endSignal };
   }
 
@@ -137,7 +137,7 @@ export class TestServer implements AsyncDisposable {
 
   async killHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const pid = await this.hostPid();
-    if (pid !== 0) process.kill(pid, signal);
+    if (pid !== 0) killIfThere(pid, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -146,8 +146,8 @@ export class TestServer implements AsyncDisposable {
     await this.kill("SIGTERM");
     const pid = await this.hostPid();
     if (pid !== 0) {
-      process.kill(pid, "SIGTERM");
-      await withDeadline(gone(pid), STOP_TIMEOUT_MS, "the end of the session host");
+      killIfThere(pid, "SIGTERM");
+      await withDeadline(gone(pid), PATIENCE_MS, "the end of the session host");
     }
     await rm(this.controlDir, { recursive: true, force: true });
   }
@@ -172,7 +172,7 @@ export class TestServer implements AsyncDisposable {
     failed.catch(() => undefined);
     const [line] = await withDeadline(
       Promise.race([once(lines, "line"), failed]),
-      START_TIMEOUT_MS,
+      PATIENCE_MS,
       "the server's start",
     );
     this.#listening = JSON.parse(line);

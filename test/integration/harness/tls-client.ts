@@ -7,8 +7,9 @@ import { connect } from "node:tls";
 import { WebSocket } from "ws";
 import { collectBytes } from "../../../src/lib/collect.ts";
 import { withDeadline } from "../../../src/lib/deadline.ts";
+import { headOf } from "./answer-head.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
-const WAIT_MS = 20_000;
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 const MAX_REDIRECTS = 20;
 
@@ -59,7 +60,7 @@ export class TlsClient {
       const { statusCode: status = 0, headers: answered } = response;
       return { url, status, headers: answered, bytes, text, json: parse(text) };
     };
-    return await withDeadline(answer(), WAIT_MS, `${method} ${url}`);
+    return await withDeadline(answer(), PATIENCE_MS, `${method} ${url}`);
   }
 
   /** The head of the answer, with its body still to be read. */
@@ -71,12 +72,7 @@ export class TlsClient {
       headers: { ...this.#cookieHeader(url), ...length, ...headers },
     });
     outgoing.end(body);
-    const [response]: IncomingMessage[] = await withDeadline(
-      once(outgoing, "response"),
-      WAIT_MS,
-      `${method} ${url}`,
-    );
-    if (response === undefined) throw new Error("no response");
+    const response = await withDeadline(headOf(outgoing), PATIENCE_MS, `${method} ${url}`);
     this.#keepCookies(url, response.headers["set-cookie"] ?? []);
     return response;
   }
@@ -107,14 +103,14 @@ export class TlsClient {
     socket.once("open", () => resolve(socket));
     socket.once("error", reject);
     socket.once("unexpected-response", (_, response) => reject(new Error(`status ${response.statusCode}`)));
-    return await withDeadline(promise, WAIT_MS, "the WebSocket's opening");
+    return await withDeadline(promise, PATIENCE_MS, "the WebSocket's opening");
   }
 
   /** A connection on which the test itself says everything. */
   async raw(url: string): Promise<TLSSocket> {
     const { hostname, port } = new URL(url);
     const socket = connect({ ...this.#options, host: hostname, port: Number(port), servername: "localhost" });
-    await withDeadline(once(socket, "secureConnect"), WAIT_MS, "the handshake");
+    await withDeadline(once(socket, "secureConnect"), PATIENCE_MS, "the handshake");
     return socket;
   }
 

@@ -3,11 +3,10 @@ import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
+import { PATIENCE_MS } from "./patience.ts";
 
 const run = promisify(execFile);
 
-/** How long a screen may take to show something, in ms. */
-const SCREEN_DEADLINE_MS = 15_000;
 /** Between two looks at the screen. */
 const LOOK_MS = 30;
 
@@ -64,7 +63,7 @@ export class Tmux implements AsyncDisposable {
 
   /** Waits until the screen shows it; what it shows instead is in the error. */
   async shows(pattern: RegExp | string): Promise<string> {
-    const deadline = Date.now() + SCREEN_DEADLINE_MS;
+    const deadline = Date.now() + PATIENCE_MS;
     for (;;) {
       const screen = await this.screen();
       if (typeof pattern === "string" ? screen.includes(pattern) : pattern.test(screen)) return screen;
@@ -85,7 +84,7 @@ export class Tmux implements AsyncDisposable {
 
   async #command(...args: readonly string[]): Promise<string> {
     const { stdout } = await run("tmux", ["-L", this.#name, "-f", "/dev/null", "-u", ...args], {
-      timeout: SCREEN_DEADLINE_MS,
+      timeout: PATIENCE_MS,
     });
     return stdout;
   }

@@ -11,6 +11,7 @@ import { withDeadline } from "../../../src/lib/deadline.ts";
 import { type Client, createClient } from "../../../src/protocol/client.ts";
 import { createSender } from "../../../src/remote/send.ts";
 import { eventually } from "./eventually.ts";
+import { killIfThere } from "./processes.ts";
 import { type Exit, MAIN } from "./test-server.ts";
 
 const START_TIMEOUT_MS = 60_000;
@@ -100,7 +101,7 @@ export class UpCommand implements AsyncDisposable {
       }
     }
     await eventually(async () => {
-      for (const { pid } of this.#found()) process.kill(pid, "SIGKILL");
+      for (const { pid } of this.#found()) killIfThere(pid, "SIGKILL");
       return this.#found().length === 0 ? true : undefined;
     }, "the end of everything");
     await rm(this.directory, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 // A VibeTunnel v3 client, written from the facts alone and sharing no code with the product: what it understands, an
 // existing client understands. Sections are those of the facts document.
 import { setTimeout as pause } from "node:timers/promises";
+import { PATIENCE_MS } from "./patience.ts";
 
-const WAIT_MS = 30_000;
 const TYPE = {
   ...{ WELCOME: 2, SUBSCRIBE: 10, UNSUBSCRIBE: 11, STDOUT: 20, SNAPSHOT_VT: 21, EVENT: 22, ERROR: 23 },
   ...{ INPUT_TEXT: 30, INPUT_KEY: 31, RESIZE: 32, KILL: 33, PING: 40, PONG: 41 },
@@ -139,7 +139,10 @@ export class VibeTunnelClient implements AsyncDisposable {
 
   async until(condition: () => boolean): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => reject(new Error(`not within ${WAIT_MS} ms: ${condition}`)), WAIT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`not within ${PATIENCE_MS} ms: ${condition}`)),
+      PATIENCE_MS,
+    );
     const check = (): void => void (condition() && resolve());
     this.#listeners.add(check);
     check();

@@ -1,15 +1,15 @@
 import { collectBytes } from "../../../src/lib/collect.ts";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import type { SessionBackend, View } from "../../../src/sessions/backend.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
-const VIEW_TIMEOUT_MS = 60_000;
 const MAX_VIEW_BYTES = 512 * 1024 * 1024;
 
 /** A view of a session to its end. */
 export async function viewBytes(backend: SessionBackend, id: string, view: View): Promise<Uint8Array> {
   return withDeadline(
     async (signal) => collectBytes((await backend.view(id, view, signal)).body, MAX_VIEW_BYTES),
-    VIEW_TIMEOUT_MS,
+    PATIENCE_MS,
     `the view ${JSON.stringify(view)}`,
   );
 }

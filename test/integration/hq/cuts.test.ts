@@ -1,30 +1,21 @@
 // An uplink that breaks: every viewer goes on at its byte, and nothing that was typed meanwhile arrives later.
 import { createHash } from "node:crypto";
-import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/payload.ts";
-import { numberedLine } from "../fixtures/paced-lines.ts";
 import { eventually } from "../harness/eventually.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
+import { PacedProgram } from "../harness/paced-program.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
-const PROGRAM = fileURLToPath(new URL("../fixtures/paced-lines.ts", import.meta.url));
 const LINES = 300_000;
 const BYTES_PER_SECOND = 6_000_000;
 const VIEWERS = 3;
 const STREAM_TIMEOUT_MS = 100_000;
 const { Stdout } = SubscribeFlag;
-
-/** What the terminal makes of the program's output. */
-function expected() {
-  const hash = createHash("sha256");
-  for (let number = 0; number < LINES; number += 1) hash.update(numberedLine(number).replace("\n", "\r\n"));
-  return { sha256: hash.digest("hex"), bytes: LINES * 101, resyncs: 0 };
-}
 
 /** Resolves when all viewers have so many bytes more. */
 async function streamed(viewers: readonly HashingViewer[], bytes: number): Promise<void> {
@@ -38,10 +29,11 @@ async function streamed(viewers: readonly HashingViewer[], bytes: number): Promi
 
 /** Streams through the HQ while `whom` is killed and started again, three times. */
 async function streamThrough(fleet: TestFleet, whom: TestServer): Promise<void> {
-  const command = [process.execPath, PROGRAM, `${LINES}`, `${BYTES_PER_SECOND}`];
-  const { id } = await fleet.create("worker-1", { command });
+  await using program = await PacedProgram.prepare(LINES, BYTES_PER_SECOND);
+  const { id } = await fleet.create("worker-1", { command: program.command });
   await using stack = new AsyncDisposableStack();
   const viewers = Array.from({ length: VIEWERS }, () => stack.use(new HashingViewer(fleet.hq.url, id)));
+  program.waitFor(viewers);
   for (let cut = 0; cut < 3; cut += 1) {
     await streamed(viewers, 3_000_000);
     await whom.restart();
@@ -51,7 +43,8 @@ async function streamThrough(fleet: TestFleet, whom: TestServer): Promise<void> 
     STREAM_TIMEOUT_MS,
     "the end of the stream",
   );
-  expect(ends).toEqual(viewers.map(expected));
+  const { expected } = program;
+  expect(ends).toEqual(viewers.map(() => expected));
 }
 
 test("the remote's server is killed three times during a stream: viewers go on at their byte", async () => {

@@ -33,7 +33,7 @@ test("who was removed because it does not answer is known to all HQs, also to on
   ]);
   expect(silentAt(later).toSorted()).toEqual(["a", "b"]);
   const ageMs = Date.now() - Date.parse(later.ledger.silent[0]?.since ?? "");
-  expect(Math.abs(ageMs)).toBeLessThan(5_000);
+  expect(Math.abs(ageMs)).toBeLessThan(30_000);
 
   await one.ledger.put(remote("a", { id: "successor" }), "new");
   await later.hears(({ kind }) => kind === "kept");

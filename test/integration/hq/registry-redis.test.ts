@@ -11,13 +11,13 @@ import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { Follower } from "../harness/follower.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 import { ask } from "../harness/raw-http.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
 
-const LINK_TIMEOUT_MS = 10_000;
 const TOLD_WITHIN_MS = 1_000;
 
 /** The remotes are told of the first HQ alone. */
@@ -131,7 +131,7 @@ describe("two HQs that share a registry", () => {
     expect(await betterTime(TOLD_WITHIN_MS, appear)).toBeLessThan(TOLD_WITHIN_MS);
     using viewers = new DisposableStack();
     const sockets = [first, second].map((hq) => viewers.use(hq.connect()));
-    await Promise.all(sockets.map((socket) => socket.opened(LINK_TIMEOUT_MS)));
+    await Promise.all(sockets.map((socket) => socket.opened(PATIENCE_MS)));
     const followers = sockets.map((socket) => viewers.use(Follower.attach(socket, id)));
     for (const [index, socket] of sockets.entries()) {
       await socket.write(id, text(`line ${index}\r`));
@@ -186,7 +186,7 @@ describe("two HQs that share a registry", () => {
     const { id } = await fleet.create("worker-1", CAT);
     await hqs.sessionAt(second, id);
     using socket = second.connect();
-    await socket.opened(LINK_TIMEOUT_MS);
+    await socket.opened(PATIENCE_MS);
     using follower = Follower.attach(socket, id);
     await socket.write(id, text("before\r"));
     await follower.shows(echoed("before"));
@@ -208,7 +208,7 @@ test("an HQ that dies takes nothing with it: the other one goes on and looks aft
   const { id } = await fleet.create("worker-1", CAT);
   await hqs.sessionAt(second, id);
   using socket = second.connect();
-  await socket.opened(LINK_TIMEOUT_MS);
+  await socket.opened(PATIENCE_MS);
   using follower = Follower.attach(socket, id);
   const [before] = await hqs.remotesAt(second, has("worker-1"));
   await fleet.hq.kill("SIGKILL");
@@ -236,7 +236,7 @@ test("while Redis is away both go on, and when it is back they share what has co
   const { id } = await fleet.create("worker-1", CAT);
   await hqs.sessionAt(second, id);
   using socket = second.connect();
-  await socket.opened(LINK_TIMEOUT_MS);
+  await socket.opened(PATIENCE_MS);
   using follower = Follower.attach(socket, id);
   await redis.stop({ isDataKept: true });
   for (const hq of [first, second]) {

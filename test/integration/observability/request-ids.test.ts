@@ -18,8 +18,10 @@ const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`;
 
 type Line = Readonly<Record<string, unknown>>;
 
+/** Those that are whole: the last one may be being written. */
 function linesOf(log: string): readonly Line[] {
-  return log.split("\n").flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
+  const lines = log.split("\n").slice(0, -1);
+  return lines.flatMap((line) => (line.startsWith("{") ? [JSON.parse(line)] : []));
 }
 
 /** Resolves with the lines of that request, once there is one that says that it is over. */

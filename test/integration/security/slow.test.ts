@@ -23,11 +23,10 @@ afterAll(() => server[Symbol.asyncDispose]());
 const HEAD_MS = 10_000;
 const REQUEST_MS = 30_000;
 /** How often the server looks, and how late a busy machine may be. */
-const LATE_MS = 4_000;
+const LATE_MS = 10_000;
 
-/** How long it takes from now until the server has closed it. */
-async function closeOf(socket: Socket) {
-  const started = performance.now();
+/** With how long it took until the server had closed it. */
+async function closeOf(socket: Socket, started: number) {
   const answer = await untilClosed(socket, REQUEST_MS + 2 * LATE_MS);
   return { ...answer, ms: performance.now() - started };
 }
@@ -39,6 +38,7 @@ function drip(socket: Socket, text: string, everyMs: number): void {
 }
 
 test("a head that comes drop by drop is cut off after 10 s, a body after 30 s, and whoever says nothing goes without a word", async () => {
+  const started = performance.now();
   const [silent, head, body, chunks, second] = await Promise.all(
     Array.from({ length: 5 }, () => openConnection(server.url)),
   );
@@ -53,7 +53,9 @@ test("a head that comes drop by drop is cut off after 10 s, a body after 30 s, a
   // Not the first request of its connection.
   second.write(`GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\nGET /livez HTTP/1.1\r\n`);
   drip(second, "X-A: b\r\n", 500);
-  const closes = await Promise.all([silent, head, body, chunks, second].map(closeOf));
+  const closes = await Promise.all(
+    [silent, head, body, chunks, second].map((socket) => closeOf(socket, started)),
+  );
   expect(closes.map(({ statuses, code }) => [statuses, code])).toEqual([
     [[], undefined],
     [[408], "request_timeout"],
@@ -63,7 +65,7 @@ test("a head that comes drop by drop is cut off after 10 s, a body after 30 s, a
   ]);
   const limits = [HEAD_MS, HEAD_MS, REQUEST_MS, REQUEST_MS, HEAD_MS];
   for (const [index, { ms }] of closes.entries()) {
-    expect(ms).toBeGreaterThan((limits[index] ?? 0) - LATE_MS);
+    expect(ms).toBeGreaterThan(limits[index] ?? 0);
     expect(ms).toBeLessThan((limits[index] ?? 0) + LATE_MS);
   }
 });

@@ -13,9 +13,9 @@ import { createLogger } from "../../../src/log.ts";
 import { encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
 import { MemorySessions } from "../../unit/hub/memory-sessions.ts";
 import { eventually } from "../harness/eventually.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 
 const PING_INTERVAL_MS = 100;
-const WAIT_MS = 20_000;
 
 /** A hub at a /ws of its own. */
 async function serve() {
@@ -62,7 +62,7 @@ test("a client that answers no ping is dropped after two of them", async () => {
   const socket = await silent(server.port);
   socket.resume();
   expect(server.hub.clients.length).toBe(1);
-  await withDeadline(once(socket, "close"), WAIT_MS, "the end of the connection");
+  await withDeadline(once(socket, "close"), PATIENCE_MS, "the end of the connection");
   expect(performance.now() - started).toBeGreaterThan(2 * PING_INTERVAL_MS);
   await eventually(async () => server.hub.clients.length === 0 || undefined, "the end of the client");
 });
@@ -78,7 +78,7 @@ test("a client that answers the pings, or sends its own, or frames, stays", asyn
   pinging.on("ping", () => pinging.ping());
   talking.on("ping", () => talking.send(encodeFrame(FrameType.PING, "", new Uint8Array())));
   for (let pings = 0; pings < 6; pings++) {
-    await withDeadline(Promise.all(clients.map((client) => once(client, "ping"))), WAIT_MS, "a ping");
+    await withDeadline(Promise.all(clients.map((client) => once(client, "ping"))), PATIENCE_MS, "a ping");
   }
   expect(server.hub.clients.length).toBe(3);
   for (const client of clients) client.terminate();
