@@ -86,12 +86,15 @@ export class FactTree implements Disposable {
 
   /** Rejects where it may go another time. */
   async #tryToLook(): Promise<void> {
-    const { parts, repository } = this.#options;
+    const { parts, repository, account } = this.#options;
+    const git = parts.git(repository.root, account);
     try {
-      await this.#lookAt(parts.git(repository.root, this.#options.account));
+      await this.#lookAt(git);
       this.#isFailing = false;
     } catch (error) {
-      this.#failed(error);
+      // Between two questions it may have gone.
+      if (isNoRepository(error) && !(await this.#isThere(git))) this.#gone();
+      else this.#failed(error);
     } finally {
       this.#lookedAtMs = parts.now();
     }
@@ -122,13 +125,15 @@ export class FactTree implements Disposable {
     this.#options.onGone();
   }
 
+  /** A git directory whose working tree is elsewhere is found, though git can tell nothing of a tree in it. */
+  async #isThere(git: Git): Promise<boolean> {
+    const { repository, account } = this.#options;
+    const found = await findRepository(git).catch(() => repository);
+    return found !== undefined && treeKey(found, account) === this.key;
+  }
+
   #failed(error: unknown): void {
     const { parts, repository } = this.#options;
-    // Between two questions.
-    if (error instanceof ServiceError && error.code === "not_a_repository") {
-      this.#gone();
-      return;
-    }
     // Until it goes another time, what was known stays.
     if (!isPassing(error) && !parts.isOver()) this.#set(undefined);
     if (!this.#isFailing && !parts.isOver()) {
@@ -150,4 +155,8 @@ export class FactTree implements Disposable {
 /** The same for the same working tree at the same place, as the same account sees it. */
 export function treeKey({ root, gitDir }: Repository, account: string | undefined): string {
   return JSON.stringify([root, gitDir, account]);
+}
+
+function isNoRepository(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "not_a_repository";
 }

@@ -98,10 +98,11 @@ export class FolderWatches implements Disposable {
 
   #happened(path: string, watched: Watched, { kind, name }: Happened): void {
     // A folder that a program stands in is not told of its own end, its parent is.
-    if (kind === "rename" && typeof name === "string") this.#end(join(path, name));
+    const isEnd = kind === "rename" && typeof name === "string" && this.#end(join(path, name));
     // What happens to the folder itself comes with its own name: it may be gone, or be another one by now.
     if (name === basename(path)) this.#lost(path, watched);
-    else if (typeof name !== "string" || watched.matters.some((matters) => matters(name))) this.#onChange();
+    else if (isEnd || typeof name !== "string" || watched.matters.some((matters) => matters(name)))
+      this.#onChange();
   }
 
   #lost(path: string, watched: Watched): void {
@@ -110,9 +111,12 @@ export class FolderWatches implements Disposable {
     this.#onChange();
   }
 
-  #end(path: string): void {
+  /** Returns whether it was watched. */
+  #end(path: string): boolean {
     this.#watched.get(path)?.watcher.close();
-    if (this.#watched.delete(path)) this.#quota.release();
+    const wasWatched = this.#watched.delete(path);
+    if (wasWatched) this.#quota.release();
+    return wasWatched;
   }
 }
 

@@ -194,6 +194,7 @@ export class Follower implements AsyncDisposable {
     }
     await this.watch(entry);
     // Of what is in the way not all shows in git's files when it goes: an edit that is undone, a lock, a disk.
+    this.#failing.delete(repoPath);
     if (end === "rest") this.#later.delete(repoPath);
     else this.#later.add(repoPath);
   }

@@ -14,6 +14,8 @@ export class PacedLook implements Disposable {
   #dueMs = Infinity;
   #earliestMs = 0;
   #retryMs = FACT_STALE_MS;
+  /** When what failed is taken again by itself. */
+  #retryAtMs = Infinity;
   #isLooking = false;
   #isOver = false;
 
@@ -53,15 +55,22 @@ export class PacedLook implements Disposable {
     this.#dueMs = Infinity;
     try {
       await this.#slots.take(() => this.#timed());
-      this.#retryMs = FACT_STALE_MS;
+      [this.#retryMs, this.#retryAtMs] = [FACT_STALE_MS, Infinity];
     } catch {
-      // What was hinted at is still to be seen.
-      this.hint(this.#retryMs);
-      this.#retryMs = Math.min(2 * this.#retryMs, FACT_RETRY_MAX_MS);
+      this.#failed();
     } finally {
       this.#isLooking = false;
       if (this.#dueMs < Infinity && !this.#isOver) this.#wait();
     }
+  }
+
+  /** What was hinted at is still to be seen. Looks that others ask for meanwhile make the pause no longer. */
+  #failed(): void {
+    const nowMs = this.#now();
+    if (nowMs >= this.#retryAtMs) this.#retryMs = Math.min(2 * this.#retryMs, FACT_RETRY_MAX_MS);
+    // A timer may come a millisecond early.
+    this.#retryAtMs = nowMs + this.#retryMs - 1;
+    this.hint(this.#retryMs);
   }
 
   async #timed(): Promise<void> {

@@ -214,3 +214,19 @@ test("a folder that comes while its place begins to be watched is watched too", 
   await mkdir(join(folder, ".git"));
   await promise;
 });
+
+test("a folder that is moved away and back in a place where nobody cares for it is told of", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  const [above, below] = [room.at("above"), room.at("above/below")];
+  await mkdir(below, { recursive: true });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  using watches = new FolderWatches({ quota: quotaOf(10), onChange: resolve });
+  watches.want(() => [
+    { path: above, matters: () => false },
+    { path: below, matters: () => true },
+  ]);
+  renameSync(below, room.at("away"));
+  renameSync(room.at("away"), below);
+  await promise;
+});

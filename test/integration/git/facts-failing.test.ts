@@ -83,9 +83,24 @@ test("what is found out too late of a tree that all have left is nothing to thos
   await there(held);
   one[Symbol.dispose]();
   using other = await inside(place, repository);
+  let losses = 0;
+  using _losing = other.changed.on(() => {
+    if (other.facts === undefined) losses++;
+  });
   await using fifo = await open(gate, "r+");
   await fifo.write("go\n");
   const pid = (await readFile(held, "utf8")).trim();
   await eventually(async () => !existsSync(`/proc/${pid}`) || undefined, "the end of that git");
-  expect(other.facts).toMatchObject({ gitBranch: "main" });
+  await room.git(repository, "switch", "--quiet", "-c", "later");
+  await other.until(on("later"), "what is told after it");
+  expect(losses).toBe(0);
+});
+
+test("a git directory whose working tree is elsewhere is warned of once, and not looked at over and over", async () => {
+  await using place = await FactRoom.make();
+  const { room } = place;
+  await room.git(room.path, "init", "--quiet", "--separate-git-dir", room.at("apart"), room.at("tree"));
+  using one = place.enter(room.at("apart"));
+  await eventually(async () => place.warnings[0], "the warning");
+  expect(one.facts).toBeUndefined();
 });

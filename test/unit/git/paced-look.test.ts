@@ -133,3 +133,20 @@ test("after its end there is no look", async () => {
   later.end();
   expect(looks.begun).toBe(0);
 });
+
+test("looks that others hint at put the next one off no longer", async () => {
+  vi.useFakeTimers();
+  let looks = 0;
+  const look = async (): Promise<void> => {
+    looks++;
+    throw new ServiceError("git_busy", "not now");
+  };
+  using paced = new PacedLook({ look, slots: slotsOf(1), now });
+  for (let hints = 0; hints < 20; hints++) {
+    paced.hint(0);
+    await vi.advanceTimersByTimeAsync(10);
+  }
+  const before = looks;
+  await vi.advanceTimersByTimeAsync(FACT_STALE_MS);
+  expect(looks).toBe(before + 1);
+});
