@@ -120,8 +120,10 @@ export class Enrolment implements AsyncDisposable {
     const { hq, request, log } = this.#options;
     const { name, url } = request;
     try {
-      // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next look.
-      const instance = await this.#instanceOfHq();
+      // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next
+      // look. So is one that does not say which it is.
+      const instance = await this.#instanceOfHq().catch(() => undefined);
+      this.#stop.signal.throwIfAborted();
       this.#isKnown = true;
       const registration = hq.call(endpoints.registerRemote, { body: request });
       await withDeadline(

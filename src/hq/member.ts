@@ -33,7 +33,8 @@ export class Member implements AsyncDisposable {
   #isStale = false;
   /** Sessions of which something newer was heard than the list that is being read; `undefined` while none is. */
   #overtaken: Set<string> | undefined;
-  #subscriptions = 0;
+  /** Of each subscription the session as it was then: whose output its viewers have. */
+  readonly #followed = new Set<SessionRecord>();
 
   constructor(machine: Machine, sessions: SessionBackend) {
     this.#machine = machine;
@@ -68,7 +69,7 @@ export class Member implements AsyncDisposable {
 
   /** Whether somebody follows one of its sessions. */
   get isWatched(): boolean {
-    return this.#subscriptions > 0;
+    return this.#followed.size > 0;
   }
 
   onChange(listener: (change: MemberChange) => void): Disposable {
@@ -114,12 +115,16 @@ export class Member implements AsyncDisposable {
   }
 
   async subscribe(sessionId: string, sink: Sink): Promise<Subscription> {
+    let followed: SessionRecord | undefined;
     const told: Sink = (delivery) => {
-      if (delivery.kind === "event" && delivery.event.kind === "exit") this.#ended(sessionId, delivery.event);
+      if (delivery.kind === "event" && delivery.event.kind === "exit") {
+        this.#ended(sessionId, followed?.created, delivery.event);
+      }
       sink(delivery);
     };
     const { offset, record, ...subscription } = await this.sessions.subscribe(sessionId, told);
-    this.#subscriptions += 1;
+    this.#followed.add(record);
+    followed = record;
     let isOver = false;
     return {
       offset,
@@ -127,7 +132,7 @@ export class Member implements AsyncDisposable {
       [Symbol.dispose]: () => {
         if (isOver) return;
         isOver = true;
-        this.#subscriptions -= 1;
+        this.#followed.delete(record);
         subscription[Symbol.dispose]();
       },
     };
@@ -162,12 +167,16 @@ export class Member implements AsyncDisposable {
     if (this.#records.delete(sessionId)) this.#changed();
   }
 
-  /** Who is told of the end, and asks for the list, finds it there; the rest of the record follows. */
-  #ended(sessionId: string, { exitCode, signal }: ExitEvent): void {
+  /**
+   * Who is told of the end, and asks for the list, finds it there; the rest of the record follows. `created`: of the
+   * session that has ended, where another may have its id by now.
+   */
+  #ended(sessionId: string, created: string | undefined, { exitCode, signal }: ExitEvent): void {
     const record = this.#records.get(sessionId);
-    if (record?.status === "running") {
+    if (record?.status === "running" && (created ?? record.created) === record.created) {
+      const exitedAt = new Date().toISOString();
       this.#outdate(sessionId, undefined);
-      this.#records.set(sessionId, { ...record, status: "exited", exitCode, exitSignal: signal });
+      this.#records.set(sessionId, { ...record, status: "exited", exitedAt, exitCode, exitSignal: signal });
       this.#changed();
     }
     void this.#look(sessionId);
@@ -228,18 +237,26 @@ export class Member implements AsyncDisposable {
 
   /** After a cut: what happened meanwhile was told to nobody, so that what is different now is told at once. */
   async #catchUp(): Promise<void> {
-    const before = this.#records;
+    // A copy: what is heard during the reading is noted in the map.
+    const before = new Map(this.#records);
     await this.read();
-    if (isDeepStrictEqual(before, this.#records)) return;
+    const replaced = this.#replaced([...before.values(), ...this.#followed]);
+    if (replaced.length === 0 && isDeepStrictEqual(before, this.#records)) return;
     const timestamp = new Date().toISOString();
-    for (const [sessionId, { created }] of before) {
-      const now = this.#records.get(sessionId);
-      const isAnother = now !== undefined && now.created !== created;
-      // What viewers have of the old one is not to be taken for the new one's.
-      if (isAnother)
-        this.#changes.emit({ kind: "event", event: { type: "session-removed", timestamp, sessionId } });
+    // What viewers have of the old one is not to be taken for the new one's.
+    for (const { id: sessionId, owner } of replaced) {
+      const whose = owner === undefined ? {} : { owner };
+      const event: ServerEvent = { type: "session-removed", timestamp, sessionId, ...whose };
+      this.#changes.emit({ kind: "event", event });
     }
     this.#tell({ type: "session-changed", timestamp });
+  }
+
+  /** Those whose id another session has by now, each id once. */
+  #replaced(known: readonly SessionRecord[]): readonly SessionRecord[] {
+    const isReplaced = ({ id, created }: SessionRecord): boolean =>
+      (this.#records.get(id)?.created ?? created) !== created;
+    return [...new Map(known.filter(isReplaced).map((one) => [one.id, one])).values()];
   }
 
   #tell(event: ServerEvent): void {

@@ -202,11 +202,15 @@ function standing(
 /** No provider refuses anything so: it was late, what it said broke off, or somebody else spoke in its place. */
 const NO_ANSWERS = ["OAUTH_TIMEOUT", "OAUTH_ABORT", "OAUTH_PARSE_ERROR", "OAUTH_RESPONSE_IS_NOT_JSON"];
 
+/** By these it refuses, be it in words that cannot be read (RFC 6749, 5.2). */
+const REFUSALS = [400, 401, 403];
+
 /** Whether it is the provider that does not work, and not the login that is refused. */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return isFailure(error.status);
   if (error instanceof ClientError) {
     const { code = "", cause } = error;
+    if (cause instanceof Response && REFUSALS.includes(cause.status)) return false;
     return NO_ANSWERS.includes(code) || (cause instanceof Response && isFailure(cause.status));
   }
   // What fetch rejects with. A wrong argument of ours has a code.

@@ -67,6 +67,8 @@ test.each<[string, Answer]>([
 test.each<[string, Answer]>([
   ["that the login is over", json(400, { error: "invalid_grant" })],
   ["that this server may not ask", json(401, { error: "invalid_client" })],
+  ["that this user may not come in, on a page", page(403)],
+  ["in other words than it should be in", page(400)],
 ])("the answer %s is a refusal", async (_, answer) => {
   expect(await outcomeOf(answer)).toBe("login_refused");
 });

@@ -139,6 +139,21 @@ test("a remote whose HQ could not even be looked at does not take leave of it", 
   expect(requests).toEqual(["GET /api/health"]);
 });
 
+test("a remote registers with an HQ that does not say which it is, and once more when it does", async () => {
+  let isHealthy = false;
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path === "/api/health" && !isHealthy) throw new ServiceError("host_unreachable", "no answer");
+    return answers(request);
+  });
+  let ms = 0;
+  const { enrolment } = enrolmentAt(hq, () => ms);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  isHealthy = true;
+  ms += HQ_LOOK_MS;
+  await asked(REGISTER, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
+
 test("a remote registers anew with an HQ that was started again just after it had registered", async () => {
   let instanceId = "hq-1";
   const { hq, asked } = hqOf(async (request) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { Delivery } from "../../../src/sessions/backend.ts";
-import { MemoryFleet, settled } from "./memory-fleet.ts";
+import { MemoryFleet, type MemoryMachine, settled } from "./memory-fleet.ts";
 
 describe("what happens to sessions is told", () => {
   test("when the list has it", async () => {
@@ -85,16 +85,47 @@ describe("after a cut of the uplink", () => {
     expect(hq.told()).toEqual(["remote-joined"]);
   });
 
-  test("tells of sessions that others have taken the place of during a cut", async () => {
-    await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one", "two"]);
-    const one = machine.sessions.get("one");
-    if (one !== undefined) one.created = "2031-01-01T00:00:00.000Z";
-    machine.announce({ type: "connected", timestamp: "" });
-    await settled();
-    const removed = hq.events.filter(({ type }) => type === "session-removed");
-    expect(removed.map(({ sessionId }) => sessionId)).toEqual(["one"]);
-    expect(await hq.ids()).toEqual(["one", "two"]);
+  describe("a session in whose place there is another one by then", () => {
+    const LATER = "2031-01-01T00:00:00.000Z";
+    const removed = (hq: MemoryFleet): readonly (string | undefined)[] =>
+      hq.events.filter(({ type }) => type === "session-removed").map(({ sessionId }) => sessionId);
+
+    test("is told to be removed, and the other one is in the list", async () => {
+      await using hq = await MemoryFleet.of();
+      const machine = await hq.join("a", ["one", "two"]);
+      replace(machine, "one", LATER);
+      machine.announce({ type: "connected", timestamp: "" });
+      await settled();
+      expect(removed(hq)).toEqual(["one"]);
+      expect(await hq.ids()).toEqual(["one", "two"]);
+    });
+
+    test("is told to be removed where it was watched, though the list was read during the cut", async () => {
+      await using hq = await MemoryFleet.of();
+      const machine = await hq.join("a", ["one", "two"]);
+      using _subscription = await hq.fleet.subscribe("one", () => undefined);
+      replace(machine, "one", LATER);
+      await hq.fleet.refresh("a");
+      machine.announce({ type: "connected", timestamp: "" });
+      await settled();
+      expect(removed(hq)).toEqual(["one"]);
+    });
+
+    test("is told to be removed, though the other one was heard of before the list was read", async () => {
+      await using hq = await MemoryFleet.of();
+      const machine = await hq.join("a", ["one", "two"]);
+      replace(machine, "one", LATER);
+      const list = Promise.withResolvers<void>();
+      machine.gate = list.promise;
+      machine.announce({ type: "connected", timestamp: "" });
+      await settled();
+      machine.gate = Promise.resolve();
+      machine.announce({ type: "session-changed", timestamp: "", sessionId: "one" });
+      await settled();
+      list.resolve();
+      await settled();
+      expect(removed(hq)).toEqual(["one"]);
+    });
   });
 });
 
@@ -168,3 +199,9 @@ describe("a session that is watched when its machine leaves", () => {
     expect((await hq.fleet.get("one")).source).toBe("b");
   });
 });
+
+/** Another session has its id from then on. */
+function replace(machine: MemoryMachine, sessionId: string, created: string): void {
+  const session = machine.sessions.get(sessionId);
+  if (session !== undefined) session.created = created;
+}
