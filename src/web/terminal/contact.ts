@@ -13,19 +13,24 @@ export type ContactOptions = {
   readonly look: () => Promise<unknown>;
   readonly onLost: () => void;
   readonly onBack: () => void;
+  /** Milliseconds. */
+  readonly now: () => number;
   readonly lookMs?: number;
 };
 
 export class Contact implements Disposable {
   readonly #options: ContactOptions;
+  readonly #lookMs: number;
   /** A request was refused because of the machine, and nothing came from it since. */
   readonly #isCut = signal(false);
   readonly #refusals = signal(0);
   readonly #scope = new DisposableStack();
   #isLooking = false;
+  #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ContactOptions) {
     this.#options = options;
+    this.#lookMs = options.lookMs ?? LOOK_INTERVAL_MS;
     this.#scope.defer(effect(() => this.#lookWhileCut()));
     let wasAway = this.isAway.peek();
     const changed = (): void => {
@@ -60,14 +65,21 @@ export class Contact implements Disposable {
     if (!this.isAway.peek()) this.#refusals.value = 0;
   }
 
-  /** Something came from the machine. */
+  /** The machine was asked for something, and answered. */
   reached(): void {
     if (this.#isCut.peek()) this.#isCut.value = false;
+  }
+
+  /** Output came. Soon after a refusal it may have been on its way for long, and says nothing of the machine. */
+  heard(): void {
+    if (!this.#isCut.peek()) return;
+    if (this.#options.now() - this.#refusedAt >= this.#lookMs) this.reached();
   }
 
   /** Returns whether the error says that the machine cannot be reached. */
   failed(error: unknown): boolean {
     if (!isOutage(error)) return false;
+    this.#refusedAt = this.#options.now();
     this.#isCut.value = true;
     return true;
   }
@@ -83,7 +95,7 @@ export class Contact implements Disposable {
       this.#isCut.value = false;
       return undefined;
     }
-    const timer = setInterval(() => void this.#look(), this.#options.lookMs ?? LOOK_INTERVAL_MS);
+    const timer = setInterval(() => void this.#look(), this.#lookMs);
     return () => clearInterval(timer);
   }
 

@@ -148,7 +148,7 @@ export class OpenSession implements Disposable {
       screen: () => client.resync(id),
       written: async () => (await client.get(id)).outputBytes,
       isShown: () => document.visibilityState === "visible",
-      onAlive: () => this.contact.reached(),
+      onAlive: () => this.contact.heard(),
       onSize: (size) => this.#sized(size),
       onSubscribed: (subscribed) => this.#subscribed(subscribed),
       onEvent: (event) => this.#happened(event),
@@ -161,6 +161,7 @@ export class OpenSession implements Disposable {
     return new Contact({
       isMachineGone,
       look: () => client.get(id),
+      now: () => performance.now(),
       onLost: () => this.#stream.cut(),
       onBack: () => {
         this.#goOn();

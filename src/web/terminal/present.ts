@@ -1,7 +1,6 @@
 // Where a session's past ends. What was written before is drawn, but a program that asked the terminal something then is
 // not answered any more, and no bell rings.
 import { ServiceError } from "../../protocol/errors.ts";
-import { isFinal } from "../../protocol/link-error.ts";
 
 /** So long after a question that failed it is asked again. Requests are counted by the server. */
 const RETRY_MS = 2_000;
@@ -31,8 +30,14 @@ export class Present implements Disposable {
     return offset >= this.#from;
   }
 
-  /** It begins there. */
+  /** It begins there, unless what looks for it finds something else. */
   at(offset: number): void {
+    this.#from = offset;
+  }
+
+  /** It begins there, says the connection of now: nothing is left to be found. */
+  found(offset: number): void {
+    this.#stop();
     this.#from = offset;
   }
 
@@ -64,8 +69,9 @@ export class Present implements Disposable {
       const written = await this.#written();
       if (this.#search === search) this.at(written);
     } catch (error) {
-      // Until it is known nothing is answered; the output itself goes on. Of a session that is gone nothing will be.
-      const isGone = error instanceof ServiceError && isFinal(error);
+      // Until it is known nothing is answered; the output itself goes on. Of a session that is gone nothing will be; but not
+      // every refusal says that: a proxy has a 404 of its own.
+      const isGone = error instanceof ServiceError && error.code === "session_not_found";
       if (this.#search !== search || isGone) return;
       this.#retry = setTimeout(() => void this.#ask(search), this.#retryMs);
     }

@@ -22,7 +22,7 @@ export type SessionStreamOptions = {
 
 /** All but `onAlive` and `onError` are called in their place in the output: when what came before is parsed. */
 export type SessionStreamHandlers = {
-  /** With everything that comes: must take no time. */
+  /** With everything that comes, however long it was on its way: must take no time. */
   readonly onAlive: () => void;
   readonly onSize: (size: TerminalSize) => void;
   readonly onSubscribed: (subscribed: Subscribed) => void;
@@ -101,7 +101,10 @@ export class SessionStream implements Disposable {
       {
         onSubscribed: (subscribed) => this.#afterwards(() => this.#options.onSubscribed(subscribed)),
         onOutput: (offset, bytes) => this.#output(offset, bytes),
-        onResync: (missing) => this.#redraw(missing),
+        onResync: (missing) => {
+          this.#redraw(missing);
+          this.#present.found(missing.offset);
+        },
         onEvent: (event) => this.#afterwards(() => this.#options.onEvent(event)),
         onError: (error) => this.#options.onError(error),
       },

@@ -8,13 +8,15 @@ const UNREACHABLE = new ServiceError("remote_unreachable", "remote web is out of
 function stage() {
   const isMachineGone = signal(false);
   const told: string[] = [];
+  const clock = { ms: 0 };
   const contact = new Contact({
     isMachineGone,
+    now: () => clock.ms,
     look: () => Promise.reject(UNREACHABLE),
     onLost: () => told.push("lost"),
     onBack: () => told.push("back"),
   });
-  return { contact, isMachineGone, told, [Symbol.dispose]: () => contact[Symbol.dispose]() };
+  return { contact, isMachineGone, told, clock, [Symbol.dispose]: () => contact[Symbol.dispose]() };
 }
 
 test("a refusal because of the machine is a loss, and whatever comes from it ends that", () => {
@@ -25,6 +27,22 @@ test("a refusal because of the machine is a loss, and whatever comes from it end
   expect(it.contact.failed(UNREACHABLE)).toBe(true);
   expect(it.contact.isAway.value).toBe(true);
   it.contact.reached();
+  expect(it.contact.isAway.value).toBe(false);
+  expect(it.told).toEqual(["lost", "back"]);
+});
+
+test("output that comes soon after a refusal may have been on its way for long, and is no sign of the machine", () => {
+  using it = stage();
+  it.contact.failed(UNREACHABLE);
+  it.clock.ms = 1_999;
+  it.contact.heard();
+  expect(it.contact.isAway.value).toBe(true);
+  it.contact.failed(UNREACHABLE);
+  it.clock.ms = 3_998;
+  it.contact.heard();
+  expect(it.contact.isAway.value).toBe(true);
+  it.clock.ms = 3_999;
+  it.contact.heard();
   expect(it.contact.isAway.value).toBe(false);
   expect(it.told).toEqual(["lost", "back"]);
 });
@@ -45,6 +63,7 @@ test("after a refusal the HQ is asked until it reaches the machine", async () =>
   const back = Promise.withResolvers<void>();
   using contact = new Contact({
     isMachineGone: signal(false),
+    now: () => 0,
     look: async () => {
       if (refusals === 0) return;
       refusals -= 1;

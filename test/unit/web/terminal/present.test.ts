@@ -19,6 +19,7 @@ test("nothing is of the present until it is known where that begins", () => {
 test.each([
   new ServiceError("rate_limited", "too many requests"),
   new ServiceError("host_unreachable", "no answer"),
+  new ServiceError("not_found", "404 page not found"),
   new Error("anything"),
 ])("after a cut it is asked until the server says where the session is: %s", async (error) => {
   const answered = Promise.withResolvers<void>();
@@ -64,6 +65,41 @@ test("an answer from before another cut says nothing", async () => {
   answers[1]?.resolve(200);
   await settled();
   expect([present.has(199), present.has(200)]).toEqual([false, true]);
+});
+
+test("where the connection of now says that it begins, an answer or a failure that was waited for says nothing", async () => {
+  const questions: PromiseWithResolvers<number>[] = [];
+  const written = (): Promise<number> => {
+    const question = Promise.withResolvers<number>();
+    questions.push(question);
+    return question.promise;
+  };
+  using present = new Present({ written, retryMs: 0 });
+  present.find();
+  present.found(100);
+  questions[0]?.resolve(200);
+  await settled();
+  expect([present.has(99), present.has(100)]).toEqual([false, true]);
+  present.find();
+  present.found(300);
+  questions[1]?.reject(new Error("no answer"));
+  await settled();
+  await afterRetries();
+  expect(questions).toHaveLength(2);
+});
+
+test("a failed question is not asked again when the connection of now says where it begins", async () => {
+  let asked = 0;
+  const written = async (): Promise<number> => {
+    asked += 1;
+    throw new Error("no answer");
+  };
+  using present = new Present({ written, retryMs: 0 });
+  present.find();
+  await settled();
+  present.found(100);
+  await afterRetries();
+  expect([asked, present.has(100)]).toEqual([1, true]);
 });
 
 test("a failure from before another cut sets off nothing", async () => {

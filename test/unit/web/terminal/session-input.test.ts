@@ -16,6 +16,7 @@ class Desk implements Disposable {
     look: async () => {},
     onLost: () => {},
     onBack: () => {},
+    now: () => 0,
   });
   isRunning = false;
   state: ConnectionState = { kind: "connecting" };

@@ -44,6 +44,10 @@ class FakeSocket {
   output(offset: number, bytes: number): void {
     this.#handlers?.onOutput(offset, new Uint8Array(bytes), new Uint8Array());
   }
+
+  resync(offset: number): void {
+    this.#handlers?.onResync({ offset, size: { cols: 80, rows: 24 }, bytes: new Uint8Array() });
+  }
 }
 
 /** A stream of a session whose screen, at byte 100, is of so many bytes. */
@@ -63,6 +67,13 @@ function streamOf(screenBytes: number, written = async (): Promise<number> => 10
     onError: () => undefined,
   });
   return { stream, emulator, socket, [Symbol.dispose]: () => stream[Symbol.dispose]() };
+}
+
+/** Parses all that waits: whether each part was of the present. */
+function liveParts({ emulator, stream }: ReturnType<typeof streamOf>): readonly boolean[] {
+  const seen: boolean[] = [];
+  emulator.parseAll(() => void seen.push(stream.isParsingLive));
+  return seen;
 }
 
 test("what was skipped to is held back as well, until it is drawn", async () => {
@@ -86,23 +97,32 @@ test("what comes while it is not known where the past ends is of the past, until
     answered.resolve();
     return 102;
   });
-  const isLive = (): boolean[] => {
-    const seen: boolean[] = [];
-    it.emulator.parseAll(() => void seen.push(it.stream.isParsingLive));
-    return seen;
-  };
   await it.stream.begin();
-  isLive();
+  liveParts(it);
   it.socket.output(100, 1);
-  expect(isLive()).toEqual([true]);
+  expect(liveParts(it)).toEqual([true]);
   it.stream.cut();
   it.stream.findPresent();
   it.socket.output(101, 1);
-  expect(isLive()).toEqual([false]);
+  expect(liveParts(it)).toEqual([false]);
   isThere = true;
   it.stream.findPresent();
   await answered.promise;
   await new Promise(setImmediate);
   it.socket.output(102, 1);
-  expect(isLive()).toEqual([true]);
+  expect(liveParts(it)).toEqual([true]);
+});
+
+test("the present begins at a screen that comes in place of output, whatever a question before it is answered", async () => {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  using it = streamOf(0, () => promise);
+  await it.stream.begin();
+  it.stream.cut();
+  it.stream.findPresent();
+  it.socket.resync(200);
+  liveParts(it);
+  it.socket.output(200, 1);
+  resolve(300);
+  await new Promise(setImmediate);
+  expect(liveParts(it)).toEqual([true]);
 });
