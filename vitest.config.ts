@@ -27,7 +27,8 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
-          testTimeout: 60_000,
+          // Longer than a wait has unless given another, which then says what did not come.
+          testTimeout: 90_000,
           expect: { poll: { timeout: 30_000 } },
         },
       },

@@ -51,10 +51,8 @@ test("two servers that start at once on one control directory end up with one se
 
 async function killBoth(controlDir: string): Promise<void> {
   const server = await TestServer.start({ controlDir });
-  const pid = await server.hostPid();
   await server.kill();
-  process.kill(pid, "SIGKILL");
-  await gone(pid);
+  await server.killHost();
 }
 
 test("after kill -9 of both, what they left in the directory is in nobody's way", async () => {
@@ -65,8 +63,7 @@ test("after kill -9 of both, what they left in the directory is in nobody's way"
   await socket.shows(/words/);
   const host = await server.hostPid();
   await server.kill();
-  process.kill(host, "SIGKILL");
-  await gone(host);
+  await server.killHost();
   await server.restart();
   expect(await server.hostPid()).not.toBe(host);
   expect(await server.client().get(id)).toMatchObject({ status: "exited", exitReason: "host_lost" });

@@ -26,8 +26,7 @@ const fileOf = (id: string, name: string): string => join(server.controlDir, "se
 /** Kills the host and waits until the next one answers; the server starts it by itself. */
 async function loseHost(): Promise<void> {
   const pid = await server.hostPid();
-  process.kill(pid, "SIGKILL");
-  await gone(pid);
+  await server.killHost();
   await eventually(
     async () => ((await rest.get("/api/sessions")).status === 200 ? true : undefined),
     "a new host",
@@ -108,7 +107,7 @@ describe("kill -9 of the session host", () => {
     const before = await castOnDisk(id);
     await server.kill();
     await rm(fileOf(id, "recording.cast"));
-    process.kill(await server.hostPid(), "SIGKILL");
+    await server.killHost();
     await server.restart();
     expect(await rest.record(id)).toMatchObject({ exitCode: 0, exitReason: "exit" });
     expect(Buffer.compare(await castOnDisk(id), before)).toBe(0);
@@ -118,10 +117,8 @@ describe("kill -9 of the session host", () => {
 describe("after a start, a session that was running when the host died", () => {
   /** The record on disk is made to name another process as the session's program. */
   async function restartAs(id: string, change: object): Promise<void> {
-    const pid = await server.hostPid();
     await server.kill();
-    process.kill(pid, "SIGKILL");
-    await gone(pid);
+    await server.killHost();
     const stored = JSON.parse(await readFile(fileOf(id, "session.json"), "utf8"));
     expect(stored).toMatchObject({ pid: expect.any(Number), startTicks: expect.any(Number) });
     await writeFile(fileOf(id, "session.json"), JSON.stringify({ ...stored, ...change }));
@@ -159,10 +156,8 @@ test("a directory that holds no session is left alone", async () => {
   const { id } = await rest.create({ command: "true" });
   await rest.ended(id);
   await castOnDisk(id);
-  const pid = await server.hostPid();
   await server.kill();
-  process.kill(pid, "SIGKILL");
-  await gone(pid);
+  await server.killHost();
   await writeFile(fileOf(id, "session.json"), "{torn");
   await server.restart();
   expect((await rest.get(`/api/sessions/${id}`)).status).toBe(404);

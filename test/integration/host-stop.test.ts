@@ -7,6 +7,7 @@ import { withDeadline } from "../../src/lib/deadline.ts";
 import { parseCast } from "./harness/asciicast.ts";
 import { eventually } from "./harness/eventually.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
+import { killIfThere } from "./harness/processes.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
 const WAIT_MS = 60_000;
@@ -42,8 +43,8 @@ test("SIGTERM to a host whose programs write at full speed: journals and recordi
   expect(await server.kill("SIGTERM")).toEqual({ code: 0, signal: null });
   await writeFile(start, "");
   for (const id of ids) await flooded(join(server.controlDir, "sessions", id));
-  process.kill(hostPid, "SIGTERM");
-  await withDeadline(gone(hostPid), WAIT_MS, "the end of the host");
+  killIfThere(hostPid, "SIGTERM");
+  await gone(hostPid);
   for (const id of ids) await expectComplete(join(server.controlDir, "sessions", id));
   await server.restart();
   const records = await server.client().list();

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { ServerEvent } from "../../src/protocol/event.ts";
 import { eventually } from "./harness/eventually.ts";
 import { ask } from "./harness/raw-http.ts";
-import { gone, TestServer } from "./harness/test-server.ts";
+import { TestServer } from "./harness/test-server.ts";
 
 const OPEN = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const KIB = 1024;
@@ -72,7 +72,7 @@ test("what is older than the age goes when a host starts", async () => {
   const old = await ended(server, 10);
   const young = await ended(server, 10);
   await server.kill("SIGTERM");
-  await stopHost(server);
+  await server.killHost("SIGTERM");
   await endedLongAgo(server, old);
   await server.restart();
   await listed(server, [young]);
@@ -82,7 +82,7 @@ test("what a host was removing when it was killed is gone with the next, and was
   await using server = await keeping("1h");
   const kept = await ended(server, 10);
   await server.kill("SIGTERM");
-  await stopHost(server);
+  await server.killHost("SIGTERM");
   const half = join(server.controlDir, "sessions", ".removed-abc-1");
   await mkdir(half);
   await writeFile(join(half, "output"), "x");
@@ -95,7 +95,7 @@ test("a host that is killed while it removes hundreds leaves whole sessions and 
   await using server = await keeping("1h");
   const pattern = await ended(server, 10);
   await server.kill("SIGTERM");
-  await stopHost(server);
+  await server.killHost("SIGTERM");
   const source = join(server.controlDir, "sessions", pattern);
   for (let copy = 0; copy < 300; copy += 1) await copied(server, source, `copy-${copy}`);
   for (let kill = 0; kill < 4; kill += 1) {
@@ -104,12 +104,10 @@ test("a host that is killed while it removes hundreds leaves whole sessions and 
       const left = (await folders(server)).length;
       return left < 301 - 60 * kill || undefined;
     }, "some removals");
-    // Both at once: a server starts another host.
-    const host = await server.hostPid();
+    // The server first: it would start another host.
     server.signal("SIGKILL");
-    process.kill(host, "SIGKILL");
+    await server.killHost();
     await server.kill();
-    await gone(host);
     for (const name of await folders(server)) {
       if (name.startsWith(".removed-")) continue;
       expect((await readdir(join(server.controlDir, "sessions", name))).sort()).toEqual(
@@ -126,11 +124,6 @@ test.each(["never", "30", "10GB,5GB"])("--keep-recordings %s says what it must b
     /--keep-recordings: .*must be an age, a size or both, each with its unit, such as 30d, 10GB or 30d,10GB/,
   );
 });
-
-async function stopHost(server: TestServer): Promise<void> {
-  await server.killHost("SIGTERM");
-  await eventually(async () => ((await server.hostPid()) === 0 ? true : undefined), "the end of the host");
-}
 
 /** Two hours. */
 async function endedLongAgo(server: TestServer, id: string): Promise<void> {

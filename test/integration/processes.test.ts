@@ -77,7 +77,6 @@ describe("DELETE", () => {
   }
 
   test("ends an interactive shell with all its jobs, whatever they do about signals", async () => {
-    const { id, pid = 0 } = await rest.create({ command: ["bash", "--norc", "-i"] });
     const jobs = [
       "sleep 1001 &",
       "(sleep 1002 & sleep 1003; sleep 1) &",
@@ -87,19 +86,23 @@ describe("DELETE", () => {
       "cat /dev/zero >/dev/null &",
       "echo all-$((6*7))-up",
     ];
-    await rest.post(`/api/sessions/${id}/input`, { text: `${jobs.join("\r")}\r` });
-    await rest.shows(id, /all-42-up/);
-    const members = await eventually(async () => {
-      const pids = sessionMembers(pid);
-      return pids.length >= 8 ? pids : undefined;
-    }, "the jobs");
-    const { ms } = await end(id);
-    expect(ms).toBeGreaterThan(2900);
-    expect(ms).toBeLessThan(15_000);
-    expect(sessionMembers(pid)).toEqual([]);
-    expect(members.filter((member) => processStat(member)?.isZombie === false)).toEqual([]);
-    await noZombies();
-    expect(await rest.record(id)).toMatchObject({ status: "exited" });
+    const killed = async (): Promise<number> => {
+      const { id, pid = 0 } = await rest.create({ command: ["bash", "--norc", "-i"] });
+      await rest.post(`/api/sessions/${id}/input`, { text: `${jobs.join("\r")}\r` });
+      await rest.shows(id, /all-42-up/);
+      const members = await eventually(async () => {
+        const pids = sessionMembers(pid);
+        return pids.length >= 8 ? pids : undefined;
+      }, "the jobs");
+      const { ms } = await end(id);
+      expect(ms).toBeGreaterThan(2900);
+      expect(sessionMembers(pid)).toEqual([]);
+      expect(members.filter((member) => processStat(member)?.isZombie === false)).toEqual([]);
+      await noZombies();
+      expect(await rest.record(id)).toMatchObject({ status: "exited" });
+      return ms;
+    };
+    expect(await betterTime(8_000, killed)).toBeLessThan(8_000);
   });
 
   test("takes no longer than a program that ends when it is told", async () => {
@@ -117,16 +120,18 @@ describe("DELETE", () => {
   });
 
   test("kills after 3 s what ignores everything else", async () => {
-    const { id, pid = 0 } = await rest.run(
-      "trap '' HUP TERM INT QUIT; echo ready; while :; do sleep 0.01; done",
-    );
-    await rest.shows(id, /ready/);
-    const { ms, exitCode } = await end(id);
-    expect(exitCode).toBe(137);
-    expect(ms).toBeGreaterThan(2900);
-    expect(ms).toBeLessThan(15_000);
-    expect(sessionMembers(pid)).toEqual([]);
-    expect(await rest.record(id)).toMatchObject({ exitSignal: "SIGKILL" });
+    const killed = async (): Promise<number> => {
+      const script = "trap '' HUP TERM INT QUIT; echo ready; while :; do sleep 0.01; done";
+      const { id, pid = 0 } = await rest.run(script);
+      await rest.shows(id, /ready/);
+      const { ms, exitCode } = await end(id);
+      expect(exitCode).toBe(137);
+      expect(ms).toBeGreaterThan(2900);
+      expect(sessionMembers(pid)).toEqual([]);
+      expect(await rest.record(id)).toMatchObject({ exitSignal: "SIGKILL" });
+      return ms;
+    };
+    expect(await betterTime(8_000, killed)).toBeLessThan(8_000);
   });
 
   test("ends a stopped program, and one that floods its terminal", async () => {

@@ -10,7 +10,7 @@ import { openLink } from "../../src/remote/uplink.ts";
 import { CutProxy } from "./harness/cut-proxy.ts";
 import { Follower } from "./harness/follower.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
-import { gone, TestServer } from "./harness/test-server.ts";
+import { TestServer } from "./harness/test-server.ts";
 
 const text = (words: string): Uint8Array => new TextEncoder().encode(words);
 
@@ -54,10 +54,8 @@ test("the machine reboots: the next start lists what ran as lost, with what it w
   using follower = Follower.attach(socket, session.id);
   await socket.write(session.id, text("kept\n"));
   await follower.shows(/kept\r\nkept/);
-  const hostPid = await server.hostPid();
   await server.kill("SIGKILL");
-  process.kill(hostPid, "SIGKILL");
-  await gone(hostPid);
+  await server.killHost();
   await server.restart();
   const client = server.client();
   expect(await client.list()).toMatchObject([

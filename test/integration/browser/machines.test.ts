@@ -39,8 +39,11 @@ function state(page: PageDriver, name: string, words: "reachable" | "out of reac
   return machine(page, name).getByText(words, { exact: true });
 }
 
-function isError(message: string | Uint8Array): boolean {
-  return message instanceof Uint8Array && decodeFrame(message).type === FrameType.ERROR;
+/** An ERROR that is about that session. */
+function isErrorOf(id: string, message: string | Uint8Array): boolean {
+  if (!(message instanceof Uint8Array)) return false;
+  const { type, sessionId } = decodeFrame(message);
+  return type === FrameType.ERROR && sessionId === id;
 }
 
 function outage(page: PageDriver, name: string) {
@@ -129,14 +132,14 @@ test("what is typed before the HQ has noticed that a machine is gone is refused,
 test("a session has the size of a window that was resized before the HQ noticed that the machine is gone", async () => {
   await using stage = await open("squeezed");
   const { page, fleet } = stage;
-  await page.startShell();
+  const id = await page.startShell();
   const opened = page.page.waitForEvent("websocket");
   await page.page.reload();
   const socket = await opened;
   await page.shows("ready> ");
   const before = await page.size();
   await fleet.remote("squeezed").kill();
-  const refused = socket.waitForEvent("framereceived", ({ payload }) => isError(payload));
+  const refused = socket.waitForEvent("framereceived", ({ payload }) => isErrorOf(id, payload));
   await page.page.setViewportSize({ width: 800, height: 500 });
   await refused;
   await fleet.remote("squeezed").restart();

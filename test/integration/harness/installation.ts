@@ -4,9 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withDeadline } from "../../../src/lib/deadline.ts";
 import { hostHealth } from "../../../src/remote/host-process.ts";
-import { PATIENCE_MS } from "./patience.ts";
 import { killIfThere } from "./processes.ts";
 import { gone, MAIN } from "./test-server.ts";
 
@@ -57,7 +55,7 @@ export class Installation implements AsyncDisposable {
     const pid = await this.hostPid();
     if (pid !== undefined) {
       killIfThere(pid, "SIGTERM");
-      await withDeadline(gone(pid), PATIENCE_MS, "the end of the session host");
+      await gone(pid);
     }
     await rm(this.directory, { recursive: true, force: true });
   }

@@ -51,12 +51,14 @@ export class PacedProgram implements AsyncDisposable {
   waitFor(viewers: readonly HashingViewer[]): void {
     this.#viewers = viewers;
     for (const viewer of viewers) this.#listening.use(viewer.onTaken(() => this.#allow()));
+    // What they have taken before is told by nobody any more.
+    this.#allow();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening.dispose();
     this.#program?.destroy();
-    this.#server.close();
+    await this.#server[Symbol.asyncDispose]();
   }
 
   #begin(program: Socket): void {

@@ -13,6 +13,8 @@ export function processStat(pid: number): ProcessStat | undefined {
 
 /** As `process.kill`; one that ended between the look and the kill has what it was to have. */
 export function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  // 0 is the group that runs the tests, and below are other groups.
+  if (pid <= 0) throw new Error(`${pid} is no process`);
   try {
     process.kill(pid, signal);
   } catch (error) {

@@ -71,8 +71,11 @@ export class TestServer implements AsyncDisposable {
     return this.#listening.loginLink ?? "";
   }
 
+  /** Throws where it does not run: 0 would be the group that runs the tests. */
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error("the server does not run");
+    return pid;
   }
 
   /** Everything that the server processes wrote to standard error so far. */
@@ -99,9 +102,11 @@ export class TestServer implements AsyncDisposable {
     });
   }
 
-  /** The pid of the session host. */
+  /** The pid of the session host. Throws where none answers: 0 would be the group that runs the tests. */
   async hostPid(): Promise<number> {
-    return (await hostHealth(this.hostSocket))?.pid ?? 0;
+    const host = await hostHealth(this.hostSocket);
+    if (host === undefined) throw new Error(`no session host answers at ${this.hostSocket}`);
+    return host.pid;
   }
 
   async hostLog(): Promise<string> {
@@ -135,19 +140,21 @@ export class TestServer implements AsyncDisposable {
     await this.#spawn(Number(new URL(this.url).port));
   }
 
+  /** Ends the session host, and resolves when it is gone. Throws where none answers. */
   async killHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const pid = await this.hostPid();
-    if (pid !== 0) killIfThere(pid, signal);
+    killIfThere(pid, signal);
+    await gone(pid);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     // One that was stopped would not hear of its end.
     this.signal("SIGCONT");
     await this.kill("SIGTERM");
-    const pid = await this.hostPid();
-    if (pid !== 0) {
-      killIfThere(pid, "SIGTERM");
-      await withDeadline(gone(pid), PATIENCE_MS, "the end of the session host");
+    const host = await hostHealth(this.hostSocket);
+    if (host !== undefined) {
+      killIfThere(host.pid, "SIGTERM");
+      await gone(host.pid);
     }
     await rm(this.controlDir, { recursive: true, force: true });
   }
@@ -184,9 +191,9 @@ export class TestServer implements AsyncDisposable {
 }
 
 /**
- * Resolves when that process has ended. It is no child of ours, so nobody tells us, and its parent may take a second to
- * notice: until then it has a pid and nothing else.
+ * Resolves when that process has ended; throws after 60 s. It is no child of ours, so nobody tells us, and its parent may
+ * take a second to notice: until then it has a pid and nothing else.
  */
 export async function gone(pid: number): Promise<void> {
-  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually(async () => !isRunning(pid) || undefined, `the end of process ${pid}`);
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../harness/eventually.ts";
 import { Follower } from "../harness/follower.ts";
 import { logIn, PASSWORD, passwordServer } from "../harness/password-server.ts";
+import { killIfThere } from "../harness/processes.ts";
 import { ask } from "../harness/raw-http.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { Rest } from "../harness/rest.ts";
@@ -157,8 +158,8 @@ describe("a server", () => {
   test("without its session host it tells everything else, and that", async () => {
     await using apart = await TestServer.start();
     const host = await apart.hostPid();
-    process.kill(host, "SIGSTOP");
-    using _continued = { [Symbol.dispose]: () => process.kill(host, "SIGCONT") };
+    killIfThere(host, "SIGSTOP");
+    using _continued = { [Symbol.dispose]: () => killIfThere(host, "SIGCONT") };
     const now = await Scrape.of(apart.url);
     expect(now.value("ttyhq_host_up")).toBe(0);
     expect(now.names).toContain("ttyhq_clients");
