@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from "node:util";
-import { ServiceError } from "../protocol/errors.ts";
 import type { GitFacts } from "../protocol/session.ts";
 import { type FactParts, isPassing } from "./fact-parts.ts";
 import { type FactRefs, factPlaces } from "./fact-places.ts";
@@ -8,7 +7,7 @@ import type { Git } from "./git.ts";
 import { readGitFacts } from "./git-facts.ts";
 import { FACT_STALE_MS, FACT_TRUST_MS } from "./git-limits.ts";
 import { PacedLook } from "./paced-look.ts";
-import { findRepository, type Repository } from "./repository.ts";
+import { findRepository, isNoRepository, type Repository } from "./repository.ts";
 import { TrackedFolders } from "./tracked-folders.ts";
 
 export type FactTreeOptions = {
@@ -155,8 +154,4 @@ export class FactTree implements Disposable {
 /** The same for the same working tree at the same place, as the same account sees it. */
 export function treeKey({ root, gitDir }: Repository, account: string | undefined): string {
   return JSON.stringify([root, gitDir, account]);
-}
-
-function isNoRepository(error: unknown): boolean {
-  return error instanceof ServiceError && error.code === "not_a_repository";
 }

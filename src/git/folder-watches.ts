@@ -1,5 +1,6 @@
-import { type FSWatcher, statSync, watch } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { folderIdentity } from "./folder-identity.ts";
 import type { WatchQuota } from "./watch-quota.ts";
 
 /** A folder, and which of the names directly in it make a difference. */
@@ -73,12 +74,12 @@ export class FolderWatches implements Disposable {
 
   #isSame(path: string): boolean {
     const known = this.#watched.get(path);
-    return known !== undefined && known.identity === identityOf(path);
+    return known !== undefined && known.identity === folderIdentity(path);
   }
 
   #begin(path: string, matters: Watched["matters"]): boolean {
     try {
-      const identity = identityOf(path);
+      const identity = folderIdentity(path);
       const watcher = this.#quota.take(() => watch(path, { persistent: false }));
       if (watcher === undefined) {
         this.#isComplete = false;
@@ -123,16 +124,6 @@ export class FolderWatches implements Disposable {
 /** A folder's path is longer than that of what it is in. */
 function byLength(one: WatchedFolder, other: WatchedFolder): number {
   return one.path.length - other.path.length;
-}
-
-/** `undefined`: there is none, or we may not look. */
-function identityOf(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev} ${ino}`;
-  } catch {
-    return undefined;
-  }
 }
 
 function isAbsent(error: unknown): boolean {

@@ -1,6 +1,7 @@
 // Sees in git's own files what no hook tells: a reset, an amended commit's end, a rebase, a worktree that has gone.
-import { type FSWatcher, statSync, watch } from "node:fs";
+import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { folderIdentity } from "./folder-identity.ts";
 import { FOLLOW_SETTLE_MS } from "./git-limits.ts";
 import { UNFINISHED_MARKS } from "./unfinished-work.ts";
 
@@ -42,7 +43,7 @@ export class FollowWatch implements Disposable {
 
   /** Whether it sees what is at its places now: another folder may be there, or one where there was none. */
   get isWhole(): boolean {
-    return !this.#isLost && [...this.#folders].every(([path, folder]) => folderAt(path) === folder);
+    return !this.#isLost && [...this.#folders].every(([path, folder]) => folderIdentity(path) === folder);
   }
 
   [Symbol.dispose](): void {
@@ -51,7 +52,7 @@ export class FollowWatch implements Disposable {
   }
 
   #watch(folder: string, matters: (name: string) => boolean): void {
-    this.#folders.set(folder, folderAt(folder));
+    this.#folders.set(folder, folderIdentity(folder));
     try {
       const watcher = watch(folder, { persistent: false }, (kind, name) => {
         // What happens to the folder itself comes with its own name.
@@ -73,15 +74,5 @@ export class FollowWatch implements Disposable {
       this.#onChange();
     }, FOLLOW_SETTLE_MS);
     this.#timer.unref();
-  }
-}
-
-/** `undefined`: there is none, or we may not look. */
-function folderAt(path: string): string | undefined {
-  try {
-    const { dev, ino } = statSync(path);
-    return `${dev} ${ino}`;
-  } catch {
-    return undefined;
   }
 }

@@ -54,7 +54,7 @@ async function asked(git: Git, args: readonly string[]): Promise<GitRun | undefi
   try {
     return await git.try("rev-parse", ...args);
   } catch (error) {
-    if (error instanceof ServiceError && error.code === "not_a_repository") return undefined;
+    if (isNoRepository(error)) return undefined;
     throw error;
   }
 }
@@ -65,4 +65,9 @@ async function mainOf(git: Git, commonDir: string): Promise<string> {
   const tree = entries.findLast(({ key, scope }) => key === "core.worktree" && scope === "local")?.value;
   if (tree !== undefined) return resolve(commonDir, tree);
   return basename(commonDir) === ".git" ? dirname(commonDir) : commonDir;
+}
+
+/** Whether git, or the system, says that there is none. */
+export function isNoRepository(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "not_a_repository";
 }

@@ -32,6 +32,14 @@ function partsOf(room: GitRoom): FactParts {
   };
 }
 
+/** A copy of a repository, on the branch `again`. Returns its path. */
+async function copyOnAgain(room: GitRoom, repository: string): Promise<string> {
+  const copy = room.at("copy");
+  cpSync(repository, copy, { recursive: true });
+  await room.git(copy, "switch", "--quiet", "-c", "again");
+  return copy;
+}
+
 /** One folder by itself, and which repositories it was found in, each as it was found. */
 class LoneFolder implements Disposable {
   readonly folder: FactFolder;
@@ -125,9 +133,7 @@ test("edits in a repository are seen though a program stands in the folder that 
   await using place = await FactRoom.make();
   const { room } = place;
   const repository = await room.repository();
-  const copy = room.at("copy");
-  cpSync(repository, copy, { recursive: true });
-  await room.git(copy, "switch", "--quiet", "-c", "again");
+  const copy = await copyOnAgain(room, repository);
   // As long as somebody stands in a folder, the system tells nobody that it was deleted.
   const program = spawn("sleep", ["600"], { cwd: repository });
   await once(program, "spawn");
@@ -147,9 +153,7 @@ test("a repository that was put in the place of another by a rename is the one t
   await using place = await FactRoom.make();
   const { room } = place;
   const repository = await room.repository();
-  const copy = room.at("copy");
-  cpSync(repository, copy, { recursive: true });
-  await room.git(copy, "switch", "--quiet", "-c", "again");
+  const copy = await copyOnAgain(room, repository);
   using one = await inside(place, repository);
   renameSync(repository, room.at("old"));
   renameSync(copy, repository);

@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { atRest, together } from "./follow-looks.ts";
+import { atRest, holdBack, together } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("what is not committed", () => {
@@ -41,9 +41,7 @@ describe("what is not committed", () => {
   test("a commit that was made while held back is kept, told of, and comes together by a merge", async () => {
     await using repository = await FollowRepository.following();
     const { main, tree } = repository;
-    await main.write("shared.txt", "mine\n");
-    await tree.commit("shared.txt", "theirs\n");
-    await repository.settled();
+    await holdBack(repository);
     await main.git("commit", "--quiet", "--all", "-m", "mine");
     const own = await main.head();
     await repository.settled();

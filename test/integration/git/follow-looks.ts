@@ -13,6 +13,14 @@ export async function together(repository: FollowRepository): Promise<void> {
   expect(await main.status()).toBe("");
 }
 
+/** An edit of its own keeps the main tree from the worktree's commit. */
+export async function holdBack(repository: FollowRepository): Promise<void> {
+  const { main, tree } = repository;
+  await main.write("shared.txt", "mine\n");
+  await tree.commit("shared.txt", "theirs\n");
+  await repository.settled();
+}
+
 /** Longer than a sign of change takes to be looked at. */
 const QUIET_MS = 600;
 

@@ -3,7 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { JOINED } from "../../../src/git/follow-facts.ts";
-import { together } from "./follow-looks.ts";
+import { holdBack, together } from "./follow-looks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 
 /** A commit that is on no branch yet, with one more file. */
@@ -84,10 +84,8 @@ async function committer({ directory }: FollowRepository, main: WorkTree): Promi
 /** Off the branch, with edits that were in the way and are not any more. */
 async function heldBack(): Promise<FollowRepository> {
   const repository = await FollowRepository.following();
-  const { main, tree } = repository;
-  await main.write("shared.txt", "mine\n");
-  await tree.commit("shared.txt", "theirs\n");
-  await repository.settled();
+  const { main } = repository;
+  await holdBack(repository);
   expect(await main.branch()).toBe("");
   return repository;
 }

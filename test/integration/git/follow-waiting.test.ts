@@ -2,7 +2,7 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { atRest } from "./follow-looks.ts";
+import { atRest, holdBack } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 test("a file that git does not track is moved away", async () => {
@@ -18,10 +18,8 @@ test("a file that git does not track is moved away", async () => {
 
 test("an edit is undone in the editor", async () => {
   await using repository = await FollowRepository.following();
-  const { main, tree } = repository;
-  await main.write("shared.txt", "mine\n");
-  await tree.commit("shared.txt", "theirs\n");
-  await repository.settled();
+  const { main } = repository;
+  await holdBack(repository);
   await atRest(repository);
   await main.write("shared.txt", "one\n");
   await expect.poll(() => main.read("shared.txt")).toBe("theirs\n");
@@ -42,10 +40,8 @@ test("a git that was at work there is given up", async () => {
 
 test("commits that were on no branch get a tag", async () => {
   await using repository = await FollowRepository.following();
-  const { main, tree } = repository;
-  await main.write("shared.txt", "mine\n");
-  await tree.commit("shared.txt", "theirs\n");
-  await repository.settled();
+  const { main } = repository;
+  await holdBack(repository);
   await main.git("commit", "--quiet", "--all", "-m", "mine");
   await repository.settled();
   expect(await main.branch()).toBe("");
