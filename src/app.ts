@@ -111,7 +111,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
-  const { viewOf, witness } = stack.use(await openAuditing({ audit, config, version, backend, access }));
+  const { viewOf, auditHook } = stack.use(await openAuditing({ audit, config, version, backend, access }));
   const git = stack.use(await openGit({ config, surroundings, controlDir, backend, hub, facts, log }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
@@ -123,7 +123,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     ...pictureRoutes(account.user, process.platform),
     ...{ ...role.routes, ...git.routes },
   };
-  const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, witness, audit, log };
+  const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, auditHook, audit, log };
   const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));
   const { url, behind, reachableAt } = doors;
   address.resolve(url);

@@ -2,8 +2,8 @@
 import type { AuditFile } from "../audit/audit-file.ts";
 import type { Audit } from "../audit/entry.ts";
 import type { Config } from "../config/config.ts";
+import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
-import type { RequestWitness } from "../http/witness.ts";
 import { findSystemAccount } from "../lib/system-account.ts";
 import type { Log } from "../log.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -11,7 +11,7 @@ import type { ControlDir } from "../sessions/control-dir.ts";
 import type { Access } from "./access.ts";
 
 export type Auditing = Disposable & {
-  readonly witness: RequestWitness;
+  readonly auditHook: RequestAuditHook;
   /** The sessions as a client has them, with somebody who sees what it does to them. */
   readonly viewOf: NonNullable<UpgradeOptions["viewOf"]>;
 };
@@ -47,10 +47,10 @@ export async function openAuditing(parts: {
   const details = { version, mode: config.role.kind, pid: process.pid };
   audit.write({ action: "server.start", result: "ok", details });
   return {
-    witness: auditor.request,
+    auditHook: auditor.request,
     viewOf: (principal, address) => ({
       ...access.viewOf(principal),
-      witness: auditor.client({ principal, address }),
+      auditHook: auditor.client({ principal, address }),
     }),
     [Symbol.dispose]: () => {
       auditor[Symbol.dispose]();

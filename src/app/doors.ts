@@ -4,6 +4,7 @@ import type { RequestListener } from "node:http";
 import { chain, everyoneIs, neverOver } from "../auth/chain.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
+import type { RequestAuditHook } from "../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../http/client-address.ts";
 import { Listener } from "../http/listener.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
@@ -11,7 +12,6 @@ import type { RequestMeter } from "../http/request-meter.ts";
 import type { Routes } from "../http/route.ts";
 import { createRouter } from "../http/router.ts";
 import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../http/upgrade.ts";
-import type { RequestWitness } from "../http/witness.ts";
 import type { Hub } from "../hub/hub.ts";
 import { claimSocket, temporarySocketPath } from "../lib/unix-socket.ts";
 import type { Log } from "../log.ts";
@@ -34,18 +34,18 @@ export type PublicDoor = {
   readonly gate: Gate;
   readonly clientOf: ClientOf;
   readonly viewOf: UpgradeOptions["viewOf"];
-  readonly witness: RequestWitness;
+  readonly auditHook: RequestAuditHook;
   readonly meter: RequestMeter;
   readonly log: Log;
 };
 
 /** The address that everybody can reach: with login, limits and the page. */
 export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
-  const { config, hub, gate, clientOf, viewOf, witness, meter, log } = parts;
+  const { config, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
   const pageDir = existsSync(parts.pageDir) ? parts.pageDir : undefined;
   const { authenticate, whenOver } = gate;
-  const common = { hub, log, witness, meter, clientOf, policy: config.policy, authenticate, whenOver };
+  const common = { hub, log, auditHook, meter, clientOf, policy: config.policy, authenticate, whenOver };
   const routes = publicRoutes(config, parts.routes);
   const { createRateLimit } = await import("../http/rate-limit.ts");
   const rateLimits = {
@@ -111,14 +111,14 @@ export function privateDoors(parts: {
   readonly user: string;
   readonly ready: Promise<void>;
   readonly viewOf?: UpgradeOptions["viewOf"];
-  readonly witness?: RequestWitness;
+  readonly auditHook?: RequestAuditHook;
   readonly meter?: RequestMeter;
 }): Doors {
-  const { routes, hub, log, ready, viewOf, witness, meter } = parts;
+  const { routes, hub, log, ready, viewOf, auditHook, meter } = parts;
   const authenticate = chain([everyoneIs(parts.user, "socket")]);
   const whenOver = neverOver;
   const clientOf = connectionOf;
-  const common = { hub, log, witness, meter, clientOf, policy: undefined, authenticate, whenOver };
+  const common = { hub, log, auditHook, meter, clientOf, policy: undefined, authenticate, whenOver };
   const router = createRouter({ ...common, routes, pageDir: undefined, rateLimits: unlimited });
   const upgrade = createUpgrade({ ...common, viewOf });
   return {

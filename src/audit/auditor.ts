@@ -1,12 +1,12 @@
 import type { Principal } from "../auth/principal.ts";
-import type { RequestWitness, SeenRequest } from "../http/witness.ts";
-import type { Witness } from "../hub/witness.ts";
+import type { AuditedRequest, RequestAuditHook } from "../http/audit-hook.ts";
+import type { AuditHook } from "../hub/audit-hook.ts";
 import { ExpiringMap } from "../lib/expiring-map.ts";
 import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { type Deed, signalled, tellOf, typed, viewed } from "./deeds.ts";
+import { type AuditAction, actionOf, signalled, typed, viewed } from "./actions.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
-import { proxiedDeed } from "./proxied.ts";
+import { proxiedAction } from "./proxied.ts";
 import { Refusals } from "./refusals.ts";
 
 /** What is done again and again, such as typing, is told of so often. */
@@ -60,18 +60,18 @@ export class Auditor implements Disposable {
   }
 
   /** A request over HTTP, or the handshake of a WebSocket. */
-  readonly request: RequestWitness = (seen) => {
+  readonly request: RequestAuditHook = (seen) => {
     this.#noteSignIn(seen);
-    const deed = deedOf(seen);
-    if ("error" in seen.outcome) this.#refused(seen, deed, codeOf(seen.outcome.error));
-    else if (deed !== undefined) this.#answered(seen, deed, seen.outcome.answer);
+    const done = actionOfRequest(seen);
+    if ("error" in seen.outcome) this.#refused(seen, done, codeOf(seen.outcome.error));
+    else if (done !== undefined) this.#answered(seen, done, seen.outcome.answer);
   };
 
   /** What one client does over its WebSocket. */
-  client(who: Who): Witness {
-    const tell = (deed: Deed, error: unknown): void => {
-      if (error === undefined) this.#did(who, deed);
-      else this.#didNot(who, deed, codeOf(error));
+  client(who: Who): AuditHook {
+    const tell = (done: AuditAction, error: unknown): void => {
+      if (error === undefined) this.#did(who, done);
+      else this.#didNot(who, done, codeOf(error));
     };
     return {
       subscribed: (id, error) => tell(viewed(id, "socket"), error),
@@ -87,17 +87,17 @@ export class Auditor implements Disposable {
     this.#refusals[Symbol.dispose]();
   }
 
-  #answered(seen: SeenRequest, deed: Deed, answer: unknown): void {
+  #answered(seen: AuditedRequest, done: AuditAction, answer: unknown): void {
     // What a remote refuses comes through with its status.
     const status = statusOf(answer);
-    if (status !== undefined && status >= 400) this.#didNot(seen, deed, `remote_status_${status}`);
-    else this.#did(seen, deed);
-    if (deed.action === "login" && deed.user !== undefined) this.#users.set(deed.user, true);
+    if (status !== undefined && status >= 400) this.#didNot(seen, done, `remote_status_${status}`);
+    else this.#did(seen, done);
+    if (done.action === "login" && done.user !== undefined) this.#users.set(done.user, true);
   }
 
-  #refused(seen: SeenRequest, deed: Deed | undefined, code: string): void {
-    if (deed !== undefined) {
-      this.#didNot(seen, deed, code);
+  #refused(seen: AuditedRequest, done: AuditAction | undefined, code: string): void {
+    if (done !== undefined) {
+      this.#didNot(seen, done, code);
       return;
     }
     // A page that asks before anybody has logged in is no news.
@@ -108,20 +108,20 @@ export class Auditor implements Disposable {
     this.#refusals.write({ ...entryOf(seen, { action: "request" }), result: "refused", details });
   }
 
-  #did(who: Who, deed: Deed): void {
-    const { once, daily } = deed;
+  #did(who: Who, done: AuditAction): void {
+    const { once, daily } = done;
     if (once !== undefined && !this.#isNews(this.#done, who, once)) return;
     if (daily !== undefined && !this.#isNews(this.#today, who, daily)) return;
-    this.#write({ ...entryOf(who, deed), result: "ok" });
+    this.#write({ ...entryOf(who, done), result: "ok" });
   }
 
-  #didNot(who: Who, deed: Deed, code: string): void {
+  #didNot(who: Who, done: AuditAction, code: string): void {
     const entry: AuditEntry = {
-      ...entryOf(who, deed),
+      ...entryOf(who, done),
       result: REFUSALS.has(code) ? "refused" : "failed",
-      details: { ...deed.details, code },
+      details: { ...done.details, code },
     };
-    const { claimed } = deed;
+    const { claimed } = done;
     if (claimed === undefined) this.#refusals.write(entry);
     else
       void this.#isKnown(claimed, code).then((is) =>
@@ -180,16 +180,16 @@ export class Auditor implements Disposable {
   }
 }
 
-function entryOf({ principal, address }: Who, deed: Deed): Omit<AuditEntry, "result"> {
-  const { action, session, remote, details, user = principal?.user, method = principal?.method } = deed;
+function entryOf({ principal, address }: Who, done: AuditAction): Omit<AuditEntry, "result"> {
+  const { action, session, remote, details, user = principal?.user, method = principal?.method } = done;
   const requestId = currentTrace()?.requestId;
   return { action, user, method, address, requestId, session, remote, details };
 }
 
-function deedOf({ endpoint, method, input, outcome }: SeenRequest): Deed | undefined {
+function actionOfRequest({ endpoint, method, input, outcome }: AuditedRequest): AuditAction | undefined {
   if (endpoint === undefined || input === undefined) return undefined;
-  if (endpoint.startsWith("proxy")) return proxiedDeed({ method, params: input.params, body: input.body });
-  return tellOf(endpoint)?.(input, "answer" in outcome ? outcome.answer : undefined);
+  if (endpoint.startsWith("proxy")) return proxiedAction({ method, params: input.params, body: input.body });
+  return actionOf(endpoint)?.(input, "answer" in outcome ? outcome.answer : undefined);
 }
 
 function codeOf(error: unknown): string {

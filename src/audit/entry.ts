@@ -1,7 +1,7 @@
 // What the audit log tells: who did what to which session, from where, and with which result.
 
 /** The closed set of what is told of. */
-export type AuditAction =
+export type AuditActionName =
   | "server.start"
   | "server.stop"
   | "login"
@@ -42,7 +42,7 @@ export type AuditDetails = Readonly<
 >;
 
 export type AuditEntry = {
-  readonly action: AuditAction;
+  readonly action: AuditActionName;
   readonly result: AuditResult;
   readonly user?: string | undefined;
   /** How the user proved it: of a login "password", "link", "ssh-key"; else the method of the principal. */

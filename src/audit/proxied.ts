@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Endpoint } from "../protocol/endpoint.ts";
 import { sessionEndpoints } from "../protocol/session-endpoints.ts";
-import { type Deed, tellOf } from "./deeds.ts";
+import { type AuditAction, actionOf } from "./actions.ts";
 
 const Proxied = z.object({ name: z.string(), path: z.array(z.string()) });
 
@@ -13,23 +13,23 @@ export type ProxiedRequest = {
 };
 
 /** Undefined for what only reads and is not a view of a session. */
-export function proxiedDeed({ method, params, body }: ProxiedRequest): Deed | undefined {
+export function proxiedAction({ method, params, body }: ProxiedRequest): AuditAction | undefined {
   const proxied = Proxied.safeParse(params);
   if (!proxied.success) return undefined;
   const { name: remote, path } = proxied.data;
-  const known = sessionDeed(method, path[0] === "api" ? path : ["api", ...path], body);
+  const known = sessionAction(method, path[0] === "api" ? path : ["api", ...path], body);
   if (known !== undefined) return { ...known, remote };
   if (method === "GET" || method === "HEAD") return undefined;
   return { action: "remote.request", remote, details: { method, path: path.join("/") } };
 }
 
-function sessionDeed(method: string, path: readonly string[], body: unknown): Deed | undefined {
+function sessionAction(method: string, path: readonly string[], body: unknown): AuditAction | undefined {
   for (const [name, endpoint] of Object.entries(sessionEndpoints)) {
     if (endpoint.method.toUpperCase() !== method) continue;
     const params = matched(endpoint, path);
     const input = params && parsed(endpoint, body);
     if (params === undefined || input === undefined) continue;
-    return tellOf(name)?.({ params, query: {}, body: input.body }, undefined);
+    return actionOf(name)?.({ params, query: {}, body: input.body }, undefined);
   }
   return undefined;
 }

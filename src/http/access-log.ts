@@ -1,16 +1,16 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { currentTrace, inTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
+import type { RequestContext } from "./audit-hook.ts";
 import type { ClientOf } from "./client-address.ts";
 import type { RequestMeter } from "./request-meter.ts";
-import type { Seen } from "./witness.ts";
 
 /** What is known of a request that is under way. */
 type Passing = {
   readonly beganMs: number;
   answeredMs?: number;
   endpoint?: string;
-  seen?: Pick<Seen, "principal">;
+  seen?: Pick<RequestContext, "principal">;
 };
 
 type AccessLogParts = {
@@ -42,7 +42,7 @@ export class AccessLog {
   }
 
   /** It is for that endpoint; `seen` will say who asks. */
-  found(response: ServerResponse, endpoint: string, seen: Pick<Seen, "principal">): void {
+  found(response: ServerResponse, endpoint: string, seen: Pick<RequestContext, "principal">): void {
     const passing = this.#passing.get(response);
     if (passing === undefined) return;
     passing.endpoint = endpoint;

@@ -13,6 +13,7 @@ import { type EndpointName, endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES } from "../protocol/limits.ts";
 import { AccessLog } from "./access-log.ts";
+import { audited, contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import type { ClientOf } from "./client-address.ts";
 import { factsOf } from "./facts.ts";
 import { refuseDeep } from "./json-depth.ts";
@@ -22,7 +23,6 @@ import { sendError, sendJson, sendMedia } from "./reply.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import type { Context, Media, Routes } from "./route.ts";
 import { traced } from "./traced.ts";
-import { type RequestWitness, type Seen, sightOf, witnessed } from "./witness.ts";
 
 /** A body that is too large is taken up to this length, so that its client hears why it was refused. */
 const MAX_UNREAD_BODY_BYTES = 16 * MAX_BODY_BYTES;
@@ -37,7 +37,7 @@ export type RouterOptions = {
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   /** Where the page's files are; undefined for none. */
   readonly pageDir: string | undefined;
-  readonly witness?: RequestWitness | undefined;
+  readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
   readonly log: Log;
 };
@@ -107,14 +107,14 @@ function refuseUnclear(request: express.Request, response: express.Response): vo
 }
 
 /** Throws for what is let in by nobody, whoever sends it. */
-function letIn(request: express.Request, { policy, witness, clientOf }: RouterOptions): void {
+function letIn(request: express.Request, { policy, auditHook, clientOf }: RouterOptions): void {
   if (policy === undefined) return;
   const client = clientOf(request);
   const { host, origin } = request.headers;
   try {
     enforcePolicy(policy, { method: request.method, isUpgrade: false, host, origin, asked: client });
   } catch (error) {
-    witness?.({ ...sightOf(request, client), outcome: { error } });
+    auditHook?.({ ...contextOf(request, client), outcome: { error } });
     throw error;
   }
 }
@@ -128,10 +128,10 @@ function mount(
   if (!isEndpointName(name) || !isRoute(route)) return;
   const endpoint: Endpoint = endpoints[name];
   app[endpoint.method](endpoint.path, async (request, response) => {
-    const seen: Seen = { ...sightOf(request, options.clientOf(request)), endpoint: name };
+    const seen: RequestContext = { ...contextOf(request, options.clientOf(request)), endpoint: name };
     const { accessLog } = options;
     accessLog.found(response, endpoint.path, seen);
-    const answer = await witnessed(seen, options.witness, () => {
+    const answer = await audited(seen, options.auditHook, () => {
       return answerOf({ endpoint, route }, { request, response }, { seen, options });
     }).finally(() => accessLog.answered(response));
     const { status } = endpoint.reply;
@@ -147,7 +147,7 @@ function mount(
 async function answerOf(
   { endpoint, route }: { readonly endpoint: Endpoint; readonly route: AnyRoute },
   { request, response }: { readonly request: express.Request; readonly response: express.Response },
-  { seen, options }: { readonly seen: Seen; readonly options: RouterOptions },
+  { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<unknown> {
   const abort = new AbortController();
   response.once("close", () => abort.abort());
@@ -202,7 +202,7 @@ const PLACES = { user: "api", stream: "event-stream", registry: "registry" } as 
 async function authorise(
   endpoint: Endpoint,
   { request, response }: { readonly request: express.Request; readonly response: express.Response },
-  { seen, options }: { readonly seen: Seen; readonly options: RouterOptions },
+  { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<void> {
   const { address } = seen;
   const count = (principal: Principal | undefined): Promise<void> => {
@@ -230,7 +230,7 @@ async function authorise(
 /** Who asks, were there no login in the request: by a proxy, from this machine, or where nobody logs in. */
 async function identified(
   request: express.Request,
-  { seen: { address }, options }: { readonly seen: Seen; readonly options: RouterOptions },
+  { seen: { address }, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<Principal | undefined> {
   const facts = factsOf(request, { queryToken: undefined, address, place: "api" });
   try {

@@ -13,13 +13,13 @@ import { currentTrace, inTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
+import { contextOf, type RequestAuditHook } from "./audit-hook.ts";
 import type { ClientOf } from "./client-address.ts";
 import { factsOf } from "./facts.ts";
 import { refuse } from "./refuse.ts";
 import { statusOf } from "./reply.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import { tracedUpgrade } from "./traced.ts";
-import { type RequestWitness, sightOf } from "./witness.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
 /** What a client is given to answer the close when its login is over. */
@@ -38,7 +38,7 @@ export type UpgradeOptions = {
   readonly clientOf: ClientOf;
   /** What of the sessions a client at that address may see and touch; `undefined`: everything. */
   readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
-  readonly witness?: RequestWitness | undefined;
+  readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
   readonly policy: RequestPolicy | undefined;
   readonly log: Log;
@@ -71,8 +71,8 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - beganMs });
     void admit(request, options)
       .then((principal) => {
-        const seen = sightOf(request, options.clientOf(request));
-        options.witness?.({ ...seen, principal, outcome: { answer: undefined } });
+        const seen = contextOf(request, options.clientOf(request));
+        options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
         server.handleUpgrade(request, socket, head, (webSocket) => {
@@ -82,7 +82,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
       })
       .catch((error: unknown) => {
         if (!(error instanceof ServiceError)) options.log.error({ error }, "handshake failed");
-        options.witness?.({ ...sightOf(request, options.clientOf(request)), outcome: { error } });
+        options.auditHook?.({ ...contextOf(request, options.clientOf(request)), outcome: { error } });
         passed(statusOf(error));
         refuse(socket, error);
       });

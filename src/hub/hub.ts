@@ -9,12 +9,12 @@ import type { GoAway } from "../protocol/payload.ts";
 import { LOCAL } from "../protocol/remote.ts";
 import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
+import { type AuditHook, ThrottledAuditHook } from "./audit-hook.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
 import { sendAway } from "./send-away.ts";
 import { Traffic } from "./traffic.ts";
 import { Viewer } from "./viewer.ts";
-import { Watch, type Witness } from "./witness.ts";
 
 /** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
 type Shared = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
@@ -42,7 +42,7 @@ export type HubClient = {
 export type HubView = {
   readonly sessions: SessionBackend;
   readonly sees: (event: ServerEvent) => boolean;
-  readonly witness?: Witness;
+  readonly auditHook?: AuditHook;
 };
 
 /** From nobody behind to what a viewer may be behind at most, see MAX_BEHIND_BYTES. */
@@ -116,8 +116,8 @@ export class Hub implements AsyncDisposable {
     view: HubView = { sessions: this.#backend, sees: () => true },
   ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const { sessions, sees, witness } = view;
-    const watch = witness && new Watch(witness, this.#now);
+    const { sessions, sees, auditHook } = view;
+    const watch = auditHook && new ThrottledAuditHook(auditHook, this.#now);
     const viewer = new Viewer({
       peer,
       backend: sessions,
@@ -208,7 +208,11 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Feeds are shared: whether a client may have one is asked of the sessions as that client has them. */
-  #openFeedFor(sessions: SessionBackend, sessionId: string, watch: Watch | undefined): Promise<Feed> {
+  #openFeedFor(
+    sessions: SessionBackend,
+    sessionId: string,
+    watch: ThrottledAuditHook | undefined,
+  ): Promise<Feed> {
     const isOpen = sessions === this.#backend;
     const opening = isOpen
       ? this.#openFeed(sessionId)

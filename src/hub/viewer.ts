@@ -7,6 +7,7 @@ import { MAX_SUBSCRIPTIONS } from "../protocol/limits.ts";
 import { encodeJson, type GoAway, type Hello, type Subscribe, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { Answers } from "./answers.ts";
+import type { ThrottledAuditHook } from "./audit-hook.ts";
 import { errorAnswer } from "./error-answer.ts";
 import type { Feed } from "./feed.ts";
 import { FrameReader } from "./frame-reader.ts";
@@ -16,7 +17,6 @@ import { Outbox, type Peer } from "./outbox.ts";
 import { type Command, checkSessionId, type Request, readRequest } from "./request.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 import { Traffic } from "./traffic.ts";
-import type { Watch } from "./witness.ts";
 
 export type ViewerOptions = {
   readonly peer: Peer;
@@ -27,7 +27,7 @@ export type ViewerOptions = {
   readonly onFailure: (error: unknown) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  readonly watch?: Watch | undefined;
+  readonly watch?: ThrottledAuditHook | undefined;
   readonly traffic?: Traffic;
 };
 

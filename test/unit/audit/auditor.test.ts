@@ -3,7 +3,7 @@ import { Auditor, type AuditorOptions } from "../../../src/audit/auditor.ts";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/rights.ts";
-import type { SeenRequest } from "../../../src/http/witness.ts";
+import type { AuditedRequest } from "../../../src/http/audit-hook.ts";
 import { inTrace } from "../../../src/lib/trace.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 
@@ -26,11 +26,11 @@ function auditor(more: Partial<AuditorOptions> = {}) {
 }
 
 function request(
-  endpoint: SeenRequest["endpoint"],
+  endpoint: AuditedRequest["endpoint"],
   input: { readonly params?: unknown; readonly body?: unknown } | undefined,
-  outcome: SeenRequest["outcome"],
+  outcome: AuditedRequest["outcome"],
   principal?: Principal,
-): SeenRequest {
+): AuditedRequest {
   return {
     ...{ endpoint, method: "POST", path: "/api/x", address, host: "h", origin: "https://o", hasProof: true },
     ...{ principal, outcome, input: input && { params: {}, query: {}, body: {}, ...input } },

@@ -1,11 +1,11 @@
-// Who is told how each request ended, so that a record can be kept of it.
+// The hook that receives the outcome of each request, for the audit log.
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../auth/principal.ts";
 import type { EndpointName } from "../protocol/endpoints.ts";
 import type { Client } from "./client-address.ts";
 
 /** Holds what may be secret: queries, bodies and answers. Whoever writes it down picks by name. */
-export type SeenRequest = {
+export type AuditedRequest = {
   /** Undefined for what was refused before an endpoint was looked up, and for the handshake of `/ws`. */
   readonly endpoint: EndpointName | undefined;
   readonly method: string;
@@ -25,18 +25,20 @@ export type SeenRequest = {
 };
 
 /** Must not throw, and keeps nobody waiting. */
-export type RequestWitness = (seen: SeenRequest) => void;
+export type RequestAuditHook = (seen: AuditedRequest) => void;
 
-/** What is known of a request by now. */
-export type Seen = { -readonly [Name in keyof Omit<SeenRequest, "outcome">]: SeenRequest[Name] };
+/** The parts of an audited request that are known before its outcome. */
+export type RequestContext = {
+  -readonly [Name in keyof Omit<AuditedRequest, "outcome">]: AuditedRequest[Name];
+};
 
 const QUERY_TOKEN = /[?&]token=/;
 
-/** What there is to see before anything was looked up. */
-export function sightOf(
+/** Before the endpoint was looked up. */
+export function contextOf(
   { headers, method = "GET", url = "/" }: Pick<IncomingMessage, "headers" | "method" | "url">,
   { address }: Pick<Client, "address">,
-): Seen {
+): RequestContext {
   const { host, origin, authorization } = headers;
   const hasProof = authorization !== undefined || QUERY_TOKEN.test(url);
   const [path = "/"] = url.split("?", 1);
@@ -46,18 +48,18 @@ export function sightOf(
   };
 }
 
-/** Does the work, and tells how it went. */
-export async function witnessed(
-  seen: Seen,
-  witness: RequestWitness | undefined,
+/** Runs the work and passes its outcome to the hook. */
+export async function audited(
+  seen: RequestContext,
+  auditHook: RequestAuditHook | undefined,
   work: () => Promise<unknown>,
 ): Promise<unknown> {
   try {
     const answer = await work();
-    witness?.({ ...seen, outcome: { answer } });
+    auditHook?.({ ...seen, outcome: { answer } });
     return answer;
   } catch (error) {
-    witness?.({ ...seen, outcome: { error } });
+    auditHook?.({ ...seen, outcome: { error } });
     throw error;
   }
 }

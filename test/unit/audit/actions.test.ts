@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { tellOf } from "../../../src/audit/deeds.ts";
+import { actionOf } from "../../../src/audit/actions.ts";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 
 /** What changes nothing that anybody would ask about later. */
@@ -19,11 +19,11 @@ test("every endpoint that changes something, or shows what a program wrote, is t
   const untold = Object.entries(endpoints)
     .filter(([, { method, path }]) => method !== "get" || SHOWING.test(path))
     .map(([name]) => name)
-    .filter((name) => tellOf(name) === undefined);
+    .filter((name) => actionOf(name) === undefined);
   expect(untold.sort()).toEqual(UNTOLD.toSorted());
 });
 
 test("a name that is none is told of as nothing", () => {
   for (const name of ["", "constructor", "__proto__", "toString", "health"])
-    expect(tellOf(name)).toBeUndefined();
+    expect(actionOf(name)).toBeUndefined();
 });

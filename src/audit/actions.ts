@@ -1,12 +1,12 @@
-// Which requests are told of, and what is told of each: one line for each endpoint that does something.
+// Which requests are audited, and what is recorded of each: one entry for each endpoint that changes or reads something.
 import type { z } from "zod";
 import type { Endpoint, EndpointInput } from "../protocol/endpoint.ts";
 import type { EndpointName, Endpoints } from "../protocol/endpoints.ts";
-import type { AuditAction, AuditDetails } from "./entry.ts";
+import type { AuditActionName, AuditDetails } from "./entry.ts";
 
-/** What a request did, or was to do. */
-export type Deed = {
-  readonly action: AuditAction;
+/** The action of a request, successful or not. */
+export type AuditAction = {
+  readonly action: AuditActionName;
   readonly session?: string | undefined;
   readonly remote?: string | undefined;
   readonly details?: AuditDetails;
@@ -24,10 +24,10 @@ type Answer<E extends Endpoint> = E["reply"] extends { readonly json: infer J ex
   ? z.output<J> | undefined
   : undefined;
 
-type Tell<E extends Endpoint> = (input: EndpointInput<E>, answer: Answer<E>) => Deed | undefined;
+type Describe<E extends Endpoint> = (input: EndpointInput<E>, answer: Answer<E>) => AuditAction | undefined;
 
-/** What has no entry here is told of only when it is refused. */
-const DEEDS: { readonly [Name in EndpointName]?: Tell<Endpoints[Name]> } = {
+/** Endpoints without an entry here are recorded only when refused. */
+const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } = {
   createToken: ({ body: { ticket, username } }, answer) =>
     login(ticket === undefined ? "password" : "link", answer?.user, username),
   passwordLogin: ({ body }, answer) => login("password", answer?.userId, body.userId),
@@ -109,31 +109,31 @@ const DEEDS: { readonly [Name in EndpointName]?: Tell<Endpoints[Name]> } = {
   removeRemote: ({ params }) => ({ action: "remote.remove", details: { id: params.id } }),
 };
 
-type AnyTell = (
+type AnyDescription = (
   input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
   answer: unknown,
-) => Deed | undefined;
+) => AuditAction | undefined;
 
 /** For an input that the endpoint's schemas have parsed, and what it answered. */
-export function tellOf(endpoint: string): AnyTell | undefined {
-  const tell: unknown = Object.hasOwn(DEEDS, endpoint) ? Object(DEEDS)[endpoint] : undefined;
-  return isTell(tell) ? tell : undefined;
+export function actionOf(endpoint: string): AnyDescription | undefined {
+  const describe: unknown = Object.hasOwn(ACTIONS, endpoint) ? Object(ACTIONS)[endpoint] : undefined;
+  return isDescription(describe) ? describe : undefined;
 }
 
-function isTell(value: unknown): value is AnyTell {
+function isDescription(value: unknown): value is AnyDescription {
   return typeof value === "function";
 }
 
-export function typed(session: string): Deed {
+export function typed(session: string): AuditAction {
   return { action: "session.input", session, once: `input ${session}` };
 }
 
-export function signalled(session: string, signal: string): Deed {
+export function signalled(session: string, signal: string): AuditAction {
   return { action: "session.kill", session, details: { signal } };
 }
 
 /** `view`: the last part of the address, or "socket". */
-export function viewed(session: string, view: string): Deed {
+export function viewed(session: string, view: string): AuditAction {
   return { action: "session.view", session, details: { view }, once: `view ${session} ${view}` };
 }
 
@@ -145,6 +145,6 @@ function repoPathOf(named: {
   return named.repoPath ?? named.gitRepoPath;
 }
 
-function login(method: string, user: string | undefined, claimed?: string): Deed {
+function login(method: string, user: string | undefined, claimed?: string): AuditAction {
   return { action: "login", method, user, claimed };
 }
