@@ -2,6 +2,7 @@
 import type { Audit } from "../audit/entry.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
+import type { AuthConfig } from "../config/login.ts";
 import type { OidcClient, ProxyServe } from "../config/proxy-serve.ts";
 import { type ClientOf, clientReader } from "../http/client-address.ts";
 import { Listener } from "../http/listener.ts";
@@ -26,7 +27,7 @@ export type ProxyDoor = AsyncDisposable & {
 
 /** To be opened before the server's own address, so that it is closed after it: the server closes what is open. */
 export async function openProxyDoor(parts: {
-  readonly config: Pick<Config, "proxyServe" | "trustedProxies">;
+  readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
   readonly surroundings: { readonly hostname: string };
   readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
   readonly audit: Audit;
@@ -50,7 +51,9 @@ export async function openProxyDoor(parts: {
   const listener = stack.use(await openListener(proxyServe, ready.promise, log));
   const url = proxyServe.url ?? urlOf(proxyServe, surroundings.hostname, listener.port);
   const { oidc } = proxyServe;
-  const login = oidc && (await openLogin({ oidc, origin: url, clientOf, audit, log }, stack));
+  const login =
+    oidc &&
+    (await openLogin({ oidc, named: namedUsers(config.auth), origin: url, clientOf, audit, log }, stack));
   const answers = { error: sendError, refuse };
   const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
   ready.resolve(proxy);
@@ -90,9 +93,14 @@ function openListener(
   return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
 }
 
+function namedUsers(auth: AuthConfig): ReadonlySet<string> {
+  return new Set(auth.mode === "none" ? [] : [...auth.allowUsers, ...auth.adminUsers]);
+}
+
 async function openLogin(
   parts: {
     readonly oidc: OidcClient;
+    readonly named: ReadonlySet<string>;
     readonly origin: string;
     readonly clientOf: ClientOf;
     readonly audit: Audit;
@@ -100,7 +108,7 @@ async function openLogin(
   },
   stack: AsyncDisposableStack,
 ): Promise<ReverseProxyParts["login"]> {
-  const { oidc, origin, clientOf, audit, log } = parts;
+  const { oidc, named, origin, clientOf, audit, log } = parts;
   // Only who logs in at a provider needs its client library.
   const [{ Provider }, { OwnPages }, { ProviderLogins }, { lookFor }] = await Promise.all([
     import("../proxy/provider.ts"),
@@ -109,7 +117,7 @@ async function openLogin(
     import("../proxy/discovery.ts"),
   ]);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
-  const provider = new Provider({ ...oidc, ...places }, log);
+  const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, named } }, log);
   stack.use(lookFor(provider, Math.random));
   const now = (): number => performance.now();
   const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });

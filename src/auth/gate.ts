@@ -117,6 +117,9 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
   };
   const users = usersOf(names);
+  // Another proxy of this machine is trusted with the configured user; a provider's user of that name is somebody else.
+  const vouched = modes?.identity === "local-proxy" && pair !== undefined ? [pair.username] : [];
+  const proxied = proxiedUsersOf({ ...names, allowUsers: [...names.allowUsers, ...vouched] });
   const password = modes && (await passwordCheckOf(modes, options, users));
   const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
   const listed = { path: files.shares, tokens, revoke, now, log, store: store("share links") };
@@ -129,9 +132,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   });
   return {
     ...{ login, tokens, tickets, links, shares, users, logins, attempts },
-    authenticate: chain(
-      waysOf(options, { tokens, tickets, attempts, logins, users, proxied: proxiedUsersOf(names) }),
-    ),
+    authenticate: chain(waysOf(options, { tokens, tickets, attempts, logins, users, proxied })),
     whenOver: (principal, over) => tokens.whenOver(principal, over),
     config: {
       enableSSHKeys: modes?.sshKeys ?? false,

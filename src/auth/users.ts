@@ -46,17 +46,13 @@ const ROOT = "root";
 
 /**
  * The same of those whom a reverse proxy names. A name at somebody else's provider is no user of this system, and may be
- * anybody's own choice: it counts for one, the server's own and root above all, only where an option names it.
+ * anybody's own choice: the server's own, the configured pair's and root count only where an option names them.
  */
 export function proxiedUsersOf(names: UserNames): Users {
   const { serverUser, configuredUser, allowUsers, adminUsers } = names;
   const users = usersOf(names);
-  const named = new Set([
-    ...allowUsers,
-    ...adminUsers,
-    ...(configuredUser === undefined ? [] : [configuredUser]),
-  ]);
+  const named = new Set([...allowUsers, ...adminUsers]);
   const isOpen = named.has(ANYBODY);
-  const isReserved = (user: string): boolean => user === serverUser || user === ROOT;
-  return { ...users, mayLogIn: (user) => named.has(user) || (isOpen && !isReserved(user)) };
+  const reserved: ReadonlySet<string | undefined> = new Set([serverUser, configuredUser, ROOT]);
+  return { ...users, mayLogIn: (user) => named.has(user) || (isOpen && !reserved.has(user)) };
 }

@@ -1,7 +1,7 @@
 // The part of the option table about who gets in (specification 5.1, contract 5).
 import { MIN_TOKEN_SECRET_BYTES } from "../protocol/limits.ts";
 import { list, type Role, secret, toggle, value } from "./option.ts";
-import { origin, userName } from "./value.ts";
+import { allowedUser, origin, userName } from "./value.ts";
 
 const SERVER: readonly Role[] = ["server"];
 
@@ -29,16 +29,17 @@ export const LOGIN_OPTIONS = {
   allowUser: list({
     name: "allow-user",
     placeholder: "name",
-    parse: userName,
+    parse: allowedUser,
     prose:
-      "A user who may log in beside the server's own and has the sessions that they start; `*` for everybody who proves who they are. Of a server that runs as root: these and no others.",
+      "A user who may log in beside the server's own and has the sessions that they start: a name, the verified email of a login at a provider, or `https://issuer#subject`; `*` for everybody who proves who they are. Of a server that runs as root: these and no others.",
     roles: SERVER,
   }),
   adminUser: list({
     name: "admin-user",
     placeholder: "name",
-    parse: userName,
-    prose: "A user who may log in and see and use everybody's sessions, as the server's own user does.",
+    parse: allowedUser,
+    prose:
+      "A user who may log in and see and use everybody's sessions, as the server's own user does; named as for `--allow-user`.",
     roles: SERVER,
   }),
   serviceUsername: value<string | undefined>({

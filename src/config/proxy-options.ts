@@ -6,6 +6,7 @@ import { certificates } from "./pem.ts";
 import { addressRange, socketAddress } from "./value.ts";
 
 const SERVER: readonly Role[] = ["server"];
+const CLAIM = /^[!-<>-~]{1,256}$/;
 const SCOPE = /^[!#-[\]-~]{1,256}$/;
 
 export const PROXY_OPTIONS = {
@@ -72,6 +73,24 @@ export const PROXY_OPTIONS = {
       "What is asked of that provider, with spaces between: add offline_access where it gives refresh tokens for nothing else. With a refresh token it is asked again and again whether a login still stands; without one a login lasts 12 hours.",
     roles: SERVER,
   }),
+  proxyOidcClaim: value<string | undefined>({
+    name: "proxy-oidc-claim",
+    placeholder: "claim",
+    parse: claimName,
+    fallback: undefined,
+    fallbackText: "",
+    prose:
+      "Claim of that provider that is trusted as the user name, such as preferred_username or upn, where its users cannot choose it. Without it: the email, if `email_verified` is true.",
+    roles: SERVER,
+  }),
+  proxyOidcRequire: list({
+    name: "proxy-oidc-require",
+    placeholder: "claim=value",
+    parse: requiredClaim,
+    prose:
+      "A claim that a login at that provider must have, such as tid=... or hd=example.com, to keep other tenants out. Of several values of one claim any will do.",
+    roles: SERVER,
+  }),
   proxyUrl: value<string | undefined>({
     name: "proxy-url",
     placeholder: "origin",
@@ -91,6 +110,20 @@ export const PROXY_OPTIONS = {
     roles: SERVER,
   }),
 } as const;
+
+function claimName(text: string): string {
+  if (!CLAIM.test(text)) throw new RangeError("must be the name of one claim, such as upn");
+  return text;
+}
+
+function requiredClaim(text: string): { readonly claim: string; readonly value: string } {
+  const [claim = "", ...rest] = text.split("=");
+  const value = rest.join("=");
+  if (!CLAIM.test(claim) || value === "") {
+    throw new RangeError("must be claim=value, such as hd=example.com");
+  }
+  return { claim, value };
+}
 
 /** `openid` makes it OpenID Connect (Core 1.0, 3.1.2.1). */
 function scopes(text: string): string {

@@ -23,6 +23,10 @@ export type OidcClient = {
   readonly clientSecret: Secret;
   /** With spaces between them. */
   readonly scope: string;
+  /** The claim that is trusted as the user name; `undefined`: an email that the provider has verified. */
+  readonly nameClaim: string | undefined;
+  /** Each of these claims must have one of its values. */
+  readonly required: ReadonlyMap<string, readonly string[]>;
 };
 
 /** The server behind our own proxy speaks plain HTTP on a loopback address: the certificate is the proxy's. */
@@ -63,6 +67,8 @@ const OF_OIDC: readonly Option[] = [
 const OF_OWN_PROXY: readonly Option[] = [
   ...OF_OIDC,
   OPTIONS.proxyOidcScope,
+  OPTIONS.proxyOidcClaim,
+  OPTIONS.proxyOidcRequire,
   OPTIONS.proxyClientCa,
   OPTIONS.proxyListen,
   OPTIONS.proxyUrl,
@@ -80,7 +86,10 @@ function readOidc(reader: OptionReader): OidcClient | undefined {
     reader.refuse(`${given.map(titleOf).join(" and ")} without ${names}: OpenID Connect needs all three`);
   }
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
-  return { issuer, clientId, clientSecret, scope };
+  const nameClaim = reader.value(OPTIONS.proxyOidcClaim);
+  const all = Map.groupBy(reader.list(OPTIONS.proxyOidcRequire), ({ claim }) => claim);
+  const required = new Map([...all].map(([claim, pairs]) => [claim, pairs.map(({ value }) => value)]));
+  return { issuer, clientId, clientSecret, scope, nameClaim, required };
 }
 
 function refuseUnused(reader: OptionReader, options: readonly Option[]): void {

@@ -1,5 +1,6 @@
 // From the text of an option to its value. Each parser throws RangeError "must be …" for anything else.
 import { isIP, isIPv6 } from "node:net";
+import { isLoginName } from "../lib/login-name.ts";
 import { formatOrigin, parseHost, parseOrigin } from "../lib/origin.ts";
 import { RemoteName, RemoteUrl } from "../protocol/remote.ts";
 
@@ -118,6 +119,17 @@ export function remoteName(text: string): string {
 
 export function userName(text: string): string {
   if (!USER_NAME.test(text)) throw new RangeError("must be one user name");
+  return text;
+}
+
+/** A user name, or a user of an OpenID Connect provider by issuer and subject: `https://id.example.com#248289761001`. */
+export function allowedUser(text: string): string {
+  const [issuer = "", ...subject] = text.split("#");
+  const isSubject = /^https?:$/.test(URL.parse(issuer)?.protocol ?? "") && subject.join("#") !== "";
+  if (isSubject && isLoginName(text)) return text;
+  if (!USER_NAME.test(text)) {
+    throw new RangeError("must be one user name, or https://issuer#subject");
+  }
   return text;
 }
 

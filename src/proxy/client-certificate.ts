@@ -1,5 +1,5 @@
 import { TLSSocket } from "node:tls";
-import { type ProxyUser, proxyUser } from "./proxy-user.ts";
+import { emailAddress, type ProxyUser, plainName, proxyUser } from "./proxy-user.ts";
 
 /** Who a client certificate names, and until when it does. */
 export type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };
@@ -13,7 +13,6 @@ export type CertificateFacts = {
 
 /** One alternative name: its kind, and its value, as JSON where it has a character that could be taken for a separator. */
 const ALTERNATIVE = /\s*([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)(?:,|$)/y;
-const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\]+$/;
 
 const known = new WeakMap<TLSSocket, CertifiedUser | "nobody">();
 
@@ -35,7 +34,7 @@ export function userOfCertificate(certificate: CertificateFacts): CertifiedUser 
   const { subject, subjectaltname, valid_to: validTo } = certificate;
   const commonName = one(subject?.CN);
   const user = proxyUser({
-    logins: [...emailsOf(subjectaltname), email(one(subject?.emailAddress)), commonName],
+    logins: [...emailsOf(subjectaltname), emailAddress(one(subject?.emailAddress)), plainName(commonName)],
     name: commonName,
   });
   const expiresAtMs = Date.parse(validTo ?? "");
@@ -50,13 +49,9 @@ function emailsOf(alternatives: string | undefined): readonly (string | undefine
   while (ALTERNATIVE.lastIndex < text.length) {
     const [, kind, value] = ALTERNATIVE.exec(text) ?? [];
     if (kind === undefined || value === undefined) return [];
-    if (kind === "email") found.push(email(value.startsWith('"') ? unquoted(value) : value));
+    if (kind === "email") found.push(emailAddress(value.startsWith('"') ? unquoted(value) : value));
   }
   return found;
-}
-
-function email(text: string | undefined): string | undefined {
-  return text !== undefined && EMAIL.test(text) ? text : undefined;
 }
 
 function unquoted(value: string): string | undefined {

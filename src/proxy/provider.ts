@@ -28,7 +28,14 @@ import {
   RETRY_FIRST_MS,
 } from "../protocol/limits.ts";
 import type { BegunLogin } from "./begun-login.ts";
-import { Claims, mergedClaims, type ProviderAnswer, userOfClaims } from "./provider-answer.ts";
+import {
+  type ClaimRules,
+  Claims,
+  mergedClaims,
+  missingClaim,
+  type ProviderAnswer,
+  userOfClaims,
+} from "./provider-answer.ts";
 
 export type ProviderOptions = {
   /** https, or http on a loopback name. */
@@ -40,6 +47,7 @@ export type ProviderOptions = {
   /** Where the provider sends browsers back to after a login, and after a logout. */
   readonly callbackUrl: string;
   readonly loggedOutUrl: string;
+  readonly claims: ClaimRules;
 };
 
 type Tokens = Awaited<ReturnType<typeof refreshTokenGrant>>;
@@ -88,8 +96,7 @@ export class Provider {
         idTokenExpected: true,
       });
       const claims = await claimsOf(configuration, tokens);
-      const user = userOfClaims(claims);
-      if (user === undefined) throw new ServiceError("login_refused", "the provider names nobody");
+      const user = this.#userOf(claims, configuration.serverMetadata().issuer);
       return { ...standing(tokens, {}), subject: claims.sub, user };
     });
   }
@@ -117,6 +124,20 @@ export class Provider {
       post_logout_redirect_uri: this.#options.loggedOutUrl,
       ...(idToken === undefined ? {} : { id_token_hint: idToken }),
     });
+  }
+
+  #userOf(claims: Claims, issuer: string): ProviderAnswer["user"] {
+    const rules = this.#options.claims;
+    const missing = missingClaim(claims, rules);
+    if (missing !== undefined) {
+      throw new ServiceError(
+        "login_refused",
+        `the provider's claim ${missing} is not one that is let in here`,
+      );
+    }
+    const user = userOfClaims(claims, issuer, rules);
+    if (user === undefined) throw new ServiceError("login_refused", "the provider names nobody");
+    return user;
   }
 
   /** A failure stands for a moment, so that strangers cannot make the server ask all the time. */
@@ -175,11 +196,10 @@ function proofOf(secret: string): ClientAuth {
   };
 }
 
-/** What of a user the ID token does not say, the userinfo endpoint may. */
+/** Claims that the ID token does not have, the userinfo endpoint may have. */
 async function claimsOf(configuration: Configuration, tokens: Tokens): Promise<Claims> {
   const claims = Claims.parse(tokens.claims());
-  const isEnough = claims.email !== undefined && claims.name !== undefined;
-  if (isEnough || configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
+  if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
   return mergedClaims(
     claims,
     Claims.parse(await fetchUserInfo(configuration, tokens.access_token, claims.sub)),

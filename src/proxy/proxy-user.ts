@@ -11,6 +11,17 @@ export type ProxyUser = {
 const MAX_NAME_LENGTH = 256;
 const PICTURE = /^https:\/\/[!-~]{1,2000}$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
+const EMAIL = /^[^\s@"(),:;<>[\]\\]+@[^\s@"(),:;<>[\]\\]+$/;
+const SCHEME = "://";
+
+export function emailAddress(text: string | undefined): string | undefined {
+  return text !== undefined && EMAIL.test(text) ? text : undefined;
+}
+
+/** A name that somebody may have chosen: never one that looks like issuer and subject. */
+export function plainName(text: string | undefined): string | undefined {
+  return text === undefined || text.includes(SCHEME) ? undefined : text;
+}
 
 /** The first of these that can be a login; `undefined` where none can. What else is said is left out if it is odd. */
 export function proxyUser(said: {

@@ -57,6 +57,7 @@ export class ForwardingStage implements AsyncDisposable {
       clientId: "x",
       clientSecret: Secret.fromText("x"),
       scope: "openid",
+      claims: { nameClaim: undefined, required: new Map(), named: new Set<string>() },
     };
     const provider = new Provider({ ...client, ...places }, log);
     const pages = new OwnPages({

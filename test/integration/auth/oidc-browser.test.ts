@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { Chromium } from "../browser/chromium.ts";
 import { useOidcStage } from "./oidc-stage.ts";
 
-const stage = useOidcStage();
+const stage = useOidcStage({
+  args: () => ["--proxy-oidc-claim", "preferred_username", "--allow-user", "server"],
+});
 
 test("somebody opens the page, signs in at the provider, works in a terminal, and logs out", async () => {
   const { provider, origin } = stage();

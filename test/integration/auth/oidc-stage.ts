@@ -39,19 +39,20 @@ export class OidcStage implements AsyncDisposable {
     this.#scope = scope;
   }
 
-  /** `args`: beside those that name the provider. Everybody may log in. */
+  /** `args`: beside those that name the provider. `users`: those who may log in, by default everybody. */
   static async open(
     options: Omit<LoginProviderOptions, "origins"> & {
       readonly isDown?: boolean;
       readonly args?: (authority: OpensslAuthority) => readonly string[];
+      readonly users?: (issuer: string) => readonly string[];
     } = {},
   ): Promise<OidcStage> {
-    const { isDown = false, args = () => [], ...more } = options;
+    const { isDown = false, args = () => [], users = everybody, ...more } = options;
     await using scope = new AsyncDisposableStack();
     const authority = scope.use(await OpensslAuthority.make());
     const origin = await proxyOrigin();
     const provider = scope.use(await LoginProvider.start({ origins: [origin], ...more }, isDown));
-    const all = [...provider.args, "--allow-user", "*", ...args(authority)];
+    const all = [...provider.args, ...users(provider.issuer), ...args(authority)];
     const server = scope.use(await proxiedServer({ origin, authority, args: all }));
     return new OidcStage({ authority, provider, server, origin }, scope.move());
   }
@@ -77,6 +78,10 @@ export class OidcStage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#scope.disposeAsync();
   }
+}
+
+function everybody(): readonly string[] {
+  return ["--allow-user", "*"];
 }
 
 /** Opened before the tests of the file; after each the provider is as it was. The returned function is for within tests. */

@@ -33,7 +33,14 @@ async function outcomeOf(answer: Answer): Promise<unknown> {
   const places = { callbackUrl: "https://localhost/callback", loggedOutUrl: "https://localhost/" };
   const clientSecret = Secret.fromText("a secret of this test");
   const provider = new Provider(
-    { issuer, clientId: "ttyhq", clientSecret, scope: "openid", ...places },
+    {
+      issuer,
+      clientId: "ttyhq",
+      clientSecret,
+      scope: "openid",
+      claims: { nameClaim: undefined, required: new Map(), named: new Set<string>() },
+      ...places,
+    },
     { info: () => {}, warn: () => {} },
   );
   const user = { login: "ada", name: undefined, picture: undefined };

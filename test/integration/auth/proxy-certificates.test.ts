@@ -28,7 +28,7 @@ beforeAll(async () => {
   authority = scope.use(await OpensslAuthority.make("our people"));
   stranger = scope.use(await OpensslAuthority.make("our people"));
   origin = await proxyOrigin();
-  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*"];
+  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*", "--allow-user", "server"];
   server = scope.use(await proxiedServer({ origin, authority, args }));
 });
 afterAll(() => scope.disposeAsync());
@@ -205,7 +205,7 @@ test("failed logins are counted and told of under the client's own address, not 
 
 test("when the server stops, what is open through the proxy is closed as the server closes it", async () => {
   const other = await proxyOrigin();
-  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*"];
+  const args = ["--proxy-client-ca", authority.certFile, "--allow-user", "*", "--allow-user", "server"];
   await using stopping = await proxiedServer({ origin: other, authority, args });
   const client = clientWith(await authority.issue({ subject: "/CN=ada" }));
   const socket = await client.webSocket(other);

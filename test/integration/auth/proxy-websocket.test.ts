@@ -125,7 +125,9 @@ test("when the proxy is told to go, nobody new is let in", async () => {
 
 test("a program's output arrives whole, in order and fast", async () => {
   await using program = await PacedProgram.prepare(LINES, AS_FAST_AS_IT_CAN);
-  await using oidc = await OidcStage.open();
+  await using oidc = await OidcStage.open({
+    args: () => ["--proxy-oidc-claim", "preferred_username", "--allow-user", "server"],
+  });
   const { origin, provider, authority } = oidc;
   // The server's own user.
   provider.person = { sub: "1", preferred_username: "server" };

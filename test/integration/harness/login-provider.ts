@@ -112,7 +112,7 @@ export class LoginProvider implements AsyncDisposable {
       claims: {
         openid: ["sub"],
         email: ["email", "email_verified"],
-        profile: ["name", "picture", "preferred_username"],
+        profile: ["name", "picture", "preferred_username", "hd"],
       },
       ttl: {
         AccessToken: accessTokenLifetime,

@@ -47,12 +47,12 @@ test("the server's own user and whoever may everything see all sessions, others 
 describe("whom a proxy names", () => {
   const root = { serverUser: "root", isRoot: true, configuredUser: "web", adminUsers: ["eve"] };
 
-  test("is no user of a server of root for being one of its system, nor root for being called so", () => {
+  test("is no user of a server of root for being one of its system, nor root or the configured user for being called so", () => {
     const named = proxiedUsersOf({ ...root, allowUsers: [] });
     const names = ["web", "eve", "bob", "root"];
-    expect(names.map((user) => named.mayLogIn(user))).toEqual([true, true, false, false]);
+    expect(names.map((user) => named.mayLogIn(user))).toEqual([false, true, false, false]);
     const open = proxiedUsersOf({ ...root, allowUsers: ["*"] });
-    expect(names.map((user) => open.mayLogIn(user))).toEqual([true, true, true, false]);
+    expect(names.map((user) => open.mayLogIn(user))).toEqual([false, true, true, false]);
     expect(proxiedUsersOf({ ...root, allowUsers: ["root"] }).mayLogIn("root")).toBe(true);
   });
 

@@ -91,7 +91,10 @@ test.each([
   ["allow-user: {a: b}", "config.yaml:1:13: allow-user: must be a list of texts"],
   ["allow-user: [[a]]", "config.yaml:1:13: allow-user: must be a list of texts"],
   ["allow-user: [a, ~]", "config.yaml:1:13: allow-user: must be a list of texts"],
-  ["allow-user:\n- a b", 'config.yaml:2:1: allow-user: must be one user name, not "a b"'],
+  [
+    "allow-user:\n- a b",
+    'config.yaml:2:1: allow-user: must be one user name, or https://issuer#subject, not "a b"',
+  ],
   ["bind: !!binary aGk=", "config.yaml:1:16: bind: must be one text, number or truth value"],
   ["port: 1\nport: 2", "config.yaml:2:1: port: given twice, first in line 1"],
   ["prot: 1", 'config.yaml:1:1: there is no option "prot": was port meant?'],

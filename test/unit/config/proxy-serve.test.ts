@@ -57,6 +57,18 @@ test("a provider is named with what it knows the server by, and where it leads b
   expect(JSON.stringify(proxyServe)).not.toContain("client secret");
 });
 
+test("claims are required by name and value, and users named by issuer and subject", () => {
+  const { proxyServe, auth } = parse(
+    `--enable-proxy-serve ${TLS} ${OIDC} --proxy-oidc-require hd=a.example --proxy-oidc-require hd=b.example --proxy-oidc-require tid=x=y --proxy-oidc-claim upn --allow-user https://id.example.com/realm#auth0|17`,
+  );
+  expect(proxyServe?.oidc?.nameClaim).toBe("upn");
+  expect([...(proxyServe?.oidc?.required ?? [])]).toEqual([
+    ["hd", ["a.example", "b.example"]],
+    ["tid", ["x=y"]],
+  ]);
+  expect(auth).toMatchObject({ allowUsers: ["https://id.example.com/realm#auth0|17"] });
+});
+
 test("both may prove who asks, and a provider on this machine may speak http", () => {
   const local = OIDC.replace("https://id.example.com/realm", "http://127.0.0.1:8080");
   const { proxyServe } = parse(`--enable-proxy-serve ${TLS} ${local} --proxy-client-ca people`);
@@ -89,6 +101,14 @@ test.each([
   [
     `--enable-proxy-serve ${TLS} ${OIDC} --proxy-listen 4443`,
     "--proxy-listen: must be an address and a port",
+  ],
+  [
+    `--enable-proxy-serve ${TLS} ${OIDC} --proxy-oidc-require hd`,
+    "--proxy-oidc-require: must be claim=value",
+  ],
+  [
+    `--enable-proxy-serve ${TLS} ${OIDC} --allow-user https://id.example.com`,
+    "--allow-user: must be one user name, or https://issuer#subject",
   ],
   [OIDC, "--proxy-oidc-issuer is for the proxy that --enable-proxy-serve starts"],
   [`--enable-proxy-serve --proxy-external --proxy-client-ca people`, "--proxy-client-ca is for the proxy"],

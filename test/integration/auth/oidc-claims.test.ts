@@ -1,0 +1,75 @@
+// Who somebody is at a provider decides who they are here: a verified email, or issuer and subject, and nothing else.
+import { expect, test } from "vitest";
+import { OidcStage, useOidcStage } from "./oidc-stage.ts";
+
+const stage = useOidcStage({
+  users: (issuer) => [
+    ...["--admin-user", "eve@example.com", "--admin-user", `${issuer}#42`],
+    ...["--allow-user", "17", "--allow-user", "ada", "--allow-user", "ada@example.com"],
+    ...["--proxy-oidc-require", "hd=example.com", "--proxy-oidc-require", "hd=example.org"],
+  ],
+});
+
+/** Who somebody of these claims is on the server; `undefined`: nobody. */
+async function userOf(claims: Readonly<Record<string, unknown>>): Promise<unknown> {
+  const at = stage();
+  at.provider.person = { sub: "1", hd: "example.com", ...claims };
+  const client = at.browser();
+  await at.logIn(client);
+  return await at.userOf(client);
+}
+
+test.each<[string, Record<string, unknown>]>([
+  ["an admin's email that was not verified", { email: "eve@example.com", email_verified: false }],
+  ["an admin's email of which nothing is said", { email: "eve@example.com" }],
+  ["an admin's email that is verified in other words", { email: "eve@example.com", email_verified: "yes" }],
+  ["an admin's email as preferred name", { preferred_username: "eve@example.com" }],
+  ["the configured user's name as preferred name", { preferred_username: "server" }],
+  ["the configured user's name as verified email", { email: "server", email_verified: true }],
+  ["an allowed name as preferred name", { preferred_username: "ada" }],
+  ["an allowed name as subject", { sub: "17" }],
+  ["another subject of the right issuer", { sub: "4" }],
+])("%s logs nobody in", async (_, claims) => {
+  expect(await userOf(claims)).toBeUndefined();
+});
+
+test("issuer and subject in the text of an email are not issuer and subject", async () => {
+  const email = `${stage().provider.issuer}#42`;
+  expect(await userOf({ sub: "9", email, email_verified: true, preferred_username: email })).toBeUndefined();
+});
+
+test("a verified email logs in", async () => {
+  expect(await userOf({ email: "ada@example.com", email_verified: true })).toBe("ada@example.com");
+});
+
+test("a named subject logs in whatever else the provider says, and is named by issuer and subject", async () => {
+  const { issuer } = stage().provider;
+  expect(await userOf({ sub: "42", email: "x@example.com" })).toBe(`${issuer}#42`);
+  expect(await userOf({ sub: "42", email: "ada@example.com", email_verified: true })).toBe(`${issuer}#42`);
+});
+
+test.each([undefined, "evil.example", "", "EXAMPLE.COM", true])("hd %j is another tenant's", async (hd) => {
+  expect(await userOf({ sub: "42", email: "eve@example.com", email_verified: true, hd })).toBeUndefined();
+});
+
+test("hd may be any of the values that are required", async () => {
+  expect(await userOf({ email: "ada@example.com", email_verified: true, hd: "example.org" })).toBe(
+    "ada@example.com",
+  );
+});
+
+test("the claim that an option trusts is the name; an email that is not verified is none", async () => {
+  await using named = await OidcStage.open({ args: () => ["--proxy-oidc-claim", "preferred_username"] });
+  const userOfNamed = async (claims: Readonly<Record<string, unknown>>): Promise<unknown> => {
+    named.provider.person = { sub: "1", ...claims };
+    const client = named.browser();
+    await named.logIn(client);
+    return await named.userOf(client);
+  };
+  const { issuer } = named.provider;
+  expect(await userOfNamed({ preferred_username: "ada", email: "eve@example.com" })).toBe("ada");
+  expect(await userOfNamed({ email: "eve@example.com", email_verified: true })).toBe(`${issuer}#1`);
+  expect(await userOfNamed({ preferred_username: `${issuer}#42` })).toBe(`${issuer}#1`);
+  // The configured user is named by no option, and is not the provider's user of that name.
+  expect(await userOfNamed({ preferred_username: "server" })).toBeUndefined();
+});
