@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type ConfigInput, parseHostConfig } from "../config/config.ts";
@@ -8,12 +8,13 @@ import { attributeOf, type Flags } from "../config/flags.ts";
 import { absolutePath, givenFor } from "../config/given.ts";
 import { OPTIONS } from "../config/options.ts";
 import { sourceName } from "../config/source.ts";
+import { checkTrustedPath, readTrustedFile } from "../lib/trusted-path.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** What the configuration is made from. Throws ConfigError for a configuration file that cannot be read, or is none. */
 export async function configInput(flags: Flags, surroundings: Surroundings): Promise<ConfigInput> {
   const { env, home, user, cwd, hostname } = surroundings;
-  const sources = { flags, env, home, cwd, readFile: (path: string) => readFileSync(path) };
+  const sources = { flags, env, home, cwd, readFile: readTrustedFile };
   const file = await namedFile(sources);
   return { ...sources, user, hostname, ...(file === undefined ? {} : { file }) };
 }
@@ -61,6 +62,7 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
 
 /** The first bytes of what may be a file or a pipe, of any size. */
 function contentOf(path: string, maxBytes: number): { readonly bytes: Uint8Array; readonly mode: number } {
+  checkTrustedPath(path);
   const file = openSync(path, "r");
   try {
     const bytes = new Uint8Array(maxBytes);

@@ -1,6 +1,6 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
+import { readTrustedFile } from "../lib/trusted-path.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** What a command proves itself with to another machine's server; `undefined`: nothing. Throws ConfigError. */
@@ -10,7 +10,7 @@ export function accessToken({ env, cwd }: Pick<Surroundings, "env" | "cwd">): st
   if (!path) return token || undefined;
   if (token) throw new ConfigError(["TTYHQ_TOKEN and TTYHQ_TOKEN_FILE are both set: set one of them"]);
   try {
-    return readFileSync(resolve(cwd, path), "utf8").trimEnd();
+    return new TextDecoder().decode(readTrustedFile(resolve(cwd, path))).trimEnd();
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new ConfigError([`TTYHQ_TOKEN_FILE: cannot read the file: ${reason}`]);

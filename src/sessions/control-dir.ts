@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { checkOwnEntry, checkTrustedPath, trustContext } from "../lib/trusted-path.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
 /** Of a directory that everybody may write into, such as /tmp. */
@@ -9,13 +10,17 @@ const STICKY = 0o1000;
 export class ControlDir {
   readonly path: string;
 
-  /** Makes the directory, and closes it to others when it exists with wider rights. Throws `start_failed`. */
+  /**
+   * Makes the directory, and closes it to others when it exists with wider rights. Throws `start_failed`, also where
+   * somebody else could exchange it, could have written into it, or has put something there.
+   */
   constructor(path: string) {
     this.path = path;
     try {
+      checkTrustedPath(dirname(path));
       mkdirSync(path, { recursive: true, mode: 0o700 });
       if (isShared(path)) throw new Error("others have files in it");
-      chmodSync(path, 0o700);
+      closeToOthers(path);
       mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
@@ -77,6 +82,13 @@ export class ControlDir {
   session(id: string): SessionFiles {
     return sessionFiles(join(this.sessions, id));
   }
+}
+
+function closeToOthers(path: string): void {
+  const context = trustContext();
+  checkTrustedPath(path, context);
+  chmodSync(path, 0o700);
+  for (const name of readdirSync(path)) checkOwnEntry(join(path, name), context);
 }
 
 /** A directory for everybody that is in use; a file system that was just made for us is neither. */

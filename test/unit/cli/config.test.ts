@@ -1,6 +1,6 @@
-import { mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdtempDisposableSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { ran } from "./run-cli.ts";
@@ -155,3 +155,21 @@ test("variables of the shell are not the service's, which is said", async () => 
   expect(stderr).toContain("warning: TTYHQ_PORT and SERVICE_PASSWORD: set here, but not for the service");
   expect(stdout + stderr).not.toContain("hunter2");
 });
+
+test("a secret's file, a key or a configuration file that others could exchange is refused, and what mends it named", () =>
+  withFile("jwt-secret-file: config.yaml\n", async (path) => {
+    chmodSync(path, 0o646);
+    const own = await ran(["serve", "--config", path]);
+    expect(own).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining(`mode 0646) is writable by others: chmod go-w ${path}`),
+    });
+    chmodSync(path, 0o600);
+    chmodSync(dirname(path), 0o777);
+    const way = `is writable by others, who could exchange ${path}: chmod go-w ${dirname(path)}`;
+    for (const flag of ["--config", "--jwt-secret-file", "--tls-key", "--hq-ca"]) {
+      const { exitCode, stderr } = await ran(["serve", flag, path]);
+      expect({ flag, exitCode, isTold: stderr.includes(way) }).toEqual({ flag, exitCode: 2, isTold: true });
+    }
+    chmodSync(dirname(path), 0o700);
+  }));
