@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
-import { privateDoors, publicRoutes } from "./app/doors.ts";
+import { privateDoors } from "./app/doors.ts";
 import { drain } from "./app/drain.ts";
 import { healthOf } from "./app/facts.ts";
 import { hostMetrics, serverMetrics } from "./app/figures.ts";
@@ -103,7 +103,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log, shown }));
   const { backend, identity, machineToken, readiness } = role;
   const gate = await openGate({ config, surroundings, controlDir, machineToken, log });
-  facts.begin(gate.users.accountOf);
+  facts.begin((user) => gate.users.standing(user).account);
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = async (): Promise<string> =>
@@ -112,12 +112,12 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
   const { viewOf, auditHook } = stack.use(await openAuditing({ audit, config, version, backend, access }));
-  const git = stack.use(await openGit({ surroundings, controlDir, backend, hub, facts, log }));
+  const git = stack.use(await openGit({ config, surroundings, controlDir, backend, hub, facts, log }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
     ...serverRoutes({
       ...{ hub, version, health, metrics, checkReady: () => readiness.check() },
-      mounted: () => Object.keys(publicRoutes(config, routes)),
+      mounted: () => Object.keys(routes),
     }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
     ...pictureRoutes(account.user, process.platform),

@@ -32,7 +32,8 @@ export function openAccess(parts: {
     routes: (url) => ({
       ...sessionRoutes({
         sessionsOf,
-        ownRequest: (request, principal) => ownedRequest(request, known(principal), users.accountOf),
+        ownRequest: (request, principal) =>
+          ownedRequest(request, known(principal), (user) => users.standing(user).account),
         viewersOf: (id) => hub.viewersOf(id),
       }),
       ...shareRoutes({ sessionsOf, shares, url }),

@@ -41,12 +41,11 @@ export type PublicDoor = {
 
 /** The address that everybody can reach: with login, limits and the page. */
 export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
-  const { config, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
+  const { config, routes, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
   const pageDir = existsSync(parts.pageDir) ? parts.pageDir : undefined;
   const { authenticate, whenOver } = gate;
   const common = { hub, log, auditHook, meter, clientOf, policy: config.policy, authenticate, whenOver };
-  const routes = publicRoutes(config, parts.routes);
   const { createRateLimit } = await import("../http/rate-limit.ts");
   const rateLimits = {
     api: counted(createRateLimit(apiCalls), () => meter.limited.add("api")),
@@ -73,13 +72,6 @@ function counted(limit: RateLimit, refused: () => void): RateLimit {
     });
 }
 
-/** What is served at the address that everybody can reach. */
-export function publicRoutes({ metricsListen }: Pick<Config, "metricsListen">, routes: Routes): Routes {
-  if (metricsListen === undefined) return routes;
-  const { metrics: _, ...others } = routes;
-  return others;
-}
-
 /** `--metrics-listen`: metrics and probes in the clear and without a login, and nothing else. */
 export async function openMetricsDoor(
   { metricsListen }: Pick<Config, "metricsListen">,
@@ -94,7 +86,12 @@ export async function openMetricsDoor(
       ...(readyz && { readyz }),
       ...(ready && { ready }),
     },
-    ...{ authenticate: chain([]), whenOver: neverOver, clientOf: connectionOf, policy: undefined },
+    ...{
+      authenticate: chain([everyoneIs("", "none")]),
+      whenOver: neverOver,
+      clientOf: connectionOf,
+      policy: undefined,
+    },
     ...{ rateLimits: unlimited, pageDir: undefined, meter, log },
   });
   const place = { ...metricsListen, option: "--metrics-listen" };

@@ -1,4 +1,5 @@
 // What a server says of itself.
+import { shared } from "../lib/shared.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame.ts";
 import type { Health } from "../protocol/health.ts";
 import type { SessionRecord } from "../protocol/session.ts";
@@ -15,15 +16,17 @@ export type Identity = Pick<Health, "version" | "mode" | "instanceId"> & {
   readonly running?: () => number;
 };
 
-export function healthOf(backend: SessionBackend, identity: Identity): () => Promise<Health> {
+export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identity): () => Promise<Health> {
   const { version, mode, remoteId, remotes, hqSessions } = identity;
   const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
   const started = performance.now();
+  // Anybody may ask, as often as they like, and the list is as long as there are sessions.
+  const counts = shared(() => countsOf(backend));
   return async () => ({
     ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
     instanceId: instanceId(),
     uptime: Math.floor((performance.now() - started) / 1000),
-    ...(identity.running === undefined ? await countsOf(backend) : { sessions: identity.running() }),
+    ...(identity.running === undefined ? await counts() : { sessions: identity.running() }),
     timestamp: new Date().toISOString(),
     ...(remoteId === undefined ? {} : { remoteId }),
     ...(remotes === undefined ? {} : { remotes: remotes() }),
@@ -36,7 +39,9 @@ export function unrecordedIn(records: readonly SessionRecord[]): number {
   return records.filter(({ status, recording }) => status === "running" && recording !== undefined).length;
 }
 
-async function countsOf(backend: SessionBackend): Promise<Pick<Health, "sessions" | "unrecorded">> {
+async function countsOf(
+  backend: Pick<SessionBackend, "list">,
+): Promise<Pick<Health, "sessions" | "unrecorded">> {
   const records = await backend.list();
   const unrecorded = unrecordedIn(records);
   const sessions = records.filter(({ status }) => status === "running").length;

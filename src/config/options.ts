@@ -97,8 +97,7 @@ export const OPTIONS = {
     parse: socketAddress,
     fallback: undefined,
     fallbackText: "",
-    prose:
-      "Serve /metrics, /livez, /readyz and /api/ready there, without encryption or login, and /metrics nowhere else.",
+    prose: "Serve /metrics, /livez, /readyz and /api/ready there as well, without encryption or login.",
     roles: SERVER,
   }),
   auditLog: value<string | undefined>({

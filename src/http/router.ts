@@ -11,7 +11,7 @@ import type { Log } from "../log.ts";
 import type { Endpoint } from "../protocol/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { MAX_BODY_BYTES } from "../protocol/limits.ts";
+import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
 import { AccessLog } from "./access-log.ts";
 import { audited, contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import type { ClientOf } from "./client-address.ts";
@@ -69,8 +69,6 @@ export function createRouter(options: RouterOptions): RequestListener {
     letIn(request, options);
     next();
   });
-  // Whatever its content type says: a body that is not read would be taken for none.
-  app.use("/api", express.json({ limit: MAX_BODY_BYTES, strict: false, inflate: false, type: () => true }));
   for (const [name, route] of Object.entries(options.routes))
     mount(app, name, route, { ...options, accessLog });
   refuseOtherMethods(app, options.routes);
@@ -99,7 +97,8 @@ export function createRouter(options: RouterOptions): RequestListener {
 function refuseUnclear(request: express.Request, response: express.Response): void {
   try {
     refuseAmbiguous(request);
-    if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES) throw tooLarge();
+    if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES)
+      throw tooLarge(MAX_BODY_BYTES);
   } catch (error) {
     response.setHeader("connection", "close");
     throw error;
@@ -152,6 +151,8 @@ async function answerOf(
   const abort = new AbortController();
   response.once("close", () => abort.abort());
   await authorise(endpoint, { request, response }, { seen, options });
+  if (endpoint.path.startsWith("/api/"))
+    await readBody[seen.principal === undefined ? "ofStrangers" : "ofUsers"](request, response);
   const { params, query } = request;
   refuseDeep(request.body);
   const input = {
@@ -166,6 +167,18 @@ async function answerOf(
     identified: () => identified(request, { seen, options }),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
   });
+}
+
+/** Sets the request's body. It is read after the call was counted; a stranger's is short. */
+const readBody = { ofStrangers: bodyReader(MAX_OPEN_BODY_BYTES), ofUsers: bodyReader(MAX_BODY_BYTES) };
+
+function bodyReader(limit: number): (request: express.Request, response: express.Response) => Promise<void> {
+  // Whatever its content type says: a body that is not read would be taken for none.
+  const parse = express.json({ limit, strict: false, inflate: false, type: () => true });
+  return (request, response) =>
+    new Promise((resolve, reject) => {
+      parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
+    });
 }
 
 /** Any other method on a path that is there (RFC 9110, 15.5.6). */
@@ -273,7 +286,9 @@ function knownError(error: unknown): ServiceError | undefined {
   if (fault !== undefined)
     return new ServiceError("disk_failed", `this could not be stored: ${fault}`, { cause: error });
   if (!(error instanceof Error) || !("status" in error)) return undefined;
-  if (error.status === 413) return tooLarge();
+  if (error.status === 413) {
+    return tooLarge("limit" in error && typeof error.limit === "number" ? error.limit : MAX_BODY_BYTES);
+  }
   if ("type" in error && error.type === "entity.parse.failed") {
     return new ServiceError("invalid_json", "the body is no JSON", { cause: error });
   }
@@ -281,8 +296,8 @@ function knownError(error: unknown): ServiceError | undefined {
   return new ServiceError("invalid_request", "the request is malformed", { cause: error });
 }
 
-function tooLarge(): ServiceError {
-  return new ServiceError("body_too_large", `a body has at most ${MAX_BODY_BYTES} bytes`);
+function tooLarge(limit: number): ServiceError {
+  return new ServiceError("body_too_large", `a body has at most ${limit} bytes here`);
 }
 
 function isEndpointName(name: string): name is EndpointName {

@@ -12,6 +12,8 @@ export const MAX_FRAME_SESSION_ID_BYTES = 256;
 export const MAX_MESSAGE_BYTES = 1024 * 1024;
 /** One JSON body; a longer one is 413 `body_too_large` (contract 4.1). */
 export const MAX_BODY_BYTES = 1024 * 1024;
+/** The same from anybody who is not logged in: the longest proof of a login is much shorter. */
+export const MAX_OPEN_BODY_BYTES = 16 * 1024;
 /** Bad frames in a row before the connection is closed with 1002 (contract 1.5). */
 export const MAX_BAD_FRAMES = 16;
 /** Subscriptions of one connection; one more is refused with `too_many_subscriptions`. */

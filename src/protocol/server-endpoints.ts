@@ -64,6 +64,8 @@ export const serverEndpoints = {
   },
   metrics: {
     ...probe,
+    access: "user",
+    audience: "admin",
     method: "get",
     path: "/metrics",
     summary: "Prometheus metrics",
@@ -76,6 +78,7 @@ export const serverEndpoints = {
   },
   openapi: {
     ...probe,
+    limit: "api",
     host: false,
     method: "get",
     path: "/api/openapi.json",

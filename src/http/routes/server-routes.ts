@@ -3,20 +3,22 @@ import type { Metrics } from "../../metrics.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Health } from "../../protocol/health.ts";
 import { openApi } from "../../protocol/openapi.ts";
-import type { Media, Routes } from "../route.ts";
+import { JsonBytes, type Media, type Routes } from "../route.ts";
 
 /** How the server is, who is connected, and what it can do (contract 2.6, 2.7). */
 export function serverRoutes(parts: {
   readonly health: () => Promise<Health>;
   /** Throws when requests should go elsewhere. */
   readonly checkReady: () => void;
-  readonly metrics: Metrics;
-  readonly hub: Hub;
+  readonly metrics: Pick<Metrics, "text" | "type">;
+  readonly hub: Pick<Hub, "clients">;
   readonly version: string;
   /** Names of the endpoints that are served here: no others are described. */
   readonly mounted: () => readonly string[];
 }): Routes {
   const { health, checkReady, metrics, hub, version, mounted } = parts;
+  // It never changes, takes tens of milliseconds to make, and anybody may ask for it.
+  let description: JsonBytes | undefined;
   return {
     health,
     livez: async () => plain("ok\n"),
@@ -30,9 +32,8 @@ export function serverRoutes(parts: {
     },
     metrics: async () => ({ ...plain(await metrics.text()), type: metrics.type }),
     openapi: async () => {
-      const names = new Set(mounted());
-      const served = Object.entries(endpoints).filter(([name]) => names.has(name));
-      return openApi(Object.fromEntries(served), version);
+      description ??= describe(mounted(), version);
+      return description;
     },
     listClients: async () =>
       hub.clients.map(({ id, user, address, connectedAt, viewer }) => ({
@@ -41,6 +42,12 @@ export function serverRoutes(parts: {
         ...viewer.hello,
       })),
   };
+}
+
+function describe(mounted: readonly string[], version: string): JsonBytes {
+  const names = new Set(mounted);
+  const served = Object.entries(endpoints).filter(([name]) => names.has(name));
+  return new JsonBytes(Buffer.from(JSON.stringify(openApi(Object.fromEntries(served), version))));
 }
 
 function plain(text: string): Media {

@@ -17,6 +17,8 @@ export type Call = {
   readonly body?: unknown;
   /** The address that the request comes from, such as 127.0.0.2. */
   readonly from?: string;
+  /** A unix socket in place of the origin's address. */
+  readonly socketPath?: string;
   /** Hangs up when the head of the answer is there: for a body that goes on until somebody ends it. */
   readonly isHeadEnough?: boolean;
 };
@@ -34,13 +36,14 @@ export type Answer = {
 const agent = new Agent({ keepAlive: true });
 
 export async function call(origin: string, asked: Call): Promise<Answer> {
-  const { method = "GET", path, headers, body, from, isHeadEnough = false } = asked;
+  const { method = "GET", path, headers, body, from, socketPath, isHeadEnough = false } = asked;
   const bytes = encoded(body);
   // Left to itself, node:http sends the body of a DELETE without saying how long it is.
   const length = bytes === undefined ? {} : { "content-length": `${Buffer.byteLength(bytes)}` };
   const outgoing = request(origin, {
     ...{ agent, method, path, headers: { ...typeOf(body), ...length, ...headers } },
     ...(from === undefined ? {} : { localAddress: from }),
+    ...(socketPath === undefined ? {} : { socketPath }),
   });
   outgoing.end(bytes);
   const answer = async (): Promise<Answer> => {

@@ -27,8 +27,12 @@ export class Scrape {
     this.samples = lines.filter((line) => !line.startsWith("#")).map(parse);
   }
 
-  static async of(base: string): Promise<Scrape> {
-    const answer = await call(base, { path: "/metrics" });
+  /** Of a server of this machine by its own socket, where nobody logs in. */
+  static async of(server: string | { readonly url: string; readonly controlDir: string }): Promise<Scrape> {
+    const answer =
+      typeof server === "string"
+        ? await call(server, { path: "/metrics" })
+        : await call(server.url, { path: "/metrics", socketPath: `${server.controlDir}/server.sock` });
     if (answer.status !== 200) throw new Error(`status ${answer.status}: ${answer.text}`);
     return new Scrape(answer.text);
   }

@@ -4,6 +4,7 @@ import type { RemoteRecord } from "../../../src/protocol/remote.ts";
 import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/session.ts";
 import { eventually } from "./eventually.ts";
 import { type Answer, ask, type Question } from "./raw-http.ts";
+import { Scrape } from "./scrape.ts";
 import { ServerEvents } from "./server-events.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 
@@ -148,7 +149,7 @@ export function basic(
 
 /** The value of a metric that a server shows; of one with labels, the first. */
 export async function metric(server: TestServer, name: string): Promise<number> {
-  const { text } = await ask(server.url, "/metrics");
+  const { text } = await Scrape.of(server);
   const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text)?.[1];
   if (value === undefined) throw new Error(`no metric ${name}`);
   return Number(value);

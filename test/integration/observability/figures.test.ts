@@ -175,7 +175,7 @@ test("logins are counted by method and by what came of them, and refusals by the
   const token = await logIn(server);
   const headers = { authorization: `Bearer ${token}` };
   for (let count = 0; count < 6; count++) await ask(server.url, "/api/sessions", { headers });
-  const now = await Scrape.of(server.url);
+  const now = await Scrape.of(server);
   expect(now.value("ttyhq_logins_total", { method: "password", result: "ok" })).toBe(2);
   expect(now.value("ttyhq_logins_total", { method: "password", result: "refused" })).toBe(2);
   expect(now.value("ttyhq_rate_limited_total", { limit: "api" })).toBe(2);
@@ -189,7 +189,7 @@ test("beyond the limit of failed logins each is counted as such", async () => {
   await using server = await passwordServer("inline");
   for (let count = 0; count < 12; count++)
     await ask(server.url, "/api/auth/token", { body: { password: `wrong ${count}` } });
-  const now = await Scrape.of(server.url);
+  const now = await Scrape.of(server);
   expect(now.value("ttyhq_logins_total", { method: "password", result: "refused" })).toBe(10);
   expect(now.value("ttyhq_logins_total", { method: "password", result: "limited" })).toBe(2);
   expect(now.value("ttyhq_rate_limited_total", { limit: "failed_logins" })).toBe(2);
@@ -223,7 +223,7 @@ describe("a fleet", () => {
     await fleet.create("worker-1", { command: ["cat"] });
     await ask(fleet.hq.url, "/api/remotes", { headers: { authorization: basic("nobody") } });
     const now = await eventually(async () => {
-      const scrape = await Scrape.of(fleet.hq.url);
+      const scrape = await Scrape.of(fleet.hq);
       const isThere = scrape.value("ttyhq_probes_total", { result: "alive" }) >= 2;
       return isThere && scrape.value("ttyhq_uplinks") === 2 ? scrape : undefined;
     }, "a look at both remotes");
@@ -240,7 +240,7 @@ describe("a fleet", () => {
   });
 
   test("a remote tells whether its HQ knows it", async () => {
-    const now = await Scrape.of(fleet.remote("worker-1").url);
+    const now = await Scrape.of(fleet.remote("worker-1"));
     expect(now.value("ttyhq_enrolled")).toBe(1);
     expect(now.value("ttyhq_enrolments_total", { result: "ok" })).toBeGreaterThan(0);
     expect(now.value("ttyhq_clients")).toBe(1);
@@ -249,7 +249,7 @@ describe("a fleet", () => {
 
   test("every figure that any of them has is in the docs, and every one in the docs is there", async () => {
     const scrapes = await Promise.all(
-      [fleet.hq.url, fleet.remote("worker-1").url].map((url) => Scrape.of(url)),
+      [fleet.hq, fleet.remote("worker-1")].map((server) => Scrape.of(server)),
     );
     const shown = [...new Set(scrapes.flatMap(({ names }) => names))].sort();
     expect(shown).toEqual(await documented());

@@ -126,9 +126,12 @@ test("heads that are too long, or of too many headers, are refused", async () =>
 });
 
 test("JSON that is nested deeper than anybody needs is refused, at the login as on an HQ", async () => {
-  const deep = `${"[".repeat(400_000)}${"]".repeat(400_000)}`;
   const objects = `${'{"a":'.repeat(150_000)}1${"}".repeat(150_000)}`;
-  for (const body of [deep, objects]) {
+  // As long as a stranger's may be.
+  for (const body of [
+    `${"[".repeat(8_000)}${"]".repeat(8_000)}`,
+    `${'{"a":'.repeat(2_500)}1${"}".repeat(2_500)}`,
+  ]) {
     const { status, json } = await ask(server.url, "/api/auth/token", { body });
     expect([status, json.code]).toEqual([400, "invalid_request"]);
   }
