@@ -3,6 +3,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
+import { guestRecord, guestView } from "./guest-sight.ts";
 import type { KnownOwners, SessionOwner } from "./known-owners.ts";
 
 /** Who has them: the user of that name, or somebody who came by a share link. */
@@ -72,7 +73,11 @@ export class GuardedSessions implements SessionBackend {
   }
 
   view(id: string, view: View, signal: AbortSignal): Promise<Content> {
-    return this.#after("look", id, "look", () => this.#backend.view(id, view, signal));
+    const open = (asked: View): Promise<Content> => this.#backend.view(id, asked, signal);
+    const holder = this.#holder;
+    return this.#after("look", id, "look", () =>
+      holder.kind === "owner" ? open(view) : guestView(view, holder.from, open),
+    );
   }
 
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
@@ -82,7 +87,7 @@ export class GuardedSessions implements SessionBackend {
     return { ...rest, record: this.#shown(record) };
   }
 
-  /** Events of everybody's sessions: whoever hands them on asks SessionView.sees. */
+  /** Events of everybody's sessions: whoever hands them on asks SessionView.shown. */
   watch(listener: (event: ServerEvent) => void): Disposable {
     return this.#backend.watch(listener);
   }
@@ -118,9 +123,10 @@ export class GuardedSessions implements SessionBackend {
     return id === holder.session.id && created === holder.session.created;
   }
 
-  /** To a guest a record says what the link allows. */
+  /** A guest's record also says what the link allows. */
   #shown(record: SessionRecord): SessionRecord {
-    return this.#holder.kind === "owner" ? record : { ...record, access: this.#holder.mode };
+    if (this.#holder.kind === "owner") return record;
+    return { ...guestRecord(record), access: this.#holder.mode };
   }
 }
 

@@ -1,19 +1,22 @@
 // What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
 import type { Principal } from "../auth/principal.ts";
-import type { Rights } from "../auth/rights.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { CreateSession } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { GuardedSessions } from "./guarded-sessions.ts";
+import { guestEvent } from "./guest-sight.ts";
 import { KnownOwners } from "./known-owners.ts";
 
 /** The sessions of one principal, and which events concern them. */
 export type SessionView = {
   readonly sessions: SessionBackend;
-  readonly sees: (event: ServerEvent) => boolean;
+  /** The event as this principal is told of it; `undefined`: it is not. */
+  readonly shown: (event: ServerEvent) => ServerEvent | undefined;
+  /** Output before this offset is not for them. */
+  readonly historyFrom?: number | undefined;
 };
 
-const everything = (): boolean => true;
+const everything = (event: ServerEvent): ServerEvent => event;
 
 export class SessionAccess implements Disposable {
   readonly #backend: SessionBackend;
@@ -26,12 +29,15 @@ export class SessionAccess implements Disposable {
   }
 
   of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
-    if (rights.kind === "all") return { sessions: this.#backend, sees: everything };
+    if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
     const sessions = new GuardedSessions({
       ...{ backend: this.#backend, owners: this.#owners },
       holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
     });
-    return { sessions, sees: (event) => isSeen(event, rights, owner) };
+    if (rights.kind === "own")
+      return { sessions, shown: (event) => (isOf(event, owner) ? event : undefined) };
+    const { session, from: historyFrom } = rights;
+    return { sessions, historyFrom, shown: (event) => guestEvent(event, session.id) };
   }
 
   [Symbol.dispose](): void {
@@ -39,9 +45,8 @@ export class SessionAccess implements Disposable {
   }
 }
 
-/** What concerns no session concerns everybody who is no guest; of an event without an owner nobody knows whose it is. */
-function isSeen(event: ServerEvent, rights: Rights, owner: string | undefined): boolean {
-  if (rights.kind === "invited") return event.type === "connected" || event.sessionId === rights.session.id;
+/** What concerns no session concerns every user; of an event without an owner nobody knows whose it is. */
+function isOf(event: ServerEvent, owner: string | undefined): boolean {
   if (event.sessionId === undefined) return event.owner === undefined || event.owner === owner;
   return event.owner !== undefined && event.owner === owner;
 }

@@ -30,6 +30,8 @@ const SharedSession = z.object({
   id: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
   created: z.string().max(64),
   mode: ShareMode,
+  /** Of a link without history: the end of the output when it was made. */
+  from: z.int().nonnegative().optional(),
 });
 export type SharedSession = z.infer<typeof SharedSession>;
 
@@ -88,8 +90,8 @@ export class AccessTokens {
       throw refused("token was revoked: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
     if (share === undefined) return { ...known, method: "token" };
-    const { mode, ...session } = share;
-    return { ...known, method: "share", rights: { kind: "invited", session, mode } };
+    const { mode, from, ...session } = share;
+    return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };
   }
 
   /** False once the token behind a principal has expired or was revoked; true where there is none. */

@@ -11,6 +11,8 @@ export type Rights =
       readonly kind: "invited";
       readonly session: { readonly id: string; readonly created: string };
       readonly mode: ShareMode;
+      /** Output before this offset is not for them; `undefined`: they have all of it. */
+      readonly from?: number | undefined;
     };
 
 export const ALL: Rights = { kind: "all" };

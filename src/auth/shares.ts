@@ -13,6 +13,14 @@ const Stored = z.object({ version: z.literal(1), shares: z.array(Kept).max(MAX_S
 /** What a session is known by: a later one may have the same id. */
 type SharedSession = { readonly id: string; readonly created: string };
 
+/** `from`: output before that offset is not shown; `lifetimeS`: in seconds; `by`: who makes it. */
+type NewLink = {
+  readonly mode: ShareMode;
+  readonly from: number | undefined;
+  readonly lifetimeS: number;
+  readonly by: string;
+};
+
 /**
  * The share links that work now, kept in a file so that they can be listed and revoked after a restart. The file holds
  * no token: what opens a session is in the link alone. At most MAX_SHARES: one more is refused.
@@ -38,10 +46,10 @@ export class Shares {
     }
   }
 
-  /** A new link; `by` is who makes it, `lifetimeS` in seconds. Throws `too_many_shares`. */
+  /** Throws `too_many_shares`. */
   async create(
     session: SharedSession,
-    { mode, lifetimeS, by }: { readonly mode: ShareMode; readonly lifetimeS: number; readonly by: string },
+    { mode, from, lifetimeS, by }: NewLink,
   ): Promise<Share & { readonly token: string }> {
     this.#forgetExpired();
     if (this.#shares.length >= MAX_SHARES) {
@@ -49,13 +57,19 @@ export class Shares {
     }
     const { tokens, now } = this.#options;
     // Whatever else is known of the session stays out of the link.
-    const shared = { id: session.id, created: session.created, mode };
+    const shared = {
+      id: session.id,
+      created: session.created,
+      mode,
+      ...(from === undefined ? {} : { from }),
+    };
     const { id, token, expiresAtS } = tokens.issueShare(shared, lifetimeS);
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const kept = {
       id,
       sessionId: session.id,
       mode,
+      history: from === undefined,
       createdBy: by,
       ...times,
       sessionCreated: session.created,

@@ -40,6 +40,10 @@ export class Cursor implements AsyncDisposable {
   readonly #frames: FrameQueue;
   readonly #host: CursorHost;
   readonly #abort = new AbortController();
+  /**
+   * Not for this client: output before `to`, and events up to there in the entries of the feed below number `before`.
+   */
+  readonly #hidden: { readonly to: number; readonly before: number } | undefined;
   /** Counts the ways that were taken: nothing that was started on an earlier one is sent on a later one. */
   #way = 0;
   #mode: Mode = "live";
@@ -53,8 +57,16 @@ export class Cursor implements AsyncDisposable {
   #hasFailed = false;
   #past: Past | undefined;
 
-  constructor(options: { feed: Feed; backend: SessionBackend; frames: FrameQueue; host: CursorHost }) {
+  constructor(options: {
+    feed: Feed;
+    backend: SessionBackend;
+    historyFrom: number | undefined;
+    frames: FrameQueue;
+    host: CursorHost;
+  }) {
     this.#feed = options.feed;
+    const { historyFrom: to } = options;
+    this.#hidden = to === undefined ? undefined : { to, before: this.#feed.after };
     this.#backend = options.backend;
     this.#frames = options.frames;
     this.#host = options.host;
@@ -129,6 +141,10 @@ export class Cursor implements AsyncDisposable {
       this.#plan();
       return;
     }
+    if (this.#hidden !== undefined && position < this.#hidden.to) {
+      this.#redraw();
+      return;
+    }
     if (this.#past === undefined && position >= this.#feed.start) {
       this.#next = this.#feed.find(position);
       this.#mode = "live";
@@ -143,13 +159,19 @@ export class Cursor implements AsyncDisposable {
   #plan(): void {
     const { sessionId, end } = this.#feed;
     const hasEvents = this.#has(SubscribeFlag.Events);
+    const { signal } = this.#abort;
     this.#work(
-      () => planReplay(this.#backend, sessionId, { end, hasSize: hasEvents }, this.#abort.signal),
-      (replay) => {
+      async () => ({
+        replay: await planReplay(this.#backend, sessionId, { end, hasSize: hasEvents }, signal),
+        // As this client may see it, which the feed's is not.
+        record: hasEvents ? await this.#backend.get(sessionId) : undefined,
+      }),
+      ({ replay, record }) => {
         const isWhole = replay.kind === "bytes";
         this.#frames.seek(isWhole ? replay.offset : end, { hasOffsets: false });
-        const { record } = this.#feed;
-        if (hasEvents) this.#frames.event(headerEvent(record, (isWhole && replay.size) || record));
+        if (record !== undefined) {
+          this.#frames.event(headerEvent(record, (isWhole && replay.size) || this.#feed.record));
+        }
         if (!isWhole) return this.#redraw();
         this.#frames.prefix(replay.prefix);
         this.seek({ isResuming: true });
@@ -165,11 +187,17 @@ export class Cursor implements AsyncDisposable {
   #follow(): boolean {
     const entry = this.#feed.entry(this.#next);
     if (entry === undefined) return false;
+    const isHidden = this.#isHidden(entry, this.#next);
     this.#next += 1;
     this.#isResuming = false;
     this.#hasFailed = false;
-    this.#emit(entry);
+    if (!isHidden) this.#emit(entry);
     return true;
+  }
+
+  #isHidden(entry: FeedEntry, number: number): boolean {
+    if (this.#hidden === undefined || entry.kind !== "event" || entry.event.kind === "exit") return false;
+    return number < this.#hidden.before && entry.end <= this.#hidden.to;
   }
 
   #emit(entry: FeedEntry): void {
@@ -228,7 +256,8 @@ export class Cursor implements AsyncDisposable {
       (drawn) => {
         // Output that died with its host is in the window at most: nobody has what lies between the screen and that.
         const isCutOff = emptyFrom !== undefined && drawn.screen.offset <= emptyFrom;
-        const { payload, screen } = isCutOff ? movedTo(this.#feed.start, drawn.screen) : drawn;
+        const least = isCutOff ? this.#feed.start : (this.#hidden?.to ?? 0);
+        const { payload, screen } = drawn.screen.offset < least ? movedTo(least, drawn.screen) : drawn;
         this.#frames.resync(payload, screen);
         this.#host.redrawn();
         this.seek({ isResuming: true });
@@ -267,9 +296,9 @@ export class Cursor implements AsyncDisposable {
   }
 }
 
-/** The screen as that of `start`, unless it is a later one. */
-function movedTo(start: number, drawn: Resync): { readonly payload: Uint8Array; readonly screen: Resync } {
-  const screen = { ...drawn, offset: Math.max(drawn.offset, start) };
+/** The screen as that of a later offset. */
+function movedTo(offset: number, drawn: Resync): { readonly payload: Uint8Array; readonly screen: Resync } {
+  const screen = { ...drawn, offset };
   return { payload: encodeResync(screen), screen };
 }
 

@@ -41,7 +41,10 @@ export type HubClient = {
 /** What a client may see and touch: the sessions as it has them, and which events it is told. */
 export type HubView = {
   readonly sessions: SessionBackend;
-  readonly sees: (event: ServerEvent) => boolean;
+  /** An event as the client is told of it; `undefined`: it is not. */
+  readonly shown: (event: ServerEvent) => ServerEvent | undefined;
+  /** Output before this offset is not for the client; `undefined`: it has all of it. */
+  readonly historyFrom?: number | undefined;
   readonly auditHook?: AuditHook;
 };
 
@@ -49,7 +52,7 @@ export type HubView = {
 const LAG_BOUNDS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
 /** A client with what it is told of. */
-type Connected = { readonly client: HubClient; readonly sees: HubView["sees"] };
+type Connected = { readonly client: HubClient; readonly shown: HubView["shown"] };
 
 export class Hub implements AsyncDisposable {
   readonly traffic = new Traffic();
@@ -113,14 +116,15 @@ export class Hub implements AsyncDisposable {
   connect(
     peer: Peer,
     who: { readonly user: string; readonly address: string | undefined },
-    view: HubView = { sessions: this.#backend, sees: () => true },
+    view: HubView = { sessions: this.#backend, shown: (event) => event },
   ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const { sessions, sees, auditHook } = view;
+    const { sessions, shown, historyFrom, auditHook } = view;
     const watch = auditHook && new ThrottledAuditHook(auditHook, this.#now);
     const viewer = new Viewer({
       peer,
       backend: sessions,
+      historyFrom,
       now: this.#now,
       onFailure: this.#onFailure,
       watch,
@@ -130,7 +134,7 @@ export class Hub implements AsyncDisposable {
     });
     this.#lastId += 1;
     const client = { id: this.#lastId, ...who, connectedAt: new Date().toISOString(), viewer };
-    const connected = { client, sees };
+    const connected = { client, shown };
     this.#clients.add(connected);
     return {
       ...client,
@@ -152,9 +156,9 @@ export class Hub implements AsyncDisposable {
     const sessions = (await this.#backend.list()).filter(
       (session) => ids.has(session.id) && (session.remoteName ?? LOCAL) === remoteName,
     );
-    for (const { client, sees } of [...this.#clients]) {
-      const seen = sessions.filter((session) => sees(ofOne(event, session))).map(({ id }) => id);
-      client.viewer.tell({ ...event, sessionIds: seen }, sees(event));
+    for (const { client, shown } of [...this.#clients]) {
+      const seen = sessions.filter((session) => shown(ofOne(event, session)) !== undefined);
+      client.viewer.tell({ ...event, sessionIds: seen.map(({ id }) => id) }, shown(event) !== undefined);
     }
   }
 
@@ -181,7 +185,10 @@ export class Hub implements AsyncDisposable {
     if (event.type === "connected") void this.#compare().catch(this.#onFailure);
     if (event.type === "session-removed" && event.sessionId !== undefined) this.#removed(event.sessionId);
     if (event.sessionIds !== undefined) return void this.tell(event).catch(this.#onFailure);
-    for (const { client, sees } of [...this.#clients]) if (sees(event)) client.viewer.notify(event);
+    for (const { client, shown } of [...this.#clients]) {
+      const told = shown(event);
+      if (told !== undefined) client.viewer.notify(told);
+    }
   }
 
   /** Of what was removed during a cut nothing was heard, and another session may have the id by now. */

@@ -35,13 +35,18 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
   #snapshots: Snapshots | undefined;
   #flags = 0;
 
-  constructor(options: { feed: Feed; backend: SessionBackend; host: SubscriptionHost }) {
-    const { feed, backend, host } = options;
+  constructor(options: {
+    feed: Feed;
+    backend: SessionBackend;
+    historyFrom: number | undefined;
+    host: SubscriptionHost;
+  }) {
+    const { feed, backend, historyFrom, host } = options;
     this.feed = feed;
     this.#backend = backend;
     this.#host = host;
     this.#frames = new FrameQueue(feed.sessionId, () => host.magic);
-    this.#cursor = new Cursor({ feed, backend, frames: this.#frames, host: this });
+    this.#cursor = new Cursor({ feed, backend, historyFrom, frames: this.#frames, host: this });
     this.#following = feed.follow(this);
   }
 

@@ -21,6 +21,8 @@ import { Traffic } from "./traffic.ts";
 export type ViewerOptions = {
   readonly peer: Peer;
   readonly backend: SessionBackend;
+  /** Output before this offset is not for the client; `undefined`: it has all of it. */
+  readonly historyFrom?: number | undefined;
   readonly openFeed: (sessionId: string) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
   /** Something failed of which the client is told only that it did. */
@@ -234,7 +236,8 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       );
     }
     const feed = await this.#options.openFeed(sessionId);
-    const subscription = new Subscription({ feed, backend: this.#options.backend, host: this });
+    const { backend, historyFrom } = this.#options;
+    const subscription = new Subscription({ feed, backend, historyFrom, host: this });
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) void this.#unsubscribe(sessionId);
     else if (feed.loss !== undefined) this.lost(subscription, feed.loss);

@@ -165,6 +165,7 @@ export const sessionEndpoints = {
     method: "get",
     path: "/api/sessions/:id/resync",
     params: Id,
+    query: z.object({ scrollback: z.enum(["0", "1"]).default("1") }),
     summary: "What draws the screen, its scrollback and modes on a terminal that was just reset",
     reply: { status: 200, media: "application/octet-stream", description: "the payload of a RESYNC frame" },
     errors: ["session_not_found"],

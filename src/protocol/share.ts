@@ -8,6 +8,10 @@ export type ShareMode = z.infer<typeof ShareMode>;
 /** The body of POST /api/sessions/:id/share. */
 export const CreateShare = z.object({
   mode: ShareMode.default("view"),
+  history: z
+    .boolean()
+    .default(true)
+    .describe("whether guests see output from before the link was made; the screen as it is they see anyway"),
   expiresIn: z
     .int()
     .min(MIN_SHARE_LIFETIME_S)
@@ -22,6 +26,7 @@ export const Share = z.object({
   id: z.string(),
   sessionId: z.string(),
   mode: ShareMode,
+  history: z.boolean().default(true),
   createdBy: z.string(),
   createdAt: z.string(),
   expiresAt: z.string(),

@@ -19,7 +19,11 @@ export function viewRequest(
     case "buffer":
       return caller.stream(endpoints.sessionBuffer, { params }, signal);
     case "resync":
-      return caller.stream(endpoints.sessionResync, { params }, signal);
+      return caller.stream(
+        endpoints.sessionResync,
+        { params, ...(view.isScreenOnly === true ? { query: { scrollback: "0" } } : {}) },
+        signal,
+      );
     case "recording":
       return caller.stream(
         endpoints.sessionRecording,

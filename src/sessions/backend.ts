@@ -42,8 +42,11 @@ export type View =
   | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
   /** A SNAPSHOT_VT of the screen. */
   | { readonly kind: "buffer" }
-  /** A RESYNC payload: offset, size and the bytes that draw the screen with its scrollback. */
-  | { readonly kind: "resync" }
+  /**
+   * A RESYNC payload: offset, size and the bytes that draw the screen with its scrollback. `isScreenOnly`: without that,
+   * and without what is behind an alternate screen.
+   */
+  | { readonly kind: "resync"; readonly isScreenOnly?: boolean }
   /** The asciicast v2; while the session runs it goes on until the exit. */
   | { readonly kind: "recording"; readonly follow: boolean }
   /** Server-sent events of the recording, after event number `after` (0 = from the beginning). */

@@ -13,6 +13,7 @@ export class ScreenAnswers {
   readonly #terminal: ScreenTerminal;
   readonly #texts = new Map<string, Answer>();
   #drawing: Uint8Array<ArrayBuffer> | undefined;
+  #bareDrawing: Uint8Array<ArrayBuffer> | undefined;
   #snapshot: Uint8Array<ArrayBuffer> | undefined;
 
   constructor(terminal: ScreenTerminal) {
@@ -24,10 +25,15 @@ export class ScreenAnswers {
     return this.#drawing;
   }
 
+  get #screenDrawing(): Uint8Array<ArrayBuffer> {
+    this.#bareDrawing ??= this.#terminal.screenDrawing(this.drawing);
+    return this.#bareDrawing;
+  }
+
   to(view: ScreenView): Answer {
     switch (view.kind) {
       case "resync":
-        return { ...NOTHING, bytes: this.drawing };
+        return { ...NOTHING, bytes: view.isScreenOnly ? this.#screenDrawing : this.drawing };
       case "snapshot":
         this.#snapshot ??= encodeSnapshot(screenCells(this.#terminal));
         return { ...NOTHING, bytes: this.#snapshot };

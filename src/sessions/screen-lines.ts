@@ -18,13 +18,18 @@ const WIDE = "\u3000";
 /** A column in which the cursor never is. */
 const ELSEWHERE = -1;
 
+export const EMPTY_LINE: CoreLine = {
+  ...{ length: 0, isWrapped: false, _extendedAttrs: {} },
+  ...{ getWidth: () => 1, hasContent: () => 0, getString: () => "", getFg: () => 0, getBg: () => 0 },
+};
+
 /** Called when the cursor stands in the first column of that line, before the line is drawn; it has to stay in the row. */
 export type Visit = { readonly line: number; readonly run: () => void };
 
 /** The cursor stands in the upper left corner, modes, style and scroll region are those of a reset terminal. */
 export function drawLines(
   pen: ScreenPen,
-  buffer: CoreBuffer,
+  buffer: Pick<CoreBuffer, "lines">,
   cols: number,
   rows: number,
   visit?: Visit,

@@ -39,7 +39,7 @@ export function isSameSize(a: TerminalSize, b: TerminalSize): boolean {
 
 /** What is asked of a screen; `prepare` asks for nothing but a checkpoint. */
 export const ScreenView = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("resync") }),
+  z.object({ kind: z.literal("resync"), isScreenOnly: z.boolean() }),
   z.object({ kind: z.literal("snapshot") }),
   z.object({ kind: z.literal("text"), scrollback: z.boolean(), styles: z.boolean() }),
   z.object({ kind: z.literal("prepare") }),

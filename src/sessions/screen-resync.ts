@@ -12,7 +12,7 @@ import type { ScreenCharsets } from "./screen-charset.ts";
 import type { ScreenCore } from "./screen-core.ts";
 import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } from "./screen-cursor.ts";
 import type { CoreBuffer, CorePen } from "./screen-internals.ts";
-import { drawLines } from "./screen-lines.ts";
+import { drawLines, EMPTY_LINE } from "./screen-lines.ts";
 import type { ScreenLinks } from "./screen-links.ts";
 import { modeSequences } from "./screen-modes.ts";
 import { ScreenPen } from "./screen-pen.ts";
@@ -24,6 +24,8 @@ export type ScreenParts = {
   readonly links: ScreenLinks;
   readonly cols: number;
   readonly rows: number;
+  /** Whether lines behind an alternate screen are drawn; else they are empty. */
+  readonly hasHidden: boolean;
 };
 
 const ENTER_ALTERNATE = "\x1b[?47h";
@@ -58,11 +60,23 @@ function drawBuffer(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): voi
   const line = Math.max(0, Math.min(buffer.savedY, buffer.lines.length - 1));
   const visit = { line, run: () => saveCursor(pen, buffer, parts) };
   if (isBelow) saveCursorBelow(pen, buffer, parts);
-  drawLines(pen, buffer, cols, rows, hasSavedCursor(buffer) && !isBelow ? visit : undefined);
+  const isHidden = !parts.hasHidden && buffer !== core.active;
+  drawLines(
+    pen,
+    isHidden ? emptied(buffer) : buffer,
+    cols,
+    rows,
+    hasSavedCursor(buffer) && !isBelow ? visit : undefined,
+  );
   setTabStops(pen, buffer, cols);
   if (buffer.scrollTop !== 0 || buffer.scrollBottom !== rows - 1) {
     pen.control(`\x1b[${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
   }
+}
+
+/** As many lines, with nothing in them. */
+function emptied({ lines: { length } }: CoreBuffer): Pick<CoreBuffer, "lines"> {
+  return { lines: { length, maxLength: length, get: () => EMPTY_LINE } };
 }
 
 /** What the alternate buffer keeps while it is not shown is its saved cursor. */

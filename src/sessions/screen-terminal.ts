@@ -27,11 +27,11 @@ export class ScreenTerminal implements Disposable {
   readonly #tail = new ScreenTail();
   readonly #characters = new WholeCharacters();
 
-  constructor({ cols, rows }: TerminalSize) {
+  constructor({ cols, rows }: TerminalSize, scrollback: number = SCREEN_SCROLLBACK_LINES) {
     this.#terminal = new headless.Terminal({
       // Needed by the table of widths, which registers with an interface that may still change.
       ...{ allowProposedApi: true, cols, rows },
-      scrollback: SCREEN_SCROLLBACK_LINES,
+      scrollback,
       // It would write about bad sequences to the console.
       logLevel: "off",
     });
@@ -81,8 +81,19 @@ export class ScreenTerminal implements Disposable {
 
   /** Written to a terminal that was just reset to this size they make it the same as this one. */
   drawing(): Uint8Array<ArrayBuffer> {
+    return this.#drawing({ hasHidden: true });
+  }
+
+  /** The same without scrollback, and without the lines behind an alternate screen. `drawing`: as above. */
+  screenDrawing(drawing: Uint8Array): Uint8Array<ArrayBuffer> {
+    using copy = new ScreenTerminal(this.size, 0);
+    copy.write(drawing);
+    return copy.#drawing({ hasHidden: false });
+  }
+
+  #drawing({ hasHidden }: { readonly hasHidden: boolean }): Uint8Array<ArrayBuffer> {
     const { core, links, charsets, size } = this;
-    const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, ...size }));
+    const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, hasHidden, ...size }));
     return concatBytes([screen, this.#tail.bytes(core.parserState), this.#characters.held]);
   }
 

@@ -57,10 +57,14 @@ export class Screens implements AsyncDisposable {
   /**
    * The bytes which, written to a terminal that was just reset to that size, bring it into the state in which the
    * output up to that offset leaves one (contract 1.4): both buffers with up to 1,000 lines of scrollback, cursor,
-   * colours, modes, and the beginning of a sequence or a character that is cut there.
+   * colours, modes, and the beginning of a sequence or a character that is cut there. `isScreenOnly`: without scrollback,
+   * and without the lines behind an alternate screen.
    */
-  async resync(source: ScreenSource): Promise<Resync> {
-    const { offset, size, bytes } = await this.#view(source, { kind: "resync" });
+  async resync(
+    source: ScreenSource,
+    { isScreenOnly = false }: { readonly isScreenOnly?: boolean } = {},
+  ): Promise<Resync> {
+    const { offset, size, bytes } = await this.#view(source, { kind: "resync", isScreenOnly });
     return { offset, size, bytes };
   }
 

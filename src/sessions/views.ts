@@ -32,7 +32,7 @@ export async function openView(
       );
     case "resync":
       return withScreenSource(session, screens, async (source) =>
-        whole(OCTETS, encodeResync(await resync(source, screens))),
+        whole(OCTETS, encodeResync(await resync(source, screens, view))),
       );
     case "recording":
       return recording(session, view.follow ? growthOf(session, signal) : undefined);
@@ -46,8 +46,12 @@ export async function openView(
 }
 
 /** The screen at an offset of the session; beyond the recording that of its source is a position in another file. */
-async function resync(source: BasedSource, screens: Screens): Promise<Resync> {
-  const { offset, size, bytes } = await screens.resync(source);
+async function resync(
+  source: BasedSource,
+  screens: Screens,
+  view: Extract<View, { kind: "resync" }>,
+): Promise<Resync> {
+  const { offset, size, bytes } = await screens.resync(source, view);
   return { offset: offset + source.base, size, bytes };
 }
 

@@ -2,8 +2,8 @@ import type { ShareMode } from "../protocol/share.ts";
 import { ageWords } from "./words.ts";
 
 /** What a link is for. */
-export function accessWords(mode: ShareMode): string {
-  return mode === "view" ? "to watch" : "to type";
+export function accessWords({ mode, history = true }: { mode: ShareMode; history?: boolean }): string {
+  return `${mode === "view" ? "to watch" : "to type"}${history ? "" : ", without what was before"}`;
 }
 
 /** How long a link still works; both in milliseconds since 1970. */

@@ -72,7 +72,8 @@ function viewRoutes({ sessionsOf }: SessionRouteParts): Routes {
   return {
     sessionText: ({ params, query }, context) => view(params.id, { kind: "text", ...query }, context),
     sessionBuffer: ({ params }, context) => view(params.id, { kind: "buffer" }, context),
-    sessionResync: ({ params }, context) => view(params.id, { kind: "resync" }, context),
+    sessionResync: ({ params, query }, context) =>
+      view(params.id, { kind: "resync", isScreenOnly: query.scrollback === "0" }, context),
     sessionRecording: ({ params, query }, context) =>
       view(params.id, { kind: "recording", follow: query.follow === "1" }, context),
     sessionStream: async ({ params, query }, context) => {

@@ -22,11 +22,12 @@ export function shareRoutes(parts: {
   const sessionOf = ({ principal }: Context, id: string): ReturnType<ReturnType<typeof sessionsOf>["get"]> =>
     sessionsOf(principal).get(id);
   return {
-    createShare: async ({ params, body: { mode, expiresIn } }, context) => {
+    createShare: async ({ params, body: { mode, history, expiresIn } }, context) => {
       const shares = sharesOrThrow();
       const session = await sessionOf(context, params.id);
       const by = context.principal?.user ?? "";
-      const share = await shares.create(session, { mode, lifetimeS: expiresIn, by });
+      const from = history ? undefined : session.outputBytes;
+      const share = await shares.create(session, { mode, from, lifetimeS: expiresIn, by });
       const path = `/#share=${share.token}`;
       return { ...share, path, url: `${await url()}${path}` };
     },

@@ -28,9 +28,9 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
       <div class="session-names">
         {record !== undefined && <Name workspace={workspace} record={record} />}
         {record !== undefined && (
-          <p class="session-detail" title={`${commandWords(record.command)} in ${record.cwd}`}>
+          <p class="session-detail" title={placeWords(record)}>
             {record.access !== undefined && (
-              <span class="badge shared">shared with you {accessWords(record.access)}</span>
+              <span class="badge shared">shared with you {accessWords({ mode: record.access })}</span>
             )}
             {record.source !== undefined && (
               <span class="session-machine">
@@ -39,7 +39,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
               </span>
             )}
             {detail !== "" && <span class="session-program">{detail}</span>}
-            <span class="session-folder">{folderWords(record.cwd)}</span>
+            {record.cwd !== "" && <span class="session-folder">{folderWords(record.cwd)}</span>}
             <Branch facts={record} />
             <RecordingMark record={record} />
           </p>
@@ -60,6 +60,11 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
       </div>
     </header>
   );
+}
+
+/** A guest is told neither. */
+function placeWords({ command, cwd }: SessionRecord): string | undefined {
+  return command.length === 0 ? undefined : `${commandWords(command)} in ${cwd}`;
 }
 
 type RecordProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };

@@ -57,6 +57,11 @@ const MODES = [
   { value: "type", words: "To type" },
 ] as const;
 
+const HISTORIES = [
+  { value: "all", words: "From the beginning" },
+  { value: "now", words: "From now on" },
+] as const;
+
 const HOUR_S = 3_600;
 const LIFETIMES = [
   { seconds: HOUR_S, words: "1 hour" },
@@ -72,9 +77,11 @@ type ShareFormProps = Omit<ShareDialogProps, "page" | "onClose"> & {
 
 function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
   const mode = useSignal<ShareMode>("view");
+  const history = useSignal<"all" | "now">("all");
   const { isBusy, failure, onSubmit } = useSubmission("The link was not made.", async (fields) => {
     const expiresIn = Number(fields.get("lifetime"));
-    onMade(await workspace.client.share(record.id, { mode: mode.peek(), expiresIn }));
+    const hasHistory = history.peek() === "all";
+    onMade(await workspace.client.share(record.id, { mode: mode.peek(), history: hasHistory, expiresIn }));
   });
   return (
     <form class="share-form" onSubmit={onSubmit}>
@@ -92,6 +99,14 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
           <span>Whoever types here does it as the user whose session this is.</span>
         </p>
       )}
+      <Choice
+        label="What is seen"
+        options={HISTORIES}
+        value={history.value}
+        onChoose={(value) => {
+          history.value = value;
+        }}
+      />
       <label class="field">
         <span>For how long</span>
         <select name="lifetime" defaultValue={String(HOUR_S)}>

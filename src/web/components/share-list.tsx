@@ -66,7 +66,7 @@ export function ShareList({ shares, now }: ShareListProps): VNode {
       <ul class="share-list">
         {current.map((share) => (
           <li key={share.id}>
-            <span>{accessWords(share.mode)}</span>
+            <span>{accessWords(share)}</span>
             <span class="muted">
               {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
             </span>

@@ -70,6 +70,23 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   await tab.page.getByLabel("Password").waitFor();
 });
 
+test("a guest of a link from now on sees the screen as it is and what comes, and nothing from before", async () => {
+  const { chromium } = stage();
+  await using owner = await openOwner();
+  await owner.enter("echo before-$((1 + 1)); clear; echo still-$((1 + 2))");
+  await owner.shows("still-3\n");
+  await openDialog(owner);
+  await owner.page.getByLabel("From now on").check();
+  const link = await share(owner, "To watch");
+  await owner.page.getByText("to watch, without what was before").waitFor();
+  await closeDialog(owner);
+  await using guest = await chromium.open(link);
+  await guest.shows("still-3\n");
+  await owner.enter("echo after-$((2 + 2))");
+  await guest.shows("\nafter-4\n");
+  expect(await guest.text()).not.toContain("before");
+});
+
 test("a guest who may type types, in the size of the owner's window until it is changed", async () => {
   const { chromium } = stage();
   await using owner = await openOwner();

@@ -1,5 +1,5 @@
 // A client of the hub in memory: what the hub sends waits until the client reads it.
-import type { Hub } from "../../../src/hub/hub.ts";
+import type { Hub, HubView } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
 import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
@@ -56,8 +56,8 @@ export class MemoryClient implements AsyncDisposable {
   readonly #client: ReturnType<Hub["connect"]>;
   magic: Magic = "VT";
 
-  constructor(hub: Hub) {
-    this.#client = hub.connect(this.peer, { user: "me", address: undefined });
+  constructor(hub: Hub, view?: HubView) {
+    this.#client = hub.connect(this.peer, { user: "me", address: undefined }, view);
   }
 
   get viewer() {

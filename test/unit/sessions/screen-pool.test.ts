@@ -4,7 +4,7 @@ import type { Screen, ScreenSource, ScreenView } from "../../../src/sessions/scr
 import { ScreenPool } from "../../../src/sessions/screen-pool.ts";
 import { ScreenJournal } from "./screen-journal.ts";
 
-const RESYNC: ScreenView = { kind: "resync" };
+const RESYNC: ScreenView = { kind: "resync", isScreenOnly: false };
 const TEXT: ScreenView = { kind: "text", scrollback: false, styles: false };
 const MIB = 1024 * 1024;
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { concatBytes } from "../../../src/lib/collect.ts";
 import type { TerminalSize } from "../../../src/protocol/session.ts";
 import { ScreenTerminal } from "../../../src/sessions/screen-terminal.ts";
+import { screenText } from "../../../src/sessions/screen-text.ts";
 import { isReproducible, stateOf } from "./terminal-state.ts";
 import { output, size } from "./terminal-stream.ts";
 
@@ -187,4 +188,27 @@ test("links without end cost neither time nor memory", () => {
 test("marks piled on one character without end are cut in the drawing", () => {
   using drawn = terminal(`a${"\u0301".repeat(100_000)}`);
   expect(drawn.drawing().length).toBeLessThan(5000);
+});
+
+test("a drawing of the screen alone has the same screen, and no scrollback", () => {
+  fc.assert(
+    fc.property(size, output, (cells, bytes) => {
+      using whole = terminal(bytes, cells);
+      fc.pre(isReproducible(whole));
+      using shown = terminal(whole.screenDrawing(whole.drawing()), cells);
+      expect(shown.core.normal.ybase).toBe(0);
+      const text = { scrollback: false, styles: true };
+      expect(screenText(shown, text)).toBe(screenText(whole, text));
+    }),
+    { numRuns: 100 },
+  );
+}, 60_000);
+
+test("a drawing of the screen alone holds nothing that has scrolled off or is behind an alternate screen", () => {
+  using whole = terminal(`${"scrolled\r\n".repeat(9)}\x1b[2J\x1b[Hbehind\x1b[?1049h\x1b[Hshown\x1b[6 q`);
+  const drawing = new TextDecoder().decode(whole.screenDrawing(whole.drawing()));
+  expect(drawing).toContain("shown");
+  expect(drawing).not.toMatch(/scrolled|behind/);
+  using left = terminal(`${drawing}\x1b[?1049l`);
+  expect(screenText(left, { scrollback: true, styles: false }).trim()).toBe("");
 });

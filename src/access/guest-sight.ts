@@ -1,0 +1,119 @@
+// What a guest of a share link gets to see of a session: the screen and its output, and nothing of what is around it.
+import { basename } from "node:path";
+import { collectBytes } from "../lib/collect.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { ServerEvent } from "../protocol/event.ts";
+import { decodeJson, encodeJson } from "../protocol/payload.ts";
+import { SessionRecord } from "../protocol/session.ts";
+import type { Content, View } from "../sessions/backend.ts";
+
+const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
+/** A longer line of a recording is none of ours. */
+const MAX_LINE_LENGTH = 16 * 1024 * 1024;
+/** A line of an asciicast, or of server-sent events that carry one. */
+const INPUT_LINE = /^(?:data: )?\[[^,]*,\s*"i"/;
+const HEADER_LINE = /^(data: )?(\{.*\})$/;
+
+/** Named one by one, so that a new member of a record is not shown until it is named here. */
+const Shown = SessionRecord.pick({
+  ...{ id: true, sessionId: true, created: true, startedAt: true, lastModified: true, status: true },
+  ...{ cols: true, rows: true, outputBytes: true, viewers: true, recording: true, lostBytes: true },
+  ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, exitedAt: true },
+});
+
+/** The members that every record has are empty where they are not for guests. */
+export function guestRecord(record: SessionRecord): SessionRecord {
+  return { ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "" };
+}
+
+/** The name that somebody gave the session; a default name without the command line and the folder. */
+function guestName({ name, command: [program = "", ...args], cwd }: SessionRecord): string {
+  const [, what = name, folder] = /^(.*) \(([^()]*)\)$/s.exec(name) ?? [];
+  const isFolder = folder === cwd || (folder?.startsWith("~") === true && cwd.endsWith(folder.slice(1)));
+  const isLine = args.some((arg) => what !== "" && arg.trim().replace(/\s+/g, " ").startsWith(what));
+  return isFolder ? (isLine ? basename(program) : what) : name;
+}
+
+/** Only what happens to the session itself; `undefined`: nothing for this guest. */
+export function guestEvent(event: ServerEvent, sessionId: string): ServerEvent | undefined {
+  const { type, timestamp, exitCode } = event;
+  if (type === "connected") return { type, timestamp };
+  if (event.sessionId !== sessionId || type === "git-notification") return undefined;
+  return { type, timestamp, sessionId, ...(exitCode === undefined ? {} : { exitCode }) };
+}
+
+/** Opens a view as a guest has it; `from`: the offset before which output is not for them. */
+export async function guestView(
+  view: View,
+  from: number | undefined,
+  open: (view: View) => Promise<Content>,
+): Promise<Content> {
+  switch (view.kind) {
+    case "buffer":
+      return await open(view);
+    case "text":
+      return await open(from === undefined ? view : { ...view, scrollback: false });
+    case "resync":
+      return await open(from === undefined ? view : { ...view, isScreenOnly: true });
+    case "output":
+      if (from !== undefined && view.from < from) throw beforeLink(from);
+      return await open(view);
+    case "events":
+      return await withoutInput(await open(view), from);
+    case "recording":
+    case "stream": {
+      if (from !== undefined) throw withoutRecording();
+      const { type, headers, body } = await open(view);
+      return { type, ...(headers && { headers }), body: shownLines(body) };
+    }
+  }
+}
+
+function beforeLink(from: number): ServiceError {
+  return new ServiceError("range_not_satisfiable", `this share link shows output from byte ${from} on`);
+}
+
+function withoutRecording(): ServiceError {
+  return new ServiceError("forbidden", "this share link begins later than the recording: read the output");
+}
+
+/** Of events at `from` itself nobody knows whether they were before the link, so they are left out as well. */
+async function withoutInput({ type, body }: Content, from: number | undefined): Promise<Content> {
+  const events: unknown = decodeJson(await collectBytes(body, MAX_EVENTS_BYTES));
+  const shown = (Array.isArray(events) ? events : []).filter(
+    ({ kind, offset }) => kind !== "i" && (from === undefined || kind === "x" || offset > from),
+  );
+  const bytes = encodeJson(shown);
+  return { type, length: bytes.length, body: one(bytes) };
+}
+
+async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+/** A recording without the lines of recorded input, and with a header that tells size, time and terminal alone. */
+async function* shownLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
+  let rest = "";
+  for await (const bytes of body) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    if (rest.length > MAX_LINE_LENGTH)
+      throw new ServiceError("internal_error", "a line of a recording has no end");
+    const shown = lines.map(shownLine).filter((line) => line !== undefined);
+    if (shown.length > 0) yield encoder.encode(`${shown.join("\n")}\n`);
+  }
+  const last = shownLine(rest + decoder.decode());
+  if (last !== undefined && last !== "") yield encoder.encode(last);
+}
+
+function shownLine(line: string): string | undefined {
+  if (INPUT_LINE.test(line)) return undefined;
+  const [, prefix = "", json] = HEADER_LINE.exec(line) ?? [];
+  return json === undefined ? line : `${prefix}${shownHeader(json)}`;
+}
+
+function shownHeader(json: string): string {
+  const { version, width, height, timestamp } = JSON.parse(json);
+  return JSON.stringify({ version, width, height, timestamp, env: { TERM: "xterm-256color" } });
+}

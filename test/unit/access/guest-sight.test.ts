@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { guestEvent, guestRecord, guestView } from "../../../src/access/guest-sight.ts";
+import { SessionAccess } from "../../../src/access/session-access.ts";
+import { Hub } from "../../../src/hub/hub.ts";
+import { concatBytes } from "../../../src/lib/collect.ts";
+import { FrameType } from "../../../src/protocol/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import type { View } from "../../../src/sessions/backend.ts";
+import { MemoryClient } from "../hub/memory-client.ts";
+import { MemorySessions } from "../hub/memory-sessions.ts";
+
+const { Stdout, Events, Offsets } = SubscribeFlag;
+
+test.each([
+  ["bash (~/dev/secret)", ["/bin/bash"], "/home/ada/dev/secret", "bash"],
+  ["bash (/srv)", ["/bin/bash"], "/srv", "bash"],
+  ["mysql --password=x (/srv)", ["/bin/bash", "-lc", "mysql  --password=x"], "/srv", "bash"],
+  ["the name (of mine)", ["/bin/bash"], "/srv", "the name (of mine)"],
+  ["demo", ["/bin/bash"], "/srv", "demo"],
+])("a session called %j is %j to a guest", (name, command, cwd, shown) => {
+  const { record } = new MemorySessions().add("s");
+  expect(guestRecord({ ...record, name, command, cwd }).name).toBe(shown);
+});
+
+test("a guest hears what happens to the session, and nothing about its repository, its owner or others", () => {
+  const event = {
+    timestamp: "now",
+    sessionId: "s",
+    owner: "ada",
+    sessionName: "x",
+    remoteName: "box",
+  } as const;
+  expect(guestEvent({ ...event, type: "session-exit", exitCode: 3 }, "s")).toEqual({
+    ...{ type: "session-exit", timestamp: "now", sessionId: "s", exitCode: 3 },
+  });
+  expect(guestEvent({ ...event, type: "git-notification", sessionIds: ["s"] }, "s")).toBeUndefined();
+  expect(guestEvent({ ...event, type: "session-exit" }, "other")).toBeUndefined();
+  expect(guestEvent({ type: "remote-joined", timestamp: "now", remoteName: "box" }, "s")).toBeUndefined();
+});
+
+async function shown(view: View, text: string, cut: number): Promise<string> {
+  const bytes = new TextEncoder().encode(text);
+  const body = (async function* () {
+    yield bytes.subarray(0, cut);
+    yield bytes.subarray(cut);
+  })();
+  const content = await guestView(view, undefined, async () => ({ type: "x", length: bytes.length, body }));
+  expect(content.length).toBeUndefined();
+  return new TextDecoder().decode(concatBytes(await Array.fromAsync(content.body)));
+}
+
+test("a recording has neither input nor what its header says of the program, however it is cut into pieces", async () => {
+  const header = '{"version":2,"width":80,"height":24,"timestamp":1,"command":"sh -c x","title":"t"}';
+  const text = `${header}\n[0.1,"o","\u00e4 [1,\\"i\\",2]"]\n[0.2, "i", "typed"]\n[0.3,"m","mark"]\n`;
+  const stream = text.replaceAll(/^(.+)$/gm, "id: 1\ndata: $1\n");
+  for (let cut = 0; cut < text.length; cut++) {
+    const cast = await shown({ kind: "recording", follow: false }, text, cut);
+    expect(cast).not.toMatch(/typed|sh -c|title/);
+    expect(cast).toContain('[0.1,"o","\u00e4 [1,\\"i\\",2]"]\n[0.3,"m","mark"]\n');
+    const events = await shown({ kind: "stream", after: 0 }, stream, cut);
+    expect(events).not.toMatch(/typed|sh -c|title/);
+    expect(events).toContain('data: [0.3,"m","mark"]\n\n');
+  }
+});
+
+test("output and markers that a feed still holds are not for a guest of a later link", async () => {
+  const sessions = new MemorySessions();
+  await using hub = new Hub({ backend: sessions, now: () => performance.now() });
+  using access = new SessionAccess(sessions);
+  const session = sessions.add("s");
+  // Keeps the feed, and so its window, from the beginning on.
+  await using owner = new MemoryClient(hub);
+  owner.subscribe("s", { flags: Stdout | Offsets });
+  await owner.settled();
+  session.print("canary");
+  session.title("canary");
+  const { id, created } = session;
+  const rights = { kind: "invited", session: { id, created }, mode: "view", from: session.end } as const;
+  for (const from of [undefined, 0, 1, "live", session.end] as const) {
+    await using guest = new MemoryClient(hub, access.of({ rights }));
+    guest.subscribe("s", { flags: Stdout | Events | Offsets, ...(from === undefined ? {} : { from }) });
+    await guest.settled();
+    const later = `later ${from}`;
+    session.print(later);
+    const all = (): string =>
+      new TextDecoder().decode(concatBytes(guest.frames.map(({ payload }) => payload)));
+    await guest.reads(() => all().includes(later) || all().includes("screen at"));
+    expect(all()).not.toContain("canary");
+    expect(guest.frames.filter(({ type }) => type === FrameType.ERROR)).toEqual([]);
+  }
+});
