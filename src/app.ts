@@ -103,7 +103,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log, shown }));
   const { backend, identity, machineToken, readiness } = role;
   const gate = await openGate({ config, surroundings, controlDir, machineToken, log });
-  facts.begin((user) => gate.users.standing(user).account);
+  facts.begin(gate.users.accountOf);
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = async (): Promise<string> =>
@@ -112,7 +112,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
   const { viewOf, auditHook } = stack.use(await openAuditing({ audit, config, version, backend, access }));
-  const git = stack.use(await openGit({ config, surroundings, controlDir, backend, hub, facts, log }));
+  const git = stack.use(await openGit({ surroundings, controlDir, backend, hub, facts, log }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
     ...serverRoutes({

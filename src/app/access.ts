@@ -32,8 +32,7 @@ export function openAccess(parts: {
     routes: (url) => ({
       ...sessionRoutes({
         sessionsOf,
-        ownRequest: (request, principal) =>
-          ownedRequest(request, known(principal), (user) => users.standing(user).account),
+        ownRequest: (request, principal) => ownedRequest(request, known(principal), users.accountOf),
         viewersOf: (id) => hub.viewersOf(id),
       }),
       ...shareRoutes({ sessionsOf, shares, url }),

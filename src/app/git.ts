@@ -1,5 +1,5 @@
 // Repositories of this machine: worktrees, follow mode, and what is asked about them.
-import type { Config } from "../config/config.ts";
+import { SERVERS_OWN } from "../auth/principal.ts";
 import type { Worktrees } from "../git/worktrees.ts";
 import type { Routes } from "../http/route.ts";
 import { openFollow } from "./follow.ts";
@@ -12,11 +12,9 @@ type FollowParts = Omit<Parameters<typeof openFollow>[0], "program" | "onChange"
 /** None on an HQ that has no sessions of its own: its users have no business on its disk. */
 export async function openGit(
   parts: FollowParts & {
-    readonly config: Pick<Config, "serverUser">;
     readonly facts: Pick<GitFactsPart, "program" | "changed">;
   },
 ): Promise<GitPart> {
-  const { serverUser } = parts.config;
   const { program, changed } = parts.facts;
   if (program === undefined) return { routes: {}, [Symbol.asyncDispose]: async () => {} };
   // What only a server needs is not loaded into a session host.
@@ -30,7 +28,7 @@ export async function openGit(
     watch: { removed: async (git) => void (await part.follow.changed(git.cwd, git.account)) },
     follow: {
       enable: async ({ cwd: repoPath, account }, branch) =>
-        void (await part.follow.enable({ repoPath, branch, user: account ?? serverUser, account })),
+        void (await part.follow.enable({ repoPath, branch, user: account ?? SERVERS_OWN, account })),
     },
     now: () => performance.now(),
   });

@@ -1,5 +1,8 @@
 import type { Rights } from "./rights.ts";
 
+/** In place of an owner's name where there has to be one: the server's own, which no user is called. */
+export const SERVERS_OWN = "";
+
 /** Who a request comes from, and how we know. */
 export type Principal = {
   readonly user: string;
@@ -10,7 +13,7 @@ export type Principal = {
    */
   readonly method: "none" | "socket" | "token" | "ticket" | "basic" | "hq" | "proxy" | "local" | "share";
   readonly rights: Rights;
-  /** Under which name their sessions are owned; `undefined`: as those of the server's own user. */
+  /** Under which name their sessions are owned; `undefined`: they are the server's own, which have no name. */
   readonly owner?: string | undefined;
   /** The system user that their programs run as; `undefined`: the server's own. */
   readonly account?: string | undefined;

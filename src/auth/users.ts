@@ -10,6 +10,11 @@ export type Users = {
   mayLogIn(user: string): boolean;
   /** What belongs to a user beside the name. */
   standing(user: string): Pick<Principal, "rights" | "owner" | "account">;
+  /**
+   * The system user that programs of that owner run as; `undefined`: the server's own. An owner is never the server itself,
+   * whatever an HQ's user is called.
+   */
+  accountOf(owner: string): string | undefined;
 };
 
 export type UserNames = {
@@ -31,13 +36,14 @@ export function usersOf(names: UserNames): Users {
   const admins = new Set([...own, ...adminUsers]);
   const allowed = new Set([...admins, ...allowUsers]);
   const isOpen = allowed.has(ANYBODY) || (isRoot && allowUsers.length === 0);
+  const accountOf = (owner: string): string | undefined => (isRoot ? owner : undefined);
   return {
+    accountOf,
     mayLogIn: (user) => isOpen || allowed.has(user),
-    standing: (user) => ({
-      rights: admins.has(user) ? ALL : OWN,
-      owner: own.has(user) ? undefined : user,
-      account: isRoot && !own.has(user) ? user : undefined,
-    }),
+    standing: (user) => {
+      const rights = admins.has(user) ? ALL : OWN;
+      return own.has(user) ? { rights } : { rights, owner: user, account: accountOf(user) };
+    },
   };
 }
 

@@ -122,7 +122,7 @@ export const SessionRecord = z.object({
     .describe("bytes of output that the recording does not have, for want of a disk"),
   title: z.string().optional().describe("the last title that the program set"),
   ...GitFacts.shape,
-  owner: z.string().optional().describe("the user whose session it is"),
+  owner: z.string().optional().describe("the user whose session it is; absent: the server's own"),
   access: ShareMode.optional().describe("to whoever came by a share link: what it allows"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
   remoteId: z.string().optional(),

@@ -28,6 +28,7 @@ import { launchFailed, makeFolder } from "./session-folder.ts";
 import { SessionMeter } from "./session-meter.ts";
 import { sessionNews } from "./session-news.ts";
 import { notFound, shuttingDown } from "./session-refusal.ts";
+import { withoutOwnName } from "./stored-session.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -78,11 +79,12 @@ export class LocalSessions implements SessionBackend {
 
   /** Takes over what an earlier host left in the control directory. Nobody else may be using it. */
   async recover(): Promise<void> {
-    const { controlDir, log, now } = this.#options;
+    const { account, controlDir, log, now } = this.#options;
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
     for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
-      const session = new Session({ ...found, onChange: () => {}, now, recordInput: false });
+      const stored = withoutOwnName(found.stored, account.user);
+      const session = new Session({ ...found, stored, onChange: () => {}, now, recordInput: false });
       this.#sessions.set(session.id, session);
       if (wasLost) {
         log.warn({ session: session.id }, "session lost its host");
@@ -117,7 +119,7 @@ export class LocalSessions implements SessionBackend {
     try {
       const { account, env } = this.#options;
       const plan = await planLaunch(request, { id, account, env });
-      const session = await this.#launch(id, plan, request.owner ?? account.user);
+      const session = await this.#launch(id, plan, request.owner);
       await this.#disk.writeFirstRecord(session);
       this.#keep(this.#disk.writeRecord(session));
       return session.record;
@@ -194,7 +196,7 @@ export class LocalSessions implements SessionBackend {
     await this.#care[Symbol.asyncDispose]();
   }
 
-  async #launch(id: string, plan: LaunchPlan, owner: string): Promise<Session> {
+  async #launch(id: string, plan: LaunchPlan, owner: string | undefined): Promise<Session> {
     const files = this.#options.controlDir.session(id);
     await makeFolder(id, files.directory, this.#descriptors);
     let journal: Journal | undefined;

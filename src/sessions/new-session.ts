@@ -4,14 +4,14 @@ import { Session } from "./session.ts";
 
 /** A session of which the program is about to start. */
 export function newSession(
-  { id, owner, plan }: { readonly id: string; readonly owner: string; readonly plan: LaunchPlan },
+  { id, owner, plan }: { readonly id: string; readonly owner: string | undefined; readonly plan: LaunchPlan },
   options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,
 ): Session {
   const { name, command, cwd, size, env } = plan;
   const stored = {
     id,
     name,
-    owner,
+    ...(owner === undefined ? {} : { owner }),
     command: [...command],
     cwd,
     created: new Date().toISOString(),

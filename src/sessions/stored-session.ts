@@ -6,7 +6,7 @@ import { HostMark } from "./host-mark.ts";
 export const StoredSession = z.object({
   id: z.string(),
   name: z.string(),
-  /** Whose it is; none in sessions of versions that knew no owners. */
+  /** Whose it is; absent: the server's own, which is no user's, whatever that user is called. */
   owner: z.string().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
@@ -32,6 +32,14 @@ export const StoredSession = z.object({
     .optional(),
 });
 export type StoredSession = z.infer<typeof StoredSession>;
+
+/**
+ * Earlier versions wrote the name of the server's user into the server's own sessions. A user of an HQ may have that name:
+ * such a session is the server's own.
+ */
+export function withoutOwnName({ owner, ...stored }: StoredSession, serverUser: string): StoredSession {
+  return owner === undefined || owner === serverUser ? stored : { ...stored, owner };
+}
 
 /** The session as clients see it; `now` is what of it changes by the minute. */
 export function sessionRecord(

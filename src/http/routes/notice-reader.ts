@@ -1,6 +1,6 @@
 // Who has read which notifications of follow mode: each client is told each of them once (contract 7.6).
 import { createHash } from "node:crypto";
-import type { Principal } from "../../auth/principal.ts";
+import { type Principal, SERVERS_OWN } from "../../auth/principal.ts";
 import type { Context } from "../route.ts";
 
 /**
@@ -13,11 +13,11 @@ export function noticeReader(
 ): string {
   const login = principal?.method === "hq" ? "hq" : (principal?.tokenId ?? address);
   return createHash("sha256")
-    .update(JSON.stringify([nameOf(principal), login, client]))
+    .update(JSON.stringify([principal?.user, nameOf(principal), login, client]))
     .digest("base64url");
 }
 
-/** Under which name somebody's sessions are owned, and so their notifications. */
+/** Whose sessions, and so notifications, somebody's are. */
 export function nameOf(principal: Principal | undefined): string {
-  return principal?.owner ?? principal?.user ?? "";
+  return principal?.owner ?? SERVERS_OWN;
 }

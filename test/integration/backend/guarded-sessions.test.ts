@@ -1,13 +1,16 @@
 import { SessionAccess } from "../../../src/access/session-access.ts";
 import { OWN } from "../../../src/auth/rights.ts";
 import { describeBackend } from "./conformance.ts";
-import { ownTerminals, TESTER } from "./own-terminals.ts";
+import { ownTerminals } from "./own-terminals.ts";
+
+const owner = "ada";
 
 describeBackend("sessions as their owner has them", async () => {
   const terminals = await ownTerminals();
   const access = new SessionAccess(terminals.backend);
   return {
-    backend: access.of({ rights: OWN, owner: TESTER }).sessions,
+    backend: access.of({ rights: OWN, owner }).sessions,
+    place: { owner },
     [Symbol.asyncDispose]: async () => {
       access[Symbol.dispose]();
       await terminals[Symbol.asyncDispose]();

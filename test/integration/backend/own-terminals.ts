@@ -7,7 +7,7 @@ import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
 import { Screens } from "../../../src/sessions/screen.ts";
 import type { BackendUnderTest } from "./stage.ts";
 
-/** The user whose sessions they are where nothing else is said. */
+/** The user whom programs run as. */
 export const TESTER = "tester";
 
 export async function ownTerminals(): Promise<BackendUnderTest> {

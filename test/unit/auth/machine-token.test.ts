@@ -9,7 +9,7 @@ import { BARE } from "./request-facts.ts";
 
 const TOKEN = "b5eQ0m5bq0yG9p-3v5w_fXoO2yJmY1nN8pV0t1uS2kA";
 const users = usersOf({
-  ...{ serverUser: "me", isRoot: true, configuredUser: undefined },
+  ...{ serverUser: "me", isRoot: true, configuredUser: "web" },
   ...{ allowUsers: [], adminUsers: [] },
 });
 const way = byMachineToken(Secret.fromText(TOKEN), { serverUser: "me", users });
@@ -38,8 +38,11 @@ test.each([
 test("an HQ that names one of its users asks for that one, with no more than that name has here", async () => {
   const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: "ada" });
   expect(asked).toEqual({ user: "ada", method: "hq", rights: OWN, owner: "ada", account: "ada" });
-  const itself = await ask(`Bearer ${TOKEN}`, { onBehalfOf: "me" });
-  expect(itself).toMatchObject({ user: "me", rights: OWN });
+});
+
+test.each(["me", "web"])("a user of an HQ who is called %s is not this server's own", async (name) => {
+  const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: name });
+  expect(asked).toEqual({ user: name, method: "hq", rights: OWN, owner: name, account: name });
 });
 
 test("whom others ask for says nothing", async () => {

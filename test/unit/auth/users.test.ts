@@ -33,13 +33,19 @@ describe("a server that runs as root", () => {
   });
 });
 
+test("an owner at a server of root is a user of its system, also one who is called as the server's own", () => {
+  const names = { serverUser: "root", isRoot: true, configuredUser: "web", adminUsers: [] };
+  expect(["root", "web", "ada"].map(users(names).accountOf)).toEqual(["root", "web", "ada"]);
+  expect(users().accountOf("me")).toBeUndefined();
+});
+
 test("a server that is not root runs all programs as itself", () => {
   expect(users().standing("ada").account).toBeUndefined();
 });
 
 test("the server's own user and whoever may everything see all sessions, others their own", () => {
-  expect(users().standing("me")).toMatchObject({ rights: ALL, owner: undefined });
-  expect(users().standing("web")).toMatchObject({ rights: ALL, owner: undefined });
+  expect(users().standing("me")).toEqual({ rights: ALL });
+  expect(users().standing("web")).toEqual({ rights: ALL });
   expect(users().standing("eve")).toMatchObject({ rights: ALL, owner: "eve" });
   expect(users().standing("ada")).toMatchObject({ rights: OWN, owner: "ada" });
 });

@@ -1,0 +1,11 @@
+import { expect, test } from "vitest";
+import type { Principal } from "../../../src/auth/principal.ts";
+import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { nameOf } from "../../../src/http/routes/notice-reader.ts";
+
+test("notifications of the server's own are no user's, whatever that user is called", () => {
+  const server: Principal = { user: "me", method: "token", rights: ALL };
+  const namesake: Principal = { user: "me", method: "hq", rights: OWN, owner: "me" };
+  expect(nameOf(namesake)).toBe("me");
+  expect(nameOf(server)).not.toBe(nameOf(namesake));
+});
