@@ -2,6 +2,7 @@
 // terminal, in place of the program (src/sessions/run-as.ts): node-pty can set a uid and a gid and nothing else. Process,
 // terminal session and exit are the program's, since nothing here forks.
 //
+//   ttyhq-run-as worker    UID GID GROUPS UMASK LIMITS DIRECTORY FILE ARGUMENT…   keeps descriptor 3, gains no privileges
 //   ttyhq-run-as start     UID GID GROUPS UMASK LIMITS DIRECTORY FILE ARGUMENT…
 //   ttyhq-run-as program   UID GID GROUPS UMASK LIMITS DIRECTORY FILE   0 when FILE would be found there, else 13
 //   ttyhq-run-as directory UID GID GROUPS UMASK LIMITS DIRECTORY        0, or 10 absent, 11 none, 12 closed to the user
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -147,11 +149,11 @@ static void take_environment(void) {
   *kept = NULL;
 }
 
-static void close_descriptors(void) {
+static void close_descriptors(unsigned first) {
 #ifdef SYS_close_range
-  if (syscall(SYS_close_range, 3u, ~0u, 0u) == 0) return;
+  if (syscall(SYS_close_range, first, ~0u, 0u) == 0) return;
 #endif
-  for (int fd = 3; fd < 1024; fd++) close(fd);
+  for (int fd = (int)first; fd < 1024; fd++) close(fd);
 }
 
 static int look_at_directory(const char *path) {
@@ -188,7 +190,8 @@ static void enter(const char *directory) {
 
 int main(int argc, char *argv[]) {
   const char *mode = argc > DIRECTORY ? argv[MODE] : "";
-  int is_start = strcmp(mode, "start") == 0 && argc > FILE_AND_ARGUMENTS;
+  int is_worker = strcmp(mode, "worker") == 0 && argc > FILE_AND_ARGUMENTS;
+  int is_start = is_worker || (strcmp(mode, "start") == 0 && argc > FILE_AND_ARGUMENTS);
   int is_search = strcmp(mode, "program") == 0 && argc == FILE_AND_ARGUMENTS + 1;
   if (!is_start && !is_search && !(strcmp(mode, "directory") == 0 && argc == DIRECTORY + 1)) {
     errno = 0;
@@ -196,12 +199,14 @@ int main(int argc, char *argv[]) {
   }
   uid_t uid = (uid_t)number(argv[UID], 10, UINT32_MAX - 1);
   gid_t gid = (gid_t)number(argv[GID], 10, UINT32_MAX - 1);
-  close_descriptors();
+  // A worker talks to its host over descriptor 3.
+  close_descriptors(is_worker ? 4 : 3);
   if (is_start) own_terminal(uid, gid);
   set_limits(argv[LIMITS]);
   set_groups(argv[GROUPS]);
   umask((mode_t)number(argv[UMASK], 8, 0777));
   become(uid, gid);
+  if (is_worker && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1) quit(FAILED, "cannot give up gaining privileges");
   take_environment();
   if (!is_start && !is_search) return look_at_directory(argv[DIRECTORY]);
   enter(argv[DIRECTORY]);

@@ -7,9 +7,7 @@ import { drain } from "./app/drain.ts";
 import { healthOf } from "./app/facts.ts";
 import { hostMetrics, serverMetrics } from "./app/figures.ts";
 import { openGate } from "./app/gate.ts";
-import { openGit } from "./app/git.ts";
-import { openGitFacts } from "./app/git-facts.ts";
-import { hostProgram, localSessions } from "./app/own-sessions.ts";
+import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { pictureRoutes } from "./app/pictures.ts";
 import { Readiness } from "./app/readiness.ts";
 import { openRole } from "./app/role.ts";
@@ -19,6 +17,7 @@ import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
+import { repositoryRoutes } from "./http/routes/repository-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
 import { sessionRoutes } from "./http/routes/session-routes.ts";
 import { Hub } from "./hub/hub.ts";
@@ -48,7 +47,7 @@ export async function startSessionHost(
   const { version, account } = surroundings;
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir);
-  const sessions = localSessions(config, surroundings, controlDir, log);
+  const { backend: sessions, ...own } = await openLocalSessions(config, surroundings, controlDir, log);
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
   const readiness = new Readiness();
@@ -59,12 +58,14 @@ export async function startSessionHost(
       viewersOf: (id) => hub.viewersOf(id),
     }),
     ...serverRoutes({
-      ...{ hub, version, metrics: hostMetrics(sessions, version), checkReady: () => readiness.check() },
+      ...{ hub, version, metrics: hostMetrics(own, version), checkReady: () => readiness.check() },
       health: healthOf(sessions, { version, mode: "session-host", instanceId: randomUUID() }),
       mounted: () => Object.keys(routes),
     }),
+    ...repositoryRoutes(own.repositories),
   };
-  const doors = privateDoors({ routes, hub, log, user: account.user, ready: recovered.promise });
+  const ready = recovered.promise;
+  const doors = privateDoors({ routes, hub, log, user: account.user, ready, asksForUsers: true });
   const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
   stack.use(await Listener.open({ path: temporary }, doors));
   if (!(await claimSocket(temporary, controlDir.hostSocket))) {
@@ -72,7 +73,7 @@ export async function startSessionHost(
   }
   // Its sessions end first, while their viewers can be told and nobody takes this host for gone and starts another.
   stack.use(sessions);
-  await sessions.recover();
+  await own.begin();
   recovered.resolve();
   log.info({ controlDir: config.controlDir, version }, "session host listening");
   const owned = stack.move();
@@ -98,12 +99,9 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const controlDir = new ControlDir(config.controlDir);
   const instanceId = randomUUID();
   const audit = stack.use(await openAuditLog({ config, controlDir, log }));
-  const facts = await openGitFacts({ config, surroundings, log });
-  const { shown } = facts;
-  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log, shown }));
+  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
   const { backend, identity, machineToken, readiness } = role;
   const gate = await openGate({ config, surroundings, controlDir, machineToken, log });
-  facts.begin(gate.users.accountOf);
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = async (): Promise<string> =>
@@ -112,7 +110,6 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
   const { viewOf, auditHook } = stack.use(await openAuditing({ audit, config, version, backend, access }));
-  const git = stack.use(await openGit({ surroundings, controlDir, backend, hub, facts, log }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
     ...serverRoutes({
@@ -121,7 +118,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
     ...pictureRoutes(account.user, process.platform),
-    ...{ ...role.routes, ...git.routes },
+    ...role.routes,
   };
   const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, auditHook, audit, log };
   const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));

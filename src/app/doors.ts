@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { chain, everyoneIs, neverOver } from "../auth/chain.ts";
 import type { Gate } from "../auth/gate.ts";
+import { bySocketCaller } from "../auth/socket-caller.ts";
 import type { Config } from "../config/config.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../http/client-address.ts";
@@ -100,19 +101,24 @@ export async function openMetricsDoor(
   return listener;
 }
 
-/** A private unix socket: whoever can open it is `user`. Requests wait until `ready`. */
+/**
+ * A private unix socket: whoever can open it is `user`, or with `asksForUsers` the user that the request names. Requests
+ * wait until `ready`.
+ */
 export function privateDoors(parts: {
   readonly routes: Routes;
   readonly hub: Hub;
   readonly log: Log;
   readonly user: string;
   readonly ready: Promise<void>;
+  readonly asksForUsers?: boolean;
   readonly viewOf?: UpgradeOptions["viewOf"];
   readonly auditHook?: RequestAuditHook;
   readonly meter?: RequestMeter;
 }): Doors {
   const { routes, hub, log, ready, viewOf, auditHook, meter } = parts;
-  const authenticate = chain([everyoneIs(parts.user, "socket")]);
+  const callers = parts.asksForUsers === true ? [bySocketCaller] : [];
+  const authenticate = chain([...callers, everyoneIs(parts.user, "socket")]);
   const whenOver = neverOver;
   const clientOf = connectionOf;
   const common = { hub, log, auditHook, meter, clientOf, policy: undefined, authenticate, whenOver };

@@ -6,7 +6,7 @@ import { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
-import type { LocalSessions } from "../sessions/local-sessions.ts";
+import type { SessionMeter } from "../sessions/session-meter.ts";
 import {
   measureAudit,
   measureBuild,
@@ -48,9 +48,9 @@ export function serverMetrics(parts: {
   return { metrics, meter };
 }
 
-export function hostMetrics(sessions: LocalSessions, version: string): Metrics {
+export function hostMetrics({ meter }: { readonly meter: SessionMeter }, version: string): Metrics {
   const metrics = createMetrics({ process: `ttyhq_${HOST}` });
   measureBuild(metrics, { version, mode: "session-host" }, HOST);
-  measureTerminals(metrics, sessions.meter);
+  measureTerminals(metrics, meter);
   return metrics;
 }

@@ -7,22 +7,26 @@ import { EXTERNAL_HOST_TIMEOUT_MS, HOST_START_TIMEOUT_MS } from "../protocol/lim
 import type { Send } from "../protocol/send.ts";
 import { ensureHost, findHost, type HostProgram } from "../remote/host-process.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
+import { ForwardedRepositories } from "../repositories/forwarded-repositories.ts";
+import { LocalRepositories } from "../repositories/local-repositories.ts";
+import type { Repositories } from "../repositories/repositories.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import { LocalSessions } from "../sessions/local-sessions.ts";
 import { Screens } from "../sessions/screen.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
+import { SessionsWithFacts } from "../sessions/sessions-with-facts.ts";
 import type { Surroundings } from "./surroundings.ts";
 
-/**
- * What those in another process have more: whether it can be reached at this moment, any request to it, and that it is
- * not started again. Those of this process have their figures.
- */
-export type OwnSessions = SessionBackend & {
-  readonly isConnected?: boolean;
-  readonly send?: Send;
+/** The sessions and repositories of this machine, in this process or in the session host's. */
+export type OwnSessions = {
+  /** Disposing it ends all of this. */
+  readonly backend: SessionBackend;
+  readonly repositories: Repositories;
+  /** In another process: whether it can be reached at this moment, any request to it, and not to start it again. */
+  readonly host?: { readonly isConnected: boolean; readonly send: Send; leave(): void };
+  /** In this process: what is counted of them. */
   readonly meter?: SessionMeter;
-  leave?(): void;
 };
 
 /** What of this machine has sessions in it; started where it does not run. */
@@ -33,9 +37,9 @@ export async function ownSessions(
   log: Log,
 ): Promise<OwnSessions> {
   if (config.sessionHost === "inline") {
-    const sessions = localSessions(config, surroundings, controlDir, log);
-    await sessions.recover();
-    return sessions;
+    const { begin, ...own } = await openLocalSessions(config, surroundings, controlDir, log);
+    await begin();
+    return own;
   }
   const target = { socketPath: controlDir.hostSocket };
   const { version } = surroundings;
@@ -48,7 +52,7 @@ export async function ownSessions(
     onFailure: (error) => log.error({ error }, "session host not started"),
   });
   await sessions.connected(HOST_START_TIMEOUT_MS);
-  return sessions;
+  return behindHost(sessions);
 }
 
 /**
@@ -67,10 +71,33 @@ async function externalSessions(
   if (isThere === true) await find();
   sessions.keep({ ensure: find, onFailure });
   stack.move();
-  return sessions;
+  return behindHost(sessions);
 }
 
-export function localSessions(
+function behindHost(sessions: RemoteSessions): OwnSessions {
+  return { backend: sessions, repositories: new ForwardedRepositories(sessions), host: sessions };
+}
+
+/** What a session host has. `begin`: takes over what an earlier host left; nothing is served before. */
+export async function openLocalSessions(
+  config: HostConfig,
+  surroundings: Surroundings,
+  controlDir: ControlDir,
+  log: Log,
+): Promise<Omit<OwnSessions, "host"> & { readonly meter: SessionMeter; begin(): Promise<void> }> {
+  const sessions = localSessions(config, surroundings, controlDir, log);
+  const repositories = await LocalRepositories.open({ ...surroundings, controlDir, sessions, log });
+  const backend = new SessionsWithFacts({ backend: sessions, source: repositories });
+  return {
+    ...{ backend, repositories, meter: sessions.meter },
+    begin: async () => {
+      await sessions.recover();
+      backend.begin((id) => sessions.accountOf(id));
+    },
+  };
+}
+
+function localSessions(
   config: HostConfig,
   { env, account }: Surroundings,
   controlDir: ControlDir,

@@ -4,6 +4,7 @@ import type { Audit } from "../audit/entry.ts";
 import type { Config } from "../config/config.ts";
 import { keptRemoteId } from "../hq/remote-id.ts";
 import type { Routes } from "../http/route.ts";
+import { repositoryRoutes } from "../http/routes/repository-routes.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
@@ -38,26 +39,24 @@ export type RoleParts = {
   readonly instanceId: string;
   readonly audit: Audit;
   readonly log: Log;
-  /** The sessions of this machine as everybody has them. */
-  readonly shown: (sessions: SessionBackend) => SessionBackend;
 };
 
 const MACHINE_TOKEN_BYTES = 32;
 
 export async function openRole(parts: RoleParts): Promise<Role> {
-  const { config, surroundings, controlDir, log, shown } = parts;
+  const { config, surroundings, controlDir, log } = parts;
   const { role } = config;
   const own = (): Promise<OwnSessions> => ownSessions(config, surroundings, controlDir, log);
   if (role.kind === "hq") return hqRole(parts, role.hasSessions ? await own() : undefined);
   if (role.kind === "remote") return remoteRole(parts, role, await own());
-  const sessions = await own();
-  return alone(sessions, shown(sessions));
+  return alone(await own());
 }
 
-function alone(own: OwnSessions, backend: SessionBackend): Role {
+function alone(own: OwnSessions): Role {
+  const { backend, repositories, host } = own;
   return {
-    ...{ backend, routes: {}, identity: {}, machineToken: undefined },
-    readiness: new Readiness({ isServing: () => own.isConnected !== false, leave: () => own.leave?.() }),
+    ...{ backend, identity: {}, machineToken: undefined, routes: repositoryRoutes(repositories) },
+    readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
     measure: (metrics) => measureOwn(metrics, own),
     listening: () => new AsyncDisposableStack(),
     [Symbol.asyncDispose]: () => backend[Symbol.asyncDispose](),
@@ -65,20 +64,21 @@ function alone(own: OwnSessions, backend: SessionBackend): Role {
 }
 
 /** The terminals of this machine, wherever they are. */
-function measureOwn(metrics: Metrics, { meter, send }: Pick<OwnSessions, "meter" | "send">): void {
+function measureOwn(metrics: Metrics, { meter, host }: Pick<OwnSessions, "meter" | "host">): void {
   if (meter !== undefined) measureTerminals(metrics, meter);
-  if (send !== undefined) measureHost(metrics, send);
+  if (host !== undefined) measureHost(metrics, host.send);
 }
 
 async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<Role> {
   const { version } = parts.surroundings;
-  const local = own && parts.shown(own);
+  const local = own?.backend;
   const headquarters = await openHeadquarters({ ...parts, local, version });
   const { fleet, registry, routes, instanceId: sharedInstanceId } = headquarters;
   return {
-    ...alone(fleet, fleet),
-    readiness: new Readiness({ leave: () => own?.leave?.() }),
-    routes,
+    ...{ backend: fleet, machineToken: undefined },
+    readiness: new Readiness({ leave: () => own?.host?.leave() }),
+    // Without sessions of its own its users have no business on its disk.
+    routes: { ...routes, ...(own && repositoryRoutes(own.repositories)) },
     identity: {
       ...{ hqSessions: local !== undefined, sharedInstanceId },
       remotes: () => registry.size,
@@ -88,19 +88,20 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
       measureFleet(metrics, headquarters);
       if (own !== undefined) measureOwn(metrics, own);
     },
+    listening: () => new AsyncDisposableStack(),
     [Symbol.asyncDispose]: () => headquarters[Symbol.asyncDispose](),
   };
 }
 
 async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions): Promise<Role> {
   const { config, controlDir, log } = parts;
-  const backend = parts.shown(own);
+  const { backend } = own;
   const remoteId = await keptRemoteId(controlDir.remoteId, role.name);
   // Another one after every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
   let enrolled: Enrolled | undefined;
   return {
-    ...alone(own, backend),
+    ...alone(own),
     measure: (metrics) => {
       measureOwn(metrics, own);
       measureEnrolment(metrics, () => enrolled?.enrolment);

@@ -27,6 +27,8 @@ export type RequestFacts = {
   readonly identityProof: string | undefined;
   /** The header `Ttyhq-On-Behalf-Of`: for which of its users an HQ asks. */
   readonly onBehalfOf: string | undefined;
+  /** The header `Ttyhq-Caller`: for which of its users a server asks its session host. */
+  readonly caller: string | undefined;
   /**
    * Where the request goes: the query parameter counts on `/ws` and event streams alone (contract 5.5); "registry" is
    * where machines join an HQ.

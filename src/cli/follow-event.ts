@@ -34,22 +34,28 @@ async function postEvent(
   repoPath: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const outgoing = request({
-    ...{ socketPath: join(controlDir, "server.sock"), method: "POST", path: "/api/git/event" },
-    headers: { "content-type": "application/json" },
-    signal,
-  });
-  outgoing.on("error", () => resolve());
-  outgoing.on("response", (response) => {
-    response.on("error", () => resolve()).on("close", () => resolve());
-    response.resume();
-  });
-  outgoing.end(JSON.stringify({ repoPath, event }));
-  await promise;
+  const body = JSON.stringify({ repoPath, event });
+  // Without a server its session host follows all the same.
+  for (const name of ["server.sock", "host.sock"]) {
+    if (await post(join(controlDir, name), body, signal)) return;
+  }
 }
 
-/** Which repository it is, the server knows by the key. */
+/** Whether anybody answered. */
+async function post(socketPath: string, body: string, signal: AbortSignal): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const headers = { "content-type": "application/json" };
+  const outgoing = request({ socketPath, method: "POST", path: "/api/git/event", headers, signal });
+  outgoing.on("error", () => resolve(false));
+  outgoing.on("response", (response) => {
+    response.on("error", () => resolve(true)).on("close", () => resolve(true));
+    response.resume();
+  });
+  outgoing.end(body);
+  return await promise;
+}
+
+/** The key says which repository it is. */
 async function sayKey(
   { socket, key }: { readonly socket: string; readonly key: string },
   signal: AbortSignal,

@@ -23,7 +23,7 @@ export function addGitEvent(program: Command, cli: Cli): void {
     .allowExcessArguments(false)
     .action(async ({ event, ...flags }: ServerFlags & { readonly event: string }) => {
       try {
-        const { client } = serverOf(flags, cli, "server");
+        const { client } = serverOf(flags, cli);
         await client.call(endpoints.gitEvent, { body: { repoPath: cli.cwd, event: event.slice(0, 64) } });
       } catch {
         // Nobody is there, or has no use for it.

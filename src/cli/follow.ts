@@ -52,7 +52,7 @@ async function setFollow(
   enable: boolean,
   branch: string | undefined,
 ): Promise<void> {
-  const { client } = serverOf(flags, cli, "server");
+  const { client } = serverOf(flags, cli);
   const wanted = branch === undefined ? {} : { branch };
   const body = { repoPath: cli.cwd, ...wanted, enable, dryRun: flags.dryRun ?? false };
   const reply = await client.call(endpoints.setFollow, { body });

@@ -10,19 +10,16 @@ import { isLikelyRepository } from "./likely-repository.ts";
 import { PacedLook } from "./paced-look.ts";
 import { findRepository, type Repository } from "./repository.ts";
 
-/** A folder, and the system user who is there; `undefined`: the server's own. */
-export type FactPlace = { readonly cwd: string; readonly account: string | undefined };
-
 export type FactFolderOptions = {
   readonly parts: FactParts;
-  readonly place: FactPlace;
+  readonly cwd: string;
   /** The tree of that repository from now on, or none. */
   readonly join: (folder: FactFolder, repository: Repository | undefined) => FactTree | undefined;
 };
 
 /** A folder that sessions were started in, and the working tree that it is in, if any. */
 export class FactFolder implements Disposable {
-  readonly place: FactPlace;
+  readonly cwd: string;
   readonly #options: FactFolderOptions;
   readonly #look: PacedLook;
   readonly #beginning: FolderWatches;
@@ -37,7 +34,7 @@ export class FactFolder implements Disposable {
 
   constructor(options: FactFolderOptions) {
     this.#options = options;
-    this.place = options.place;
+    this.cwd = options.cwd;
     const { quota, slots, now } = options.parts;
     this.#look = new PacedLook({ slots, now, look: () => this.#tryToLook() });
     this.#beginning = new FolderWatches({ quota, onChange: () => this.#look.hint() });
@@ -121,7 +118,7 @@ export class FactFolder implements Disposable {
 
   /** Rejects where it may go another time. */
   async #tryToLook(): Promise<void> {
-    const { parts, place } = this.#options;
+    const { parts, cwd } = this.#options;
     try {
       this.#found(await this.#find());
       this.#isFailing = false;
@@ -129,7 +126,7 @@ export class FactFolder implements Disposable {
       // Of a repository that git does not trust, or without git, nothing is known: that is how it is.
       const isUsual = error instanceof ServiceError && !isPassing(error);
       if (!isUsual && !this.#isFailing && !parts.isOver()) {
-        parts.log.warn({ cwd: place.cwd, error }, "git facts not read");
+        parts.log.warn({ cwd, error }, "git facts not read");
       }
       this.#isFailing = !isUsual;
       if (!isUsual) throw error;
@@ -139,21 +136,21 @@ export class FactFolder implements Disposable {
   }
 
   async #find(): Promise<Repository | undefined> {
-    const { parts, place } = this.#options;
+    const { parts, cwd } = this.#options;
     // Before the look: what changes later is seen.
-    if (this.isLive) this.#beginning.want(() => beginningPlaces(place.cwd));
-    if (!(await isLikelyRepository(place.cwd))) return undefined;
-    const found = await findRepository(parts.git(place.cwd, place.account));
+    if (this.isLive) this.#beginning.want(() => beginningPlaces(cwd));
+    if (!(await isLikelyRepository(cwd))) return undefined;
+    const found = await findRepository(parts.git(cwd));
     return found !== undefined && (await this.#isMirage(found)) ? undefined : found;
   }
 
   /** Its tree was none when looked at. It may be one again by now: that is told in its own place. */
   async #isMirage(found: Repository): Promise<boolean> {
-    const { parts, place } = this.#options;
-    const key = treeKey(found, place.account);
+    const { parts } = this.#options;
+    const key = treeKey(found);
     if (key !== this.#mirage) return false;
-    const there = await findRepository(parts.git(found.root, place.account));
-    return there === undefined || treeKey(there, place.account) !== key;
+    const there = await findRepository(parts.git(found.root));
+    return there === undefined || treeKey(there) !== key;
   }
 
   #found(repository: Repository | undefined): void {

@@ -15,7 +15,7 @@ export function isPassing(error: unknown): boolean {
 /** What everything that knows git facts has in common. */
 export type FactParts = {
   /** A git that has read no config yet; its questions end when all is over. */
-  readonly git: (cwd: string, account: string | undefined) => Git;
+  readonly git: (cwd: string) => Git;
   readonly quota: WatchQuota;
   readonly slots: Slots;
   readonly log: Pick<Log, "warn">;

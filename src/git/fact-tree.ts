@@ -13,7 +13,6 @@ import { TrackedFolders } from "./tracked-folders.ts";
 export type FactTreeOptions = {
   readonly parts: FactParts;
   readonly repository: Repository;
-  readonly account: string | undefined;
   /** Whether somebody works in it: only then it is watched. */
   readonly isLive: () => boolean;
   readonly onChange: () => void;
@@ -21,7 +20,7 @@ export type FactTreeOptions = {
   readonly onGone: () => void;
 };
 
-/** What is known of one working tree, as one account sees it. */
+/** What is known of one working tree. */
 export class FactTree implements Disposable {
   readonly key: string;
   readonly #options: FactTreeOptions;
@@ -37,9 +36,9 @@ export class FactTree implements Disposable {
 
   constructor(options: FactTreeOptions) {
     this.#options = options;
-    const { parts, repository, account } = options;
+    const { parts, repository } = options;
     const { quota, slots, now } = parts;
-    this.key = treeKey(repository, account);
+    this.key = treeKey(repository);
     // It was found this very moment.
     this.#repository = repository;
     this.#look = this.#scope.use(new PacedLook({ slots, now, look: () => this.#tryToLook() }));
@@ -85,8 +84,8 @@ export class FactTree implements Disposable {
 
   /** Rejects where it may go another time. */
   async #tryToLook(): Promise<void> {
-    const { parts, repository, account } = this.#options;
-    const git = parts.git(repository.root, account);
+    const { parts, repository } = this.#options;
+    const git = parts.git(repository.root);
     try {
       await this.#lookAt(git);
       this.#isFailing = false;
@@ -102,8 +101,8 @@ export class FactTree implements Disposable {
   async #lookAt(git: Git): Promise<void> {
     const repository = this.#repository ?? (await findRepository(git));
     this.#repository = undefined;
-    const { isLive, account } = this.#options;
-    if (repository === undefined || treeKey(repository, account) !== this.key) {
+    const { isLive } = this.#options;
+    if (repository === undefined || treeKey(repository) !== this.key) {
       this.#gone();
       return;
     }
@@ -126,9 +125,9 @@ export class FactTree implements Disposable {
 
   /** A git directory whose working tree is elsewhere is found, though git can tell nothing of a tree in it. */
   async #isThere(git: Git): Promise<boolean> {
-    const { repository, account } = this.#options;
+    const { repository } = this.#options;
     const found = await findRepository(git).catch(() => repository);
-    return found !== undefined && treeKey(found, account) === this.key;
+    return found !== undefined && treeKey(found) === this.key;
   }
 
   #failed(error: unknown): void {
@@ -151,7 +150,7 @@ export class FactTree implements Disposable {
   }
 }
 
-/** The same for the same working tree at the same place, as the same account sees it. */
-export function treeKey({ root, gitDir }: Repository, account: string | undefined): string {
-  return JSON.stringify([root, gitDir, account]);
+/** The same for the same working tree at the same place. */
+export function treeKey({ root, gitDir }: Repository): string {
+  return JSON.stringify([root, gitDir]);
 }

@@ -2,7 +2,7 @@ import { Slots } from "../lib/slots.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { GitFacts } from "../protocol/session.ts";
-import { FactFolder, type FactPlace } from "./fact-folder.ts";
+import { FactFolder } from "./fact-folder.ts";
 import type { FactParts } from "./fact-parts.ts";
 import { FactReader } from "./fact-reader.ts";
 import { FactTree, treeKey } from "./fact-tree.ts";
@@ -60,18 +60,15 @@ export class FolderFacts implements Disposable {
       log.warn({ error }, "no more folders can be watched: git facts are read again when they are asked for");
     this.#parts = {
       ...{ slots, log, now, quota: new WatchQuota({ most: watches, now, onExhausted }) },
-      git: (cwd, account) => program.at(cwd, { account, signal }),
+      git: (cwd) => program.at(cwd, signal),
       isOver: () => signal.aborted,
     };
   }
 
   /** A session is there from now on, and is told of changes. Throws nothing: what cannot be known is not. */
-  enter(
-    place: FactPlace,
-    options: { readonly isLive: boolean; readonly onChange: () => void },
-  ): FactPresence {
+  enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FactPresence {
     const reader = new FactReader({ ...options, now: this.#parts.now });
-    const folder = this.#folder(place);
+    const folder = this.#folder(cwd);
     folder?.enter(reader);
     return {
       get facts() {
@@ -83,6 +80,11 @@ export class FolderFacts implements Disposable {
         if (folder?.isLeft) this.#left(folder);
       },
     };
+  }
+
+  /** Whether a program runs in a repository, which is watched then. */
+  get isWatching(): boolean {
+    return [...this.#trees.values()].some(({ folders }) => [...folders].some(({ isLive }) => isLive));
   }
 
   /** Something has happened in the repository with that common directory. */
@@ -107,15 +109,14 @@ export class FolderFacts implements Disposable {
     this.#trees.clear();
   }
 
-  #folder(place: FactPlace): FactFolder | undefined {
-    const key = folderKey(place);
-    const known = this.#folders.get(key);
+  #folder(cwd: string): FactFolder | undefined {
+    const known = this.#folders.get(cwd);
     if (known !== undefined) return known;
-    if (this.#parts.isOver() || !place.cwd.startsWith("/") || !this.#makeRoom()) return undefined;
+    if (this.#parts.isOver() || !cwd.startsWith("/") || !this.#makeRoom()) return undefined;
     const join = (folder: FactFolder, repository: Repository | undefined): FactTree | undefined =>
       this.#join(folder, repository);
-    const folder = new FactFolder({ parts: this.#parts, place, join });
-    this.#folders.set(key, folder);
+    const folder = new FactFolder({ parts: this.#parts, cwd, join });
+    this.#folders.set(cwd, folder);
     return folder;
   }
 
@@ -129,15 +130,14 @@ export class FolderFacts implements Disposable {
   }
 
   #left(folder: FactFolder): void {
-    const key = folderKey(folder.place);
     // Another one may be in its place, since it was forgotten for want of room.
-    if (this.#folders.get(key) === folder) this.#folders.delete(key);
+    if (this.#folders.get(folder.cwd) === folder) this.#folders.delete(folder.cwd);
     folder[Symbol.dispose]();
     this.#leave(folder, undefined);
   }
 
   #join(folder: FactFolder, repository: Repository | undefined): FactTree | undefined {
-    const key = repository && treeKey(repository, folder.place.account);
+    const key = repository && treeKey(repository);
     this.#leave(folder, key);
     // It has been left while it was looked at.
     if (repository === undefined || key === undefined || folder.isLeft) return undefined;
@@ -145,16 +145,16 @@ export class FolderFacts implements Disposable {
     if (known?.folders.has(folder)) return known.tree;
     const folders = known?.folders ?? new Set();
     folders.add(folder);
-    const tree = known?.tree ?? this.#plant(repository, folder.place.account, folders);
+    const tree = known?.tree ?? this.#plant(repository, folders);
     this.#trees.set(key, { tree, folders });
     // Where nobody worked until now it was left as it was.
     tree.hint();
     return tree;
   }
 
-  #plant(repository: Repository, account: string | undefined, folders: Set<FactFolder>): FactTree {
+  #plant(repository: Repository, folders: Set<FactFolder>): FactTree {
     const tree: FactTree = new FactTree({
-      ...{ parts: this.#parts, repository, account },
+      ...{ parts: this.#parts, repository },
       isLive: () => [...folders].some(({ isLive }) => isLive),
       onChange: () => {
         for (const folder of [...folders]) folder.tell();
@@ -186,8 +186,4 @@ export class FolderFacts implements Disposable {
       tree[Symbol.dispose]();
     }
   }
-}
-
-function folderKey({ cwd, account }: FactPlace): string {
-  return JSON.stringify([cwd, account]);
 }

@@ -1,11 +1,9 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
 import { randomBytes } from "node:crypto";
 import { KeyedTurns } from "../lib/keyed-turns.ts";
-import { filesOf } from "./account-files.ts";
-import type { Files } from "./files.ts";
 import type { FollowEntry, FollowList } from "./follow-list.ts";
 import type { Git } from "./git.ts";
-import type { HookTarget } from "./hook-script.ts";
+import type { HookPlace, HookTarget } from "./hook-script.ts";
 import { type HookFolder, type HookPlan, installHooks, planHooks, removeHooks } from "./hooks.ts";
 import { excludeHooks, excludePatterns, hookFolders } from "./hooks-places.ts";
 import type { Repository } from "./repository.ts";
@@ -21,55 +19,46 @@ const KEY_BYTES = 24;
 
 export class FollowHooks {
   readonly #list: FollowList;
-  readonly #target: HookTarget;
-  readonly #forOthers: () => Promise<string | undefined>;
+  readonly #target: HookPlace;
   /** By folder: several repositories may have one. */
   readonly #turns = new KeyedTurns();
 
-  /** `forOthers`: the socket at which hooks of other users say their key, on a server of root that has one. */
-  constructor(parts: {
-    readonly list: FollowList;
-    readonly target: HookTarget;
-    readonly forOthers?: () => Promise<string | undefined>;
-  }) {
+  constructor(parts: { readonly list: FollowList; readonly target: HookPlace }) {
     this.#list = parts.list;
     this.#target = parts.target;
-    this.#forOthers = parts.forOthers ?? (async () => undefined);
   }
 
   /** Where `install` will put them, and what those of another user are to say; for the list. */
   async foresee(git: Git, { mainRoot }: Place, worktreePath: string): Promise<Foreseen> {
     const folders = await hookFolders(git, [mainRoot, worktreePath]);
     const paths = folders.filter(({ isDenied }) => !isDenied).map(({ path }) => path);
-    if (git.account === undefined) return { hookFolders: paths };
-    // A hook that several repositories have says one key.
+    if (!("socket" in this.#target)) return { hookFolders: paths };
+    // A hook that several repositories share sends one key.
     const sharing = this.#list.entries.find(
-      ({ repoPath, account, hookFolders: others }) =>
-        account === git.account && (repoPath === mainRoot || others.some((path) => paths.includes(path))),
+      ({ repoPath, hookFolders: others }) =>
+        repoPath === mainRoot || others.some((path) => paths.includes(path)),
     );
-    const hookKey = sharing?.hookKey ?? randomBytes(KEY_BYTES).toString("base64url");
+    const hookKey = sharing?.hookKey ?? newKey();
     return { hookFolders: paths, hookKey };
   }
 
   async install(git: Git, { mainRoot, commonDir }: Place, worktreePath: string): Promise<Installed> {
     const tops = [mainRoot, worktreePath];
     const folders = await hookFolders(git, tops);
-    const files = filesOf(git);
     const steps = await this.plan(git, { mainRoot, commonDir }, worktreePath);
     const ours = folders.filter(({ isDenied }) => !isDenied);
-    await excludeHooks(files, commonDir, excludePatterns(ours, tops));
-    const target = await this.#targetOf(mainRoot);
+    await excludeHooks(commonDir, excludePatterns(ours, tops));
+    const target = this.#targetOf(mainRoot);
     for (const folder of ours) {
-      await this.#turns.take(folder.path, () => installHooks(files, folder, target));
+      await this.#turns.take(folder.path, () => installHooks(folder, target));
     }
     return { folders: ours.map(({ path }) => path), steps };
   }
 
   async plan(git: Git, { mainRoot }: Place, worktreePath: string): Promise<readonly string[]> {
     const folders = await hookFolders(git, [mainRoot, worktreePath]);
-    const files = filesOf(git);
     const plans = await Promise.all(
-      folders.map(async (folder) => sentences(folder, await planHooks(files, folder))),
+      folders.map(async (folder) => sentences(folder, await planHooks(folder))),
     );
     return plans.flat();
   }
@@ -78,33 +67,34 @@ export class FollowHooks {
    * Everywhere they were put, but for folders that another followed repository has as well. Without a `commonDir` the
    * repository is gone: they may be in a folder that is not.
    */
-  async remove(
-    git: Git,
-    { mainRoot, commonDir }: Pick<Place, "mainRoot"> & { readonly commonDir: string | undefined },
-  ): Promise<void> {
+  async remove({
+    mainRoot,
+    commonDir,
+  }: Pick<Place, "mainRoot"> & { readonly commonDir: string | undefined }): Promise<void> {
     const own = this.#list.get(mainRoot)?.hookFolders ?? [];
-    const files = filesOf(git);
-    for (const folder of own) await this.#turns.take(folder, () => this.#leave(files, folder, mainRoot));
-    if (commonDir !== undefined) await excludeHooks(files, commonDir, []);
+    for (const folder of own) await this.#turns.take(folder, () => this.#leave(folder, mainRoot));
+    if (commonDir !== undefined) await excludeHooks(commonDir, []);
   }
 
   /** Of those that go at once the last one takes them away. */
-  async #leave(files: Files, folder: string, mainRoot: string): Promise<void> {
+  async #leave(folder: string, mainRoot: string): Promise<void> {
     const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
     const isInUse = others.some(({ hookFolders: paths }) => paths.includes(folder));
-    if (!isInUse) await removeHooks(files, folder);
+    if (!isInUse) await removeHooks(folder);
     const entry = this.#list.get(mainRoot);
     if (entry === undefined) return;
     await this.#list.set({ ...entry, hookFolders: entry.hookFolders.filter((path) => path !== folder) });
   }
 
-  async #targetOf(mainRoot: string): Promise<HookTarget> {
-    const key = this.#list.get(mainRoot)?.hookKey;
-    const socket = key === undefined ? undefined : await this.#forOthers();
-    if (key === undefined || socket === undefined) return this.#target;
-    const { node, main } = this.#target;
-    return { node, main, socket, key };
+  #targetOf(mainRoot: string): HookTarget {
+    const target = this.#target;
+    if (!("socket" in target)) return target;
+    return { ...target, key: this.#list.get(mainRoot)?.hookKey ?? newKey() };
   }
+}
+
+function newKey(): string {
+  return randomBytes(KEY_BYTES).toString("base64url");
 }
 
 const CHANGES: Readonly<Record<HookPlan["change"], string>> = {

@@ -1,35 +1,37 @@
 import { z } from "zod";
-import { readJsonFile, writeJsonFile } from "../lib/json-file.ts";
 import { Turns } from "../lib/turns.ts";
 
-const Entry = z.object({
+/** A followed repository: for whom, where our hooks are, and the key that they send. */
+export const FollowEntry = z.object({
   repoPath: z.string(),
   user: z.string(),
-  account: z.string().optional(),
   hookFolders: z.array(z.string()),
   hookKey: z.string().optional(),
 });
-const Entries = z.array(Entry);
+export type FollowEntry = z.infer<typeof FollowEntry>;
 
-/** A repository in which this server follows, for whom, where it has put hooks, and what those of other users say. */
-export type FollowEntry = z.infer<typeof Entry>;
+/** Where the list outlives this process. */
+export type FollowStore = {
+  read(): Promise<readonly FollowEntry[]>;
+  write(entries: readonly FollowEntry[]): Promise<void>;
+};
 
 /**
- * The repositories in which this server follows, so that it goes on after a restart. The repository's own config says
- * what is followed: this only says where to look.
+ * The repositories that this process follows, so that it goes on after a restart. The repository's own config says what
+ * is followed: this only says where to look.
  */
 export class FollowList {
-  readonly #path: string;
+  readonly #store: FollowStore;
   readonly #entries = new Map<string, FollowEntry>();
   readonly #writes = new Turns();
 
-  constructor(path: string) {
-    this.#path = path;
+  constructor(store: FollowStore) {
+    this.#store = store;
   }
 
-  /** A file that is damaged is `internal_error`. */
+  /** Rejects as the store does. */
   async read(): Promise<readonly FollowEntry[]> {
-    const entries = (await readJsonFile(this.#path, (value) => Entries.parse(value))) ?? [];
+    const entries = await this.#store.read();
     for (const entry of entries) this.#entries.set(entry.repoPath, entry);
     return entries;
   }
@@ -42,11 +44,6 @@ export class FollowList {
     return this.#entries.get(repoPath);
   }
 
-  /** Those whose hooks say that key. */
-  withKey(key: string): readonly FollowEntry[] {
-    return this.entries.filter(({ hookKey }) => hookKey === key);
-  }
-
   async set(entry: FollowEntry): Promise<void> {
     this.#entries.set(entry.repoPath, entry);
     await this.#write();
@@ -57,7 +54,7 @@ export class FollowList {
   }
 
   async #write(): Promise<void> {
-    // As they are in its turn: of two that are written side by side the older one may be there last.
-    await this.#writes.take(() => writeJsonFile(this.#path, this.entries, 0o600));
+    // The state at its turn: of two concurrent writes the older one could be stored last.
+    await this.#writes.take(() => this.#store.write(this.entries));
   }
 }

@@ -1,7 +1,7 @@
 // One look at both trees and what follows from it, over and over until nothing does.
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { filesOf } from "./account-files.ts";
+import { removeEmptyFolder } from "./files.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./follow.ts";
 import { type FollowFacts, readFollowFacts } from "./follow-facts.ts";
 import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./follow-settings.ts";
@@ -137,9 +137,8 @@ async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
   await unpark(git);
   const run = await git.try("rev-parse", "--absolute-git-dir");
   if (run.code !== 0) return;
-  const files = filesOf(git);
   const gitDir = run.stdout.replace(/\n$/, "");
-  for (const folder of folders) await files.removeEmpty(path.join(gitDir, folder));
+  for (const folder of folders) await removeEmptyFolder(path.join(gitDir, folder));
 }
 
 function gitOf(git: Git, state: FollowState, tree: "main" | "worktree"): Git {

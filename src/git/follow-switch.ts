@@ -2,6 +2,7 @@
 import { ServiceError } from "../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../protocol/follow.ts";
 import { shortBranchName } from "./branch-name.ts";
+import { requireOwn } from "./files.ts";
 import type { FollowHooks, Installed } from "./follow-hooks.ts";
 import type { FollowList } from "./follow-list.ts";
 import { carryOut, foresee, type Look, lookOnce } from "./follow-round.ts";
@@ -13,12 +14,11 @@ import { MAX_FOLLOWED_REPOSITORIES } from "./git-limits.ts";
 import { findRepository, type Repository, requireRepository } from "./repository.ts";
 import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
 
-/** Where, by whom, and as which system user git runs from now on. */
+/** Where, and by whom. */
 export type FollowRequest = {
   readonly repoPath: string;
   readonly branch?: string | undefined;
   readonly user: string;
-  readonly account?: string | undefined;
 };
 
 export class FollowSwitch {
@@ -49,8 +49,7 @@ export class FollowSwitch {
     return await this.#follower.inTurn(repository.mainRoot, async () => {
       const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
       this.#requireRoom(repository.mainRoot);
-      const { user, account } = request;
-      const entry = { repoPath: repository.mainRoot, user, ...(account === undefined ? {} : { account }) };
+      const entry = { repoPath: repository.mainRoot, user: request.user };
       const hooks = await this.#prepare(git, repository, entry, { worktree, look });
       // Once this is over, however it ends: from now on it is followed.
       this.#follower.hint(entry.repoPath);
@@ -76,7 +75,7 @@ export class FollowSwitch {
         const outcome = await carryOut(git, look);
         this.#follower.tell({ ...request, repoPath: mainRoot }, outcome, settings?.branch);
       }
-      await this.#follower.forget({ repoPath: mainRoot, account: request.account }, repository);
+      await this.#follower.forget(mainRoot, repository);
       const steps = look?.actions.map(sentence) ?? ["nothing was followed there"];
       return { ...disabledReply(repository), message: "Follow mode disabled", steps };
     });
@@ -103,8 +102,8 @@ export class FollowSwitch {
     return { ...enabledReply(repository, worktree), ...done, steps };
   }
 
-  async status(repoPath: string, account: string | undefined): Promise<FollowStatus> {
-    const git = this.#program.at(repoPath, { account });
+  async status(repoPath: string): Promise<FollowStatus> {
+    const git = this.#program.at(repoPath);
     const repository = await findRepository(git);
     if (repository === undefined) return { ...NO_FOLLOW, isGitRepo: false };
     const [settings, current] = await Promise.all([readFollowSettings(git), branchOf(git)]);
@@ -117,15 +116,12 @@ export class FollowSwitch {
   }
 
   /** A hook or somebody says that something has happened there. Resolves when both trees are where they belong. */
-  async changed(
-    repoPath: string,
-    account: string | undefined,
-  ): Promise<{
+  async changed(repoPath: string): Promise<{
     readonly repoPath: string;
     readonly branch: string | undefined;
     readonly isFollowed: boolean;
   }> {
-    const git = this.#program.at(repoPath, { account });
+    const git = this.#program.at(repoPath);
     const { mainRoot } = await requireRepository(git);
     await this.#follower.changed(mainRoot);
     return {
@@ -156,20 +152,24 @@ export class FollowSwitch {
         settings === undefined ? clearFollowSettings(mainGit) : writeFollowSettings(mainGit, settings);
       await putBack.catch(() => undefined);
       // Whoever it is followed for keeps it: who asked may have no right to.
-      const left = before === undefined ? this.#follower.forget(entry, repository) : this.#list.set(before);
+      const left =
+        before === undefined ? this.#follower.forget(repoPath, repository) : this.#list.set(before);
       await left.catch(() => undefined);
       throw error;
     }
   }
 
-  async #repository({ repoPath, account }: FollowRequest): Promise<{ git: Git; repository: Repository }> {
-    const git = this.#program.at(repoPath, { account });
+  async #repository({
+    repoPath,
+  }: Pick<FollowRequest, "repoPath">): Promise<{ git: Git; repository: Repository }> {
+    const git = this.#program.at(repoPath);
     const repository = await requireRepository(git);
-    if (!repository.isBare) return { git, repository };
-    throw new ServiceError(
-      "not_a_repository",
-      `${repository.root} is bare: it has no main tree that could follow`,
-    );
+    if (repository.isBare) {
+      const message = `${repository.root} is bare: it has no main tree that could follow`;
+      throw new ServiceError("not_a_repository", message);
+    }
+    for (const path of [repository.mainRoot, repository.commonDir]) await requireOwn(path);
+    return { git, repository };
   }
 
   async #lookAhead(

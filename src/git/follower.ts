@@ -24,9 +24,9 @@ type Watched = { watch: FollowWatch; places: string };
 export class Follower implements AsyncDisposable {
   readonly #program: GitProgram;
   readonly #list: FollowList;
-  readonly #notices: Notices;
+  readonly #notices: Pick<Notices, "add">;
   readonly #hooks: FollowHooks;
-  readonly #log: Log;
+  readonly #log: Pick<Log, "info" | "warn">;
   readonly #onChange: (commonDir: string) => void;
   readonly #now: () => number;
   /** By the main tree's path. */
@@ -48,9 +48,9 @@ export class Follower implements AsyncDisposable {
   constructor(parts: {
     readonly program: GitProgram;
     readonly list: FollowList;
-    readonly notices: Notices;
+    readonly notices: Pick<Notices, "add">;
     readonly hooks: FollowHooks;
-    readonly log: Log;
+    readonly log: Pick<Log, "info" | "warn">;
     /** Something has changed in the repository with that common directory. */
     readonly onChange?: (commonDir: string) => void;
     /** In milliseconds; any zero point, never going back. */
@@ -105,8 +105,8 @@ export class Follower implements AsyncDisposable {
   }
 
   /** From now on what happens in it is seen. Only in its turn. */
-  async watch({ repoPath, account }: Following): Promise<void> {
-    const git = this.#program.at(repoPath, { account });
+  async watch({ repoPath }: Following): Promise<void> {
+    const git = this.#program.at(repoPath);
     const places = await placesOf(git, await readFollowSettings(git));
     const key = JSON.stringify(places);
     const old = this.#watched.get(repoPath);
@@ -123,20 +123,16 @@ export class Follower implements AsyncDisposable {
     this.hint(repoPath);
   }
 
-  /** It is not followed any more. Only in its turn. `asker`: who turned it off, where this server does not know of it. */
-  async forget(
-    { repoPath, ...asker }: Pick<Following, "repoPath" | "account">,
-    repository: Pick<Repository, "commonDir"> | undefined,
-  ): Promise<void> {
+  /** It is not followed any more. Only in its turn. */
+  async forget(repoPath: string, repository: Pick<Repository, "commonDir"> | undefined): Promise<void> {
     this.#watched.get(repoPath)?.watch[Symbol.dispose]();
     this.#watched.delete(repoPath);
     this.#troubles.delete(repoPath);
     this.#failing.delete(repoPath);
     this.#absentSinceMs.delete(repoPath);
     this.#later.delete(repoPath);
-    const { account } = this.#list.get(repoPath) ?? asker;
     const place = { mainRoot: repoPath, commonDir: repository?.commonDir };
-    await this.#hooks.remove(this.#program.at(repoPath, { account }), place);
+    await this.#hooks.remove(place);
     if (repository !== undefined) this.#onChange(repository.commonDir);
     await this.#list.delete(repoPath);
   }
@@ -179,8 +175,8 @@ export class Follower implements AsyncDisposable {
   }
 
   async #sync(entry: Following): Promise<void> {
-    const { repoPath, account } = entry;
-    const git = this.#program.at(repoPath, { account });
+    const { repoPath } = entry;
+    const git = this.#program.at(repoPath);
     const repository = await findRepository(git);
     if (repository === undefined) return await this.#absent(entry);
     this.#absentSinceMs.delete(repoPath);
@@ -188,9 +184,9 @@ export class Follower implements AsyncDisposable {
     for (let round = 0; round < MAX_FOLLOW_ROUNDS && end === "done"; round += 1) {
       const settings = await readFollowSettings(git);
       // Somebody has taken it out of the config by hand.
-      if (settings === undefined) return await this.forget(entry, repository);
+      if (settings === undefined) return await this.forget(repoPath, repository);
       end = await this.#round(entry, git, settings);
-      if (end === "over") return await this.forget(entry, repository);
+      if (end === "over") return await this.forget(repoPath, repository);
     }
     await this.watch(entry);
     // Of what is in the way not all shows in git's files when it goes: an edit that is undone, a lock, a disk.
@@ -212,7 +208,7 @@ export class Follower implements AsyncDisposable {
     const patienceMs = watched === undefined ? MAX_FOLLOW_ABSENCE_MS : FOLLOW_GONE_LOOK_MS;
     if (this.#now() - sinceMs < patienceMs)
       throw new ServiceError("not_a_repository", `there is no git repository at ${repoPath}`);
-    await this.forget(entry, undefined);
+    await this.forget(repoPath, undefined);
     this.#log.warn({ repoPath }, "follow mode ended: there is no repository any more");
   }
 

@@ -1,11 +1,8 @@
 // The environment that git runs in.
 import { isOwnVariable } from "../lib/own-variables.ts";
-import type { SystemAccount } from "../lib/system-account.ts";
 import type { ConfigEntry } from "./local-config.ts";
 
 export type GitEnv = Readonly<Record<string, string>>;
-
-const ACCOUNT_PATH = "/usr/local/bin:/usr/bin:/bin";
 
 /** Nobody is there to be asked, and what git says is read by a program. */
 const UNATTENDED: GitEnv = {
@@ -25,18 +22,13 @@ const READ_CONFIG: readonly ConfigEntry[] = [
   { key: "submodule.recurse", value: "false" },
 ];
 
-/** Of the server's environment: everything but what steers git and what is the server's own secret. */
-export function ownGitEnv(env: Readonly<Record<string, string | undefined>>): GitEnv {
+/** Everything of the process's environment but what steers git and what configures ttyhq. */
+export function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEnv {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && !entry[0].startsWith("GIT_") && !isOwnVariable(entry[0]),
   );
   return { ...Object.fromEntries(kept), ...UNATTENDED };
-}
-
-/** Of a user of the system: what a login gives, as far as git looks at it. */
-export function accountGitEnv({ name, home, shell }: SystemAccount): GitEnv {
-  return { PATH: ACCOUNT_PATH, HOME: home, USER: name, LOGNAME: name, SHELL: shell, ...UNATTENDED };
 }
 
 /** For a question: `overrides` are what the repository's own config would have git run. */

@@ -1,11 +1,9 @@
-// The one place that runs git. simple-git is not used: it ends a git that hangs with one SIGINT, and nothing that git
-// has started, holds as much output as there is, waits 50 ms more for every command that prints nothing, and can give a
-// process a uid and a gid but not the groups that go with them.
+// The one place that runs git, as the user of this process. simple-git is not used: it ends a git that hangs with one
+// SIGINT, and nothing that git has started, holds as much output as there is, and waits 50 ms more for every command
+// that prints nothing.
 import { Slots } from "../lib/slots.ts";
-import { findSystemAccount } from "../lib/system-account.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { GitAccounts } from "./git-accounts.ts";
-import { accountGitEnv, type GitEnv, ownGitEnv, readingEnv } from "./git-env.ts";
+import { type GitEnv, gitEnv, readingEnv } from "./git-env.ts";
 import { gitError } from "./git-error.ts";
 import {
   GIT_TIMEOUT_MS,
@@ -20,10 +18,7 @@ import { type ConfigEntry, configOverrides, parseConfigList, type ScopedEntry } 
 
 export type { GitRun } from "./git-process.ts";
 
-/** Becomes a user with all of that user's groups; of util-linux, as what sessions of other users need is. */
-const SETPRIV = "/usr/bin/setpriv";
-
-/** The git of this machine, as one server uses it: at most MAX_GIT_PROCESSES of it run at a time. */
+/** Runs the git of this machine: at most MAX_GIT_PROCESSES processes at a time. */
 export class GitProgram {
   readonly #env: GitEnv;
   readonly #slots = new Slots({
@@ -32,34 +27,27 @@ export class GitProgram {
     maxWaitMs: GIT_TURN_TIMEOUT_MS,
     full: () => new ServiceError("git_busy", "too much is asked of git at the moment: try again"),
   });
-  readonly #accounts = new GitAccounts({ find: findSystemAccount, now: () => performance.now() });
 
-  /** `env`: what the server was started with, of which GIT_* and the server's own variables are left out. */
+  /** `env`: the environment of this process, of which GIT_* and the variables of ttyhq are left out. */
   constructor({ env }: { readonly env: Readonly<Record<string, string | undefined>> }) {
-    this.#env = ownGitEnv(env);
+    this.#env = gitEnv(env);
   }
 
-  /**
-   * git in the folder `cwd`, an absolute path. `account`: the system user that it runs as (Principal.account);
-   * `undefined`: the server's own. Questions end with `signal`; a change that was begun goes on.
-   */
-  at(cwd: string, caller: GitCaller = {}): Git {
-    return new Git(this, cwd, caller);
+  /** git in the folder `cwd`, an absolute path. Reads end with `signal`; a change that was begun goes on. */
+  at(cwd: string, signal?: AbortSignal): Git {
+    return new Git(this, cwd, signal);
   }
 
-  /** The home of a system user; of the server's own without one. */
-  async home(account?: string): Promise<string> {
-    return account === undefined ? (this.#env.HOME ?? "/") : (await this.#accounts.get(account)).home;
+  /** The home of this process's user. */
+  get home(): string {
+    return this.#env.HOME ?? "/";
   }
 
-  /**
-   * For `Git`. Rejects as `runGit` does, with `git_busy` where it never gets a turn, with `forbidden` for an account
-   * that cannot be.
-   */
+  /** For `Git`. Rejects as `runGit` does, and with `git_busy` where it never gets a turn. */
   async run(request: GitRequest): Promise<GitRun> {
     const { words, overrides, input, enoughBytes, isWrite = false } = request;
-    const { become, env } = await this.#identity(request.account);
-    const [file = "", ...args] = [...become, ...words];
+    const env = this.#env;
+    const [file = "", ...args] = words;
     const command = { file, args, env: isWrite ? env : readingEnv(env, overrides), input };
     const limits = {
       timeoutMs: isWrite ? GIT_WRITE_TIMEOUT_MS : GIT_TIMEOUT_MS,
@@ -69,27 +57,10 @@ export class GitProgram {
     };
     return await this.#slots.take(() => runGit(command, limits));
   }
-
-  async #identity(account: string | undefined): Promise<Identity> {
-    if (account === undefined) return { become: [], env: this.#env };
-    const found = await this.#accounts.get(account);
-    if (found.uid === process.getuid?.()) return { become: [], env: accountGitEnv(found) };
-    if (process.getuid?.() !== 0) {
-      throw new ServiceError("forbidden", `this server is not root: no git can run as ${account}`);
-    }
-    const ids = [`--reuid=${found.uid}`, `--regid=${found.gid}`, "--init-groups", "--inh-caps=-all"];
-    return { become: [SETPRIV, ...ids, "--"], env: accountGitEnv(found) };
-  }
 }
 
-export type GitCaller = {
-  readonly account?: string | undefined;
+type GitRequest = {
   readonly signal?: AbortSignal | undefined;
-};
-
-type Identity = { readonly become: readonly string[]; readonly env: GitEnv };
-
-type GitRequest = GitCaller & {
   /** The program and its arguments. */
   readonly words: readonly string[];
   readonly overrides: readonly ConfigEntry[];
@@ -114,30 +85,25 @@ const PLAIN_OUTPUT: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 );
 
-/** git in one folder, as one user. Arguments that come from a client stand behind `--`, or as refs/heads/NAME. */
+/** git in one folder. Arguments that come from a client stand behind `--`, or as refs/heads/NAME. */
 export class Git {
   readonly cwd: string;
   readonly #program: GitProgram;
-  readonly #caller: GitCaller;
+  readonly #signal: AbortSignal | undefined;
   #config: Promise<readonly ScopedEntry[]> | undefined;
 
-  constructor(program: GitProgram, cwd: string, caller: GitCaller) {
+  constructor(program: GitProgram, cwd: string, signal: AbortSignal | undefined) {
     if (!cwd.startsWith("/") || cwd.includes("\0")) {
       throw new ServiceError("invalid_request", `not an absolute path: ${JSON.stringify(cwd)}`);
     }
     this.#program = program;
     this.cwd = cwd;
-    this.#caller = caller;
+    this.#signal = signal;
   }
 
-  /** The system user that it runs as; `undefined`: the server's own. */
-  get account(): string | undefined {
-    return this.#caller.account;
-  }
-
-  /** The same user's git in another folder. */
+  /** git in another folder. */
   at(cwd: string): Git {
-    return new Git(this.#program, cwd, this.#caller);
+    return new Git(this.#program, cwd, this.#signal);
   }
 
   /**
@@ -189,11 +155,6 @@ export class Git {
     }
   }
 
-  /** A change that git has no command for: a shell script of ours as the same user. No exit code is a failure. */
-  async act(text: string, args: readonly string[], input?: string): Promise<GitRun> {
-    return await this.#run({ words: ["sh", "-c", text, "sh", ...args], overrides: [], input, isWrite: true });
-  }
-
   async #look(words: readonly string[], question: Question): Promise<GitRun> {
     return await this.#run({ words, overrides: configOverrides(await this.config()), ...question });
   }
@@ -207,8 +168,8 @@ export class Git {
     return ["git", "--no-pager", "-C", this.cwd, ...args];
   }
 
-  async #run(request: Omit<GitRequest, keyof GitCaller>): Promise<GitRun> {
-    return await this.#program.run({ ...this.#caller, ...request });
+  async #run(request: Omit<GitRequest, "signal">): Promise<GitRun> {
+    return await this.#program.run({ signal: this.#signal, ...request });
   }
 }
 

@@ -12,8 +12,13 @@ const MADE_FOLDER = "# This folder was made for it.";
 
 /**
  * What a hook starts, by absolute paths: hooks run with any PATH, as any user who uses the repository. It tells the
- * server of that control directory, or where that is another user's says the key at a socket (hook-door.ts).
+ * server or the session host of that control directory; where that directory is another user's, it sends a key to a
+ * socket (hook-socket.ts).
  */
+export type HookPlace = { readonly node: string; readonly main: string } & (
+  | { readonly controlDir: string }
+  | { readonly socket: string }
+);
 export type HookTarget = { readonly node: string; readonly main: string } & (
   | { readonly controlDir: string }
   | { readonly socket: string; readonly key: string }
@@ -97,14 +102,18 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
 function tell(name: HookName, target: HookTarget): readonly string[] {
   const { node, main } = target;
   const event = name.slice("post-".length);
-  const [socket, where] =
+  const [sockets, where] =
     "key" in target
-      ? [target.socket, `--socket ${quoted(target.socket)} --key ${quoted(target.key)}`]
-      : [`${target.controlDir}/server.sock`, `--control-dir ${quoted(target.controlDir)}`];
+      ? [[target.socket], `--socket ${quoted(target.socket)} --key ${quoted(target.key)}`]
+      : [
+          ["server.sock", "host.sock"].map((name) => `${target.controlDir}/${name}`),
+          `--control-dir ${quoted(target.controlDir)}`,
+        ];
+  const isThere = sockets.map((socket) => `[ -S ${quoted(socket)} ]`).join(" || ");
   const command = `NODE_OPTIONS= $apart ${quoted(node)} ${quoted(main)} git event --event ${event} ${where}`;
   const silent = "</dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
   return [
-    `if [ -S ${quoted(socket)} ] && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
+    `if { ${isThere}; } && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
     "  apart=",
     "  command -v setsid >/dev/null 2>&1 && apart=setsid",
     `  ( trap '' HUP; ${command} & ) ${silent}`,

@@ -1,7 +1,6 @@
 // Where git looks for the hooks of a repository: one folder, or with a relative core.hooksPath one in each tree.
 import { isAbsolute, join, relative } from "node:path";
-import { filesOf } from "./account-files.ts";
-import type { Files } from "./files.ts";
+import { isWritable, openOwnFolder, readFound, removeFile, writeFile } from "./files.ts";
 import type { Git } from "./git.ts";
 import { HOOK_NAMES, KEPT_FOLDER } from "./hook-script.ts";
 import type { HookFolder } from "./hooks.ts";
@@ -18,11 +17,8 @@ export async function hookFolders(git: Git, tops: readonly string[]): Promise<re
     const run = await here.tryWrite(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
     const path = run.stdout.replace(/\n$/, "");
     if (run.code !== 0 || !isAbsolute(path) || path === "/dev/null" || folders.has(path)) continue;
-    const [tracked, isWritable] = await Promise.all([
-      trackedIn(here, top, path),
-      filesOf(here).isWritable(path),
-    ]);
-    folders.set(path, { path, tracked, isDenied: !isWritable });
+    const [tracked, mayWrite] = await Promise.all([trackedIn(here, top, path), isWritable(path)]);
+    folders.set(path, { path, tracked, isDenied: !mayWrite });
   }
   return [...folders.values()];
 }
@@ -31,16 +27,13 @@ export async function hookFolders(git: Git, tops: readonly string[]): Promise<re
  * Hooks that lie among the files of a tree are no files of the repository: git is told so in its own `info/exclude`,
  * which is nobody else's, and a worktree can be removed as before.
  */
-export async function excludeHooks(
-  files: Files,
-  commonDir: string,
-  patterns: readonly string[],
-): Promise<void> {
-  const folder = join(commonDir, "info");
-  const path = join(folder, "exclude");
-  const found = await files.look(path);
-  // A repository without that folder shows the hooks as untracked: no more than that.
-  if (found?.isWhole === false || (found === undefined && (await files.look(folder)) === undefined)) return;
+export async function excludeHooks(commonDir: string, patterns: readonly string[]): Promise<void> {
+  await using info = await openOwnFolder(join(commonDir, "info"));
+  // Without it the repository shows the hooks as untracked: no more than that.
+  if (info === undefined) return;
+  const path = join(info.path, "exclude");
+  const found = await readFound(path);
+  if (found?.isWhole === false) return;
   const before = latin1(found?.bytes ?? new Uint8Array());
   const kept = withoutBlock(before);
   const block =
@@ -48,8 +41,8 @@ export async function excludeHooks(
   const gap = kept === "" || kept.endsWith("\n") || block === "" ? "" : "\n";
   const after = `${kept}${gap}${block}`;
   if (after === before) return;
-  if (after === "") await files.remove(path);
-  else await files.write(path, Buffer.from(after, "latin1"), found?.mode ?? 0o644);
+  if (after === "") await removeFile(path);
+  else await writeFile(path, Buffer.from(after, "latin1"), found?.mode ?? 0o644);
 }
 
 /** What `excludeHooks` takes for folders inside these trees. */

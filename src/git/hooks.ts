@@ -1,6 +1,16 @@
 // Our git hooks in a repository: put beside what was there, and taken away without a trace (contract 7.4).
 import { isAbsolute, join } from "node:path";
-import type { Files, FoundFile } from "./files.ts";
+import {
+  type FoundFile,
+  keepFile,
+  linkFile,
+  makeFolder,
+  moveFile,
+  readFound,
+  removeEmptyFolder,
+  removeFile,
+  writeFile,
+} from "./files.ts";
 import {
   HOOK_NAMES,
   type HookName,
@@ -33,11 +43,11 @@ export type HookFolder = {
 };
 
 /** What `installHooks` would do there. */
-export async function planHooks(files: Files, folder: HookFolder): Promise<readonly HookPlan[]> {
+export async function planHooks(folder: HookFolder): Promise<readonly HookPlan[]> {
   return await Promise.all(
     HOOK_NAMES.map(async (name): Promise<HookPlan> => {
       if (folder.tracked.includes(name)) return { name, change: "tracked" };
-      const there = await readHook(files, join(folder.path, name));
+      const there = await readHook(join(folder.path, name));
       if (there?.isOurs) return { name, change: "same" };
       if (folder.isDenied) return { name, change: "denied" };
       return { name, change: there === undefined ? "new" : "kept" };
@@ -49,45 +59,42 @@ export async function planHooks(files: Files, folder: HookFolder): Promise<reado
  * Puts our hooks into the folder. What is there is kept as it is, with its mode, and there is no moment without it.
  * Done twice it changes nothing.
  */
-export async function installHooks(files: Files, folder: HookFolder, target: HookTarget): Promise<void> {
+export async function installHooks(folder: HookFolder, target: HookTarget): Promise<void> {
   if (folder.isDenied) return;
-  const isFolderOurs = await files.makeFolder(folder.path);
+  const isFolderOurs = await makeFolder(folder.path);
   for (const name of HOOK_NAMES) {
-    if (!folder.tracked.includes(name)) await installHook(files, folder.path, name, target, isFolderOurs);
+    if (!folder.tracked.includes(name)) await installHook(folder.path, name, target, isFolderOurs);
   }
 }
 
 /** Takes them away, and puts back what was there, also where ours is gone. What is not ours stays. */
-export async function removeHooks(files: Files, folder: string): Promise<void> {
+export async function removeHooks(folder: string): Promise<void> {
   let isFolderOurs = false;
   for (const name of HOOK_NAMES) {
     const path = join(folder, name);
-    const there = await readHook(files, path);
+    const there = await readHook(path);
     isFolderOurs ||= there?.isOurs === true && isFolderMade(there.text);
-    if (there?.isOurs === false) await dropCopy(files, folder, name);
-    else if (!(await putBack(files, folder, name))) await files.remove(path);
+    if (there?.isOurs === false) await dropCopy(folder, name);
+    else if (!(await putBack(folder, name))) await removeFile(path);
   }
-  await files.removeEmpty(join(folder, KEPT_FOLDER));
-  if (isFolderOurs) await files.removeEmpty(folder);
+  await removeEmptyFolder(join(folder, KEPT_FOLDER));
+  if (isFolderOurs) await removeEmptyFolder(folder);
 }
 
 async function installHook(
-  files: Files,
   folder: string,
   name: HookName,
   target: HookTarget,
   isFolderOurs: boolean,
 ): Promise<void> {
   const path = join(folder, name);
-  const there = await readHook(files, path);
-  const kept = there?.isOurs
-    ? await describeKept(files, folder, name)
-    : there && (await keep(files, folder, name, there));
+  const there = await readHook(path);
+  const kept = there?.isOurs ? await describeKept(folder, name) : there && (await keep(folder, name, there));
   const isFolderMadeByUs = isFolderOurs || (there?.isOurs === true && isFolderMade(there.text));
   const script = hookScript(name, target, { kept, isFolderOurs: isFolderMadeByUs });
   if (there?.isOurs && there.text === script) return;
   const mode = there !== undefined && (there.mode & EXECUTABLE) !== 0 ? there.mode : NEW_HOOK_MODE;
-  await files.write(path, new TextEncoder().encode(script), mode);
+  await writeFile(path, new TextEncoder().encode(script), mode);
 }
 
 type FoundHook = {
@@ -98,8 +105,8 @@ type FoundHook = {
 };
 
 /** `undefined`: no such file. */
-async function readHook(files: Files, path: string): Promise<FoundHook | undefined> {
-  const found = await files.look(path);
+async function readHook(path: string): Promise<FoundHook | undefined> {
+  const found = await readFound(path);
   return found && described(found);
 }
 
@@ -110,19 +117,19 @@ function described({ bytes, isWhole, mode, target }: FoundFile): FoundHook {
 }
 
 /** The very file, under a second name: not a byte of it is written. */
-async function keep(files: Files, folder: string, name: HookName, there: FoundHook): Promise<KeptHook> {
-  await files.makeFolder(join(folder, KEPT_FOLDER));
+async function keep(folder: string, name: HookName, there: FoundHook): Promise<KeptHook> {
+  await makeFolder(join(folder, KEPT_FOLDER));
   const kept = join(folder, KEPT_FOLDER, name);
   // What was kept before and is not in use any more: somebody has put another hook in place of ours.
-  await files.remove(kept);
+  await removeFile(kept);
   const { target } = there;
-  if (target === undefined) await files.keep(join(folder, name), kept);
-  else await files.link(isAbsolute(target) ? target : `${FOLDER_ABOVE}${target}`, kept);
+  if (target === undefined) await keepFile(join(folder, name), kept);
+  else await linkFile(isAbsolute(target) ? target : `${FOLDER_ABOVE}${target}`, kept);
   return howRun(there);
 }
 
-async function describeKept(files: Files, folder: string, name: HookName): Promise<KeptHook | undefined> {
-  const kept = await readHook(files, join(folder, KEPT_FOLDER, name));
+async function describeKept(folder: string, name: HookName): Promise<KeptHook | undefined> {
+  const kept = await readHook(join(folder, KEPT_FOLDER, name));
   return kept && howRun(kept);
 }
 
@@ -132,25 +139,25 @@ function howRun({ text, target }: FoundHook): KeptHook {
 }
 
 /** Somebody has put a hook in place of ours: where it is the one that was kept, as of husky's own set-up, once is enough. */
-async function dropCopy(files: Files, folder: string, name: HookName): Promise<void> {
+async function dropCopy(folder: string, name: HookName): Promise<void> {
   const kept = join(folder, KEPT_FOLDER, name);
-  const [there, copy] = await Promise.all([files.look(join(folder, name)), files.look(kept)]);
+  const [there, copy] = await Promise.all([readFound(join(folder, name)), readFound(kept)]);
   const isSame = there?.isWhole && copy?.isWhole && Buffer.compare(there.bytes, copy.bytes) === 0;
-  if (isSame) await files.remove(kept);
+  if (isSame) await removeFile(kept);
 }
 
 /** Whether there was anything to put back. */
-async function putBack(files: Files, folder: string, name: HookName): Promise<boolean> {
+async function putBack(folder: string, name: HookName): Promise<boolean> {
   const path = join(folder, name);
   const kept = join(folder, KEPT_FOLDER, name);
-  const found = await files.look(kept);
+  const found = await readFound(kept);
   if (found === undefined) return false;
   const { target } = found;
   if (target === undefined) {
-    await files.move(kept, path);
+    await moveFile(kept, path);
   } else {
-    await files.link(target.startsWith(FOLDER_ABOVE) ? target.slice(FOLDER_ABOVE.length) : target, path);
-    await files.remove(kept);
+    await linkFile(target.startsWith(FOLDER_ABOVE) ? target.slice(FOLDER_ABOVE.length) : target, path);
+    await removeFile(kept);
   }
   return true;
 }

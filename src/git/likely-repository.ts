@@ -13,7 +13,7 @@ export async function isLikelyRepository(folder: string): Promise<boolean> {
   }
 }
 
-/** What we may not look at, the session's own account may: git shall say. */
+/** Of what cannot be seen git is asked. */
 async function isThere(path: string): Promise<boolean> {
   return await access(path).then(
     () => true,

@@ -1,4 +1,3 @@
-import { Emitter } from "../lib/emitter.ts";
 import { ExpiringMap } from "../lib/expiring-map.ts";
 import type { GitNotification } from "../protocol/follow.ts";
 import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICE_READERS, MAX_GIT_NOTICES } from "./git-limits.ts";
@@ -16,7 +15,6 @@ export class Notices {
   readonly #kept: Kept[] = [];
   /** Number of the last one that a client was told. Each lives as long as what it was told of, and so longer than needed. */
   readonly #told: ExpiringMap<string, number>;
-  readonly #made = new Emitter<Notice>();
   readonly #now: () => number;
   #last = 0;
 
@@ -32,12 +30,6 @@ export class Notices {
     this.#last += 1;
     this.#kept.push({ ...notice, number: this.#last, madeAtMs: this.#now() });
     this.#forget();
-    this.#made.emit(notice);
-  }
-
-  /** From now on. */
-  on(listener: (notice: Notice) => void): Disposable {
-    return this.#made.on(listener);
   }
 
   /** What `client` was not told yet, of what `sees` lets it see; the oldest first. */

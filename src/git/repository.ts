@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname } from "node:path";
 import { ServiceError } from "../protocol/errors.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
@@ -61,10 +61,11 @@ async function asked(git: Git, args: readonly string[]): Promise<GitRun | undefi
 
 /** As git finds it: by core.worktree (a submodule has one), else beside the folder `.git`; else it is bare. */
 async function mainOf(git: Git, commonDir: string): Promise<string> {
-  const entries = await git.config();
-  const tree = entries.findLast(({ key, scope }) => key === "core.worktree" && scope === "local")?.value;
-  if (tree !== undefined) return resolve(commonDir, tree);
-  return basename(commonDir) === ".git" ? dirname(commonDir) : commonDir;
+  const tree = (await git.config()).some(({ key, scope }) => key === "core.worktree" && scope === "local");
+  const beside = basename(commonDir) === ".git" ? dirname(commonDir) : commonDir;
+  if (!tree) return beside;
+  const { code, stdout } = await git.at(commonDir).try("--git-dir=.", "rev-parse", "--show-toplevel");
+  return code === 0 ? stdout.replace(/\n$/, "") : beside;
 }
 
 /** Whether git, or the system, says that there is none. */

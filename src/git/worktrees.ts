@@ -1,7 +1,7 @@
 import { KeyedTurns } from "../lib/keyed-turns.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { branchRef, shortBranchName } from "./branch-name.ts";
-import type { Git, GitCaller, GitProgram, GitRun } from "./git.ts";
+import type { Git, GitProgram, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
 import { GIT_CACHE_MS } from "./git-limits.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
@@ -21,9 +21,12 @@ export type WorktreeWatch = {
 
 /** What of follow mode a switch needs. */
 export type FollowSwitch = {
-  /** Brings the main working tree, which `git` is in, onto the branch of a linked one, and follows that one. */
-  enable(git: Git, branch: string): Promise<void>;
+  /** Checks the branch of a linked working tree out in the main one, which `git` is in, and follows the linked one. */
+  enable(git: Git, branch: string, user: string): Promise<void>;
 };
+
+/** Who asks, and until when. */
+export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
 
 export type WorktreesParts = {
   readonly program: GitProgram;
@@ -49,10 +52,10 @@ export class Worktrees {
   }
 
   /** Up to GIT_CACHE_MS old, but for what was changed here. Throws `not_a_repository`. */
-  async list(path: string, { account }: GitCaller): Promise<WorktreeListing> {
-    return await this.#listings.get(`${account ?? ""}\0${path}`, async () => {
+  async list(path: string): Promise<WorktreeListing> {
+    return await this.#listings.get(path, async () => {
       // Others may wait for the same answer: it does not end with whoever asked first.
-      const value = await examineWorktrees(this.#parts.program.at(path, { account }));
+      const value = await examineWorktrees(this.#parts.program.at(path));
       return { commonDir: value.repository.commonDir, value };
     });
   }
@@ -66,7 +69,7 @@ export class Worktrees {
   async add(
     path: string,
     request: WorktreeRequest,
-    caller: GitCaller,
+    caller: Caller,
   ): Promise<{ readonly path: string; readonly branch: string }> {
     return await this.#change(path, caller, (git, repository) => addWorktree(git, repository, request));
   }
@@ -75,7 +78,7 @@ export class Worktrees {
   async remove(
     path: string,
     removal: { readonly branch: string; readonly isForced: boolean },
-    caller: GitCaller,
+    caller: Caller,
   ): Promise<string> {
     return await this.#change(path, caller, async (git, repository) => {
       const removed = await removeWorktree(git, repository, removal);
@@ -87,7 +90,7 @@ export class Worktrees {
   /** Forgets the working trees whose folders are gone. Returns their paths, and what git said. */
   async prune(
     path: string,
-    caller: GitCaller,
+    caller: Caller,
   ): Promise<{ readonly paths: readonly string[]; readonly output: string }> {
     return await this.#change(path, caller, async (git, repository) => {
       const before = await readWorktrees(git, repository);
@@ -107,7 +110,7 @@ export class Worktrees {
   async switchTo(
     path: string,
     name: string,
-    caller: GitCaller,
+    caller: Caller,
   ): Promise<{ readonly branch: string; readonly isFollowing: boolean }> {
     const branch = shortBranchName(name);
     return await this.#change(path, caller, async (git, repository) => {
@@ -116,7 +119,7 @@ export class Worktrees {
       const holder = entries.find((entry) => !entry.isMain && entry.branch === branch);
       await refuseUnswitchable(main, entries[0]);
       if (holder === undefined) await checkOut(main, branch);
-      else await this.#parts.follow.enable(main, branch);
+      else await this.#parts.follow.enable(main, branch, caller.user ?? "");
       return { branch, isFollowing: holder !== undefined };
     });
   }
@@ -124,16 +127,16 @@ export class Worktrees {
   /** Changes of one repository are made one after the other, and nothing that was listed before outlives one. */
   async #change<T>(
     path: string,
-    caller: GitCaller,
+    caller: Caller,
     change: (git: Git, repository: Repository) => Promise<T>,
   ): Promise<T> {
     const { program } = this.#parts;
-    const repository = await requireRepository(program.at(path, caller));
+    const repository = await requireRepository(program.at(path, caller.signal));
     const { commonDir } = repository;
     return await this.#turns.take(commonDir, async () => {
       caller.signal?.throwIfAborted();
       // What is begun is brought to its end or taken back, whoever still waits for it.
-      const git = program.at(path, { account: caller.account });
+      const git = program.at(path);
       try {
         return await change(git, repository);
       } finally {

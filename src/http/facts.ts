@@ -28,6 +28,7 @@ export function factsOf(
     identity: identityOf(headers),
     identityProof: one(headers["proxy-user-proof"]),
     onBehalfOf: userName(headers["ttyhq-on-behalf-of"])?.slice(0, MAX_NAME_LENGTH),
+    caller: one(headers["ttyhq-caller"]),
     ...where,
   };
 }

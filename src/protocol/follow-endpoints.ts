@@ -10,7 +10,7 @@ import {
 } from "./follow.ts";
 import { RepositoryQuery } from "./git.ts";
 
-const git = { tag: "git", access: "user", limit: "api", host: false } as const;
+const git = { tag: "git", access: "user", limit: "api", host: true } as const;
 
 /** Follow mode (specification 3.3, contract 7.3 to 7.6). */
 export const followEndpoints = {

@@ -17,7 +17,7 @@ import {
 } from "./git.ts";
 import { Success } from "./success.ts";
 
-const git = { tag: "git", access: "user", limit: "api", host: false } as const;
+const git = { tag: "git", access: "user", limit: "api", host: true } as const;
 /** What every question to git may come to. */
 const COMMON = ["forbidden", "git_failed", "git_busy", "git_unavailable", "git_timeout"] as const;
 const QUESTION = ["not_a_repository", ...COMMON] as const;

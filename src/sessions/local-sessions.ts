@@ -14,7 +14,7 @@ import type { ControlDir } from "./control-dir.ts";
 import { isAnothers } from "./host-mark.ts";
 import type { Journal } from "./journal.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./launch.ts";
-import { newSession } from "./new-session.ts";
+import { type NewSession, newSession } from "./new-session.ts";
 import { preferForOutOfMemory } from "./oom-score.ts";
 import { openJournal } from "./open-journal.ts";
 import { endProcesses, startTicks } from "./process-tree.ts";
@@ -119,13 +119,25 @@ export class LocalSessions implements SessionBackend {
     try {
       const { account, env } = this.#options;
       const plan = await planLaunch(request, { id, account, env });
-      const session = await this.#launch(id, plan, request.owner);
+      const runsAs = request.account === account.user ? undefined : request.account;
+      const session = await this.#launch({ id, plan, owner: request.owner, account: runsAs });
       await this.#disk.writeFirstRecord(session);
       this.#keep(this.#disk.writeRecord(session));
       return session.record;
     } finally {
       this.#starting.delete(id);
     }
+  }
+
+  /**
+   * The system user that a session runs as, `undefined` in there for this process's own. `undefined`: nobody knows, of
+   * sessions of other users that a version before 0.2 started.
+   */
+  accountOf(id: string): { readonly account: string | undefined } | undefined {
+    const stored = this.#sessions.get(id)?.stored;
+    if (stored === undefined) return undefined;
+    const isKnown = stored.account !== undefined || stored.owner === undefined || process.getuid?.() !== 0;
+    return isKnown ? { account: stored.account } : undefined;
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
@@ -196,14 +208,15 @@ export class LocalSessions implements SessionBackend {
     await this.#care[Symbol.asyncDispose]();
   }
 
-  async #launch(id: string, plan: LaunchPlan, owner: string | undefined): Promise<Session> {
+  async #launch(wanted: NewSession): Promise<Session> {
+    const { id, plan } = wanted;
     const files = this.#options.controlDir.session(id);
     await makeFolder(id, files.directory, this.#descriptors);
     let journal: Journal | undefined;
     try {
       const { now, recordInput } = this.#options;
       const onChange = (changed: Session, change: SessionChange): void => this.#changed(changed, change);
-      const session = newSession({ id, owner, plan }, { files, now, recordInput, onChange });
+      const session = newSession(wanted, { files, now, recordInput, onChange });
       let pty: Pty | undefined;
       journal = await openJournal(session, {
         ...{ ...this.#options, meter: this.meter, care: this.#care },

@@ -2,9 +2,17 @@ import { ownMark } from "./host-mark.ts";
 import type { LaunchPlan } from "./launch.ts";
 import { Session } from "./session.ts";
 
+export type NewSession = {
+  readonly id: string;
+  readonly owner: string | undefined;
+  /** The system user that it runs as, where that is not the host's own. */
+  readonly account: string | undefined;
+  readonly plan: LaunchPlan;
+};
+
 /** A session of which the program is about to start. */
 export function newSession(
-  { id, owner, plan }: { readonly id: string; readonly owner: string | undefined; readonly plan: LaunchPlan },
+  { id, owner, account, plan }: NewSession,
   options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,
 ): Session {
   const { name, command, cwd, size, env } = plan;
@@ -12,6 +20,7 @@ export function newSession(
     id,
     name,
     ...(owner === undefined ? {} : { owner }),
+    ...(account === undefined ? {} : { account }),
     command: [...command],
     cwd,
     created: new Date().toISOString(),

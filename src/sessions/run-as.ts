@@ -54,7 +54,18 @@ export async function userRunner(name: string, hostEnv: BaseEnv): Promise<Runner
       return code === 0;
     },
     inTerminal: (program) => wrapped(program, identity),
+    asWorker: ({ file, args, env: own }) => ({
+      ...{ file: RUN_AS, env: marked(own) },
+      args: ["worker", ...identity, "/", file, ...args],
+    }),
   };
+}
+
+/** As whom a process of that user would run now: ids, groups and limits. Rejects as `userRunner` does. */
+export async function identityOf(name: string): Promise<string> {
+  const account = await accountOf(name);
+  const [, { groups, limits }] = await Promise.all([refuseClosed(account), standingOf(account)]);
+  return JSON.stringify([account, groups, limits]);
 }
 
 async function accountOf(name: string): Promise<SystemAccount> {

@@ -14,7 +14,11 @@ export type Runner = {
   hasProgram(file: string, place: { readonly cwd: string; readonly path: string }): Promise<boolean>;
   /** What has to run in the terminal for the program to be that user's. */
   inTerminal(program: PtyProgram): PtyProgram;
+  /** The same for a program without a terminal that keeps descriptor 3, and gains no privileges. */
+  asWorker(program: Program): Program;
 };
+
+export type Program = Pick<PtyProgram, "file" | "args" | "env">;
 
 export type DirectoryProblem =
   | "no such directory"
@@ -23,7 +27,14 @@ export type DirectoryProblem =
 
 /** Programs run as this process's own user. */
 export function ownRunner(account: Account, env: BaseEnv): Runner {
-  return { account, env, directoryProblem, hasProgram, inTerminal: (program) => program };
+  return {
+    account,
+    env,
+    directoryProblem,
+    hasProgram,
+    inTerminal: (program) => program,
+    asWorker: (program) => program,
+  };
 }
 
 /** Where a program is looked for: the folders of the PATH, or its own place where it has a slash. */

@@ -1,4 +1,4 @@
-// Sessions as a server shows them: with what it knows of the folders that they were started in.
+// Sessions as a session host shows them: with what is known of the repositories that they were started in.
 import { Emitter } from "../lib/emitter.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import { MAX_REMOVED_SESSIONS } from "../protocol/limits.ts";
@@ -12,15 +12,20 @@ import type {
 } from "../protocol/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 
-/** What is known of folders, and kept true as long as somebody is there: FolderFacts. */
-export type FactSource = Disposable & {
+/** What is known of folders, and kept true as long as somebody is there: LocalRepositories. */
+export type FactSource = AsyncDisposable & {
   enter(
     place: { readonly cwd: string; readonly account: string | undefined },
     options: { readonly isLive: boolean; readonly onChange: () => void },
   ): Presence;
   /** Somebody asks for what is known. */
   asked(): void;
+  /** Events about repositories. */
+  on(listener: (event: ServerEvent) => void): Disposable;
 };
+
+/** The system user that a session runs as; `undefined`: nobody knows. */
+export type AccountOf = (sessionId: string) => { readonly account: string | undefined } | undefined;
 
 type Presence = Disposable & { readonly facts: GitFacts | undefined; ended(): void };
 
@@ -40,17 +45,17 @@ export class SessionsWithFacts implements SessionBackend {
   readonly #present = new Map<string, Present>();
   /** Ids of sessions that are no more: an answer under way may still hold one. The oldest of MAX_REMOVED_SESSIONS goes. */
   readonly #removed = new Set<string>();
-  #accountOf: ((owner: string | undefined) => string | undefined) | undefined;
+  #accountOf: AccountOf | undefined;
 
   /** Both are disposed of with this. */
   constructor({ backend, source }: { readonly backend: SessionBackend; readonly source: FactSource }) {
     this.#backend = backend;
-    this.#source = this.#scope.use(source);
+    this.#source = source;
     this.#scope.use(backend.watch((event) => this.#happened(event)));
   }
 
-  /** From now on facts are known. `accountOf`: as which system user the programs of a user run. */
-  begin(accountOf: (owner: string | undefined) => string | undefined): void {
+  /** From now on facts are known. */
+  begin(accountOf: AccountOf): void {
     this.#accountOf = accountOf;
     this.#readAll();
   }
@@ -105,6 +110,7 @@ export class SessionsWithFacts implements SessionBackend {
   watch(listener: (event: ServerEvent) => void): Disposable {
     const stack = new DisposableStack();
     stack.use(this.#events.on(listener));
+    stack.use(this.#source.on(listener));
     stack.use(this.#backend.watch(listener));
     return stack;
   }
@@ -112,6 +118,7 @@ export class SessionsWithFacts implements SessionBackend {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#scope.dispose();
     this.#present.clear();
+    await this.#source[Symbol.asyncDispose]();
     await this.#backend[Symbol.asyncDispose]();
   }
 
@@ -134,10 +141,11 @@ export class SessionsWithFacts implements SessionBackend {
   }
 
   #enter(record: SessionRecord): Presence | undefined {
-    const { id, cwd, owner, status } = record;
-    if (this.#accountOf === undefined || this.#removed.has(id)) return undefined;
+    const { id, cwd, status } = record;
+    const known = this.#accountOf?.(id);
+    if (known === undefined || this.#removed.has(id)) return undefined;
     const presence = this.#source.enter(
-      { cwd, account: this.#accountOf(owner) },
+      { cwd, account: known.account },
       { isLive: status !== "exited", onChange: () => this.#tell(id) },
     );
     this.#present.get(id)?.presence[Symbol.dispose]();

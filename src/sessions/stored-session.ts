@@ -8,6 +8,8 @@ export const StoredSession = z.object({
   name: z.string(),
   /** Whose it is; absent: the server's own, which is no user's, whatever that user is called. */
   owner: z.string().optional(),
+  /** The system user that it runs as, where that is not the session host's own. */
+  account: z.string().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
   /** ISO 8601. */

@@ -1,5 +1,5 @@
 import { FolderFacts } from "../../../src/git/folder-facts.ts";
-import { SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
+import { type FactSource, SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";
@@ -8,9 +8,15 @@ describeBackend("sessions with what is known of their repository", async () => {
   const terminals = await ownTerminals();
   const room = await GitRoom.make();
   const log = { warn: () => {} };
-  const source = new FolderFacts({ program: room.program, log, now: () => performance.now() });
+  const facts = new FolderFacts({ program: room.program, log, now: () => performance.now() });
+  const source: FactSource = {
+    enter: ({ cwd }, options) => facts.enter(cwd, options),
+    asked: () => facts.asked(),
+    on: () => new DisposableStack(),
+    [Symbol.asyncDispose]: async () => facts[Symbol.dispose](),
+  };
   const backend = new SessionsWithFacts({ backend: terminals.backend, source });
-  backend.begin(() => undefined);
+  backend.begin(() => ({ account: undefined }));
   return {
     backend,
     place: { cwd: await room.repository() },

@@ -43,12 +43,8 @@ export class Onlooker implements Disposable {
   readonly changed = new Emitter<void>();
   changes = 0;
 
-  constructor(
-    facts: FolderFacts,
-    cwd: string,
-    { isLive = true, account = undefined as string | undefined } = {},
-  ) {
-    this.presence = facts.enter({ cwd, account }, { isLive, onChange: () => this.#onChange() });
+  constructor(facts: FolderFacts, cwd: string, { isLive = true } = {}) {
+    this.presence = facts.enter(cwd, { isLive, onChange: () => this.#onChange() });
   }
 
   get facts(): GitFacts | undefined {
@@ -114,7 +110,7 @@ export class FactRoom implements AsyncDisposable {
     return new FactRoom(room, { facts, runs, warnings, path });
   }
 
-  enter(cwd: string, options: { readonly isLive?: boolean; readonly account?: string } = {}): Onlooker {
+  enter(cwd: string, options: { readonly isLive?: boolean } = {}): Onlooker {
     return new Onlooker(this.facts, cwd, options);
   }
 

@@ -51,7 +51,7 @@ class LoneFolder implements Disposable {
   constructor(room: GitRoom, cwd: string) {
     this.#parts = partsOf(room);
     const join = (_: FactFolder, repository: Repository | undefined) => this.#join(repository);
-    this.folder = new FactFolder({ parts: this.#parts, place: { cwd, account: undefined }, join });
+    this.folder = new FactFolder({ parts: this.#parts, cwd, join });
     this.folder.enter(new FactReader({ isLive: true, onChange: () => undefined, now }));
   }
 
@@ -75,8 +75,7 @@ class LoneFolder implements Disposable {
     this.#looks.emit();
     if (repository === undefined) return undefined;
     const options = { isLive: () => false, onChange: () => undefined, onGone: () => undefined };
-    const { account } = this.folder.place;
-    return this.#trees.use(new FactTree({ ...options, parts: this.#parts, repository, account }));
+    return this.#trees.use(new FactTree({ ...options, parts: this.#parts, repository }));
   }
 }
 
@@ -114,7 +113,7 @@ test("a tree that is gone before its first look is told to be gone", async () =>
   rmSync(root, { recursive: true });
   const gone = Promise.withResolvers<void>();
   const options = { isLive: () => true, onChange: () => undefined, onGone: gone.resolve };
-  using _tree = new FactTree({ ...options, parts: partsOf(room), repository, account: undefined });
+  using _tree = new FactTree({ ...options, parts: partsOf(room), repository });
   await gone.promise;
 });
 

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import type { SessionRecord } from "../../../src/protocol/session.ts";
 import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
+import { gitWorkers } from "../harness/git-workers.ts";
 import { USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import { ServerEvents } from "../harness/server-events.ts";
@@ -108,16 +109,16 @@ test("a session outside a repository has none of the fields", async () => {
 test("with the last session nothing is watched; one that has ended keeps its branch, a restart included", async () => {
   await using room = await GitRoom.make();
   await using place = await counted(room);
-  const before = await watchesOf(place.server.pid);
+  const watches = async (): Promise<number> => {
+    const pids = await gitWorkers(place.server.controlDir);
+    return (await Promise.all(pids.map(watchesOf))).reduce((sum, one) => sum + one, 0);
+  };
   const { id } = await place.client.create({ command: ["sh"], cwd: await room.repository() });
   await toldOf(place, id, (one) => one.gitBranch === "main");
-  expect(await watchesOf(place.server.pid)).toBeGreaterThan(before);
+  expect(await watches()).toBeGreaterThan(0);
   await place.client.input(id, { text: "git switch -c last; exit\r" });
   await record(place, id, ({ status, gitBranch }) => status === "exited" && gitBranch === "last");
-  await eventually(
-    async () => (await watchesOf(place.server.pid)) === before || undefined,
-    "no watch of a session that has ended",
-  );
+  await eventually(async () => (await watches()) === 0 || undefined, "no watch of a session that has ended");
   await place.server.restart();
   await record(place, id, ({ status, gitBranch }) => status === "exited" && gitBranch === "last");
   await place.client.remove(id);

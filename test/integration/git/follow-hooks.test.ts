@@ -5,13 +5,14 @@ import { FollowHooks } from "../../../src/git/follow-hooks.ts";
 import { FollowList } from "../../../src/git/follow-list.ts";
 import { requireRepository } from "../../../src/git/repository.ts";
 import { GitRoom } from "../harness/git-repository.ts";
+import { followStore } from "./follow-repository.ts";
 
 const MINE = "#!/bin/sh\n# mine\n";
 
 test("what was in a folder of hooks is kept when several repositories use it at the same moment", async () => {
   await using room = await GitRoom.make();
   await room.append(room.at("home/.gitconfig"), `[core]\nhooksPath = ${room.at("hooks")}\n`);
-  const list = new FollowList(room.at("follow.json"));
+  const list = new FollowList(followStore(room.at("follow.json")));
   const target = { node: "/nowhere/node", main: "/nowhere/main.js", controlDir: room.at("control") };
   const hooks = new FollowHooks({ list, target });
   const repositories = await Promise.all(
@@ -25,7 +26,7 @@ test("what was in a folder of hooks is kept when several repositories use it at 
         await hooks.install(git, repository, mainRoot);
       };
       const take = async (): Promise<void> => {
-        await hooks.remove(git, repository);
+        await hooks.remove(repository);
         await list.delete(repository.mainRoot);
       };
       return { put, take };

@@ -5,15 +5,25 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { FollowHooks } from "../../../src/git/follow-hooks.ts";
-import { FollowList } from "../../../src/git/follow-list.ts";
+import { FollowList, type FollowStore } from "../../../src/git/follow-list.ts";
 import { FollowSwitch } from "../../../src/git/follow-switch.ts";
 import { Follower } from "../../../src/git/follower.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { Notices } from "../../../src/git/notices.ts";
 import { createLogger } from "../../../src/log.ts";
 import type { FollowReply, GitNotification } from "../../../src/protocol/follow.ts";
+import { FollowFile } from "../../../src/repositories/follow-file.ts";
 
 const run = promisify(execFile);
+
+/** The list of one user in a file. */
+export function followStore(path: string): FollowStore {
+  const file = FollowFile.open(path);
+  return {
+    read: async () => (await file).of(undefined),
+    write: async (entries) => await (await file).set(undefined, entries),
+  };
+}
 
 /** One working tree, and git in it as somebody at a prompt has it. */
 export class WorkTree {
@@ -100,7 +110,7 @@ export class FollowRepository implements AsyncDisposable {
 
   #serve(): { readonly follow: FollowSwitch; readonly follower: Follower } {
     const program = new GitProgram({ env: this.env });
-    const list = new FollowList(join(this.directory, "follow.json"));
+    const list = new FollowList(followStore(join(this.directory, "follow.json")));
     const target = {
       node: "/nowhere/node",
       main: "/nowhere/main.js",
@@ -161,11 +171,11 @@ export class FollowRepository implements AsyncDisposable {
 
   /** Resolves when follow mode has nothing more to do. */
   async settled(): Promise<void> {
-    await this.follow.changed(this.main.path, undefined);
+    await this.follow.changed(this.main.path);
   }
 
   isFollowed(): Promise<boolean> {
-    return this.follow.status(this.main.path, undefined).then(({ enabled }) => enabled);
+    return this.follow.status(this.main.path).then(({ enabled }) => enabled);
   }
 
   /** What was not told yet. */

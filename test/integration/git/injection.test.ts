@@ -143,7 +143,7 @@ describe("what a client sends as a path", () => {
       fc.asyncProperty(names, async (name) => {
         const folder = room.at("odd", name);
         await mkdir(folder, { recursive: true });
-        const asked = codeOf(worktrees.list(folder, {}));
+        const asked = codeOf(worktrees.list(folder));
         await expect(asked).rejects.toMatchObject({ code: "not_a_repository" });
         const path = join(folder, name);
         // The one name that git itself cannot do with.
@@ -154,7 +154,7 @@ describe("what a client sends as a path", () => {
           return;
         }
         expect(await worktrees.add(repository, { branch: "odd", path }, {})).toEqual({ path, branch: "odd" });
-        const { worktrees: listed } = await worktrees.list(path, {});
+        const { worktrees: listed } = await worktrees.list(path);
         expect(listed.map((tree) => tree.path)).toEqual([repository, path]);
         expect(await worktrees.remove(path, { branch: "odd", isForced: false }, {})).toBe(path);
         await room.git(repository, "branch", "-D", "odd");

@@ -1,15 +1,7 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import type { Import, Source } from "./source.ts";
-import {
-  BROWSER_LAYERS,
-  DOORS,
-  EMPTY_WORDS,
-  ENVIRONMENT_DOOR,
-  LAYERS,
-  type Layer,
-  TESTING_ENVIRONMENT_DOOR,
-} from "./table.ts";
+import { BROWSER_LAYERS, DOORS, EMPTY_WORDS, ENVIRONMENT_DOORS, LAYERS, type Layer } from "./table.ts";
 
 /** One line for whoever has to mend it: file, line, what stands there, the rule. */
 type Rule = (sources: readonly Source[]) => string[];
@@ -141,9 +133,11 @@ function exportsOf(sources: readonly Source[]): string[] {
 
 function environment(sources: readonly Source[]): string[] {
   return sources
-    .filter(({ path }) => path !== ENVIRONMENT_DOOR && path !== TESTING_ENVIRONMENT_DOOR)
+    .filter(({ path }) => !ENVIRONMENT_DOORS.includes(path))
     .flatMap(({ path, processReads }) =>
-      processReads.map(({ what, line }) => `${path}:${line} reads ${what}: only ${ENVIRONMENT_DOOR} may`),
+      processReads.map(
+        ({ what, line }) => `${path}:${line} reads ${what}: only ${ENVIRONMENT_DOORS[0]} may`,
+      ),
     );
 }
 

@@ -25,6 +25,7 @@ const SERVER = [
   "auth",
   "access",
   "git",
+  "repositories",
   "http",
   "audit",
   "proxy",
@@ -43,12 +44,19 @@ export const LAYERS: readonly Layer[] = [
   { name: "hq", at: ["src/hq/"], imports: [...BASE, "backend", "remote"], types: HANDED },
   { name: "auth", at: ["src/auth/"], imports: BASE, types: HANDED },
   { name: "git", at: ["src/git/"], imports: BASE, types: HANDED },
+  // Where session host and git workers meet.
+  {
+    name: "repositories",
+    at: ["src/repositories/"],
+    imports: [...BASE, "backend", "sessions", "git"],
+    types: HANDED,
+  },
   { name: "access", at: ["src/access/"], imports: [...BASE, "backend", "auth"] },
   {
     name: "http",
     at: ["src/http/"],
-    imports: [...BASE, "backend", "hub", "remote", "hq", "auth", "git"],
-    types: HANDED,
+    imports: [...BASE, "backend", "hub", "remote", "hq", "auth"],
+    types: [...HANDED, "repositories"],
   },
   { name: "audit", at: ["src/audit/"], imports: BASE, types: [...HANDED, "auth", "http", "hub"] },
   { name: "proxy", at: ["src/proxy/"], imports: BASE, types: HANDED },
@@ -97,10 +105,12 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   zod: ["src/"],
 };
 
-/** The only file that reads the environment and the arguments. */
-export const ENVIRONMENT_DOOR = "src/main.ts";
-/** But for the testing kit, which is no part of the program. */
-export const TESTING_ENVIRONMENT_DOOR = "src/testing/environment.ts";
+/** Entry points: the only files that read the environment and the arguments. The testing kit is not part of the program. */
+export const ENVIRONMENT_DOORS: readonly string[] = [
+  "src/main.ts",
+  "src/git/worker/main.ts",
+  "src/testing/environment.ts",
+];
 
 /** Words that name no thing. */
 export const EMPTY_WORDS: readonly string[] = [

@@ -12,5 +12,6 @@ export const BARE: RequestFacts = {
   identity: undefined,
   identityProof: undefined,
   onBehalfOf: undefined,
+  caller: undefined,
   place: "api",
 };

@@ -83,8 +83,8 @@ describe("without a server", () => {
     [RUN, "kill", "a"],
     [RUN, "health"],
     ["", "login-link"],
-    ["", "follow", "feature"],
-    ["", "unfollow"],
+    [RUN, "follow", "feature"],
+    [RUN, "unfollow"],
   ])("(hint %j) %s ends with 1 and says how to start one", async (hint, ...argv) => {
     using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
     const { exitCode, stdout, stderr } = await ran([...argv, "--control-dir", dir.path]);

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { hookEvent, tellServer } from "../../../src/cli/follow-event.ts";
-import { HookDoor } from "../../../src/git/hook-door.ts";
 import { hookScript } from "../../../src/git/hook-script.ts";
+import { HookSocket } from "../../../src/repositories/hook-socket.ts";
 
 test("what a hook starts is understood without the rest of the command line", () => {
   const target = { node: "/n", main: "/m", controlDir: "/c" };
@@ -19,12 +19,12 @@ test("a hook of another user says its key at a socket", async () => {
   const socket = join(directory, "it's a.sock");
   const target = { node: "/n", main: "/m", socket: "/s", key: "k" };
   const script = hookScript("post-commit", target, { kept: undefined, isFolderOurs: false });
-  expect(script).toContain("if [ -S '/s' ]");
+  expect(script).toContain("[ -S '/s' ]");
   const words = /'\/n' '\/m' (.*) &/.exec(script)?.[1]?.replaceAll("'", "").split(" ") ?? [];
   expect(hookEvent(words)).toEqual({ event: "commit", socket: "/s", key: "k" });
   await tellServer({ event: "commit", socket, key: "k" }, "/r");
   const keys: string[] = [];
-  await using door = new HookDoor({ path: socket, onKey: (key) => keys.push(key) });
+  await using door = new HookSocket({ path: socket, onKey: (key) => keys.push(key) });
   await door.open();
   await tellServer({ event: "commit", socket, key: "some key" }, "/r");
   await tellServer({ event: "commit", socket, key: "x".repeat(100_000) }, "/r");

@@ -18,34 +18,23 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { accountFiles } from "../../../src/git/account-files.ts";
-import type { Files } from "../../../src/git/files.ts";
-import { GitProgram } from "../../../src/git/git.ts";
 import { HOOK_NAMES, type HookTarget, quoted } from "../../../src/git/hook-script.ts";
 import { installHooks, planHooks, removeHooks } from "../../../src/git/hooks.ts";
-import { ownFiles } from "../../../src/git/own-files.ts";
 
 const run = promisify(execFile);
 
-const WAYS: readonly (readonly [string, Files])[] = [
-  ["by the server itself", ownFiles],
-  ["in a shell, as for a user of the system", accountFiles(new GitProgram({ env: process.env }).at("/"))],
-];
-
 class Folder implements AsyncDisposable {
   readonly path: string;
-  readonly files: Files;
   /** Nobody answers there, so that nothing is started. */
   readonly target: HookTarget;
 
-  private constructor(path: string, files: Files) {
+  private constructor(path: string) {
     this.path = path;
-    this.files = files;
     this.target = { node: "/usr/bin/env", main: "/etc/hosts", controlDir: join(path, "no server") };
   }
 
-  static async make(files: Files = ownFiles): Promise<Folder> {
-    return new Folder(await mkdtemp(join(tmpdir(), "ttyhq hooks ' ")), files);
+  static async make(): Promise<Folder> {
+    return new Folder(await mkdtemp(join(tmpdir(), "ttyhq hooks ' ")));
   }
 
   get hooks(): string {
@@ -59,11 +48,11 @@ class Folder implements AsyncDisposable {
   }
 
   async install(): Promise<void> {
-    await installHooks(this.files, { path: this.hooks, tracked: [], isDenied: false }, this.target);
+    await installHooks({ path: this.hooks, tracked: [], isDenied: false }, this.target);
   }
 
   async remove(): Promise<void> {
-    await removeHooks(this.files, this.hooks);
+    await removeHooks(this.hooks);
   }
 
   async run(name: string, ...args: readonly string[]): Promise<{ code: number; stdout: string }> {
@@ -86,9 +75,9 @@ function fieldOf(value: unknown, name: string): unknown {
     : undefined;
 }
 
-describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
+describe("hooks, put and taken away,", () => {
   test("are put where none were, and leave nothing when they go", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.install();
     expect((await readdir(folder.hooks)).sort()).toEqual([...HOOK_NAMES].sort());
     expect((await stat(join(folder.hooks, "post-commit"))).mode & 0o777).toBe(0o755);
@@ -97,7 +86,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("installed twice change nothing", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho mine\n");
     await folder.install();
     const first = await stat(join(folder.hooks, "post-commit"));
@@ -109,7 +98,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("any file comes back byte for byte, the same file with the same mode", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await mkdir(folder.hooks);
     const path = join(folder.hooks, "post-commit");
     const modes = fc.constantFrom(0o755, 0o700, 0o750, 0o644, 0o600);
@@ -127,12 +116,12 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
         expect(await readdir(folder.hooks)).toEqual(["post-commit"]);
         await rm(path);
       }),
-      { numRuns: files === ownFiles ? 30 : 6 },
+      { numRuns: 30 },
     );
   });
 
   test("run what was there first, with its arguments, its input and its exit code", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
     await folder.put("post-merge", '#!/bin/sh\nprintf "%s|" "${0##*/}" "$@"\nexit 7\n');
     await folder.install();
@@ -140,7 +129,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("let a hook find what is beside it, as husky's do", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", '#!/usr/bin/env sh\n. "$(dirname "$0")/h"\n');
     await folder.put("h", 'echo "found by $(basename "$0")"\n', 0o644);
     await folder.install();
@@ -148,7 +137,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("run a hook of another language under its own name", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put(
       "post-commit",
       `#!${process.execPath}\nconsole.log(process.argv[1].split("/").pop(), process.argv[2]);\n`,
@@ -158,7 +147,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("keep a symbolic link, which runs and comes back as it was", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("shared.sh", "#!/bin/sh\necho shared\n");
     await symlink("shared.sh", join(folder.hooks, "post-commit"));
     await folder.install();
@@ -169,14 +158,14 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("do not run a hook that git did not run", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho never\n", 0o644);
     await folder.install();
     expect((await folder.run("post-commit")).stdout).toBe("");
   });
 
   test("keep the newer one where somebody has put another hook in place of ours", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
     await rm(join(folder.hooks, "post-commit"));
@@ -191,7 +180,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
     ["nothing of one that was put there again, as husky does", "old", []],
     ["the older one, where somebody has put another in place of ours", "new", ["ttyhq-kept"]],
   ])("leave %s", async (_, word, left) => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
     await folder.put("post-commit", `#!/bin/sh\necho ${word}\n`);
@@ -201,7 +190,7 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("give back a hook that was kept where ours was deleted", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\necho old\n");
     await folder.install();
     await rm(join(folder.hooks, "post-commit"));
@@ -211,24 +200,24 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
   });
 
   test("leave files of the repository alone, and say so", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     await folder.put("post-commit", "#!/bin/sh\n");
     const place = { path: folder.hooks, tracked: ["post-commit"] as const, isDenied: false };
-    expect(await planHooks(files, place)).toContainEqual({ name: "post-commit", change: "tracked" });
-    await installHooks(files, place, folder.target);
+    expect(await planHooks(place)).toContainEqual({ name: "post-commit", change: "tracked" });
+    await installHooks(place, folder.target);
     expect(await readFile(join(folder.hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\n");
   });
 
   test("are not put where nothing may be written, and that is said", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     const place = { path: folder.hooks, tracked: [], isDenied: true };
-    expect(await planHooks(files, place)).toContainEqual({ name: "post-commit", change: "denied" });
-    await installHooks(files, place, folder.target);
+    expect(await planHooks(place)).toContainEqual({ name: "post-commit", change: "denied" });
+    await installHooks(place, folder.target);
     await expect(stat(folder.hooks)).rejects.toThrow("ENOENT");
   });
 
   test("start the program apart, with no descriptor of git's, and do not wait for it", async () => {
-    await using folder = await Folder.make(files);
+    await using folder = await Folder.make();
     const controlDir = join(folder.path, "it's $HOME `here`");
     await mkdir(controlDir);
     await using server = await listening(join(controlDir, "server.sock"));
@@ -244,7 +233,6 @@ describe.each(WAYS)("hooks, put and taken away %s,", (_, files) => {
     await chmod(program, 0o755);
     await run("mkfifo", [`${program}.go`]);
     await installHooks(
-      files,
       { path: folder.hooks, tracked: [], isDenied: false },
       { node: program, main: "/etc/hosts", controlDir },
     );

@@ -39,14 +39,3 @@ test("the oldest notifications go, by number and by age", () => {
   nowMs = GIT_NOTICE_LIFETIME_MS + 1;
   expect(words(notices, "b")).toEqual([]);
 });
-
-test("whoever listens hears of each when it is made, and of none afterwards", () => {
-  const notices = new Notices({ now: () => 0 });
-  const heard: string[] = [];
-  {
-    using _ = notices.on(({ notification }) => heard.push(notification.message));
-    notices.add(notice("one"));
-  }
-  notices.add(notice("two"));
-  expect(heard).toEqual(["one"]);
-});

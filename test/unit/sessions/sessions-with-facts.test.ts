@@ -41,7 +41,11 @@ class MemoryFacts {
     for (const { isHere, tell } of this.entered) if (isHere) tell();
   }
 
-  [Symbol.dispose](): void {
+  on(): Disposable {
+    return new DisposableStack();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
     this.isOver = true;
   }
 }
@@ -59,7 +63,7 @@ function stage() {
 
 const MAIN = { gitRepoPath: "/r", gitBranch: "main" };
 const LATER = "2026-01-02T00:00:00.000Z";
-const noAccount = (): undefined => undefined;
+const noAccount = () => ({ account: undefined });
 
 test("every record carries what is known, and is as it was where nothing is", async () => {
   const { memory, facts, sessions } = stage();
@@ -87,7 +91,7 @@ test("before it is known as whom git runs, nobody asks", async () => {
   announce("connected");
   await sessions.list();
   expect(facts.entered).toEqual([]);
-  sessions.begin(() => "ada");
+  sessions.begin(() => ({ account: "ada" }));
   await sessions.list();
   expect(facts.entered).toMatchObject([{ account: "ada", isLive: true }]);
 });

@@ -20,7 +20,7 @@ export function hookSocketPath(controlDir: string): string {
   return join(RUN_DIR, `${createHash("sha256").update(controlDir).digest("hex").slice(0, 32)}.sock`);
 }
 
-export class HookDoor implements AsyncDisposable {
+export class HookSocket implements AsyncDisposable {
   readonly path: string;
   readonly #onKey: (key: string) => void;
   #opening: Promise<void> | undefined;

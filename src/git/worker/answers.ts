@@ -1,0 +1,193 @@
+// The repository endpoints (specification 4.6, contract 7), answered with the rights of this process.
+import { basename, join, normalize } from "node:path";
+import type { EndpointInput, EndpointOutput } from "../../protocol/endpoint.ts";
+import type { Endpoints } from "../../protocol/endpoints.ts";
+import type { followEndpoints } from "../../protocol/follow-endpoints.ts";
+import type { RepositoryStatus, WorktreeList, WorktreeRecord } from "../../protocol/git.ts";
+import type { gitEndpoints } from "../../protocol/git-endpoints.ts";
+import { readBranches } from "../branches.ts";
+import { discoverRepositories, homeRelative } from "../discovery.ts";
+import type { FollowSwitch } from "../follow-switch.ts";
+import { treeTops } from "../follow-trees.ts";
+import type { Git, GitProgram } from "../git.ts";
+import { readOrigin } from "../origin.ts";
+import { gitHubUrl } from "../remote-url.ts";
+import { findRepository, type Repository } from "../repository.ts";
+import { type Status, statusOf } from "../status.ts";
+import type { Worktree, WorktreeListing } from "../worktree-listing.ts";
+import type { Worktrees } from "../worktrees.ts";
+import type { SeenEvent } from "./messages.ts";
+
+/** Those that a worker answers: notifications are kept by its host. */
+export type RepositoryEndpoint = Exclude<
+  keyof typeof gitEndpoints | keyof typeof followEndpoints,
+  "listNotifications"
+>;
+
+/** For whom, and until when. */
+export type Caller = { readonly user: string; readonly signal: AbortSignal };
+
+type Output<Name extends RepositoryEndpoint> = Name extends "gitEvent"
+  ? SeenEvent
+  : EndpointOutput<Endpoints[Name]>;
+
+export type Answers = {
+  readonly [Name in RepositoryEndpoint]: (
+    input: EndpointInput<Endpoints[Name]>,
+    caller: Caller,
+  ) => Promise<Output<Name>>;
+};
+
+type Parts = { readonly program: GitProgram; readonly worktrees: Worktrees; readonly follow: FollowSwitch };
+
+export function repositoryAnswers(parts: Parts): Answers {
+  return { ...worktreeAnswers(parts), ...queryAnswers(parts), ...followAnswers(parts) };
+}
+
+function worktreeAnswers({ program, worktrees }: Parts) {
+  const folder = (named: NamedPath): string => absolute(program, pathOf(named));
+  return {
+    listWorktrees: async ({ query }) => worktreeList(await worktrees.list(folder(query))),
+    createWorktree: async ({ body: { path: wanted, branch, baseBranch, ...named } }, caller) => {
+      const path = wanted === undefined ? undefined : absolute(program, wanted);
+      const made = await worktrees.add(folder(named), { branch, baseBranch, path }, caller);
+      return { ...made, worktreePath: made.path, message: "Worktree created successfully" };
+    },
+    removeWorktree: async ({ params: { branch }, query }, caller) => {
+      const removal = { branch, isForced: query.force === "true" || query.force === "1" };
+      const removedPath = await worktrees.remove(folder(query), removal, caller);
+      return { success: true, message: "Worktree removed successfully", removedPath };
+    },
+    pruneWorktrees: async ({ body }, caller) => {
+      const { paths, output } = await worktrees.prune(folder(body), caller);
+      const message = "Worktree information pruned successfully";
+      return { success: true, message, output, pruned: paths.length > 0, worktrees: [...paths] };
+    },
+    switchBranch: async ({ body }, caller) => {
+      const { branch, isFollowing } = await worktrees.switchTo(folder(body), body.branch, caller);
+      const message = isFollowing ? "Switched to branch and enabled follow mode" : "Switched to branch";
+      return { success: true, message, branch, currentBranch: branch, following: isFollowing };
+    },
+  } satisfies Partial<Answers>;
+}
+
+function queryAnswers({ program }: Parts) {
+  const at = (named: NamedPath, { signal }: Caller): Git =>
+    program.at(absolute(program, pathOf(named)), signal);
+  return {
+    repositoryInfo: ({ query }, caller) => inRepository(at(query, caller), async () => ({})),
+    repositoryStatus: ({ query }, caller) =>
+      inRepository(at(query, caller), async (git, repository) => ({
+        ...numbers(await statusIn(git, repository)),
+      })),
+    repositoryRemote: ({ query }, caller) =>
+      inRepository(at(query, caller), async (git) => remoteOf(await readOrigin(git))),
+    repositorySummary: ({ query }, caller) =>
+      inRepository(at(query, caller), async (git, repository) => {
+        const [status, remoteUrl] = await Promise.all([statusIn(git, repository), readOrigin(git)]);
+        const { currentBranch = null, ...rest } = numbers(status);
+        return { currentBranch, remoteUrl: remoteUrl ?? null, isWorktree: repository.isWorktree, ...rest };
+      }),
+    listBranches: async ({ query }, caller) =>
+      (await readBranches(at(query, caller))).map(({ name, isCurrent, isRemote, worktree }) => ({
+        ...{ name, current: isCurrent, remote: isRemote },
+        ...(worktree === undefined ? {} : { worktree }),
+      })),
+    discoverRepositories: async ({ query: { path, maxDepth } }, { signal }) => {
+      // The folder itself may be missing.
+      const found = await discoverRepositories(program.at("/", signal), absolute(program, path), maxDepth);
+      return found.map((one) => ({
+        id: `${basename(one.path)}-${one.inode}`,
+        path: one.path,
+        folderName: basename(one.path),
+        lastModified: one.modifiedAt.toISOString(),
+        relativePath: homeRelative(one.path, program.home),
+        ...(one.branch === undefined ? {} : { gitBranch: one.branch }),
+      }));
+    },
+  } satisfies Partial<Answers>;
+}
+
+function followAnswers({ program, follow }: Parts) {
+  return {
+    setFollow: async ({ body: { enable, dryRun, branch, repoPath } }, { user }) => {
+      const request = { repoPath: absolute(program, repoPath), branch, user };
+      if (dryRun) return await follow.preview({ ...request, enable });
+      return enable ? await follow.enable(request) : await follow.disable(request);
+    },
+    getFollow: ({ query }) => follow.status(absolute(program, pathOf(query))),
+    gitEvent: async ({ body }) => {
+      const { repoPath, branch, isFollowed } = await follow.changed(absolute(program, body.repoPath));
+      const tops = await treeTops(program.at(repoPath));
+      const seen = { repoPath, followMode: isFollowed, tops: [...tops] };
+      return branch === undefined ? seen : { ...seen, branch };
+    },
+  } satisfies Partial<Answers>;
+}
+
+type NamedPath = {
+  readonly repoPath?: string | undefined;
+  readonly gitRepoPath?: string | undefined;
+  readonly path?: string | undefined;
+};
+
+/** The schemas require one of them. */
+function pathOf({ repoPath, gitRepoPath, path }: NamedPath): string {
+  return repoPath ?? gitRepoPath ?? path ?? "~";
+}
+
+function absolute(program: GitProgram, path: string): string {
+  return path.startsWith("~") ? join(program.home, path.slice(1)) : normalize(path);
+}
+
+async function inRepository<T>(
+  git: Git,
+  answer: (git: Git, repository: Repository) => Promise<T>,
+): Promise<({ isGitRepo: true; repoPath: string } & T) | { isGitRepo: false }> {
+  const repository = await findRepository(git);
+  if (repository === undefined) return { isGitRepo: false };
+  return { isGitRepo: true, repoPath: repository.root, ...(await answer(git, repository)) };
+}
+
+/** A bare repository has no files that could differ. */
+async function statusIn(git: Git, { isBare }: Repository): Promise<Status | undefined> {
+  return isBare ? undefined : await statusOf(git);
+}
+
+function numbers(status: Status | undefined): Omit<RepositoryStatus, "isGitRepo" | "repoPath"> {
+  if (status === undefined) return {};
+  return {
+    ...(status.branch === undefined ? {} : { currentBranch: status.branch }),
+    ...{ hasChanges: status.hasChanges, hasUpstream: status.hasUpstream },
+    ...{ modifiedCount: status.modified, untrackedCount: status.untracked, stagedCount: status.staged },
+    ...{ addedCount: status.added, deletedCount: status.deleted },
+    ...{ aheadCount: status.ahead, behindCount: status.behind },
+  };
+}
+
+function remoteOf(url: string | undefined): { remoteUrl: string | null; githubUrl: string | null } {
+  return { remoteUrl: url ?? null, githubUrl: (url && gitHubUrl(url)) ?? null };
+}
+
+function worktreeList({ repository, base, followBranch, worktrees }: WorktreeListing): WorktreeList {
+  return {
+    ...{ baseBranch: base.name, repoPath: repository.root },
+    ...(followBranch === undefined ? {} : { followBranch }),
+    worktrees: worktrees.map(worktreeRecord),
+  };
+}
+
+function worktreeRecord(worktree: Worktree): WorktreeRecord {
+  const { path, head, branch, locked, prunable, isBare, isMain, isCurrent, isFollowed, stats } = worktree;
+  return {
+    path,
+    branch: branch === undefined ? "HEAD" : `refs/heads/${branch}`,
+    HEAD: head ?? "",
+    ...{ detached: branch === undefined && !isBare, bare: isBare },
+    ...{ locked: locked !== undefined, prunable: prunable !== undefined },
+    ...(locked === undefined || locked === "" ? {} : { lockedReason: locked }),
+    ...{ isMain, isCurrent, isFollowed, isMainWorktree: isMain, isCurrentWorktree: isCurrent },
+    ...(stats === undefined ? {} : { ...stats, stats }),
+    ...(worktree.isDirty === undefined ? {} : { hasUncommittedChanges: worktree.isDirty }),
+  };
+}

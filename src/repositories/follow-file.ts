@@ -1,0 +1,65 @@
+import { z } from "zod";
+import { FollowEntry } from "../git/follow-list.ts";
+import { readJsonFile, writeJsonFile } from "../lib/json-file.ts";
+import { Turns } from "../lib/turns.ts";
+
+const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
+
+/** The followed repositories of all users of a session host, in one file: they are followed again after a restart. */
+export class FollowFile {
+  readonly #path: string;
+  /** By system user; `undefined`: the host's own. */
+  readonly #entries = new Map<string | undefined, readonly FollowEntry[]>();
+  readonly #writes = new Turns();
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Rejects for a damaged file. */
+  static async open(path: string): Promise<FollowFile> {
+    const file = new FollowFile(path);
+    const stored = (await readJsonFile(path, (value) => Stored.parse(value))) ?? [];
+    for (const [account, entries] of Map.groupBy(stored, (entry) => entry.account)) {
+      file.#entries.set(account, entries.map(withoutAccount));
+    }
+    return file;
+  }
+
+  /** Nothing is followed; what the file held is replaced by the first change. */
+  static empty(path: string): FollowFile {
+    return new FollowFile(path);
+  }
+
+  /** Who follows anything. */
+  get accounts(): readonly (string | undefined)[] {
+    return [...this.#entries.keys()];
+  }
+
+  of(account: string | undefined): readonly FollowEntry[] {
+    return this.#entries.get(account) ?? [];
+  }
+
+  /** In place of what that user followed before. */
+  async set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
+    if (entries.length === 0) this.#entries.delete(account);
+    else this.#entries.set(account, entries);
+    // The state at its turn: of two concurrent writes the older one could be stored last.
+    await this.#writes.take(() => writeJsonFile(this.#path, this.#stored, 0o600));
+  }
+
+  /** Repositories whose hooks send that key. */
+  withKey(key: string): readonly { readonly account?: string | undefined; readonly repoPath: string }[] {
+    return this.#stored.filter(({ hookKey }) => hookKey === key);
+  }
+
+  get #stored(): z.infer<typeof Stored> {
+    return [...this.#entries].flatMap(([account, entries]) =>
+      entries.map((entry) => (account === undefined ? entry : { ...entry, account })),
+    );
+  }
+}
+
+function withoutAccount({ account: _, ...entry }: z.infer<typeof Stored>[number]): FollowEntry {
+  return entry;
+}

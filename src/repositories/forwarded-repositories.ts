@@ -1,0 +1,93 @@
+// Repositories behind another process that has git workers: a server asks its session host.
+import { collectBytes } from "../lib/collect.ts";
+import { withDeadline } from "../lib/deadline.ts";
+import { type Endpoint, endpointPath } from "../protocol/endpoint.ts";
+import { endpoints } from "../protocol/endpoints.ts";
+import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import type { ClientRequest, Send } from "../protocol/send.ts";
+import type {
+  Repositories,
+  RepositoryCaller,
+  RepositoryEndpointName,
+  RepositoryInput,
+} from "./repositories.ts";
+
+/** A change of a large repository after its turn was waited for. */
+const ANSWER_TIMEOUT_MS = 120_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+/** For whom the server asks; the host's socket is open to its own user alone. */
+export const CALLER_HEADER = "ttyhq-caller";
+const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;
+
+export class ForwardedRepositories implements Repositories {
+  readonly #send: Send;
+
+  constructor({ send }: { readonly send: Send }) {
+    this.#send = send;
+  }
+
+  async call(
+    name: RepositoryEndpointName,
+    input: RepositoryInput,
+    caller: RepositoryCaller,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    const endpoint: Endpoint = endpoints[name];
+    return await withDeadline(
+      async (giveUp) => {
+        const { status, body } = await this.#send({ ...requestOf(endpoint, input, caller), signal: giveUp });
+        const bytes = await collectBytes(body, MAX_ANSWER_BYTES);
+        if (status >= 200 && status < 300) return bytes;
+        throw refusal(status, bytes);
+      },
+      ANSWER_TIMEOUT_MS,
+      `the session host's answer to ${name}`,
+      signal,
+    );
+  }
+}
+
+function requestOf(
+  endpoint: Endpoint,
+  { params, query, body }: RepositoryInput,
+  caller: RepositoryCaller,
+): Omit<ClientRequest, "signal"> {
+  const search = new URLSearchParams(textEntries(query));
+  const path = endpointPath(endpoint, Object.fromEntries(textEntries(params)));
+  const hasBody = endpoint.method !== "get" && body !== undefined;
+  return {
+    method: METHODS[endpoint.method],
+    path: search.size === 0 ? path : `${path}?${search}`,
+    headers: {
+      [CALLER_HEADER]: encodeURIComponent(JSON.stringify(caller)),
+      ...(hasBody ? { "content-type": "application/json" } : {}),
+    },
+    body: hasBody ? JSON.stringify(body) : undefined,
+  };
+}
+
+function textEntries(values: unknown): [string, string][] {
+  return Object.entries(values ?? {}).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+}
+
+function refusal(status: number, bytes: Uint8Array): ServiceError {
+  const error = errorFromBody(
+    parsed(bytes),
+    "internal_error",
+    `the session host answered with status ${status}`,
+  );
+  if (error.code !== "not_found") return error;
+  const message =
+    "the session host is of a version without repositories: end its sessions and start it again";
+  return new ServiceError("host_incompatible", message);
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

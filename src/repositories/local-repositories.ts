@@ -1,0 +1,229 @@
+// The repositories of this machine's users. A git worker for each of them does the work, with that user's rights; what
+// concerns sessions and notifications is put together here.
+
+import type { HookPlace } from "../git/hook-script.ts";
+import { Notices } from "../git/notices.ts";
+import { type FromWorker, SeenEvent } from "../git/worker/messages.ts";
+import { Emitter } from "../lib/emitter.ts";
+import { ExpiringMap } from "../lib/expiring-map.ts";
+import { isOwnVariable } from "../lib/own-variables.ts";
+import type { Log } from "../log.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import type { ServerEvent } from "../protocol/event.ts";
+import { GitEvent, NotificationQuery } from "../protocol/follow.ts";
+import type { SessionRecord } from "../protocol/session.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import type { Account, BaseEnv } from "../sessions/launch-env.ts";
+import { identityOf, userRunner } from "../sessions/run-as.ts";
+import { ownRunner, type Runner } from "../sessions/runner.ts";
+import { FollowFile } from "./follow-file.ts";
+import { GitWorker, type PresenceOfSession } from "./git-worker.ts";
+import { HookSocket, hookSocketPath } from "./hook-socket.ts";
+import type {
+  Repositories,
+  RepositoryCaller,
+  RepositoryEndpointName,
+  RepositoryInput,
+} from "./repositories.ts";
+import { WorkerProcess, workerProgram } from "./worker-process.ts";
+
+/** Users with a git worker at a time; one more is refused. */
+const MAX_WORKERS = 64;
+/** How long it counts that an account may run programs. */
+const VERIFIED_MS = 60_000;
+
+export type LocalRepositoriesParts = {
+  /** The session host's own user, and the environment of its process. */
+  readonly account: Account;
+  readonly env: BaseEnv;
+  readonly isRoot: boolean;
+  /** How hooks start this program. */
+  readonly node: string;
+  readonly main: string;
+  readonly controlDir: { readonly path: string; readonly follow: string };
+  readonly sessions: Pick<SessionBackend, "list">;
+  readonly log: Log;
+};
+
+type Announcement = Extract<FromWorker, { type: "announce" }>;
+
+export class LocalRepositories implements Repositories, AsyncDisposable {
+  readonly #parts: LocalRepositoriesParts;
+  readonly #file: FollowFile;
+  readonly #hookSocket: HookSocket;
+  readonly #notices = new Notices({ now });
+  readonly #events = new Emitter<ServerEvent>();
+  /** By system user; `undefined`: the host's own. */
+  readonly #workers = new Map<string | undefined, GitWorker>();
+  readonly #verified = new ExpiringMap<string, Promise<string>>({
+    ...{ lifetimeMs: VERIFIED_MS, maxEntries: MAX_WORKERS, now },
+  });
+
+  private constructor(parts: LocalRepositoriesParts, file: FollowFile) {
+    this.#parts = parts;
+    this.#file = file;
+    this.#hookSocket = new HookSocket({
+      path: hookSocketPath(parts.controlDir.path),
+      onKey: (key) =>
+        file.withKey(key).forEach(({ account, repoPath }) => void this.#worker(account).hint(repoPath)),
+    });
+  }
+
+  /** Goes on following where a session host before this one did. */
+  static async open(parts: LocalRepositoriesParts): Promise<LocalRepositories> {
+    const { controlDir, log } = parts;
+    const file = await FollowFile.open(controlDir.follow).catch((error: unknown) => {
+      log.error({ error }, "follow mode not resumed");
+      return FollowFile.empty(controlDir.follow);
+    });
+    const repositories = new LocalRepositories(parts, file);
+    for (const account of file.accounts) repositories.#worker(account).resume();
+    return repositories;
+  }
+
+  async call(
+    name: RepositoryEndpointName,
+    input: RepositoryInput,
+    caller: RepositoryCaller,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
+    if (name === "listNotifications") return json({ notifications: this.#notifications(input, caller) });
+    const worker = this.#worker(caller.account);
+    const body = await worker.call({ name, input, user: caller.user }, signal);
+    if (name === "gitEvent")
+      return json(await this.#eventReply(input, SeenEvent.parse(JSON.parse(body)), caller));
+    return new TextEncoder().encode(body);
+  }
+
+  /** A session of that system user is in that folder, and is told of changes. */
+  enter(
+    { cwd, account }: { readonly cwd: string; readonly account: string | undefined },
+    { isLive, onChange }: { readonly isLive: boolean; readonly onChange: () => void },
+  ): PresenceOfSession {
+    return this.#worker(account).enter(cwd, isLive, onChange);
+  }
+
+  /** Somebody lists the sessions. */
+  asked(): void {
+    for (const worker of this.#workers.values()) worker.listed();
+  }
+
+  /** Notifications of follow mode, with the sessions in that repository. */
+  on(listener: (event: ServerEvent) => void): Disposable {
+    return this.#events.on(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
+    await this.#hookSocket[Symbol.asyncDispose]();
+  }
+
+  #worker(asked: string | undefined): GitWorker {
+    const account = asked === this.#parts.account.user ? undefined : asked;
+    const known = this.#workers.get(account);
+    if (known !== undefined) return known;
+    for (const [user, worker] of this.#workers) if (worker.isUnused) this.#workers.delete(user);
+    if (this.#workers.size >= MAX_WORKERS)
+      throw new ServiceError("git_busy", `git works for ${MAX_WORKERS} users already: try again later`);
+    const { log } = this.#parts;
+    const worker = new GitWorker({
+      start: (onMessage) => this.#start(account, onMessage),
+      verify: () => this.#verify(account),
+      target: () => this.#hookPlace(account),
+      store: { get: () => this.#file.of(account), set: (entries) => this.#file.set(account, entries) },
+      onNotice: (notice) => {
+        if (notice.type === "notice") this.#notices.add(notice);
+        else void this.#announce(notice);
+      },
+      log: account === undefined ? log : log.child({ account }),
+      now,
+    });
+    this.#workers.set(account, worker);
+    return worker;
+  }
+
+  async #start(
+    account: string | undefined,
+    onMessage: (message: FromWorker) => void,
+  ): Promise<WorkerProcess> {
+    const { node, env } = this.#parts;
+    const runner: Runner =
+      account === undefined ? ownRunner(this.#parts.account, env) : await userRunner(account, env);
+    const { user, home, shell } = runner.account;
+    const inherited = Object.entries(runner.env).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && !isOwnVariable(entry[0]),
+    );
+    const own = { HOME: home, USER: user, LOGNAME: user, SHELL: shell, ...Object.fromEntries(inherited) };
+    return new WorkerProcess(runner.asWorker(workerProgram(node, own)), onMessage);
+  }
+
+  async #verify(account: string | undefined): Promise<string> {
+    if (account === undefined) return "";
+    const known = this.#verified.get(account);
+    if (known !== undefined) return await known;
+    const identity = identityOf(account);
+    this.#verified.set(account, identity);
+    return await identity;
+  }
+
+  /** Hooks of other users cannot reach the sockets of the control directory. */
+  async #hookPlace(account: string | undefined): Promise<HookPlace> {
+    const { node, main, controlDir, isRoot, log } = this.#parts;
+    const own = { node, main, controlDir: controlDir.path };
+    if (account === undefined || !isRoot) return own;
+    try {
+      await this.#hookSocket.open();
+      return { node, main, socket: this.#hookSocket.path };
+    } catch (error) {
+      // What happens is seen in git's own files all the same.
+      log.warn({ error, path: this.#hookSocket.path }, "no socket for the hooks of other users");
+      return own;
+    }
+  }
+
+  #notifications(input: RepositoryInput, caller: RepositoryCaller): unknown {
+    const { client = "" } = NotificationQuery.parse(input.query ?? {});
+    return this.#notices.take(client, ({ user }) => caller.seesAll || user === caller.user);
+  }
+
+  async #eventReply(input: RepositoryInput, seen: SeenEvent, caller: RepositoryCaller): Promise<object> {
+    const { event } = GitEvent.parse(input.body);
+    const { repoPath, branch, followMode, tops } = seen;
+    const sessionIds = (await this.#sessionsIn(tops))
+      .filter(({ owner }) => caller.seesAll || (owner !== undefined && owner === caller.owner))
+      .map(({ id }) => id);
+    const facts = { ...(branch === undefined ? {} : { branch }), ...(event === undefined ? {} : { event }) };
+    const notification = {
+      ...{ type: "git-event", repoPath, followMode, ...facts },
+      sessionsUpdated: sessionIds,
+    };
+    return { success: true, repoPath, followMode, sessionsUpdated: sessionIds.length, notification };
+  }
+
+  async #announce({ notification, user, tops }: Announcement): Promise<void> {
+    const { repoPath, timestamp } = notification;
+    try {
+      const sessionIds = (await this.#sessionsIn(tops)).map(({ id }) => id);
+      this.#events.emit({ type: "git-notification", timestamp, owner: user, notification, sessionIds });
+    } catch (error) {
+      this.#parts.log.warn({ error, repoPath }, "notification not sent");
+    }
+  }
+
+  async #sessionsIn(tops: readonly string[]): Promise<readonly SessionRecord[]> {
+    const sessions = await this.#parts.sessions.list();
+    return sessions.filter(({ cwd }) => tops.some((top) => isWithin(top, cwd)));
+  }
+}
+
+function now(): number {
+  return performance.now();
+}
+
+function json(value: unknown): Uint8Array {
+  return new TextEncoder().encode(JSON.stringify(value));
+}
+
+function isWithin(top: string, path: string): boolean {
+  return path === top || path.startsWith(top.endsWith("/") ? top : `${top}/`);
+}

@@ -1,0 +1,35 @@
+// Repositories of this machine, as one of its users may see and change them (specification 4.6, contract 7).
+import type { EndpointName } from "../protocol/endpoints.ts";
+import type { followEndpoints } from "../protocol/follow-endpoints.ts";
+import type { gitEndpoints } from "../protocol/git-endpoints.ts";
+
+export type RepositoryEndpointName = (keyof typeof gitEndpoints | keyof typeof followEndpoints) &
+  EndpointName;
+
+/** What a router has parsed; members that an endpoint does not have are `undefined`. */
+export type RepositoryInput = {
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly body?: unknown;
+};
+
+export type RepositoryCaller = {
+  readonly user: string;
+  /** The name that owns the user's sessions; `undefined`: they are the server's own. */
+  readonly owner: string | undefined;
+  /** The system user whose rights count; `undefined`: the session host's own. */
+  readonly account: string | undefined;
+  /** Whether the sessions and notifications of every user concern the caller. */
+  readonly seesAll: boolean;
+};
+
+/** Two implementations: git workers of this process (LocalRepositories), and another process that has some. */
+export type Repositories = {
+  /** The endpoint's answer, as JSON in UTF-8. Rejects with its errors. */
+  call(
+    name: RepositoryEndpointName,
+    input: RepositoryInput,
+    caller: RepositoryCaller,
+    signal: AbortSignal,
+  ): Promise<Uint8Array>;
+};

@@ -1,0 +1,19 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { hostHealth } from "../../../src/remote/host-process.ts";
+
+/** Pids of the git workers that the session host of that control directory has started. */
+export async function gitWorkers(controlDir: string): Promise<readonly number[]> {
+  const host = (await hostHealth(join(controlDir, "host.sock")))?.pid;
+  const pids = (await readdir("/proc")).map(Number).filter(Number.isInteger);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const [words = "", stat = ""] = await Promise.all(
+        ["cmdline", "stat"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")),
+      );
+      const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+      return parent === host && words.includes("/git/worker/main.") ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
