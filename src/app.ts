@@ -118,7 +118,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
     ...pictureRoutes(account.user, process.platform),
-    ...role.routes,
+    ...role.routes(gate.tokens),
   };
   const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, auditHook, audit, log };
   const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));

@@ -1,5 +1,6 @@
 // What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
 import type { Principal } from "../auth/principal.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { CreateSession } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -30,6 +31,9 @@ export class SessionAccess implements Disposable {
 
   of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
     if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
+    if (rights.kind === "remote") {
+      throw new ServiceError("forbidden", "a remote has no business with sessions");
+    }
     const sessions = new GuardedSessions({
       ...{ backend: this.#backend, owners: this.#owners },
       holder: rights.kind === "own" ? { kind: "owner", owner } : rights,

@@ -1,6 +1,8 @@
 // What makes a server a remote: it joins its HQ and stays in it.
 import type { Config } from "../config/config.ts";
 import { Enrolment } from "../hq/enrolment.ts";
+import { joinedSend } from "../hq/joining/joined-send.ts";
+import type { RemoteKey } from "../hq/joining/remote-key.ts";
 import type { Log } from "../log.ts";
 import { createCaller } from "../protocol/caller.ts";
 import { createSender } from "../remote/send.ts";
@@ -14,17 +16,21 @@ export type Enrolled = AsyncDisposable & { readonly enrolment: Enrolment };
 /** Joins the HQ, now and whenever it is needed, until it is disposed of. */
 export function enrol(parts: {
   readonly role: RemoteRole;
+  /** With which it proves itself, where it does so with a key. */
+  readonly key: RemoteKey | undefined;
   readonly trustedCa: Uint8Array | undefined;
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
   readonly backend: SessionBackend;
   readonly log: Log;
 }): Enrolled {
-  const { role, trustedCa, identity, backend, log } = parts;
+  const { role, key, trustedCa, identity, backend, log } = parts;
   const sender = createSender(hqTarget(role, trustedCa));
+  const now = (): number => Date.now();
+  const { joinToken } = role.hq.key ?? {};
+  const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
   const enrolment = new Enrolment({
-    ...{ backend, log, hq: createCaller(sender.send), random: Math.random },
+    ...{ backend, log, hq: createCaller(send), random: Math.random, now },
     request: { ...identity, name: role.name },
-    now: () => Date.now(),
   });
   return {
     enrolment,

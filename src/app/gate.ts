@@ -31,7 +31,7 @@ export async function openGate(parts: {
     tokenSecret: config.tokenSecret,
     files: { secret, revokedTokens, shares },
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,
-    openRegistration: role.kind === "hq" && role.credentials === undefined,
+    openRegistration: role.kind === "hq" && role.joining.isOpen,
     ...{ machineToken, proxyProof, log },
   });
   const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };

@@ -1,8 +1,13 @@
 // What makes a server an HQ: the registry of its remotes, their sessions as one backend, and somebody who looks after them.
 import type { Audit } from "../audit/entry.ts";
+import type { AccessTokens } from "../auth/access-token.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
 import type { Config } from "../config/config.ts";
+import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
+import { Joining } from "../hq/joining/joining.ts";
+import { JoiningFile } from "../hq/joining/joining-store.ts";
+import { redisJoiningStore } from "../hq/joining/redis-joining-store.ts";
 import { refuseLoop } from "../hq/loop.ts";
 import { OwnLedger } from "../hq/own-ledger.ts";
 import { isAlive, Probe } from "../hq/probe.ts";
@@ -13,7 +18,9 @@ import { askHealth, remoteTarget } from "../hq/remote-line.ts";
 import { Returns } from "../hq/returns.ts";
 import { TokenSeal } from "../hq/token-seal.ts";
 import type { Routes } from "../http/route.ts";
+import { joinRoutes, RegistrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
@@ -26,7 +33,8 @@ export type Headquarters = AsyncDisposable & {
   readonly probe: Probe;
   /** Whether what keeps the registry can be reached; of one that is this HQ's alone, whether its file has all of it. */
   readonly isRegistryConnected: () => boolean;
-  readonly routes: Routes;
+  /** `tokens`: of the server, for the credentials of remotes. */
+  readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
   /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
   readonly instanceId: () => string;
 };
@@ -50,8 +58,9 @@ export async function openHeadquarters(parts: {
   const { trustedCa } = config;
   const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
+  const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
   const shared = await sharedLedger(config, instanceId, log);
-  const ledger = stack.use(shared ?? (await ownLedger(config, controlDir, log)));
+  const ledger = stack.use(shared ?? ownLedger(secret, controlDir, log));
   const isAliveNow = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
   const registry = stack.use(await Registry.open({ ledger, isAlive: isAliveNow, now: () => new Date() }));
   const fleet = new Fleet({
@@ -74,13 +83,20 @@ export async function openHeadquarters(parts: {
     }),
   );
   const sharedInstanceId = (): string => shared?.instanceId ?? instanceId;
-  const routes = remoteRoutes({
-    ...{ registry, fleet },
+  const joining = new Joining({
+    store: shared === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(shared.run),
+    ...{ seal: new TokenSeal(secret), configured: joiningOf(config).token, hqId: sharedInstanceId },
+    now: () => Date.now(),
+  });
+  const guard = new RegistrationGuard({ joining, isBasicTaken: joiningOf(config).isBasicTaken });
+  const ofRemotes = remoteRoutes({
+    ...{ registry, fleet, guard },
     refuseLoop: (request) => refuseLoop(ask, sharedInstanceId(), request),
   });
   const owned = stack.move();
   return {
-    ...{ fleet, registry, probe, routes, instanceId: sharedInstanceId },
+    ...{ fleet, registry, probe, instanceId: sharedInstanceId },
+    routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens) }),
     isRegistryConnected: () => ledger.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -92,12 +108,11 @@ function refreshSoon(fleet: Fleet, name: string): void {
   setTimeout(refresh, Math.random() * REFRESH_SPREAD_MS).unref();
 }
 
-async function ownLedger(
-  { tokenSecret }: HeadquartersConfig,
-  controlDir: ControlDir,
-  log: Log,
-): Promise<OwnLedger> {
-  const secret = tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
+function joiningOf({ role }: HeadquartersConfig): JoiningConfig {
+  return role.kind === "hq" ? role.joining : { isOpen: false, isBasicTaken: true, token: undefined };
+}
+
+function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): OwnLedger {
   const path = controlDir.registry;
   return new OwnLedger({
     store: registryFile(path, secret),

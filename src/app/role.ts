@@ -1,7 +1,11 @@
 // What a server is in its fleet: nothing but itself, the HQ, or one of the remotes.
 import { randomBytes } from "node:crypto";
 import type { Audit } from "../audit/entry.ts";
+import type { AccessTokens } from "../auth/access-token.ts";
 import type { Config } from "../config/config.ts";
+import { ConfigError } from "../config/config-error.ts";
+import { PROOF_MISSING } from "../config/fleet-role.ts";
+import { keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-key.ts";
 import { keptRemoteId } from "../hq/remote-id.ts";
 import type { Routes } from "../http/route.ts";
 import { repositoryRoutes } from "../http/routes/repository-routes.ts";
@@ -21,7 +25,7 @@ import type { Surroundings } from "./surroundings.ts";
 /** What a server has and does because of its role; disposing it ends the backend. */
 export type Role = AsyncDisposable & {
   readonly backend: SessionBackend;
-  readonly routes: Routes;
+  readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
   readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running">;
   /** What an HQ proves itself with. */
   readonly machineToken: Secret | undefined;
@@ -55,7 +59,7 @@ export async function openRole(parts: RoleParts): Promise<Role> {
 function alone(own: OwnSessions): Role {
   const { backend, repositories, host } = own;
   return {
-    ...{ backend, identity: {}, machineToken: undefined, routes: repositoryRoutes(repositories) },
+    ...{ backend, identity: {}, machineToken: undefined, routes: () => repositoryRoutes(repositories) },
     readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
     measure: (metrics) => measureOwn(metrics, own),
     listening: () => new AsyncDisposableStack(),
@@ -78,7 +82,7 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
     ...{ backend: fleet, machineToken: undefined },
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
     // Without sessions of its own its users have no business on its disk.
-    routes: { ...routes, ...(own && repositoryRoutes(own.repositories)) },
+    routes: (tokens) => ({ ...routes(tokens), ...(own && repositoryRoutes(own.repositories)) }),
     identity: {
       ...{ hqSessions: local !== undefined, sharedInstanceId },
       remotes: () => registry.size,
@@ -96,7 +100,9 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
 async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions): Promise<Role> {
   const { config, controlDir, log } = parts;
   const { backend } = own;
-  const remoteId = await keptRemoteId(controlDir.remoteId, role.name);
+  const key = await remoteKeyOf(role, controlDir);
+  const remoteId =
+    key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
   // Another one after every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
   let enrolled: Enrolled | undefined;
@@ -110,8 +116,17 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
     machineToken: Secret.fromText(token),
     listening: (url) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
-      enrolled = enrol({ role, trustedCa: config.trustedCa, identity, backend, log });
+      enrolled = enrol({ role, key, trustedCa: config.trustedCa, identity, backend, log });
       return enrolled;
     },
   };
+}
+
+/** `undefined` where the remote proves itself with the password of its HQ, or with nothing. Throws ConfigError. */
+async function remoteKeyOf({ hq, name }: RemoteRole, controlDir: ControlDir): Promise<RemoteKey | undefined> {
+  if (hq.key === undefined) return undefined;
+  const mayMake = hq.key.joinToken !== undefined;
+  const key = await keptRemoteKey(controlDir.remoteKey, { name, mayMake });
+  if (key === undefined) throw new ConfigError([PROOF_MISSING]);
+  return key;
 }

@@ -106,6 +106,17 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
     if (isNew) return { ...told, action: "remote.register" };
     return { ...told, action: "remote.refresh", daily: `refresh ${id} ${url}` };
   },
+  joinRemote: ({ body: { name } }, answer) => {
+    const told = { remote: name, details: { id: answer?.remoteId, enrolled: answer?.enrolled } };
+    const isRenewal = answer?.enrolled === false;
+    return { ...told, action: "remote.join", ...(isRenewal ? { daily: `join ${answer.remoteId}` } : {}) };
+  },
+  createJoinToken: ({ body: { name, expiresIn, reusable } }, answer) => ({
+    action: "join-token.create",
+    details: { id: answer?.id, name, expiresIn, reusable },
+  }),
+  revokeJoinToken: ({ params }) => ({ action: "join-token.revoke", details: { id: params.tokenId } }),
+  revokeRemoteKey: ({ params }) => ({ action: "remote.revoke-key", remote: params.name }),
   removeRemote: ({ params }) => ({ action: "remote.remove", details: { id: params.id } }),
 };
 

@@ -19,7 +19,14 @@ const MAX_REMEMBERED = 10_000;
 /** These are no login by themselves: each request proves anew who it is from. */
 const SIGNING_IN: ReadonlySet<string> = new Set(["basic", "proxy", "hq", "local"]);
 const REFUSALS: ReadonlySet<string> = new Set([
-  ...["unauthorized", "invalid_credentials", "forbidden", "origin_not_allowed", "host_not_allowed"],
+  ...[
+    "unauthorized",
+    "invalid_credentials",
+    "forbidden",
+    "join_refused",
+    "origin_not_allowed",
+    "host_not_allowed",
+  ],
   ...["password_disabled", "ssh_keys_disabled", "rate_limited"],
 ]);
 

@@ -7,6 +7,7 @@ import {
   MAX_SESSION_ID_LENGTH,
   MAX_SHARE_LIFETIME_S,
   MAX_TOKEN_LENGTH,
+  REMOTE_CREDENTIAL_LIFETIME_S,
   TOKEN_LIFETIME_S,
 } from "../protocol/limits.ts";
 import { ShareMode } from "../protocol/share.ts";
@@ -35,6 +36,10 @@ const SharedSession = z.object({
 });
 export type SharedSession = z.infer<typeof SharedSession>;
 
+/** What the credential of a remote registers. */
+const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
+export type NamedRemote = z.infer<typeof NamedRemote>;
+
 const Claims = z
   .object({
     sub: z.string().min(1).max(256),
@@ -42,6 +47,7 @@ const Claims = z
     iat: z.int().nonnegative(),
     exp: z.int().nonnegative(),
     share: SharedSession.optional(),
+    remote: NamedRemote.optional(),
   })
   .refine(
     ({ iat, exp, share }) => exp - iat <= (share === undefined ? TOKEN_LIFETIME_S : MAX_SHARE_LIFETIME_S),
@@ -83,12 +89,22 @@ export class AccessTokens {
     return { token: jwt.sign(claims, this.#key, { algorithm: ALGORITHM }), id, expiresAtS: exp };
   }
 
+  /** The short-lived credential of a remote: it registers that one, and logs nobody in. */
+  issueRemote(remote: NamedRemote): Pick<IssuedToken, "token" | "expiresIn"> {
+    const iat = Math.floor(this.#now() / 1000);
+    const [exp, sub] = [iat + REMOTE_CREDENTIAL_LIFETIME_S, `remote:${remote.name}`];
+    const claims = { sub, iat, exp, jti: randomUUID(), iss: ISSUER, remote };
+    const token = jwt.sign(claims, this.#key, { algorithm: ALGORITHM });
+    return { token, expiresIn: REMOTE_CREDENTIAL_LIFETIME_S };
+  }
+
   /** Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`. */
   verify(token: string): Proof {
-    const { sub, jti, iat, exp, share } = this.#claims(token);
+    const { sub, jti, iat, exp, share, remote } = this.#claims(token);
     if (this.#revocations.has({ id: jti, expiresAtS: exp, issuedAtS: iat }))
       throw refused("token was revoked: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
+    if (remote !== undefined) return { ...known, method: "remote", rights: { kind: "remote", ...remote } };
     if (share === undefined) return { ...known, method: "token" };
     const { mode, from, ...session } = share;
     return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };

@@ -106,13 +106,16 @@ export function byQueryToken(
 
 /**
  * Lets a way name only users who may log in now, with what they may do now: a proof outlives the options that it was
- * given under. One that says itself what it opens (a share link) opens that.
+ * given under. One that says itself what it opens (a share link, the credential of a remote) opens that.
  */
 export function onlyFor(users: Users, way: Prover): Authenticator {
   return async (request) => {
     const proof = await way(request);
     if (proof === undefined) return undefined;
     const { rights } = proof;
+    if (rights?.kind === "remote" && request.place !== "registry") {
+      throw new ServiceError("forbidden", "this credential registers one remote and does nothing else");
+    }
     if (rights !== undefined) return { ...proof, rights };
     if (!users.mayLogIn(proof.user)) {
       throw new ServiceError("unauthorized", "this user may not log in here");

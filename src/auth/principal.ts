@@ -9,9 +9,20 @@ export type Principal = {
   /**
    * "none": the server asks nobody. "socket": whoever can open the private unix socket is its owner. "basic": the
    * credentials of an HQ. "hq": on a remote, its HQ. "proxy": a reverse proxy proved who it is. "local": a request of
-   * this machine, which counts without a login. "share": a share link.
+   * this machine, which counts without a login. "share": a share link. "remote": a remote, by the credential
+   * that it got for its key.
    */
-  readonly method: "none" | "socket" | "token" | "ticket" | "basic" | "hq" | "proxy" | "local" | "share";
+  readonly method:
+    | "none"
+    | "socket"
+    | "token"
+    | "ticket"
+    | "basic"
+    | "hq"
+    | "proxy"
+    | "local"
+    | "share"
+    | "remote";
   readonly rights: Rights;
   /** Under which name their sessions are owned; `undefined`: they are the server's own, which have no name. */
   readonly owner?: string | undefined;

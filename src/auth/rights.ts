@@ -6,6 +6,8 @@ export type Rights =
   | { readonly kind: "all" }
   /** The sessions that this user owns. */
   | { readonly kind: "own" }
+  /** Of a remote with its own credential: to register, refresh and unregister itself. */
+  | { readonly kind: "remote"; readonly id: string; readonly name: string }
   /** One session, by a share link. `created` tells it from a later one of the same id. */
   | {
       readonly kind: "invited";

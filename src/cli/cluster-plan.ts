@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { isOwnVariable } from "../lib/own-variables.ts";
 
-/** Who may use the HQ, and whom the remotes are to it; made for the run, kept nowhere. */
+/** Who may use the HQ; made for the run, kept nowhere. */
 export type ClusterCredentials = { readonly username: string; readonly password: string };
 
 export type ClusterOptions = {
@@ -12,6 +12,8 @@ export type ClusterOptions = {
   readonly port: number;
   readonly remotes: number;
   readonly credentials: ClusterCredentials;
+  /** With which the remotes join; made for the run as well. */
+  readonly joinToken: string;
   /** What `ttyhq up` was started with. */
   readonly env: Readonly<Record<string, string | undefined>>;
 };
@@ -30,26 +32,31 @@ export type MachinePlan = {
 
 export const HQ_NAME = "hq";
 
-export function hqPlan({ controlDir, port, credentials, env }: ClusterOptions): MachinePlan {
+export function hqPlan({ controlDir, port, credentials, joinToken, env }: ClusterOptions): MachinePlan {
   const { username, password } = credentials;
   const directory = join(controlDir, HQ_NAME);
   return {
     ...{ name: HQ_NAME, controlDir: directory, port },
-    args: [...commonArgs(directory), "--hq", "--login-link"],
-    env: { ...commonEnv(env, credentials), TTYHQ_USERNAME: username, TTYHQ_PASSWORD: password },
+    args: [
+      ...[...commonArgs(directory), "--hq", "--login-link"],
+      ...["--no-basic-join", "--join-token-name", "remote-*"],
+    ],
+    env: {
+      ...commonEnv(env, credentials),
+      ...{ TTYHQ_USERNAME: username, TTYHQ_PASSWORD: password, TTYHQ_JOIN_TOKEN: joinToken },
+    },
   };
 }
 
 /** `remote-1`, `remote-2` and so on, for an HQ at that address. */
 export function remotePlans(options: ClusterOptions, hqUrl: string): readonly MachinePlan[] {
-  const { controlDir, credentials, env } = options;
-  const { username, password } = credentials;
+  const { controlDir, credentials, joinToken, env } = options;
   return remoteNames(options.remotes).map((name) => {
     const directory = join(controlDir, name);
     return {
       ...{ name, controlDir: directory, port: 0 },
       args: [...commonArgs(directory), "--name", name, "--hq-url", hqUrl, "--allow-insecure-hq"],
-      env: { ...commonEnv(env, credentials), TTYHQ_HQ_USERNAME: username, TTYHQ_HQ_PASSWORD: password },
+      env: { ...commonEnv(env, credentials), TTYHQ_JOIN_TOKEN: joinToken },
     };
   });
 }

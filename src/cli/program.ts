@@ -9,6 +9,7 @@ import { ExitCode, type Finish } from "./exit-code.ts";
 import { addFollow, addUnfollow } from "./follow.ts";
 import { addGitEvent } from "./follow-git-event.ts";
 import { addHealth } from "./health.ts";
+import { addJoinToken, addRemoteKey } from "./join-token.ts";
 import { addKill } from "./kill.ts";
 import { addLoginLink } from "./login-link.ts";
 import { addLs } from "./ls.ts";
@@ -36,6 +37,8 @@ const COMMANDS = [
   addHealth,
   addLoginLink,
   addUp,
+  addJoinToken,
+  addRemoteKey,
   addSessionHost,
   addConfig,
   addSystemd,

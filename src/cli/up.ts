@@ -20,6 +20,7 @@ const DEFAULT_REMOTES = 2;
 const MAX_REMOTES = 50;
 const USERNAME = "ttyhq";
 const PASSWORD_BYTES = 24;
+const JOIN_TOKEN_BYTES = 32;
 
 export type UpFlags = {
   readonly remotes: number;
@@ -99,8 +100,12 @@ export function clusterOptions(flags: UpFlags, cli: Cli): ClusterOptions {
   const longest = join(controlDir, remoteNames(remotes).at(-1) ?? "");
   const problems = controlDirProblems(longest);
   if (problems.length > 0) throw new ConfigError(problems);
-  const credentials = { username: USERNAME, password: randomBytes(PASSWORD_BYTES).toString("base64url") };
-  return { controlDir, port, remotes, credentials, env: cli.env };
+  const credentials = { username: USERNAME, password: random(PASSWORD_BYTES) };
+  return { controlDir, port, remotes, credentials, joinToken: random(JOIN_TOKEN_BYTES), env: cli.env };
+}
+
+function random(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
 }
 
 function reportOf(cluster: Cluster, { credentials }: ClusterOptions): ClusterReport {

@@ -1,7 +1,9 @@
 // The part of the option table about an HQ and its remotes (specification 5.5).
+
+import { MIN_JOIN_TOKEN_BYTES } from "../protocol/limits.ts";
 import { file, type Role, secret, toggle, value } from "./option.ts";
 import { certificates } from "./pem.ts";
-import { httpOrigin, remoteName, userName } from "./value.ts";
+import { httpOrigin, remoteName, remoteNamePattern, userName } from "./value.ts";
 
 const SERVER: readonly Role[] = ["server"];
 
@@ -40,6 +42,29 @@ export const FLEET_OPTIONS = {
     isSecret: (text) => /@/.test(text),
     prose:
       "Of an HQ: the Redis, such as rediss://user:password@redis.example.com:6379/0, in which it shares its registry with other HQs. All of them need the same secret of access tokens.",
+    roles: SERVER,
+  }),
+  noBasicJoin: toggle({
+    name: "no-basic-join",
+    prose:
+      "Of an HQ: remotes join with join tokens alone, and not with `--username` and `--password`, with which people still log in.",
+    roles: SERVER,
+  }),
+  joinToken: secret({
+    name: "join-token",
+    minBytes: MIN_JOIN_TOKEN_BYTES,
+    hasPlainFlag: true,
+    prose:
+      "Of a remote: a token of `ttyhq join-token create`, which enrolls its key at the HQ; not needed any more once it has. Of an HQ: a token that it takes beside those, from any number of remotes.",
+    roles: SERVER,
+  }),
+  joinTokenName: value<string | undefined>({
+    name: "join-token-name",
+    placeholder: "pattern",
+    parse: remoteNamePattern,
+    fallback: undefined,
+    fallbackText: "",
+    prose: "Of an HQ with `--join-token`: the names that remotes may join under with it, such as `build-*`.",
     roles: SERVER,
   }),
   hqUrl: value<string | undefined>({

@@ -2,6 +2,7 @@
 import { isLoopbackName } from "../lib/address.ts";
 import type { Credentials } from "../lib/credentials.ts";
 import type { RedisAddress } from "../lib/redis-address.ts";
+import type { Secret } from "../lib/secret.ts";
 import type { AuthConfig } from "./login.ts";
 import type { Option } from "./option.ts";
 import { OPTIONS } from "./options.ts";
@@ -16,8 +17,9 @@ export type FleetRole =
       readonly kind: "hq";
       /** Whether it has sessions of its own, as the remote `local`. */
       readonly hasSessions: boolean;
-      /** What remotes prove themselves with; `undefined` with `--no-hq-auth` and `--no-auth`. */
+      /** The pair that Basic proves; `undefined` with `--no-hq-auth` and `--no-auth`, and where no pair logs in. */
       readonly credentials: Credentials | undefined;
+      readonly joining: JoiningConfig;
       /** `undefined`: its registry is its own. */
       readonly sharedRegistry: RedisAddress | undefined;
     }
@@ -26,19 +28,33 @@ export type FleetRole =
       readonly hq: {
         /** An origin. */
         readonly url: string;
-        /** `undefined` with `--no-hq-auth`. */
+        /** Basic; `undefined` where it proves itself with a key, or with `--no-hq-auth`. */
         readonly credentials: Credentials | undefined;
+        /** It proves itself with a key of its own. `joinToken`: enrolls that key; not needed any more once it has. */
+        readonly key: { readonly joinToken: Secret | undefined } | undefined;
       };
       readonly name: string;
       /** The origin that the HQ reaches it at; `undefined`: made of the address that it listens on. */
       readonly url: string | undefined;
     };
 
+/** How machines join an HQ. */
+export type JoiningConfig = {
+  /** Without any proof: `--no-hq-auth`. */
+  readonly isOpen: boolean;
+  /** With the pair of the HQ: not with `--no-basic-join`. */
+  readonly isBasicTaken: boolean;
+  /** With this token, for names that fit `name`. */
+  readonly token: { readonly secret: Secret; readonly name: string } | undefined;
+};
+
 const OF_HQ: readonly Option[] = [
   OPTIONS.username,
   OPTIONS.password,
   OPTIONS.hqSessions,
   OPTIONS.registryUrl,
+  OPTIONS.noBasicJoin,
+  OPTIONS.joinTokenName,
 ];
 const OF_REMOTE: readonly Option[] = [
   OPTIONS.hqUsername,
@@ -47,7 +63,7 @@ const OF_REMOTE: readonly Option[] = [
   OPTIONS.remoteUrl,
   OPTIONS.allowInsecureHq,
 ];
-const OF_BOTH: readonly Option[] = [OPTIONS.noHqAuth, OPTIONS.hqCa];
+const OF_BOTH: readonly Option[] = [OPTIONS.noHqAuth, OPTIONS.hqCa, OPTIONS.joinToken];
 
 /** Which of them was asked for; a contradiction counts as both. */
 export function fleetKinds(reader: OptionReader): { readonly isHq: boolean; readonly isRemote: boolean } {
@@ -77,7 +93,29 @@ export function readFleetRole(
 function readHq(reader: OptionReader, auth: AuthConfig): FleetRole {
   const hasSessions = reader.isOn(OPTIONS.hqSessions);
   const sharedRegistry = readSharedRegistry(reader);
-  return { kind: "hq", hasSessions, sharedRegistry, credentials: readCredentials(reader, auth) };
+  const credentials = readCredentials(reader, auth);
+  return { kind: "hq", hasSessions, sharedRegistry, credentials, joining: readJoining(reader, auth) };
+}
+
+function readJoining(reader: OptionReader, auth: AuthConfig): JoiningConfig {
+  const secret = reader.secret(OPTIONS.joinToken);
+  const name = reader.value(OPTIONS.joinTokenName);
+  const [tokenSource, nameSource] = [OPTIONS.joinToken, OPTIONS.joinTokenName].map((each) =>
+    reader.sourceOf(each),
+  );
+  if (tokenSource !== undefined && nameSource === undefined) {
+    reader.refuse(
+      `${tokenSource} needs --join-token-name: say which names remotes may join under with it, such as 'build-*'`,
+    );
+  }
+  if (tokenSource === undefined && nameSource !== undefined) {
+    reader.refuse(`${nameSource} is for the token of --join-token-file: give that, too, or leave it out`);
+  }
+  return {
+    isOpen: auth.mode !== "none" && reader.isOn(OPTIONS.noHqAuth),
+    isBasicTaken: !reader.isOn(OPTIONS.noBasicJoin),
+    token: secret === undefined || name === undefined ? undefined : { secret, name },
+  };
 }
 
 function readCredentials(reader: OptionReader, auth: AuthConfig): Credentials | undefined {
@@ -90,9 +128,14 @@ function readCredentials(reader: OptionReader, auth: AuthConfig): Credentials | 
   if (auth.mode === "none") return undefined;
   const { password: pair } = auth;
   const isGiven = PAIR_OF_HQ.some((option) => reader.sourceOf(option) !== undefined);
-  if (!isGiven) {
+  if (!isGiven && !reader.isOn(OPTIONS.noBasicJoin)) {
     reader.refuse(
-      "--hq needs credentials, which its remotes prove themselves with: give --username and --password-file, or TTYHQ_USERNAME and TTYHQ_PASSWORD; --no-hq-auth for none, in tests alone",
+      "--hq needs credentials, which its remotes prove themselves with: give --username and --password-file, or TTYHQ_USERNAME and TTYHQ_PASSWORD; --no-basic-join where remotes join with tokens alone; --no-hq-auth for none, in tests alone",
+    );
+  }
+  if (isGiven && pair === undefined) {
+    reader.warn(
+      "--disallow-user-password: the pair of the HQ counts for nobody, so that remotes join with tokens alone",
     );
   }
   return pair?.kind === "configured" ? { username: pair.username, password: pair.password } : undefined;
@@ -111,9 +154,9 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
   const url = reader.value(OPTIONS.hqUrl);
   const ownUrl = reader.value(OPTIONS.remoteUrl);
   const name = readName(reader, hostname, isRemote);
-  const credentials = readHqCredentials(reader, isRemote);
+  const proof = readProof(reader, isRemote);
   checkEncryption(reader, url);
-  return url === undefined ? undefined : { kind: "remote", hq: { url, credentials }, name, url: ownUrl };
+  return url === undefined ? undefined : { kind: "remote", hq: { url, ...proof }, name, url: ownUrl };
 }
 
 /** Without one: the machine's, which need not be one that a remote can have. */
@@ -132,21 +175,34 @@ function readName(reader: OptionReader, hostname: string, isRemote: boolean): st
   }
 }
 
-function readHqCredentials(reader: OptionReader, isRemote: boolean): Credentials | undefined {
+type Proof = Pick<Extract<FleetRole, { kind: "remote" }>["hq"], "credentials" | "key">;
+
+const NO_PROOF: Proof = { credentials: undefined, key: undefined };
+
+/** The pair where it is given, and else a key: whether there is one already is not known here. */
+function readProof(reader: OptionReader, isRemote: boolean): Proof {
   const pair = readPair(reader, { username: OPTIONS.hqUsername, password: OPTIONS.hqPassword });
-  if (!isRemote) return undefined;
+  if (!isRemote) return NO_PROOF;
   if (pair.problem !== undefined) reader.refuse(pair.problem);
-  if (!reader.isOn(OPTIONS.noHqAuth)) {
-    if (pair.sources.length === 0) reader.refuse(CREDENTIALS_MISSING);
-    return pair.credentials;
+  const joinToken = reader.secret(OPTIONS.joinToken);
+  const tokenSource = reader.sourceOf(OPTIONS.joinToken);
+  if (reader.isOn(OPTIONS.noHqAuth)) {
+    reader.warn("--no-hq-auth: this remote proves itself to its HQ with nothing; for tests alone");
+    warnOfUnused(reader, "--no-hq-auth", [pair]);
+    return NO_PROOF;
   }
-  reader.warn("--no-hq-auth: this remote proves itself to its HQ with nothing; for tests alone");
-  warnOfUnused(reader, "--no-hq-auth", [pair]);
-  return undefined;
+  if (pair.sources.length === 0) return { credentials: undefined, key: { joinToken } };
+  if (tokenSource !== undefined) {
+    reader.refuse(
+      `${pair.sources.join(" and ")} and ${tokenSource} are both set: a remote with a join token needs no password of its HQ, leave the pair out`,
+    );
+  }
+  return { credentials: pair.credentials, key: undefined };
 }
 
-const CREDENTIALS_MISSING =
-  "--hq-url needs the credentials of that HQ: give --hq-username and --hq-password-file, or TTYHQ_HQ_USERNAME and TTYHQ_HQ_PASSWORD; --no-hq-auth for none, in tests alone";
+/** Of a remote without a pair, a token and a key of an earlier start. */
+export const PROOF_MISSING =
+  "--hq-url needs a proof for that HQ: give --join-token-file, or TTYHQ_JOIN_TOKEN, with a token of `ttyhq join-token create`; or its --hq-username and --hq-password-file; --no-hq-auth for none, in tests alone";
 
 /** Credentials and everything that is typed go over this connection (contract 6.9). */
 function checkEncryption(reader: OptionReader, url: string | undefined): void {

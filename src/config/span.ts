@@ -50,7 +50,8 @@ export function retentionText({ maxAgeMs, maxBytes }: Retention): string {
   return parts.flat().join(",");
 }
 
-function spanMs(text: string): number | undefined {
+/** In ms; `undefined` for what is no span of time. Lower case. */
+export function spanMs(text: string): number | undefined {
   const [, digits, unit = ""] = SPAN.exec(text) ?? [];
   const unitMs = UNIT_MS.get(unit);
   return digits === undefined || unitMs === undefined ? undefined : Number(digits) * unitMs;

@@ -2,6 +2,7 @@
 import { isIP, isIPv6 } from "node:net";
 import { isLoginName } from "../lib/login-name.ts";
 import { formatOrigin, parseHost, parseOrigin } from "../lib/origin.ts";
+import { RemoteNamePattern } from "../protocol/join.ts";
 import { RemoteName, RemoteUrl } from "../protocol/remote.ts";
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
@@ -113,6 +114,14 @@ export function remoteName(text: string): string {
     throw new RangeError(
       "must be 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
     );
+  }
+  return text;
+}
+
+/** A name of a remote, or a pattern of such names. */
+export function remoteNamePattern(text: string): string {
+  if (!RemoteNamePattern.safeParse(text).success) {
+    throw new RangeError("must be the name of a remote, in which * stands for any characters");
   }
   return text;
 }

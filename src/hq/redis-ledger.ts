@@ -78,7 +78,7 @@ export class RedisLedger implements Ledger, AsyncDisposable {
     });
     this.#silences = new Silences(options.now);
     this.#instanceId = options.replicaId;
-    this.lease = new RedisLease({ replicaId: options.replicaId, run: this.#run });
+    this.lease = new RedisLease({ replicaId: options.replicaId, run: (...script) => this.run(...script) });
   }
 
   /** Who all HQs of this registry are to a remote. After `load`; another one when Redis has lost it, and got another. */
@@ -257,14 +257,15 @@ export class RedisLedger implements Ledger, AsyncDisposable {
     }
   }
 
-  readonly #run: RunScript = (script, keys, values) =>
+  /** Rejects while Redis is out of reach. */
+  readonly run: RunScript = (script, keys, values) =>
     this.#link?.run(script, keys, values) ?? Promise.reject(new Error("the registry is out of reach"));
 
   /** Waits until it has come back as a change. Returns the remote that was in its way, as it stands in Redis. */
   async #change(script: Script, values: readonly string[]): Promise<string | undefined> {
     const [link, before] = [this.#link, this.#revision];
     try {
-      const [at, holder] = Changed.parse(await this.#run(script, CHANGE_KEYS, values));
+      const [at, holder] = Changed.parse(await this.run(script, CHANGE_KEYS, values));
       if (at < before) throw new Error(FORGOTTEN);
       await this.#reached(at);
       return holder;

@@ -259,7 +259,11 @@ function refuseOutsiders({ audience }: Endpoint, { rights }: Principal): void {
   if (rights.kind === "invited" && audience !== "guest") {
     throw new ServiceError("forbidden", "a share link opens one session and nothing else");
   }
-  if (rights.kind !== "all" && audience === "admin") {
+  if (rights.kind === "remote" && audience !== "remote") {
+    throw new ServiceError("forbidden", "this credential registers one remote and does nothing else");
+  }
+  const isOfAdmin = audience === "admin" || (audience === "remote" && rights.kind !== "remote");
+  if (rights.kind !== "all" && isOfAdmin) {
     throw new ServiceError("forbidden", "this is for the server's own user: name others with --admin-user");
   }
 }

@@ -15,9 +15,9 @@ export type Endpoint = {
   readonly access: "open" | "user" | "stream" | "registry";
   /**
    * Who among them: "guest" lets those in, too, who came by a share link; "admin" only those who may everything (the
-   * server's own user, an HQ). Without it: every user.
+   * server's own user, an HQ); "remote" those, and a remote with its own credential. Without it: every user.
    */
-  readonly audience?: "guest" | "admin";
+  readonly audience?: "guest" | "admin" | "remote";
   /** What a call counts against (contract 4.2). */
   readonly limit: "none" | "api" | "sessions";
   /** Whether the session host answers it too, on its unix socket. */

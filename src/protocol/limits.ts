@@ -40,6 +40,17 @@ export const API_CALLS_PER_MINUTE = 100;
 /** For each address and each user, always on (contract 4.2). */
 export const FAILED_LOGINS_PER_MINUTE = 10;
 export const TOKEN_LIFETIME_S = 86_400;
+/** Of the credential that a remote gets for its key, and renews when half of that is over. */
+export const REMOTE_CREDENTIAL_LIFETIME_S = 1_200;
+export const MAX_JOIN_TOKEN_LIFETIME_S = 365 * 86_400;
+/** Too long to be guessed, whoever made it up. */
+export const MIN_JOIN_TOKEN_BYTES = 32;
+/** Join tokens of one HQ that work at a time; one more is refused. */
+export const MAX_JOIN_TOKENS = 1_000;
+/** Keys of remotes that one HQ keeps; one more is refused. */
+export const MAX_REMOTE_KEYS = 10_000;
+/** By how much the clocks of a remote that joins and its HQ may differ. */
+export const MAX_JOIN_CLOCK_SKEW_MS = 300_000;
 export const WS_TICKET_LIFETIME_MS = 30_000;
 
 /** The defaults of `--grace` and `--drain-delay`: Kubernetes gives a pod 30 s, of which its preStop takes some. */

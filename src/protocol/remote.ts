@@ -29,13 +29,16 @@ function isNotLocal(name: string): boolean {
   return name !== LOCAL;
 }
 
+/** The name of a remote that is not the HQ itself. */
+export const NewRemoteName = RemoteName.refine(isNotLocal, "is what the HQ itself is called");
+
 /** The body of POST /api/remotes/register (specification 2.2). */
 export const RegisterRemote = z.object({
   id: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,64}$/)
     .refine(isNotLocal, "is what the HQ itself is called"),
-  name: RemoteName.refine(isNotLocal, "is what the HQ itself is called"),
+  name: NewRemoteName,
   url: RemoteUrl.transform((text) => new URL(text).origin),
   token: z
     .string()

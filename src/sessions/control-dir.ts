@@ -79,6 +79,16 @@ export class ControlDir {
     return join(this.path, "remote-id.json");
   }
 
+  /** Of a remote: the key that it proves itself to its HQ with. */
+  get remoteKey(): string {
+    return join(this.path, "remote-key.json");
+  }
+
+  /** Of an HQ: its join tokens, as hashes, and the public keys of its remotes. */
+  get joining(): string {
+    return join(this.path, "joining.json");
+  }
+
   session(id: string): SessionFiles {
     return sessionFiles(join(this.sessions, id));
   }

@@ -1,7 +1,7 @@
 // The value of `from=` in authorized_keys.
 import { SocketAddress } from "node:net";
+import { fitsWildcard } from "../../lib/wildcard.ts";
 import { addressBits, type IpAddress, readIpAddress, withoutMapping } from "./ip-address.ts";
-import { fitsWildcard } from "./wildcard.ts";
 
 /** What sshd has room for; a longer pattern ends the list of host names, and none of them fits. */
 const MAX_PATTERN_LENGTH = 1_022;

@@ -4,15 +4,17 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { RegisterRemote, RemoteRecord } from "../../protocol/remote.ts";
 import type { Context, Media, Routes } from "../route.ts";
 import { forward } from "./forward.ts";
+import type { RegistrationGuard } from "./join-routes.ts";
 
 /** The machines of an HQ (specification 4.5, contract 6). */
 export function remoteRoutes(parts: {
   readonly registry: Registry;
   readonly fleet: Fleet;
+  readonly guard: Pick<RegistrationGuard, "check">;
   /** Throws `invalid_request` for a url that leads back here. */
   readonly refuseLoop: (request: RegisterRemote) => Promise<void>;
 }): Routes {
-  const { registry, fleet, refuseLoop } = parts;
+  const { registry, fleet, guard, refuseLoop } = parts;
   // Named one by one: the token is told to nobody.
   const recordOf = ({ id, name, url, registeredAt, lastHeartbeat }: Remote): RemoteRecord => {
     const { ids, conflicts } = fleet.sessionsOf(name);
@@ -41,16 +43,19 @@ export function remoteRoutes(parts: {
         const { conflicts: _, ...machine } = record;
         return { ...machine, sessionIds: [] };
       }),
-    registerRemote: async ({ body }) => {
+    registerRemote: async ({ body }, { principal }) => {
+      await guard.check(principal, body);
       const known = registry.byId(body.id);
       if (known?.url !== body.url) await refuseLoop(body);
       return { success: true, remote: recordOf(await registry.register(body)) };
     },
-    removeRemote: async ({ params }) => {
+    removeRemote: async ({ params }, { principal }) => {
+      await guard.check(principal, params);
       await registry.remove(params.id);
       return { success: true };
     },
-    refreshSessions: async ({ params }) => {
+    refreshSessions: async ({ params }, { principal }) => {
+      await guard.check(principal, params);
       const sessionCount = await fleet.refresh(params.name);
       const remote = registry.byName(params.name);
       if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${params.name} has gone`);

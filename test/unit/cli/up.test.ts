@@ -26,7 +26,8 @@ function cliOf(members: Partial<Cli> = {}): Cli {
 describe("the machines of a cluster", () => {
   const env = { PATH: "/bin", TTYHQ_PORT: "1", SERVICE_PASSWORD: "mine", TTYHQ_HQ_URL: "https://other" };
   const credentials = { username: "ada", password: "s3cret" };
-  const options = { controlDir: "/c", port: 4020, remotes: 3, credentials, env };
+  const joinToken = "a join token of at least 32 bytes";
+  const options = { controlDir: "/c", port: 4020, remotes: 3, credentials, joinToken, env };
   const hq = hqPlan(options);
   const remotes = remotePlans(options, "http://127.0.0.1:4020");
 
@@ -46,16 +47,19 @@ describe("the machines of a cluster", () => {
     }
   });
 
-  test("get the credentials by their environment, never as arguments", () => {
+  test("get their secrets by their environment, never as arguments; remotes not the password of the HQ to join it", () => {
     expect(hq.env).toEqual({
-      ...{ PATH: "/bin", TTYHQ_USERNAME: "ada", TTYHQ_PASSWORD: "s3cret" },
+      ...{ PATH: "/bin", TTYHQ_USERNAME: "ada", TTYHQ_PASSWORD: "s3cret", TTYHQ_JOIN_TOKEN: joinToken },
       ...{ SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "s3cret" },
     });
     expect(remotes[0]?.env).toEqual({
-      ...{ PATH: "/bin", TTYHQ_HQ_USERNAME: "ada", TTYHQ_HQ_PASSWORD: "s3cret" },
+      ...{ PATH: "/bin", TTYHQ_JOIN_TOKEN: joinToken },
       ...{ SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "s3cret" },
     });
-    expect([hq, ...remotes].flatMap(({ args }) => args).join(" ")).not.toContain("s3cret");
+    const args = [hq, ...remotes].flatMap((plan) => plan.args).join(" ");
+    expect(args).not.toContain("s3cret");
+    expect(args).not.toContain(joinToken);
+    expect(hq.args).toContain("--no-basic-join");
   });
 });
 

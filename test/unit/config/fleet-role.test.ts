@@ -70,7 +70,7 @@ test("a remote is used through its HQ, and logged in to as every other server", 
 
 test("without credentials everyone is warned", () => {
   const hq = serve("--hq --no-hq-auth --login-link");
-  expect(hq.role).toEqual({ kind: "hq", hasSessions: false, credentials: undefined });
+  expect(hq.role).toMatchObject({ kind: "hq", credentials: undefined, joining: { isOpen: true } });
   expect(hq.warnings).toEqual([
     expect.stringContaining("--no-hq-auth: everyone who reaches this HQ can join it"),
   ]);
@@ -90,7 +90,7 @@ test("an HQ without credentials may have a pair for people", () => {
 
 test("--no-auth is an HQ without credentials, and says what it left out", () => {
   const config = serve(`${HQ} --no-auth --bind 127.0.0.1`);
-  expect(config.role).toEqual({ kind: "hq", hasSessions: false, credentials: undefined });
+  expect(config.role).toMatchObject({ kind: "hq", credentials: undefined });
   expect(config.warnings).toEqual(["--no-auth: --username and --password-file are not used"]);
   expect(problems("--hq --no-auth")).toEqual([]);
 });
@@ -109,6 +109,36 @@ test("plain HTTP to the HQ is refused with both ways out, or allowed with a warn
     const local = `${url.replace("hq:4020", host)} --allow-insecure-hq`;
     expect(serve(local).warnings).toEqual([]);
   }
+});
+
+const TTYHQ_JOIN_TOKEN = "a join token of at least 32 bytes";
+
+test("a remote joins with a token, or with the key that it has from an earlier start", () => {
+  const joining = serve("--hq-url https://hq.example.com", { TTYHQ_JOIN_TOKEN });
+  expect(joining.role).toMatchObject({ hq: { credentials: undefined } });
+  const { hq } = joining.role.kind === "remote" ? joining.role : {};
+  expect(reveal(hq?.key?.joinToken)).toBe(TTYHQ_JOIN_TOKEN);
+  const joined = serve("--hq-url https://hq.example.com");
+  expect(joined.role).toMatchObject({ hq: { credentials: undefined, key: { joinToken: undefined } } });
+  expect(serve(REMOTE).role).toMatchObject({ hq: { key: undefined } });
+});
+
+test("an HQ takes join tokens, and its password unless that is off", () => {
+  expect(serve(HQ).role).toMatchObject({ joining: { isOpen: false, isBasicTaken: true, token: undefined } });
+  const { role } = serve(`${HQ} --no-basic-join --join-token-name pod-*`, { TTYHQ_JOIN_TOKEN });
+  expect(role).toMatchObject({
+    ...{ credentials: { username: "fleet" } },
+    joining: { isOpen: false, isBasicTaken: false, token: { name: "pod-*" } },
+  });
+  expect(serve("--hq --no-basic-join --login-link").role).toMatchObject({
+    ...{ credentials: undefined, joining: { isOpen: false } },
+  });
+});
+
+test("an HQ that lets nobody in with a password is open to no machine for that", () => {
+  const config = serve(`${HQ} --disallow-user-password`);
+  expect(config.role).toMatchObject({ credentials: undefined, joining: { isOpen: false } });
+  expect(config.warnings).toEqual([expect.stringContaining("remotes join with tokens alone")]);
 });
 
 const CONTRADICTIONS: readonly (readonly [string, Env, string])[] = [
@@ -154,12 +184,32 @@ const CONTRADICTIONS: readonly (readonly [string, Env, string])[] = [
   [
     "--hq --login-link",
     {},
-    "--hq needs credentials, which its remotes prove themselves with: give --username and --password-file, or TTYHQ_USERNAME and TTYHQ_PASSWORD; --no-hq-auth for none, in tests alone",
+    "--hq needs credentials, which its remotes prove themselves with: give --username and --password-file, or TTYHQ_USERNAME and TTYHQ_PASSWORD; --no-basic-join where remotes join with tokens alone; --no-hq-auth for none, in tests alone",
+  ],
+  [
+    REMOTE,
+    { TTYHQ_JOIN_TOKEN },
+    "--hq-username and --hq-password-file and TTYHQ_JOIN_TOKEN are both set: a remote with a join token needs no password of its HQ, leave the pair out",
   ],
   [
     "--hq-url https://a",
+    { TTYHQ_JOIN_TOKEN: "short" },
+    "TTYHQ_JOIN_TOKEN: has 5 bytes, must have at least 32",
+  ],
+  [
+    HQ,
+    { TTYHQ_JOIN_TOKEN },
+    "TTYHQ_JOIN_TOKEN needs --join-token-name: say which names remotes may join under with it, such as 'build-*'",
+  ],
+  [
+    `${HQ} --join-token-name a`,
     {},
-    "--hq-url needs the credentials of that HQ: give --hq-username and --hq-password-file, or TTYHQ_HQ_USERNAME and TTYHQ_HQ_PASSWORD; --no-hq-auth for none, in tests alone",
+    "--join-token-name is for the token of --join-token-file: give that, too, or leave it out",
+  ],
+  [
+    `${HQ} --join-token-name -x`,
+    { TTYHQ_JOIN_TOKEN },
+    '--join-token-name: must be the name of a remote, in which * stands for any characters, not "-x"',
   ],
   [
     "--hq --username a --password x --password-file jwt",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { fitsWildcard } from "../../../../src/auth/ssh/wildcard.ts";
+import { fitsWildcard } from "../../../src/lib/wildcard.ts";
 
 test.each([
   ["", "", true],

@@ -1,0 +1,61 @@
+import { collectBytes } from "../../lib/collect.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { createCaller } from "../../protocol/caller.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { MAX_REPLY_BYTES } from "../../protocol/limits.ts";
+import type { ClientResponse, Send } from "../../protocol/send.ts";
+import { joinRequest, type RemoteKey } from "./remote-key.ts";
+
+export type JoinedSendOptions = {
+  readonly send: Send;
+  readonly key: RemoteKey;
+  /** Needed until the HQ knows the key. */
+  readonly joinToken: Secret | undefined;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/** Half of its life: there is time to try again before it ends. */
+const RENEWAL = 0.5;
+/** Of an HQ that takes the credential no more: it was started with another secret, or does not know the key any more. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
+
+/**
+ * Sends requests of a remote to its HQ with a credential that it gets for its key, and renews by itself. `/api/health` needs
+ * none. Rejects as joining does: with what the HQ said.
+ */
+export function joinedSend({ send, key, joinToken, now }: JoinedSendOptions): Send {
+  const caller = createCaller(send);
+  let credential: { readonly token: string; readonly renewAtMs: number } | undefined;
+  let joining: Promise<string> | undefined;
+
+  const join = async (): Promise<string> => {
+    const { instanceId: hqId } = await caller.call(endpoints.health);
+    const request = joinRequest(key, { hqId, timestamp: now() });
+    const proof = joinToken === undefined ? {} : { joinToken: new TextDecoder().decode(joinToken.bytes()) };
+    const joined = await caller.call(endpoints.joinRemote, { body: { ...request, ...proof } });
+    credential = { token: joined.token, renewAtMs: performance.now() + joined.expiresIn * 1000 * RENEWAL };
+    return joined.token;
+  };
+  const current = (): Promise<string> => {
+    if (credential !== undefined && performance.now() < credential.renewAtMs) {
+      return Promise.resolve(credential.token);
+    }
+    joining ??= join().finally(() => {
+      joining = undefined;
+    });
+    return joining;
+  };
+  return async (request) => {
+    if (request.path === endpoints.health.path) return await send(request);
+    const ask = async (): Promise<ClientResponse> => {
+      const authorization = `Bearer ${await current()}`;
+      return await send({ ...request, headers: { ...request.headers, authorization } });
+    };
+    const answer = await ask();
+    if (!REFUSALS.has(answer.status)) return answer;
+    await collectBytes(answer.body, MAX_REPLY_BYTES);
+    credential = undefined;
+    return await ask();
+  };
+}

@@ -1,0 +1,263 @@
+// Who may be a remote of this HQ (contract 10.4): join tokens enroll public keys, and a key proves its remote from then on.
+import { createHash, randomBytes } from "node:crypto";
+import type { z } from "zod";
+import type { Secret } from "../../lib/secret.ts";
+import { fitsWildcard } from "../../lib/wildcard.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import {
+  type CreateJoinToken,
+  type JoinRemote,
+  JoinTokenRecord,
+  type NewJoinToken,
+  RemoteKeyRecord,
+} from "../../protocol/join.ts";
+import { MAX_JOIN_CLOCK_SKEW_MS, MAX_JOIN_TOKENS, MAX_REMOTE_KEYS } from "../../protocol/limits.ts";
+import type { TokenSeal } from "../token-seal.ts";
+import type { JoiningChange, JoiningStore, JoiningTable } from "./joining-store.ts";
+import { isSigned, remoteIdOf } from "./remote-key.ts";
+
+const TOKEN_BYTES = 32;
+/** Of the hash of a token; enough to name one among MAX_JOIN_TOKENS. */
+const TOKEN_ID_LENGTH = 12;
+/** Tries of one change while others change the same entries. */
+const MAX_TRIES = 8;
+
+/** What a credential is for. */
+export type JoinedRemoteName = { readonly id: string; readonly name: string };
+
+/** A token that the HQ was started with: reusable, for names that fit `name`. */
+export type ConfiguredJoinToken = { readonly secret: Secret; readonly name: string };
+
+export type JoiningOptions = {
+  readonly store: JoiningStore;
+  /** Entries are sealed: whoever can write into the store alone cannot add a key. */
+  readonly seal: Pick<TokenSeal, "seal" | "open">;
+  readonly configured: ConfiguredJoinToken | undefined;
+  /** The `instanceId` that the HQ shows. */
+  readonly hqId: () => string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+type Entry<T> = { readonly text: string; readonly value: T };
+/** A token that enrolls a key, with what has to be true of the store when it does. */
+type Admission = { readonly token: JoinTokenRecord; readonly changes: readonly JoiningChange[] };
+
+/**
+ * A token is kept as its hash and enrolls one key, or several where it is reusable. Tokens for one name replace the key of
+ * that name; those with a pattern enroll names alone that have no key, so that one remote cannot become another.
+ */
+export class Joining {
+  readonly #options: JoiningOptions;
+
+  constructor(options: JoiningOptions) {
+    this.#options = options;
+  }
+
+  /** Checks the proof, and enrolls the key where a token allows it. Throws `join_refused`, `remote_name_taken`. */
+  async join(request: JoinRemote): Promise<JoinedRemoteName & { readonly enrolled: boolean }> {
+    const { name, publicKey } = request;
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const known = await this.#read("keys", name, RemoteKeyRecord);
+      const isKnown = known?.value.publicKey === publicKey;
+      const admission = isKnown ? undefined : await this.#admission(request, known !== undefined);
+      this.#checkProof(request);
+      const remote = { id: remoteIdOf(publicKey), name };
+      if (admission === undefined) return { ...remote, enrolled: false };
+      if (await this.#enroll(remote, publicKey, { known, admission })) return { ...remote, enrolled: true };
+    }
+    throw new ServiceError("join_refused", `${name} is being enrolled by others at the same time: try again`);
+  }
+
+  /** Whether the key behind a credential still counts. Where the store is out of reach the credential counts until it expires. */
+  async isKnown({ id, name }: JoinedRemoteName): Promise<boolean> {
+    try {
+      return (await this.#read("keys", name, RemoteKeyRecord))?.value.remoteId === id;
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === "host_unreachable") return true;
+      throw error;
+    }
+  }
+
+  /** Throws `too_many_join_tokens`. */
+  async createToken(
+    { name, expiresIn, reusable }: CreateJoinToken,
+    createdBy: string | undefined,
+  ): Promise<NewJoinToken> {
+    const tokens = await this.#tokens();
+    if (tokens.size >= MAX_JOIN_TOKENS) {
+      throw new ServiceError(
+        "too_many_join_tokens",
+        `there are ${MAX_JOIN_TOKENS} join tokens: revoke some first`,
+      );
+    }
+    const now = this.#options.now();
+    const token = randomBytes(TOKEN_BYTES).toString("base64url");
+    const hash = hashOf(token);
+    const record: JoinTokenRecord = {
+      ...{ id: idOf(hash), name, reusable },
+      ...(createdBy === undefined ? {} : { createdBy }),
+      createdAt: new Date(now).toISOString(),
+      expiresAt: new Date(now + expiresIn * 1000).toISOString(),
+    };
+    const after = this.#sealed("tokens", hash, record);
+    await this.#options.store.commit([{ table: "tokens", id: hash, before: undefined, after }]);
+    return { ...record, token };
+  }
+
+  /** Those that work, the configured one first. */
+  async tokens(): Promise<readonly JoinTokenRecord[]> {
+    const { configured } = this.#options;
+    const own = configured === undefined ? [] : [recordOf(configured)];
+    return [...own, ...[...(await this.#tokens()).values()].map(({ value }) => value)];
+  }
+
+  /** Throws `join_token_not_found`. */
+  async revokeToken(tokenId: string): Promise<void> {
+    const tokens = await this.#tokens();
+    for (const [hash, { text, value }] of tokens) {
+      if (value.id !== tokenId) continue;
+      await this.#options.store.commit([{ table: "tokens", id: hash, before: text, after: undefined }]);
+      return;
+    }
+    const { configured } = this.#options;
+    const isConfigured = configured !== undefined && recordOf(configured).id === tokenId;
+    throw new ServiceError(
+      "join_token_not_found",
+      isConfigured
+        ? `the HQ was started with the join token ${tokenId}: start it without --join-token-file to end it`
+        : `no join token ${tokenId}`,
+    );
+  }
+
+  async keys(): Promise<readonly RemoteKeyRecord[]> {
+    const texts = await this.#options.store.all("keys");
+    return [...texts].flatMap(
+      ([name, text]) => this.#opened("keys", name, { text, schema: RemoteKeyRecord }) ?? [],
+    );
+  }
+
+  /** The remote needs a token to join again. Throws `remote_not_found`. */
+  async revokeKey(name: string): Promise<void> {
+    const { store } = this.#options;
+    const before = await store.get("keys", name);
+    if (before === undefined) throw new ServiceError("remote_not_found", `no key of a remote ${name}`);
+    await store.commit([{ table: "keys", id: name, before, after: undefined }]);
+  }
+
+  #checkProof(request: JoinRemote): void {
+    const { hqId, now } = this.#options;
+    const skewMs = Math.abs(now() - request.timestamp);
+    if (skewMs > MAX_JOIN_CLOCK_SKEW_MS) {
+      const seconds = Math.round(skewMs / 1000);
+      throw refused(`the clocks of HQ and remote differ by ${seconds} s: set them, both or one of them`);
+    }
+    if (!isSigned(request, hqId()))
+      throw refused("the signature is not that of the key, or is for another HQ");
+  }
+
+  /** What lets an unknown key in. */
+  async #admission({ name, joinToken }: JoinRemote, isTaken: boolean): Promise<Admission> {
+    if (joinToken === undefined) {
+      throw refused(
+        `this HQ does not know the key of ${name}: start the remote with --join-token-file, and a token of \`ttyhq join-token create --name ${name}\``,
+      );
+    }
+    const admission = await this.#redeemable(joinToken);
+    if (admission === undefined || !fitsWildcard(name, admission.token.name)) {
+      throw refused(
+        `the join token is unknown, used up, expired or for another name than ${name}: make one with \`ttyhq join-token create --name ${name}\``,
+      );
+    }
+    if (isTaken && admission.token.name !== name) {
+      throw new ServiceError(
+        "remote_name_taken",
+        `the name ${name} belongs to another key: if that machine is gone, \`ttyhq remote-key revoke ${name}\` at the HQ`,
+      );
+    }
+    return admission;
+  }
+
+  async #redeemable(joinToken: string): Promise<Admission | undefined> {
+    const { configured, now } = this.#options;
+    const hash = hashOf(joinToken);
+    // Hashes are compared: how long that takes says nothing about the token.
+    if (configured !== undefined && hash === hashOf(configured.secret.bytes())) {
+      return { token: recordOf(configured), changes: [] };
+    }
+    const entry = await this.#read("tokens", hash, JoinTokenRecord);
+    if (entry === undefined || isExpired(entry.value, now())) return undefined;
+    const after = entry.value.reusable ? entry.text : undefined;
+    return { token: entry.value, changes: [{ table: "tokens", id: hash, before: entry.text, after }] };
+  }
+
+  async #enroll(
+    { id: remoteId, name }: JoinedRemoteName,
+    publicKey: string,
+    from: { readonly known: Entry<RemoteKeyRecord> | undefined; readonly admission: Admission },
+  ): Promise<boolean> {
+    const { store, now } = this.#options;
+    const { known, admission } = from;
+    if (known === undefined && (await store.all("keys")).size >= MAX_REMOTE_KEYS) {
+      throw refused(`this HQ has ${MAX_REMOTE_KEYS} keys of remotes: revoke some first`);
+    }
+    const enrolledAt = new Date(now()).toISOString();
+    const key = { name, remoteId, publicKey, enrolledAt, joinToken: admission.token.id };
+    const after = this.#sealed("keys", name, key);
+    const change: JoiningChange = { table: "keys", id: name, before: known?.text, after };
+    return await store.commit([change, ...admission.changes]);
+  }
+
+  /** By their hashes; those that have expired are forgotten. */
+  async #tokens(): Promise<ReadonlyMap<string, Entry<JoinTokenRecord>>> {
+    const { store, now } = this.#options;
+    const tokens = new Map<string, Entry<JoinTokenRecord>>();
+    for (const [hash, text] of await store.all("tokens")) {
+      const value = this.#opened("tokens", hash, { text, schema: JoinTokenRecord });
+      if (value !== undefined && !isExpired(value, now())) tokens.set(hash, { text, value });
+      else await store.commit([{ table: "tokens", id: hash, before: text, after: undefined }]);
+    }
+    return tokens;
+  }
+
+  async #read<T>(table: JoiningTable, id: string, schema: z.ZodType<T>): Promise<Entry<T> | undefined> {
+    const text = await this.#options.store.get(table, id);
+    if (text === undefined) return undefined;
+    const value = this.#opened(table, id, { text, schema });
+    return value && { text, value };
+  }
+
+  #sealed(table: JoiningTable, id: string, value: object): string {
+    return this.#options.seal.seal(`${table} ${id}`, JSON.stringify(value));
+  }
+
+  /** Undefined for what was sealed with another secret: nobody is let in by it. */
+  #opened<T>(
+    table: JoiningTable,
+    id: string,
+    { text, schema }: { readonly text: string; readonly schema: z.ZodType<T> },
+  ): T | undefined {
+    const opened = this.#options.seal.open(`${table} ${id}`, text);
+    return opened === undefined ? undefined : schema.parse(JSON.parse(opened));
+  }
+}
+
+function recordOf({ secret, name }: ConfiguredJoinToken): JoinTokenRecord {
+  return { id: idOf(hashOf(secret.bytes())), name, reusable: true };
+}
+
+function isExpired({ expiresAt }: JoinTokenRecord, now: number): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) <= now;
+}
+
+function hashOf(token: string | Uint8Array): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+function idOf(hash: string): string {
+  return hash.slice(0, TOKEN_ID_LENGTH);
+}
+
+function refused(message: string): ServiceError {
+  return new ServiceError("join_refused", message);
+}

@@ -1,0 +1,261 @@
+// How remotes join an HQ with keys of their own, and what their credentials do not open (contract 10.4).
+import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { joinRequest, keptRemoteKey, remoteIdOf } from "../../../src/hq/joining/remote-key.ts";
+import { ttyhq } from "../harness/command.ts";
+import { eventually } from "../harness/eventually.ts";
+import { FakeRemote } from "../harness/fake-remote.ts";
+import { type Answer, ask, type Question, shakeHands } from "../harness/raw-http.ts";
+import { RedisServer } from "../harness/redis-server.ts";
+import { basic, CREDENTIALS } from "../harness/test-fleet.ts";
+import { TestServer, type TestServerOptions } from "../harness/test-server.ts";
+
+const HQ_ENV = { TTYHQ_USERNAME: CREDENTIALS.username, TTYHQ_PASSWORD: CREDENTIALS.password };
+const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+
+/** Asks as somebody who has the HQ's password. */
+const asAdmin = (hq: TestServer, path: string, question: Question = {}): Promise<Answer> =>
+  ask(hq.url, path, { ...question, headers: { authorization: basic() } });
+
+async function newToken(
+  hq: TestServer,
+  body: object,
+): Promise<{ readonly id: string; readonly token: string }> {
+  const { status, json } = await asAdmin(hq, "/api/remotes/join-tokens", { body });
+  expect(status).toBe(201);
+  return json;
+}
+
+const startHq = (args: readonly string[] = []): Promise<TestServer> =>
+  TestServer.start({ args: ["--hq", "--no-basic-join", ...NO_LIMITS, ...args], env: HQ_ENV });
+
+const startRemote = (hq: TestServer, name: string, options: TestServerOptions = {}): Promise<TestServer> =>
+  TestServer.start({
+    ...options,
+    args: ["--hq-url", hq.url, "--allow-insecure-hq", "--name", name, ...NO_LIMITS],
+    env: { SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse", ...options.env },
+  });
+
+async function remoteOf(
+  hq: TestServer,
+  name: string,
+): Promise<{ readonly id: string; readonly url: string }> {
+  return await eventually(async () => {
+    const { json } = await asAdmin(hq, "/api/remotes");
+    return json.find((remote: { readonly name: string }) => remote.name === name);
+  }, `${name} in the registry`);
+}
+
+/** Answers as the remote of that id, which has no sessions. */
+function healthy(remoteId: string): Promise<FakeRemote> {
+  return FakeRemote.open((path) => {
+    if (path === "/api/health") return { status: 200, body: { status: "healthy", remoteId } };
+    return path === "/api/sessions" ? { status: 200, body: [] } : { status: 404, body: {} };
+  });
+}
+
+/** A remote that does by hand what a hostile one might. */
+class HandmadeRemote implements AsyncDisposable {
+  readonly name: string;
+  readonly id: string;
+  readonly #credential: string;
+  readonly #fake: FakeRemote;
+
+  private constructor(name: string, id: string, credential: string, fake: FakeRemote) {
+    this.name = name;
+    this.id = id;
+    this.#credential = credential;
+    this.#fake = fake;
+  }
+
+  static async join(hq: TestServer, name: string): Promise<HandmadeRemote> {
+    await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-handmade-"));
+    const key = await keptRemoteKey(join(directory.path, "key.json"), { name, mayMake: true });
+    if (key === undefined) throw new Error("no key");
+    const { token: joinToken } = await newToken(hq, { name });
+    const { instanceId: hqId } = (await ask(hq.url, "/api/health")).json;
+    const body = { ...joinRequest(key, { hqId, timestamp: Date.now() }), joinToken };
+    const { status, json } = await ask(hq.url, "/api/remotes/join", { body });
+    expect(status).toBe(200);
+    const id = remoteIdOf(key.publicKey);
+    return new HandmadeRemote(name, id, json.token, await healthy(id));
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    return { authorization: `Bearer ${this.#credential}` };
+  }
+
+  ask(hq: TestServer, path: string, question: Question = {}): Promise<Answer> {
+    return ask(hq.url, path, { ...question, headers: this.headers });
+  }
+
+  register(hq: TestServer, more: object = {}): Promise<Answer> {
+    const body = { id: this.id, name: this.name, url: this.#fake.url, token: "unasked", ...more };
+    return this.ask(hq, "/api/remotes/register", { body });
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#fake[Symbol.asyncDispose]();
+  }
+}
+
+let hq: TestServer;
+beforeAll(async () => {
+  hq = await startHq();
+});
+afterAll(() => hq[Symbol.asyncDispose]());
+
+test("a remote joins with a token, and starts again without one, also at an HQ that was started again", async () => {
+  const { token } = await newToken(hq, { name: "worker" });
+  const first = await startRemote(hq, "worker", { env: { TTYHQ_JOIN_TOKEN: token } });
+  const { id } = await remoteOf(hq, "worker");
+  await first.kill();
+  await hq.restart();
+  await using again = await startRemote(hq, "worker", { controlDir: first.controlDir });
+  await again.logged("registered with the HQ");
+  await eventually(
+    async () => ((await remoteOf(hq, "worker")).url === again.url ? true : undefined),
+    "the new address",
+  );
+  expect((await remoteOf(hq, "worker")).id).toBe(id);
+  const made = await asAdmin(hq, "/api/sessions", { body: { command: ["cat"], remoteId: id } });
+  expect(made).toMatchObject({ status: 201, json: { source: "worker" } });
+  // The token is used up.
+  await using other = await startRemote(hq, "worker", { env: { TTYHQ_JOIN_TOKEN: token } });
+  await other.logged("the join token is unknown, used up, expired or for another name than worker");
+});
+
+test("a remote without a pair, a token and a key does not start, and says what to give", async () => {
+  await expect(startRemote(hq, "nobody")).rejects.toThrow(
+    /--hq-url needs a proof for that HQ: give --join-token-file/,
+  );
+});
+
+test("the password of the HQ logs people in, and joins no machine", async () => {
+  const registration = { id: "x", name: "x", url: "http://127.0.0.1:9", token: "t" };
+  const answers = await Promise.all([
+    asAdmin(hq, "/api/remotes/register", { body: registration }),
+    asAdmin(hq, "/api/remotes/x/refresh-sessions", { body: {} }),
+    asAdmin(hq, "/api/remotes/x", { method: "DELETE" }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+  expect(answers[0]?.json.error).toContain("--no-basic-join");
+  expect((await asAdmin(hq, "/api/remotes")).status).toBe(200);
+});
+
+describe("the credential of a remote", () => {
+  let victim: HandmadeRemote;
+  let attacker: HandmadeRemote;
+  beforeAll(async () => {
+    victim = await HandmadeRemote.join(hq, "victim");
+    attacker = await HandmadeRemote.join(hq, "attacker");
+    expect((await victim.register(hq)).status).toBe(200);
+  });
+  afterAll(async () => {
+    await victim[Symbol.asyncDispose]();
+    await attacker[Symbol.asyncDispose]();
+  });
+
+  test("registers, refreshes and unregisters that remote", async () => {
+    expect((await attacker.register(hq)).status).toBe(200);
+    const refreshed = await attacker.ask(hq, "/api/remotes/attacker/refresh-sessions", { body: {} });
+    expect(refreshed).toMatchObject({ status: 200, json: { sessionCount: 0 } });
+    expect((await attacker.ask(hq, `/api/remotes/${attacker.id}`, { method: "DELETE" })).status).toBe(200);
+  });
+
+  test("registers, refreshes and unregisters no other one", async () => {
+    const answers = await Promise.all([
+      attacker.register(hq, { id: victim.id, name: "victim" }),
+      attacker.register(hq, { id: victim.id }),
+      attacker.register(hq, { name: "victim" }),
+      attacker.ask(hq, "/api/remotes/victim/refresh-sessions", { body: {} }),
+      attacker.ask(hq, `/api/remotes/${victim.id}`, { method: "DELETE" }),
+    ]);
+    expect(answers.map(({ status, json }) => [status, json.code])).toEqual(
+      answers.map(() => [403, "forbidden"]),
+    );
+    expect((await remoteOf(hq, "victim")).id).toBe(victim.id);
+  });
+
+  test("opens nothing else", async () => {
+    const paths = [
+      "/api/sessions",
+      "/api/remotes",
+      "/api/remotes/join-tokens",
+      "/api/remotes/keys",
+      "/api/clients",
+    ];
+    const answers = await Promise.all(paths.map((path) => attacker.ask(hq, path)));
+    const made = await attacker.ask(hq, "/api/remotes/join-tokens", { body: { name: "victim" } });
+    const proxied = await attacker.ask(hq, "/api/remotes/victim/proxy/api/sessions");
+    const ticket = await attacker.ask(hq, "/api/auth/ws-ticket", { method: "POST" });
+    const all = [...answers, made, proxied, ticket, await shakeHands(hq.url, "/ws", attacker.headers)];
+    expect(all.map(({ status }) => status)).toEqual(all.map(() => 403));
+  });
+
+  test("ends at once when its key is revoked", async () => {
+    await using revoked = await HandmadeRemote.join(hq, "revoked");
+    expect((await revoked.register(hq)).status).toBe(200);
+    const { status } = await asAdmin(hq, "/api/remotes/keys/revoked", { method: "DELETE" });
+    expect(status).toBe(200);
+    expect((await revoked.register(hq)).status).toBe(403);
+  });
+});
+
+test("what is done with tokens and keys is in the audit log, and no token is", async () => {
+  const { id, token } = await newToken(hq, { name: "audited" });
+  await asAdmin(hq, `/api/remotes/join-tokens/${id}`, { method: "DELETE" });
+  const text = await eventually(async () => {
+    const log = await readFile(join(hq.controlDir, "audit.log"), "utf8");
+    return log.includes("join-token.revoke") ? log : undefined;
+  }, "the line of the audit log");
+  expect(text).toContain(`"action":"join-token.create"`);
+  expect(text).toContain(id);
+  expect(text).not.toContain(token);
+  expect(hq.log).not.toContain(token);
+});
+
+test("tokens are made, listed and revoked at the HQ by the command line", async () => {
+  const at = (...args: readonly string[]) => ttyhq([...args, "--control-dir", hq.controlDir]);
+  const made = await at("join-token", "create", "--name", "cli-*", "--ttl", "2h", "--reusable", "--json");
+  expect(made).toMatchObject({ code: 0, stderr: "" });
+  const { id, token } = JSON.parse(made.stdout);
+  const listed = await at("join-token", "list");
+  expect(listed.stdout).toMatch(new RegExp(`${id} +cli-\\* +yes`));
+  expect(listed.stdout).not.toContain(token);
+  expect(await at("join-token", "revoke", id)).toMatchObject({ code: 0, stdout: `${id} revoked\n` });
+  expect(await at("join-token", "revoke", id)).toMatchObject({
+    code: 1,
+    stderr: `ttyhq: no join token ${id}\n`,
+  });
+});
+
+test("a remote joins with a token that the HQ was started with", async () => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-token-"));
+  const file = join(folder.path, "join-token");
+  await writeFile(file, "a token of at least thirty-two letters\n");
+  await using guarded = await startHq(["--join-token-file", file, "--join-token-name", "pod-*"]);
+  await using _remote = await startRemote(guarded, "pod-0", { env: { TTYHQ_JOIN_TOKEN_FILE: file } });
+  await remoteOf(guarded, "pod-0");
+});
+
+test("HQs that share their registry share tokens and keys: a token works once at all of them", async () => {
+  await using redis = await RedisServer.start();
+  await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-shared-"));
+  const [url, secret] = [join(folder.path, "registry-url"), join(folder.path, "jwt-secret")];
+  await writeFile(url, redis.url);
+  await writeFile(secret, "a secret of at least 32 bytes, as it were");
+  const args = ["--registry-url-file", url, "--jwt-secret-file", secret];
+  await using one = await startHq(args);
+  await using other = await startHq(args);
+  const { token } = await newToken(one, { name: "worker" });
+  const remote = await startRemote(other, "worker", { env: { TTYHQ_JOIN_TOKEN: token } });
+  await remoteOf(one, "worker");
+  expect((await asAdmin(one, "/api/remotes/join-tokens")).json).toEqual([]);
+  expect((await asAdmin(one, "/api/remotes/keys")).json).toMatchObject([{ name: "worker" }]);
+  await remote.kill();
+  await using again = await startRemote(one, "worker", { controlDir: remote.controlDir });
+  await again.logged("registered with the HQ");
+});
