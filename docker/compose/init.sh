@@ -1,5 +1,6 @@
 #!/bin/sh
-# Makes what compose.yaml needs and does not find: the image, the password of the HQ and, for the profile `tls`, a private
+# Makes what compose.yaml needs and does not find: the image, the password of the HQ, the token
+# with which remotes join it and, for the profile `tls`, a private
 # authority and the certificates of an HQ and its remotes. What is there stays, so it may run before every start.
 # Usage: docker/compose/init.sh [PROJECT]; TTYHQ_SECRETS names another folder, TTYHQ_IMAGE another image, as in compose.yaml.
 set -eu
@@ -16,6 +17,7 @@ main() {
   mkdir -p "$secrets"
   cd "$secrets"
   [ -s hq-password ] || head -c 24 /dev/urandom | base64 | tr '+/' '-_' | keep hq-password
+  [ -s join-token ] || head -c 36 /dev/urandom | base64 | tr '+/' '-_' | keep join-token
   if command -v openssl >/dev/null 2>&1; then
     make_authority
     make_certificate hq hq-tls "DNS:hq-tls,DNS:localhost,IP:127.0.0.1"

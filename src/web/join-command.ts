@@ -19,10 +19,14 @@ export function joinCommand({
   const options = [
     `ttyhq serve --hq-url ${origin}`,
     ...(isPlain ? ["--allow-insecure-hq"] : []),
-    ...(isOpen ? ["--no-hq-auth"] : ["--hq-username USER", "--hq-password-file FILE"]),
+    ...(isOpen ? ["--no-hq-auth"] : ["--name NAME", "--join-token-file FILE"]),
   ];
   const hints = [
-    ...(isOpen ? [] : ["USER and the password in FILE are those that this HQ was started with."]),
+    ...(isOpen
+      ? []
+      : [
+          "FILE has what `ttyhq join-token create --name NAME` prints at the HQ; it works once, for 15 minutes.",
+        ]),
     ...(isLoopback(hostname) ? [`Another machine needs a name for this one instead of ${hostname}.`] : []),
     ...(isPlain ? ["This HQ has no certificate: what is typed goes over the network as it is."] : []),
   ];

@@ -24,6 +24,7 @@ test.concurrent.each(FLAVOURS)(
       const container = await project.compose("exec", "--index", `${at + 1}`, project.remote, "hostname");
       expect(await said(client, id, "hostname")).toContain(container);
       expect(await said(client, id, "pwd -P")).toContain(`/data/${name}`);
+      expect(await said(client, id, "ls /run/secrets")).not.toContain("hq-password");
     }
   },
 );

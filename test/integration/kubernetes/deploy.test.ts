@@ -48,6 +48,8 @@ test("secrets are made in the cluster, once, and stand in no file", async () => 
     expect(files).not.toMatch(/^kind: Secret$/m);
     expect(files).not.toContain(password);
   }
+  const token = await kubectl.does("get", "secret", "ttyhq-join", "--output=jsonpath={.data.join-token}");
+  expect(Buffer.from(token, "base64").length).toBeGreaterThanOrEqual(32);
   const config = await kubectl.does("get", "configmaps,deployments,statefulsets,pods", "--output=yaml");
   expect(config).not.toContain(password);
 });

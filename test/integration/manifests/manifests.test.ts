@@ -47,6 +47,22 @@ test("the overlay lab has no object in a version that Kubernetes 1.20 does not s
   expect([...versions].sort()).toEqual(["apps/v1", "networking.k8s.io/v1", "policy/v1beta1", "v1"]);
 });
 
+test.each(OVERLAYS)(
+  "in k8s/%s remotes have the join token, and never the password of the HQ, which takes it from none",
+  async (overlay) => {
+    const { objects, workloads } = readManifest(await rendered(overlay));
+    const [hq, remote] = ["Deployment", "StatefulSet"].map((kind) =>
+      JSON.stringify(objects.find((each) => each.kind === kind)),
+    );
+    expect(hq).toContain("ttyhq-login");
+    expect(remote).toContain("ttyhq-join");
+    expect(remote).not.toMatch(/ttyhq-login|PASSWORD/);
+    const containers = workloads.flatMap(({ spec }) => spec.template.spec.containers);
+    const env = containers.find(({ name }) => name === "hq")?.env ?? [];
+    expect(env).toContainEqual(expect.objectContaining({ name: "TTYHQ_NO_BASIC_JOIN", value: "true" }));
+  },
+);
+
 test("the overlay tls lets nothing of the HQ and its remotes speak without encryption", async () => {
   const objects = await rendered("overlays/tls");
   const { workloads } = readManifest(objects);

@@ -20,6 +20,7 @@ const FILES: readonly (readonly [RegExp, Uint8Array])[] = [
   [/tls\/[a-z0-9-]+\.crt$/, cert],
   [/tls\/[a-z0-9-]+\.key$/, key.bytes()],
   [/secrets\/hq-password$/, new TextEncoder().encode("s3cret\n")],
+  [/secrets\/join-token$/, new TextEncoder().encode("a join token of at least 32 bytes\n")],
 ];
 
 function readFile(path: string): Uint8Array {

@@ -1,14 +1,16 @@
 import { expect, test } from "vitest";
 import { joinCommand } from "../../../src/web/join-command.ts";
 
-test("over HTTPS the command names the HQ and asks for its credentials", () => {
+test("over HTTPS the command names the HQ and asks for a token", () => {
   const { text, hints } = joinCommand({ origin: "https://hq.example", isOpen: false });
   expect(text.split(" \\\n  ")).toEqual([
     "ttyhq serve --hq-url https://hq.example",
-    "--hq-username USER",
-    "--hq-password-file FILE",
+    "--name NAME",
+    "--join-token-file FILE",
   ]);
-  expect(hints).toEqual(["USER and the password in FILE are those that this HQ was started with."]);
+  expect(hints).toEqual([
+    "FILE has what `ttyhq join-token create --name NAME` prints at the HQ; it works once, for 15 minutes.",
+  ]);
 });
 
 test("what is not encrypted has to be allowed, and an open HQ is joined without a proof", () => {
