@@ -57,6 +57,17 @@ test("a share link of before the list of revoked tokens was lost opens nothing, 
   for (const at of [tokens, await place.open()]) expect(at.verify(after.token).method).toBe("share");
 });
 
+test("the credential of a remote names it and logs nobody in, for 20 minutes", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const { token, expiresIn } = tokens.issueRemote({ id: "id-1", name: "build-1" });
+  expect(expiresIn).toBe(1_200);
+  const rights = { kind: "remote", id: "id-1", name: "build-1" };
+  expect(tokens.verify(token)).toMatchObject({ user: "remote:build-1", method: "remote", rights });
+  place.clock.ms += 1_200_000;
+  expect(() => tokens.verify(token)).toThrow("expired");
+});
+
 test("a token says who it was issued to, for 24 hours and not a second longer", async () => {
   await using place = await scratch();
   const tokens = await place.open();
