@@ -38,7 +38,7 @@ export class RegistrationGuard {
   /** Throws `forbidden`. Of a remote's own credential, `remote` has to be what it is for, and its key has to be known still. */
   async check(
     principal: Principal | undefined,
-    remote: { readonly id?: string; readonly name?: string },
+    remote: { readonly id?: string | undefined; readonly name?: string | undefined },
   ): Promise<void> {
     if (principal?.method === "basic" && !this.#isBasicTaken) {
       const message =

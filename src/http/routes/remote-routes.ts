@@ -55,7 +55,7 @@ export function remoteRoutes(parts: {
       return { success: true };
     },
     refreshSessions: async ({ params }, { principal }) => {
-      await guard.check(principal, params);
+      await guard.check(principal, { name: params.name, id: registry.byName(params.name)?.id });
       const sessionCount = await fleet.refresh(params.name);
       const remote = registry.byName(params.name);
       if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${params.name} has gone`);
