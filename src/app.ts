@@ -101,7 +101,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const audit = stack.use(await openAuditLog({ config, controlDir, log }));
   const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
   const { backend, identity, machineToken, readiness } = role;
-  const gate = await openGate({ config, surroundings, controlDir, machineToken, log });
+  const gate = stack.use(await openGate({ config, surroundings, controlDir, machineToken, log }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
   const newLoginLink = async (): Promise<string> =>
@@ -109,7 +109,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
-  const { viewOf, auditHook } = stack.use(await openAuditing({ audit, config, version, backend, access }));
+  const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
   const routes: Routes = {
     ...access.routes(() => address.promise),
     ...serverRoutes({
@@ -117,10 +117,10 @@ export async function startServer(config: Config, surroundings: Surroundings): P
       mounted: () => Object.keys(routes),
     }),
     ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
-    ...pictureRoutes(account.user, process.platform),
+    ...pictureRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
-  const parts = { config, surroundings, controlDir, gate, routes, hub, viewOf, auditHook, audit, log };
+  const parts = { config, surroundings, controlDir, gate, routes, hub, ...auditing, audit, log };
   const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));
   const { url, behind, reachableAt } = doors;
   address.resolve(url);

@@ -1,10 +1,10 @@
 // The audit log of a server, and everything that it tells of.
 import type { AuditFile } from "../audit/audit-file.ts";
 import type { Audit } from "../audit/entry.ts";
+import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Config } from "../config/config.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
-import { findSystemAccount } from "../lib/system-account.ts";
 import type { Log } from "../log.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
@@ -36,13 +36,14 @@ export async function openAuditing(parts: {
   readonly version: string;
   readonly backend: SessionBackend;
   readonly access: Pick<Access, "viewOf">;
+  readonly gate: { readonly accounts: Pick<Accounts, "lookUp"> };
 }): Promise<Auditing> {
-  const { audit, config, version, backend, access } = parts;
+  const { audit, config, version, backend, access, gate } = parts;
   const { Auditor } = await import("../audit/auditor.ts");
   const auditor = new Auditor({
     ...{ audit, users: knownUsers(config), now: () => performance.now() },
     ...(config.role.kind === "hq" ? { remoteOf: (id: string) => remoteOf(backend, id) } : {}),
-    ...(isOfSystem(config) ? { isAccount } : {}),
+    ...(isOfSystem(config) ? { isAccount: async (name: string) => isAccount(gate.accounts, name) } : {}),
   });
   const details = { version, mode: config.role.kind, pid: process.pid };
   audit.write({ action: "server.start", result: "ok", details });
@@ -70,8 +71,8 @@ function isOfSystem({ auth }: Config): boolean {
   return auth.mode === "login" && (auth.password?.kind === "system" || auth.sshKeys);
 }
 
-async function isAccount(name: string): Promise<boolean> {
-  return (await findSystemAccount(name)) !== undefined;
+async function isAccount(accounts: Pick<Accounts, "lookUp">, name: string): Promise<boolean> {
+  return (await accounts.lookUp(name)).account !== undefined;
 }
 
 async function remoteOf(backend: SessionBackend, sessionId: string): Promise<string | undefined> {

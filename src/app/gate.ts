@@ -1,5 +1,6 @@
 // Who gets in, from the configuration and what is kept of earlier runs.
 import { randomBytes } from "node:crypto";
+import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
 import { Secret } from "../lib/secret.ts";
@@ -9,17 +10,21 @@ import type { Surroundings } from "./surroundings.ts";
 
 const PROXY_PROOF_BYTES = 32;
 
-/** `proxyProof`: what our own reverse proxy proves itself with, another one at each start. */
+/** `proxyProof`: what our own reverse proxy proves itself with, another one at each start. Disposing it ends `accounts`. */
 export async function openGate(parts: {
   readonly config: Config;
   readonly surroundings: Surroundings;
   readonly controlDir: ControlDir;
   readonly machineToken: Secret | undefined;
   readonly log: Log;
-}): Promise<Gate & { readonly proxyProof: Secret }> {
+}): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, surroundings, controlDir, machineToken, log } = parts;
   // What only a server needs is not loaded into a session host: 15 MB of memory.
-  const { createGate } = await import("../auth/gate.ts");
+  const [{ createGate }, { Accounts }] = await Promise.all([
+    import("../auth/gate.ts"),
+    import("../auth/accounts/accounts.ts"),
+  ]);
+  const accounts = new Accounts(() => performance.now());
   const { role } = config;
   const { secret, revokedTokens, shares } = controlDir;
   const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));
@@ -32,8 +37,9 @@ export async function openGate(parts: {
     files: { secret, revokedTokens, shares },
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,
     openRegistration: role.kind === "hq" && role.joining.isOpen,
-    ...{ machineToken, proxyProof, log },
+    ...{ machineToken, proxyProof, accounts, log },
   });
   const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };
-  return { ...gate, config: { ...gate.config, ...logout }, proxyProof };
+  const ended = { [Symbol.dispose]: () => accounts[Symbol.dispose]() };
+  return { ...gate, ...ended, config: { ...gate.config, ...logout }, proxyProof, accounts };
 }

@@ -8,6 +8,8 @@ import { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/auth.ts";
 import { AccessTokens } from "./access-token.ts";
+import { AccountCheck } from "./accounts/account-check.ts";
+import type { Accounts } from "./accounts/accounts.ts";
 import { LoginAttempts } from "./attempts.ts";
 import { byBasic } from "./basic.ts";
 import {
@@ -63,6 +65,8 @@ export type GateOptions = {
   /** Where the secret and the lists of revoked tokens and share links are kept. */
   readonly files: { readonly secret: string; readonly revokedTokens: string; readonly shares: string };
   readonly log: Log;
+  /** Users of the system. */
+  readonly accounts: Accounts;
   /** On an HQ: what Basic has to prove. */
   readonly hqCredentials?: Credentials | undefined;
   /** On an HQ without them: machines join without any proof. */
@@ -112,14 +116,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
   const attempts = new LoginAttempts(monotonic);
   const logins = loginTally();
-  const names = {
-    ...{ serverUser, isRoot: options.isRoot, configuredUser: pair?.username },
-    ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
-  };
-  const users = usersOf(names);
-  // Another proxy of this machine is trusted with the configured user; a provider's user of that name is somebody else.
-  const vouched = modes?.identity === "local-proxy" && pair !== undefined ? [pair.username] : [];
-  const proxied = proxiedUsersOf({ ...names, allowUsers: [...names.allowUsers, ...vouched] });
+  const { users, proxied } = everyUserOf(options, modes);
   const password = modes && (await passwordCheckOf(modes, options, users));
   const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
   const listed = { path: files.shares, tokens, revoke, now, log, store: store("share links") };
@@ -128,12 +125,15 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     ...{ serverUser, tokens, links, log, attempts, users, tally: logins },
     mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
     defaultUser: pair?.username ?? serverUser,
-    keys: modes?.sshKeys === true ? keyLoginOf(options, users, pair?.username) : undefined,
+    keys: modes?.sshKeys === true ? keyLoginOf(options, users, ownNamesOf(serverUser, modes)) : undefined,
   });
+  const parts = { tokens, tickets, attempts, logins, users };
   return {
-    ...{ login, tokens, tickets, links, shares, users, logins, attempts },
-    authenticate: chain(waysOf(options, { tokens, tickets, attempts, logins, users, proxied })),
-    whenOver: (principal, over) => tokens.whenOver(principal, over),
+    ...{ ...parts, login, links, shares },
+    ...accountCheckOf(options, modes).guard({
+      authenticate: chain(waysOf(options, { ...parts, proxied })),
+      whenOver: (principal, over) => tokens.whenOver(principal, over),
+    }),
     config: {
       enableSSHKeys: modes?.sshKeys ?? false,
       disallowUserPassword: modes !== undefined && password === undefined,
@@ -167,30 +167,61 @@ function loginTally(): Gate["logins"] {
 /** `undefined`: no password logs in. */
 async function passwordCheckOf(
   modes: LoginModes,
-  { serverUser, isRoot, log }: Pick<GateOptions, "serverUser" | "isRoot" | "log">,
+  { serverUser, isRoot, log, accounts }: Pick<GateOptions, "serverUser" | "isRoot" | "log" | "accounts">,
   users: Users,
 ): Promise<PasswordCheck | undefined> {
   const { password, allowUsers, adminUsers, sshKeys, loginLink, identity, localBypass } = modes;
   if (password === undefined) return undefined;
   if (password.kind === "configured") return configuredPassword(password);
-  const { openSystemPassword } = await import("./system-login.ts");
+  const { openSystemPassword } = await import("./accounts/system-password.ts");
   return await openSystemPassword({
-    ...{ users, log, serverUser, isRoot },
+    ...{ accounts, users, log, serverUser, isRoot },
     hasOtherUsers: [...allowUsers, ...adminUsers].some((user) => user !== serverUser),
     hasOtherWays: sshKeys || loginLink || identity !== undefined || localBypass !== undefined,
   });
 }
 
+/** Those who log in here, and those whom a proxy names. */
+function everyUserOf(
+  { serverUser, isRoot }: GateOptions,
+  modes: LoginModes | undefined,
+): { readonly users: Users; readonly proxied: Users } {
+  const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
+  const names = {
+    ...{ serverUser, isRoot: isRoot, configuredUser: pair?.username },
+    ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
+  };
+  // Another proxy of this machine is trusted with the configured user; a provider's user of that name is somebody else.
+  const vouched = modes?.identity === "local-proxy" && pair !== undefined ? [pair.username] : [];
+  const proxied = proxiedUsersOf({ ...names, allowUsers: [...names.allowUsers, ...vouched] });
+  return { users: usersOf(names), proxied };
+}
+
+/** Users who are the server itself. */
+function ownNamesOf(serverUser: string, modes: LoginModes | undefined): readonly string[] {
+  const { password } = modes ?? {};
+  return password?.kind === "configured" ? [serverUser, password.username] : [serverUser];
+}
+
+function accountCheckOf(
+  { accounts, log, serverUser, isRoot }: GateOptions,
+  modes: LoginModes | undefined,
+): AccountCheck {
+  return new AccountCheck({
+    ...{ accounts, log, ownNames: ownNamesOf(serverUser, modes) },
+    hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
+  });
+}
+
 function keyLoginOf(
-  { serverUser, serverHome, log }: GateOptions,
+  { serverHome, log, accounts }: GateOptions,
   users: Users,
-  configuredUser: string | undefined,
+  ownNames: readonly string[],
 ): KeyLogin {
   const clocks = { now: () => performance.now(), wallClock: () => Date.now() };
-  const ownNames = configuredUser === undefined ? [serverUser] : [serverUser, configuredUser];
   return new KeyLogin({
     challenges: new Challenges(clocks),
-    keys: new UserKeys({ ownNames, ownHome: serverHome, now: clocks.wallClock, log }),
+    keys: new UserKeys({ accounts, ownNames, ownHome: serverHome, now: clocks.wallClock, log }),
     ...{ users, now: clocks.now, pause: setTimeout },
   });
 }

@@ -129,10 +129,12 @@ export const PROVEN_LOGIN_MS = 3_600_000;
 export const SSH_CHALLENGE_LIFETIME_MS = 300_000;
 /** Challenges waiting for their answer; over that the oldest is forgotten. */
 export const MAX_SSH_CHALLENGES = 10_000;
-/** A refused login by key is answered this long after it was asked for, whatever was wrong. */
-export const KEY_REFUSAL_MS = 250;
+/** A refused login by key is answered after this, or a multiple: reading a user's keys takes a process of its own. */
+export const KEY_REFUSAL_MS = 500;
 /** How long it may take to find out whether a user has a key. */
 export const KEY_LOOKUP_TIMEOUT_MS = 10_000;
+/** The part of it that reading the files may take: a home may be on a disk that hangs. */
+export const KEY_READ_TIMEOUT_MS = 8_000;
 /** A larger authorized_keys is not read: about 10,000 keys. */
 export const MAX_AUTHORIZED_KEYS_BYTES = 1024 * 1024;
 
@@ -239,12 +241,21 @@ export const SYSTEM_PASSWORDS_AT_ONCE = 8;
 export const MAX_WAITING_SYSTEM_PASSWORDS = 64;
 /** What the system may take for one password before it is given up on. */
 export const SYSTEM_PASSWORD_TIMEOUT_MS = 30_000;
-/** A process that was asked about no password for so long is ended. */
-export const SYSTEM_PASSWORD_IDLE_MS = 60_000;
+/** A worker that was asked nothing for so long is ended. */
+export const ACCOUNT_WORKER_IDLE_MS = 60_000;
+/** How old the status of an account may be at a request, and how often it is checked for an open socket or stream. */
+export const ACCOUNT_MEMORY_MS = 15_000;
+/** Accounts whose status is remembered. */
+export const MAX_ACCOUNTS = 1_000;
+/** Questions about accounts that the system is asked at a time, and those that wait for their turn. */
+export const ACCOUNT_LOOKUPS_AT_ONCE = 8;
+export const MAX_WAITING_ACCOUNT_LOOKUPS = 1_000;
+/** Two questions of SYSTEM_LOOKUP_TIMEOUT_MS each, and a worker that starts. */
+export const ACCOUNT_LOOKUP_TIMEOUT_MS = 25_000;
 /** A wrong system password is answered after this, or a multiple: PAM's own delay is 1 to 3 s, and it has to work. */
 export const WRONG_PASSWORD_MS = 4_000;
-/** So long after a wrong password that took PAM longer, all others are answered as late. */
-export const SLOW_PASSWORD_MEMORY_MS = 3_600_000;
+/** So long after a refusal that took longer than its step, all others are answered as late. */
+export const SLOW_REFUSAL_MEMORY_MS = 3_600_000;
 
 /** The reverse proxy of --enable-proxy-serve. How long one login lasts at most, whatever its provider says. */
 export const PROXY_LOGIN_LIFETIME_MS = 43_200_000;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, test } from "vitest";
+import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../src/auth/gate.ts";
 import { connectionOf } from "../../src/http/client-address.ts";
 import { Listener } from "../../src/http/listener.ts";
@@ -55,6 +56,7 @@ async function hq(options: Partial<GateOptions>) {
       revokedTokens: join(directory.path, "revoked"),
       shares: join(directory.path, "shares"),
     },
+    accounts: stack.use(new Accounts(() => performance.now())),
     ...options,
   });
   const noLimit = createRateLimit(undefined);

@@ -1,6 +1,7 @@
 import type { Challenge } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { KEY_REFUSAL_MS } from "../../protocol/limits.ts";
+import { KEY_REFUSAL_MS, SLOW_REFUSAL_MEMORY_MS } from "../../protocol/limits.ts";
+import { EvenRefusal } from "../even-refusal.ts";
 import type { Users } from "../users.ts";
 import type { Challenges, OpenChallenge } from "./challenges.ts";
 import { readPublicKey } from "./public-key.ts";
@@ -24,15 +25,18 @@ type KeyLoginParts = {
 };
 
 /**
- * Login with an SSH key (specification 5.3, contract 5.2). Whatever is wrong, the answer is the same, and it comes no
- * sooner than KEY_REFUSAL_MS after the question: neither says whether there is such a user, whether that user has keys,
- * or whose a key is.
+ * Login with an SSH key (specification 5.3, contract 5.2). Whatever is wrong, the answer is the same, and it comes
+ * KEY_REFUSAL_MS after the question, or a multiple (see EvenRefusal): neither says whether there is such a user, whether
+ * that user has keys, or whose a key is.
  */
 export class KeyLogin {
   readonly #parts: KeyLoginParts;
+  readonly #even: EvenRefusal;
 
   constructor(parts: KeyLoginParts) {
     this.#parts = parts;
+    const { now, pause } = parts;
+    this.#even = new EvenRefusal({ stepMs: KEY_REFUSAL_MS, memoryMs: SLOW_REFUSAL_MEMORY_MS, now, pause });
   }
 
   /** Something to sign, for a user who need not exist. */
@@ -47,14 +51,13 @@ export class KeyLogin {
 
   /** The user whom the proof logs in. ServiceError `invalid_credentials`. */
   async prove(challenge: OpenChallenge | undefined, proof: KeyProof): Promise<string> {
-    const { now, pause } = this.#parts;
-    const startedAt = now();
-    if (challenge !== undefined && (await this.#isProven(challenge, proof))) return challenge.user;
-    await pause(Math.max(0, startedAt + KEY_REFUSAL_MS - now()));
-    throw new ServiceError(
-      "invalid_credentials",
-      "this key does not log that user in, or the challenge was used or is too old: ask for a new one",
-    );
+    return await this.#even.level(async () => {
+      if (challenge !== undefined && (await this.#isProven(challenge, proof))) return challenge.user;
+      throw new ServiceError(
+        "invalid_credentials",
+        "this key does not log that user in, or the challenge was used or is too old: ask for a new one",
+      );
+    });
   }
 
   /** The signature first: without the private key nobody sets anything in motion. */

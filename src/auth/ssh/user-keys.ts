@@ -1,19 +1,14 @@
-import { join } from "node:path";
 import { withDeadline } from "../../lib/deadline.ts";
-import { findSystemAccount, loginRefusal } from "../../lib/system-account.ts";
 import type { Log } from "../../log.ts";
-import { ServiceError } from "../../protocol/errors.ts";
 import { KEY_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { Accounts, KeyOwner } from "../accounts/accounts.ts";
 import { judgeKey, type Verdict, type Visit } from "./authorized-keys.ts";
-import { type FileOwner, readKeyFile } from "./key-file.ts";
 import type { PublicKey } from "./public-key.ts";
-
-/** Below a home; `AuthorizedKeysFile` of an sshd that nobody configured. */
-const FILES = [".ssh/authorized_keys", ".ssh/authorized_keys2"];
 
 const LIMITED = "the key is for less than a terminal: see its options in authorized_keys";
 
 type UserKeysParts = {
+  readonly accounts: Pick<Accounts, "lookUp" | "keyFiles">;
   /** Users who are the server's own: its system user, and the one with the configured password. */
   readonly ownNames: readonly string[];
   /** The home of the server's own user: HOME of the process. */
@@ -60,35 +55,25 @@ export class UserKeys {
 
   /** The first file that says something decides. */
   async #lookUp(user: string, key: PublicKey, visit: Visit): Promise<Verdict> {
+    const { accounts, log } = this.#parts;
     const owner = await this.#ownerOf(user);
     if (owner === undefined) return "absent";
-    for (const name of FILES) {
-      const file = await this.#read(user, join(owner.home, name), owner);
-      const verdict = file === undefined ? "absent" : judgeKey(file, key, visit);
+    for (const { bytes, refusal } of await accounts.keyFiles(owner)) {
+      if (bytes === undefined) log.info({ user, reason: refusal }, "keys of a user do not count");
+      const verdict = bytes === undefined ? "absent" : judgeKey(bytes, key, visit);
       if (verdict !== "absent") return verdict;
     }
     return "absent";
   }
 
-  async #ownerOf(user: string): Promise<FileOwner | undefined> {
-    const { ownNames, ownHome, log } = this.#parts;
+  async #ownerOf(user: string): Promise<KeyOwner | undefined> {
+    const { accounts, ownNames, ownHome, log } = this.#parts;
     if (ownNames.includes(user)) {
       return { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0, home: ownHome };
     }
-    const account = await findSystemAccount(user);
-    const reason = account && (await loginRefusal(account));
-    if (reason === undefined) return account;
-    log.info({ user, reason }, "keys of a user do not count");
+    const { account, refusal } = await accounts.lookUp(user);
+    if (refusal === undefined) return account;
+    log.info({ user, reason: refusal }, "keys of a user do not count");
     return undefined;
-  }
-
-  async #read(user: string, path: string, owner: FileOwner): Promise<Uint8Array | undefined> {
-    try {
-      return await readKeyFile(path, owner);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      this.#parts.log.info({ user, reason: error.message }, "keys of a user do not count");
-      return undefined;
-    }
   }
 }

@@ -4,6 +4,7 @@ import { chmod, chown, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { readPublicKey } from "../../../src/auth/ssh/public-key.ts";
 import { UserKeys } from "../../../src/auth/ssh/user-keys.ts";
 import { SshDaemon } from "./ssh-daemon.ts";
@@ -22,8 +23,15 @@ export class KeyJudge implements AsyncDisposable {
   readonly #sshd: SshDaemon;
   readonly #directory: string;
   readonly #resources: AsyncDisposableStack;
+  readonly #accounts = new Accounts(() => performance.now());
   readonly #keys = new UserKeys({
-    ...{ ownNames: [], ownHome: "/nowhere", now: () => Date.now(), log: { info: () => undefined } },
+    ...{
+      accounts: this.#accounts,
+      ownNames: [],
+      ownHome: "/nowhere",
+      now: () => Date.now(),
+      log: { info: () => undefined },
+    },
   });
 
   private constructor(parts: {
@@ -85,6 +93,7 @@ export class KeyJudge implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#accounts[Symbol.dispose]();
     await this.#resources.disposeAsync();
   }
 }

@@ -4,7 +4,7 @@ import { FrameType } from "../../../src/protocol/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/session.ts";
 import { logIn, USERNAME } from "../harness/password-server.ts";
-import { ADMIN, People, Person } from "../harness/people.ts";
+import { People, Person } from "../harness/people.ts";
 import type { Question } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
@@ -68,7 +68,11 @@ test("a list has one's own sessions, and nobody else's", async () => {
   expect(await other.listed()).toEqual([own.id]);
 });
 
-test.each([ADMIN, USERNAME])("%s sees and uses everybody's", async (user) => {
+test.each([
+  ["a user of --admin-user", () => people.admin],
+  ["the user with the configured password", () => USERNAME],
+])("%s sees and uses everybody's", async (_, name) => {
+  const user = name();
   const admin = Person.named(server, user);
   expect(await admin.listed()).toContain(session.id);
   const path = `/api/sessions/${session.id}`;
@@ -154,7 +158,7 @@ test("cleaning up removes one's own ended sessions and leaves the others'", asyn
 
 test("who is connected is told to those alone who may everything", async () => {
   expect(await other.ask("/api/clients")).toMatchObject(forbidden);
-  expect((await Person.named(server, ADMIN).ask("/api/clients")).status).toBe(200);
+  expect((await Person.named(server, people.admin).ask("/api/clients")).status).toBe(200);
 });
 
 test("whoever is not named gets in with no token", async () => {
@@ -180,6 +184,6 @@ test("nobody but an HQ with its token can ask for somebody else", async () => {
   expect((await other.ask("/api/sessions", { headers })).json).not.toContainEqual(
     expect.objectContaining({ owner: people.one }),
   );
-  const admin = await Person.named(server, ADMIN).ask("/api/clients", { headers });
+  const admin = await Person.named(server, people.admin).ask("/api/clients", { headers });
   expect(admin.status).toBe(200);
 });

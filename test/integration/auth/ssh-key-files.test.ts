@@ -10,6 +10,7 @@ const run = promisify(execFile);
 const NOBODY = 65_534;
 /** A group of several users, for all that anybody knows. */
 const USERS = 100;
+const GAMES = 60;
 
 test("a file counts where sshd trusts it: by its owner, its modes and those of the directories above", async () => {
   await using judge = await KeyJudge.start();
@@ -25,6 +26,25 @@ test("a file counts where sshd trusts it: by its owner, its modes and those of t
     ["of root, everyone may read", true, () => chown(file, 0, 0).then(() => chmod(file, 0o644))],
     ["of root, the group may read", true, () => chown(file, 0, user.gid).then(() => chmod(file, 0o640))],
     ["of root, nobody may read", false, () => chown(file, 0, 0)],
+    [
+      "of root, a further group of the user's may read",
+      true,
+      async () => {
+        await user.modify("--append", "--groups", String(GAMES));
+        await chown(file, 0, GAMES);
+        await chmod(file, 0o640);
+      },
+    ],
+    [
+      "a link to what root alone may read",
+      false,
+      async () => {
+        await mkdir(`${user.home}/private`, { mode: 0o700 });
+        await chown(`${user.home}/private`, 0, 0);
+        await move(`${user.home}/private/keys`);
+        await symlink("../private/keys", file);
+      },
+    ],
     ["of somebody else", false, () => chown(file, NOBODY, NOBODY).then(() => chmod(file, 0o644))],
     [".ssh: everyone may enter", true, () => chmod(ssh, 0o755)],
     [".ssh: a group may write", false, () => chown(ssh, user.uid, USERS).then(() => chmod(ssh, 0o770))],

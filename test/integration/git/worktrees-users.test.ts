@@ -8,7 +8,7 @@ import { AuditLog } from "../harness/audit-log.ts";
 import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { gitWorkers } from "../harness/git-workers.ts";
-import { ADMIN, People, Person } from "../harness/people.ts";
+import { People, Person } from "../harness/people.ts";
 import type { Answer } from "../harness/raw-http.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { GitServer } from "./git-server.ts";
@@ -59,7 +59,7 @@ test.runIf(isRoot)(
     expect(await other.ask(of(repository))).toMatchObject({ status: 403, json: { code: "forbidden" } });
     const roots = await room.repository("roots");
     expect(await one.ask(of(roots))).toMatchObject({ status: 403, json: { code: "forbidden" } });
-    const admin = Person.named(server, ADMIN);
+    const admin = Person.named(server, people.admin);
     expect(await admin.ask(of(repository))).toMatchObject({ status: 403, json: { code: "forbidden" } });
 
     // What a user may not see is not there; what a group of theirs may see is.

@@ -15,32 +15,32 @@ const tokens = new AccessTokens({
 });
 
 const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
-/** Who may everything beside the server's own user, and starts nothing here. */
-export const ADMIN = "bin";
 
-/** Two users who may log in; of this system where the server runs as root and their programs as them. */
+/** Two users who may log in, and one who may everything beside the server's own user; of this system where the server runs as root and their programs as them. */
 export class People implements AsyncDisposable {
   readonly one: string;
   readonly other: string;
+  readonly admin: string;
   readonly #users: AsyncDisposableStack;
 
-  private constructor(names: readonly [string, string], users: AsyncDisposableStack) {
-    [this.one, this.other] = names;
+  private constructor(names: readonly [string, string, string], users: AsyncDisposableStack) {
+    [this.one, this.other, this.admin] = names;
     this.#users = users;
   }
 
   static async make(): Promise<People> {
     await using users = new AsyncDisposableStack();
-    if (process.getuid?.() !== 0) return new People(["one", "other"], users.move());
+    if (process.getuid?.() !== 0) return new People(["one", "other", "admin"], users.move());
     const one = users.use(await SystemUser.make());
     const other = users.use(await SystemUser.make());
-    return new People([one.name, other.name], users.move());
+    const admin = users.use(await SystemUser.make());
+    return new People([one.name, other.name, admin.name], users.move());
   }
 
   /** A server that they may log in to. */
   server(options: TestServerOptions = {}): Promise<TestServer> {
     const { args = [], env = {}, ...rest } = options;
-    const users = ["--allow-user", this.one, "--allow-user", this.other, "--admin-user", ADMIN];
+    const users = ["--allow-user", this.one, "--allow-user", this.other, "--admin-user", this.admin];
     return TestServer.start({
       ...{ ...rest, args: [...users, ...NO_LIMITS, ...args] },
       env: {

@@ -2,6 +2,7 @@ import { mkdtempDisposable, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../../src/auth/gate.ts";
 import { ALL } from "../../../src/auth/rights.ts";
 import { Secret } from "../../../src/lib/secret.ts";
@@ -24,9 +25,20 @@ async function scratch() {
     shares: join(directory.path, "shares.json"),
   };
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
+  const accounts = new Accounts(() => performance.now());
   /** A server started on this control directory. */
   const open = (mode: GateOptions["mode"], tokenSecret?: Secret, more: Partial<GateOptions> = {}) =>
-    createGate({ mode, serverUser: "me", serverHome: "/", isRoot: false, tokenSecret, files, log, ...more });
+    createGate({
+      mode,
+      serverUser: "me",
+      serverHome: "/",
+      isRoot: false,
+      tokenSecret,
+      files,
+      log,
+      accounts,
+      ...more,
+    });
   return { path: directory.path, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
 

@@ -1,6 +1,6 @@
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import type { Picture } from "../../../src/auth/avatar.ts";
+import type { Picture } from "../../../src/auth/accounts/avatar.ts";
 import type { Context } from "../../../src/http/route.ts";
 import { avatarRoutes } from "../../../src/http/routes/avatar-routes.ts";
 

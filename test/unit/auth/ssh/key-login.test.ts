@@ -108,7 +108,7 @@ test("whatever is wrong, the refusal is the same and comes as late", async () =>
   }
   for (const error of errors) expect(error).toEqual(errors[0]);
   expect(errors[0]).toMatchObject({ ...refused, details: {} });
-  expect(pauses).toEqual(wrong.map(() => 250));
+  expect(pauses).toEqual(wrong.map(() => 500));
   // Without a good signature nothing is looked up, and nothing for somebody who may not log in.
   expect(asked.map(([user]) => user)).toEqual(["ada", "nobody"]);
 });

@@ -2,6 +2,7 @@ import { chmod, mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { Accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { readPublicKey } from "../../../../src/auth/ssh/public-key.ts";
 import { UserKeys } from "../../../../src/auth/ssh/user-keys.ts";
 import { newKey } from "./key-pair.ts";
@@ -16,11 +17,16 @@ async function homeWith(files: Readonly<Record<string, string>>) {
   await mkdir(path("."), { mode: 0o700 });
   for (const [name, text] of Object.entries(files)) await writeFile(path(name), text, { mode: 0o600 });
   const logged: object[] = [];
+  const accounts = new Accounts(() => performance.now());
   const keys = new UserKeys({
-    ...{ ownNames: ["me", "admin"], ownHome: directory.path, now: () => Date.UTC(2026) },
+    ...{ accounts, ownNames: ["me", "admin"], ownHome: directory.path, now: () => Date.UTC(2026) },
     log: { info: (fields: object) => void logged.push(fields) },
   });
-  return { keys, path, logged, [Symbol.asyncDispose]: () => directory.remove() };
+  const end = async (): Promise<void> => {
+    accounts[Symbol.dispose]();
+    await directory.remove();
+  };
+  return { keys, path, logged, [Symbol.asyncDispose]: end };
 }
 
 test("the server's own user and the one with the configured password have the keys of the server's home", async () => {

@@ -1,8 +1,7 @@
-// The picture that a user of macOS has chosen, as the system's directory has it (specification 5.6).
+// The picture that a user of macOS has chosen, as the system's directory has it (specification 5.6). The account worker looks it up.
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import type { Finished } from "../lib/system-command.ts";
-import { runSystemCommand } from "../lib/system-command.ts";
+import type { Finished } from "../../lib/system-command.ts";
 
 /** `source`: in which attribute it was found. */
 export type Picture = {
@@ -11,15 +10,10 @@ export type Picture = {
   readonly source: "dscl" | "picture_path";
 };
 
-/** Undefined where there is none that a browser can show. Never rejects. */
-export type FindPicture = () => Promise<Picture | undefined>;
-
 const MAX_PICTURE_BYTES = 2 * 1024 * 1024;
 /** Two letters of hex for each byte, and a space behind every four. */
 const MAX_OUTPUT_BYTES = 3 * MAX_PICTURE_BYTES;
 const TIMEOUT_MS = 5_000;
-/** Whoever changes the picture sees it after this. */
-const KEPT_MS = 3_600_000;
 
 const SIGNATURES = [
   { type: "image/jpeg", begins: [0xff, 0xd8, 0xff] },
@@ -32,21 +26,8 @@ type RunSystem = (
   options: { readonly timeoutMs: number; readonly maxOutputBytes: number },
 ) => Promise<Pick<Finished, "code" | "stdout">>;
 
-/** The picture of one user, looked up when it is asked for, and kept for an hour. */
-export function macPicture(
-  user: string,
-  { now, run = runSystemCommand }: { readonly now: () => number; readonly run?: RunSystem },
-): FindPicture {
-  let known: { readonly picture: Promise<Picture | undefined>; readonly untilMs: number } | undefined;
-  return () => {
-    if (known === undefined || now() > known.untilMs) {
-      known = { picture: findPicture(user, run).catch(() => undefined), untilMs: now() + KEPT_MS };
-    }
-    return known.picture;
-  };
-}
-
-async function findPicture(user: string, run: RunSystem): Promise<Picture | undefined> {
+/** Undefined where there is none that a browser can show. */
+export async function findPicture(user: string, run: RunSystem): Promise<Picture | undefined> {
   const read = async (attribute: string): Promise<string> => {
     const args = [".", "-read", `/Users/${user}`, attribute];
     const limits = { timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES };

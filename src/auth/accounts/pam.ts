@@ -2,7 +2,6 @@
 // password, and whether the account may be used now. It answers every question of PAM's with the password, so stacks
 // that ask for more than one thing let nobody in. It keeps a thread of libuv's pool for as long as PAM takes.
 import { createRequire } from "node:module";
-import type { PamQuestion } from "./pam-message.ts";
 
 /** The file in /etc/pam.d that says what PAM does for us; where there is none, PAM takes the one called "other". */
 export const PAM_SERVICE = "ttyhq";
@@ -18,8 +17,12 @@ export const PamCode = {
   accountExpired: 13,
 } as const;
 
-/** Resolves with PAM's code. */
-export type PamCheck = (question: Omit<PamQuestion, "number">) => Promise<number>;
+/** Resolves with PAM's code; `address` is the client's. */
+export type PamCheck = (question: {
+  readonly username: string;
+  readonly password: string;
+  readonly address?: string | undefined;
+}) => Promise<number>;
 
 type NodeLinuxPam = {
   pamAuthenticate(

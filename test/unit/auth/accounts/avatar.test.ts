@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { macPicture, photoBytes, picturePath } from "../../../src/auth/avatar.ts";
+import { kept } from "../../../../src/app/pictures.ts";
+import { findPicture, photoBytes, picturePath } from "../../../../src/auth/accounts/avatar.ts";
 
 /** The first bytes of pictures. */
 const JPEG = Buffer.from("ffd8ffe000104a46494600010100004800480000ffd9", "hex");
@@ -29,7 +30,7 @@ function directory(answers: Readonly<Record<string, string | undefined>>) {
 
 const picture = (answers: Readonly<Record<string, string | undefined>>) => {
   const { run, asked } = directory(answers);
-  return { find: macPicture("ada", { now: () => 0, run }), asked };
+  return { find: () => findPicture("ada", run), asked };
 };
 
 test("the photo of the directory is the picture", async () => {
@@ -55,20 +56,22 @@ test("what is no picture, too large, no file or not there is none", async () => 
   await writeFile(large, Buffer.concat([JPEG, Buffer.alloc(3 * 1024 * 1024)]));
   for (const path of ["/etc/passwd", "/dev/zero", folder.path, large, "/no/such.png", "relative.png"]) {
     const { find } = picture({ JPEGPhoto: NO_SUCH_KEY, Picture: `Picture: ${path}\n` });
-    expect([path, await find()]).toEqual([path, undefined]);
+    expect([path, await find().catch(() => undefined)]).toEqual([path, undefined]);
   }
-  expect(await picture({}).find()).toBeUndefined();
+  await expect(picture({}).find()).rejects.toThrow("took longer");
 });
 
 test("the directory is asked once an hour", async () => {
-  const { run, asked } = directory({ JPEGPhoto: PHOTO });
-  let now = 0;
-  const find = macPicture("ada", { now: () => now, run });
+  let [asked, now] = [0, 0];
+  const find = kept(
+    async () => void asked++,
+    () => now,
+  );
   await Promise.all([find(), find(), find()]);
-  expect(asked).toHaveLength(1);
+  expect(asked).toBe(1);
   now = 3_600_001;
   await find();
-  expect(asked).toHaveLength(2);
+  expect(asked).toBe(2);
 });
 
 test("a path is read from its own line and from that of its name", () => {

@@ -1,27 +1,33 @@
 import { expect, test } from "vitest";
-import type { PamCheck } from "../../../src/auth/pam.ts";
-import { type SystemPasswordParts, systemPassword } from "../../../src/auth/system-password.ts";
-import { MAX_WAITING_SYSTEM_PASSWORDS, SYSTEM_PASSWORDS_AT_ONCE } from "../../../src/protocol/limits.ts";
+import type { PamCheck } from "../../../../src/auth/accounts/pam.ts";
+import { systemPassword } from "../../../../src/auth/accounts/system-password.ts";
+import { MAX_WAITING_SYSTEM_PASSWORDS, SYSTEM_PASSWORDS_AT_ONCE } from "../../../../src/protocol/limits.ts";
 
 const REFUSAL = { code: "invalid_credentials", message: "wrong user name or password", details: {} };
 
 /** PAM with one user, ada, whose password is "right"; `asked` is what it was asked. */
-function system(parts: Partial<SystemPasswordParts> = {}) {
+function system(
+  parts: { readonly ask?: PamCheck; readonly refusal?: string; readonly isBlank?: boolean } = {},
+) {
   const asked: { username: string; password: string; address?: string | undefined }[] = [];
   const logged: object[] = [];
   const ask: PamCheck = async (question) => {
     asked.push(question);
     return question.username === "ada" && question.password === "right" ? 0 : 7;
   };
+  const { refusal, isBlank = false } = parts;
   const check = systemPassword({
-    ask,
-    find: async (name) =>
-      name === "ada" || name === "bob" ? { name, uid: 1, gid: 1, home: "/", shell: "/bin/sh" } : undefined,
-    refusal: async () => undefined,
+    accounts: {
+      lookUp: async (name) =>
+        name === "ada" || name === "bob"
+          ? { account: { name, uid: 1, gid: 1, home: "/", shell: "/bin/sh" }, refusal }
+          : {},
+      hasBlankPassword: async () => isBlank,
+      checkPassword: parts.ask ?? ask,
+    },
     users: { mayLogIn: (user) => user !== "bob" },
     log: { warn: (fields: object) => void logged.push(fields) },
     refusalMs: 1,
-    ...parts,
   });
   return { check, asked, logged };
 }
@@ -69,9 +75,14 @@ test("an account that may not be used is refused, and the log alone says why", a
     await expect(check({ username: "ada", password: "right" })).rejects.toMatchObject(REFUSAL);
     expect(logged).toEqual([{ user: "ada", pamCode }]);
   }
-  const { check, logged } = system({ refusal: async () => "no shell" });
-  await expect(check({ username: "ada", password: "right" })).rejects.toMatchObject(REFUSAL);
-  expect(logged).toEqual([{ user: "ada", reason: "no shell" }]);
+  for (const [found, reason] of [
+    [{ refusal: "no shell" }, "no shell"],
+    [{ isBlank: true }, expect.stringMatching(/no password/)],
+  ] as const) {
+    const { check, logged } = system(found);
+    await expect(check({ username: "ada", password: "right" })).rejects.toMatchObject(REFUSAL);
+    expect(logged).toEqual([{ user: "ada", reason }]);
+  }
 });
 
 test("what was typed in place of a name is not logged", async () => {

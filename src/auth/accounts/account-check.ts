@@ -1,0 +1,98 @@
+// A login outlives changes to its account: an old token of an account that was closed since must open nothing.
+import type { Log } from "../../log.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
+import type { LoginWatch, RequestFacts } from "../chain.ts";
+import type { Principal } from "../principal.ts";
+import type { Accounts } from "./accounts.ts";
+
+export type AccountCheckOptions = {
+  readonly accounts: Pick<Accounts, "status">;
+  /** Users who are the server itself: its system user, and the one with the configured password. */
+  readonly ownNames: readonly string[];
+  /** Whether everybody else who logs in here is a user of this system. */
+  readonly hasSystemUsers: boolean;
+  readonly log: Pick<Log, "info" | "warn">;
+  /** How often an open socket or stream is checked, in milliseconds. */
+  readonly intervalMs?: number;
+};
+
+/** Who asks, and until when. */
+export type Logins = {
+  readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly whenOver: LoginWatch;
+};
+
+/**
+ * Checks that the account of whoever asks exists and may log in: not expired, with a login shell. Somebody named by a
+ * proxy or an HQ need not have an account here, but one that exists and is closed counts against them.
+ */
+export class AccountCheck {
+  readonly #options: AccountCheckOptions;
+
+  constructor(options: AccountCheckOptions) {
+    this.#options = options;
+  }
+
+  /** The same ways to be logged in, for nobody whose account is closed. */
+  guard({ authenticate, whenOver }: Logins): Logins {
+    return {
+      authenticate: async (facts) => {
+        const principal = await authenticate(facts);
+        await this.#require(principal);
+        return principal;
+      },
+      whenOver: (principal, over) => {
+        const watches = new DisposableStack();
+        watches.use(whenOver(principal, over));
+        watches.use(this.#whenClosed(principal, over));
+        return watches;
+      },
+    };
+  }
+
+  /** ServiceError `unauthorized` for a closed account, `internal_error` where the system does not answer. */
+  async #require(principal: Principal): Promise<void> {
+    const reason = await this.#refusal(principal);
+    if (reason === undefined) return;
+    this.#options.log.info({ user: principal.user, reason }, "login of a closed account refused");
+    throw new ServiceError("unauthorized", "this user may not log in here");
+  }
+
+  /** Calls `over` once when the account is found to be closed. A system that does not answer closes nothing. */
+  #whenClosed(principal: Principal, over: (reason: string) => void): Disposable {
+    const watch = new DisposableStack();
+    if (!this.#concerns(principal)) return watch;
+    const { log, intervalMs = ACCOUNT_MEMORY_MS } = this.#options;
+    const check = async (): Promise<void> => {
+      const reason = await this.#refusal(principal);
+      if (reason === undefined || watch.disposed) return;
+      watch.dispose();
+      log.info({ user: principal.user, reason }, "login of a closed account ended");
+      over("account closed");
+    };
+    const failed = (error: unknown): void =>
+      log.warn({ error, user: principal.user }, "an account could not be checked");
+    const timer = setInterval(() => void check().catch(failed), intervalMs).unref();
+    watch.defer(() => clearInterval(timer));
+    return watch;
+  }
+
+  async #refusal(principal: Principal): Promise<string | undefined> {
+    if (!this.#concerns(principal)) return undefined;
+    const { account, refusal } = await this.#options.accounts.status(principal.user);
+    if (account !== undefined) return refusal;
+    return loggedInHere(principal) ? "there is no such user" : undefined;
+  }
+
+  #concerns(principal: Principal): boolean {
+    const { ownNames, hasSystemUsers } = this.#options;
+    if (ownNames.includes(principal.user) || principal.rights.kind === "invited") return false;
+    return principal.account !== undefined || (hasSystemUsers && loggedInHere(principal));
+  }
+}
+
+/** By a password or key of the system: nobody else gets a token here. */
+function loggedInHere({ method }: Principal): boolean {
+  return method === "token" || method === "ticket";
+}

@@ -1,0 +1,97 @@
+// Everything that the server asks about users of the system. Worker processes answer.
+import { z } from "zod";
+import { ExpiringMap } from "../../lib/expiring-map.ts";
+import { KeyedQuestions } from "../../lib/keyed-questions.ts";
+import { Slots } from "../../lib/slots.ts";
+import type { SystemAccount } from "../../lib/system-account.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import {
+  ACCOUNT_LOOKUP_TIMEOUT_MS,
+  ACCOUNT_LOOKUPS_AT_ONCE,
+  ACCOUNT_MEMORY_MS,
+  KEY_READ_TIMEOUT_MS,
+  MAX_ACCOUNTS,
+  MAX_WAITING_ACCOUNT_LOOKUPS,
+  SYSTEM_PASSWORD_TIMEOUT_MS,
+} from "../../protocol/limits.ts";
+import type { Picture } from "./avatar.ts";
+import type { PamCheck } from "./pam.ts";
+import { AccountStatus, KeyFiles, Picture as PictureAnswer, type Question } from "./questions.ts";
+import { WorkerProcess } from "./worker-process.ts";
+
+/**
+ * Users of the system, for a server that runs no program itself. PAM has a worker of its own: a module that hangs takes
+ * its process along, and pam_unix changes how its process hears of its children.
+ */
+export class Accounts implements Disposable {
+  readonly #lookups = new WorkerProcess();
+  readonly #pam = new WorkerProcess();
+  readonly #turns = new Slots({
+    slots: ACCOUNT_LOOKUPS_AT_ONCE,
+    maxWaiting: MAX_WAITING_ACCOUNT_LOOKUPS,
+    maxWaitMs: ACCOUNT_LOOKUP_TIMEOUT_MS,
+    full: () => new ServiceError("internal_error", "too many users are looked up at once"),
+  });
+  readonly #asking = new KeyedQuestions<AccountStatus>();
+  /** At most MAX_ACCOUNTS; over that the one looked up longest ago is forgotten. */
+  readonly #known: ExpiringMap<string, AccountStatus>;
+
+  /** `now` in milliseconds, never going back. */
+  constructor(now: () => number) {
+    this.#known = new ExpiringMap({ lifetimeMs: ACCOUNT_MEMORY_MS, maxEntries: MAX_ACCOUNTS, now });
+  }
+
+  /** As the system says now. ServiceError `internal_error` where it does not answer. */
+  async lookUp(name: string): Promise<AccountStatus> {
+    const status = await this.#asking.ask(name, () => this.#ask({ kind: "account", name }, AccountStatus));
+    if (status.refusal === undefined) this.#known.set(name, status);
+    else this.#known.delete(name);
+    return status;
+  }
+
+  /** The same, at most ACCOUNT_MEMORY_MS old. A closed account is looked up each time, so that it is open again at once. */
+  async status(name: string): Promise<AccountStatus> {
+    return this.#known.get(name) ?? (await this.lookUp(name));
+  }
+
+  async hasBlankPassword({ name }: Pick<SystemAccount, "name">): Promise<boolean> {
+    return await this.#ask({ kind: "blank-password", name }, z.boolean());
+  }
+
+  /** PAM's answer. At most SYSTEM_PASSWORDS_AT_ONCE questions at a time. */
+  readonly checkPassword: PamCheck = async (question) =>
+    await this.#pam.ask({ kind: "password", ...question }, z.int(), SYSTEM_PASSWORD_TIMEOUT_MS);
+
+  /** The authorized keys of an account, or of the server's own user. A worker becomes that user and then ends. */
+  async keyFiles({ home, name, uid, gid }: KeyOwner): Promise<readonly KeyFile[]> {
+    const user = name === undefined ? {} : { user: { name, uid, gid } };
+    const files = await this.#turns.take(async () => {
+      using worker = new WorkerProcess();
+      return await worker.ask({ kind: "keys", home, ...user }, KeyFiles, KEY_READ_TIMEOUT_MS);
+    });
+    return files.map(({ content, refusal }) =>
+      content === undefined ? { refusal } : { bytes: new Uint8Array(Buffer.from(content, "base64")) },
+    );
+  }
+
+  /** The picture that a user of macOS has chosen. */
+  async picture(user: string): Promise<Picture | undefined> {
+    const found = await this.#ask({ kind: "picture", user }, PictureAnswer.optional());
+    if (found === undefined) return undefined;
+    const { content, ...picture } = found;
+    return { ...picture, bytes: new Uint8Array(Buffer.from(content, "base64")) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#lookups[Symbol.dispose]();
+    this.#pam[Symbol.dispose]();
+  }
+
+  #ask<Answer>(question: Question, answer: z.ZodType<Answer>): Promise<Answer> {
+    return this.#turns.take(() => this.#lookups.ask(question, answer, ACCOUNT_LOOKUP_TIMEOUT_MS));
+  }
+}
+
+/** `name` absent: the server's own user. */
+export type KeyOwner = Pick<SystemAccount, "home" | "uid" | "gid"> & { readonly name?: string };
+export type KeyFile = { readonly bytes?: Uint8Array; readonly refusal?: string | undefined };

@@ -1,0 +1,93 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import type { z } from "zod";
+import { isTimeout, withDeadline } from "../../lib/deadline.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { ACCOUNT_WORKER_IDLE_MS, SYSTEM_PASSWORDS_AT_ONCE } from "../../protocol/limits.ts";
+import { type Question, Reply } from "./questions.ts";
+
+/** The source is run as it is in development, and compiled beside this file otherwise. */
+const WORKER = join(import.meta.dirname, import.meta.url.endsWith(".ts") ? "worker.ts" : "worker.js");
+
+type Pending = {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: ServiceError) => void;
+};
+
+/**
+ * An account worker: started by the first question, ended when it was idle for a minute, and replaced when it dies or
+ * takes too long. It gets nothing of the server's environment and keeps no process alive. The caller bounds the number
+ * of questions.
+ */
+export class WorkerProcess implements Disposable {
+  readonly #pending = new Map<number, Pending>();
+  #child: ChildProcess | undefined;
+  #idle: NodeJS.Timeout | undefined;
+  #lastNumber = 0;
+
+  /** Rejects with `internal_error` when there is no answer in time, and when the worker fails. */
+  async ask<Answer>(question: Question, answer: z.ZodType<Answer>, timeoutMs: number): Promise<Answer> {
+    const number = ++this.#lastNumber;
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    this.#pending.set(number, { resolve, reject });
+    clearTimeout(this.#idle);
+    try {
+      this.#child ??= this.#start();
+      this.#child.send({ number, question }, (error) => {
+        if (error !== null) reject(failure("the account worker is out of reach", error));
+      });
+      return answer.parse(await withDeadline(promise, timeoutMs, `the system's answer (${question.kind})`));
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      // A thread that hangs in PAM would be lost for good.
+      const late = failure("the system takes too long to answer about its users", error);
+      this.#end(late);
+      throw late;
+    } finally {
+      this.#pending.delete(number);
+      if (this.#pending.size === 0) this.#endWhenIdle();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#idle);
+    this.#end(new ServiceError("shutting_down", "the server is shutting down"));
+  }
+
+  #start(): ChildProcess {
+    const child = fork(WORKER, [], {
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", UV_THREADPOOL_SIZE: String(SYSTEM_PASSWORDS_AT_ONCE) },
+      execArgv: [],
+      cwd: "/",
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
+    const ended = (error: ServiceError): void => {
+      if (this.#child === child) this.#end(error);
+    };
+    child.on("message", (message) => {
+      const { number, answer, error } = Reply.parse(message);
+      if (error === undefined) this.#pending.get(number)?.resolve(answer);
+      else this.#pending.get(number)?.reject(failure(error));
+    });
+    child.once("error", (error) => ended(failure("the account worker cannot be started", error)));
+    child.once("exit", (code, signal) => ended(failure(`the account worker ended (${signal ?? code})`)));
+    child.unref();
+    child.channel?.unref();
+    return child;
+  }
+
+  #end(error: ServiceError): void {
+    this.#child?.kill("SIGKILL");
+    this.#child = undefined;
+    for (const { reject } of this.#pending.values()) reject(error);
+  }
+
+  #endWhenIdle(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#end(failure("idle")), ACCOUNT_WORKER_IDLE_MS).unref();
+  }
+}
+
+function failure(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("internal_error", message, { cause });
+}

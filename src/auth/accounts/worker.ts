@@ -1,0 +1,60 @@
+// The account worker: a process that asks PAM and the system's name service for the server, and holds no secret of it.
+import type { z } from "zod";
+import { findSystemAccount, loginRefusal } from "../../lib/system-account.ts";
+import { runSystemCommand } from "../../lib/system-command.ts";
+import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { findPicture } from "./avatar.ts";
+import { readKeyFiles } from "./key-files.ts";
+import { loadPam } from "./pam.ts";
+import { type AccountStatus, type Picture, type Question, type Reply, Request } from "./questions.ts";
+
+let pam: ReturnType<typeof loadPam> | undefined;
+
+async function answer(question: Question): Promise<unknown> {
+  switch (question.kind) {
+    case "account":
+      return await accountStatus(question.name);
+    case "blank-password":
+      return await hasBlankPassword(question.name);
+    case "password":
+      pam ??= loadPam();
+      return await pam(question);
+    case "keys":
+      return await readKeyFiles(question);
+    case "picture":
+      return await pictureOf(question.user);
+  }
+}
+
+async function pictureOf(user: string): Promise<z.infer<typeof Picture> | undefined> {
+  const picture = await findPicture(user, runSystemCommand);
+  if (picture === undefined) return undefined;
+  const { bytes, ...rest } = picture;
+  return { ...rest, content: Buffer.from(bytes).toString("base64") };
+}
+
+async function accountStatus(name: string): Promise<AccountStatus> {
+  const account = await findSystemAccount(name);
+  if (account === undefined) return {};
+  const refusal = await loginRefusal(account);
+  return { account, ...(refusal === undefined ? {} : { refusal }) };
+}
+
+/** PAM accepts any password for an account without one where its modules are told so (`nullok`, as Debian does). */
+async function hasBlankPassword(name: string): Promise<boolean> {
+  const limits = { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS };
+  const { code, stdout } = await runSystemCommand("passwd", ["-S", "--", name], limits);
+  return code === 0 && stdout.slice(name.length).startsWith(" NP");
+}
+
+process.on("message", (message) => {
+  const { number, question } = Request.parse(message);
+  const reply = (content: Omit<Reply, "number">): void => void process.send?.({ number, ...content });
+  answer(question).then(
+    (found) => reply({ answer: found }),
+    (error: unknown) => reply({ error: error instanceof Error ? error.message : String(error) }),
+  );
+});
+
+// Nobody waits for an answer without the server, and a PAM module in a thread could delay a normal exit.
+process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));

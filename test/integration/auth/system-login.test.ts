@@ -1,0 +1,51 @@
+// Login with the password of a user of this system, asked of its PAM.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { type Answer, ask } from "../harness/raw-http.ts";
+import { TestServer } from "../harness/test-server.ts";
+import { SystemUser } from "./system-user.ts";
+
+const run = promisify(execFile);
+const isRoot = process.getuid?.() === 0;
+const PASSWORD = "pa55 wörd";
+const wrong = { status: 401, json: { code: "invalid_credentials" } };
+
+test.runIf(isRoot)(
+  "a user of the system logs in; guesses at known, closed and unknown names take equally long",
+  async () => {
+    await using user = await SystemUser.make();
+    await using closed = await SystemUser.make();
+    for (const { name } of [user, closed]) await setPassword(name);
+    await closed.modify("--expiredate", "1");
+    await using server = await TestServer.start({
+      args: ["--session-host", "inline", "--rate-limit-api", "0"],
+    });
+    const logIn = async (
+      username: string,
+      password: string,
+    ): Promise<Answer & { readonly tookMs: number }> => {
+      const beganMs = performance.now();
+      const answer = await ask(server.url, "/api/auth/token", { body: { username, password } });
+      return { ...answer, tookMs: performance.now() - beganMs };
+    };
+
+    expect(await logIn(user.name, PASSWORD)).toMatchObject({ status: 200, json: { user: user.name } });
+    // The name that has just logged in is known to the server without asking the system.
+    const refusals = await Promise.all([
+      logIn(user.name, "wrong"),
+      logIn(closed.name, PASSWORD),
+      logIn("no-such-user", PASSWORD),
+    ]);
+    for (const refusal of refusals) expect(refusal).toMatchObject(wrong);
+    const times = refusals.map(({ tookMs }) => tookMs);
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(3_999);
+    expect(Math.max(...times) - Math.min(...times)).toBeLessThan(500);
+  },
+);
+
+async function setPassword(name: string): Promise<void> {
+  const changing = run("chpasswd");
+  changing.child.stdin?.end(`${name}:${PASSWORD}\n`);
+  await changing;
+}

@@ -1,0 +1,84 @@
+// An account that was closed after its user had logged in: expired, without a login shell, or removed.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SystemUser } from "../auth/system-user.ts";
+import { eventually } from "../harness/eventually.ts";
+import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
+import { Person } from "../harness/people.ts";
+import type { Question } from "../harness/raw-http.ts";
+import { TestServer } from "../harness/test-server.ts";
+
+const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+const refused = { status: 401, json: { code: "unauthorized", error: "this user may not log in here" } };
+
+const QUESTIONS: readonly (readonly [string, Question])[] = [
+  ["/api/sessions", { body: { command: ["touch", "/tmp/no"], cwd: "/" } }],
+  ["/api/sessions", {}],
+  ["/api/auth/verify", {}],
+  ["/api/auth/ws-ticket", { method: "POST" }],
+  ["/api/worktrees?repoPath=/", {}],
+  ["/api/worktrees", { body: { repoPath: "/", branch: "side" } }],
+  ["/api/git/repo-info?path=/", {}],
+  ["/api/git/follow?path=/", {}],
+  ["/api/repositories/discover?path=/", {}],
+];
+
+describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
+  let server: TestServer;
+
+  beforeAll(async () => {
+    server = await TestServer.start({
+      args: NO_LIMITS,
+      env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET },
+    });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+
+  test.each([
+    ["expired", ["--expiredate", "1"]],
+    ["without a login shell", ["--shell", "/usr/sbin/nologin"]],
+  ])(
+    "a token of an account that is %s opens nothing, and does again when that is over",
+    async (_, change) => {
+      await using user = await SystemUser.make();
+      await user.modify(...change);
+      const person = Person.named(server, user.name);
+      for (const [path, question] of QUESTIONS) {
+        expect([path, await person.ask(path, question)]).toMatchObject([path, refused]);
+      }
+      await expect(person.connect()).rejects.toThrow("401");
+      await user.modify("--expiredate", "", "--shell", "/bin/sh");
+      const works = async () => ((await person.ask("/api/sessions")).status === 200 ? true : undefined);
+      await eventually(works, "the list of an account that was opened again");
+    },
+  );
+
+  test("a token of an account that was removed opens nothing", async () => {
+    const user = await SystemUser.make();
+    await user[Symbol.asyncDispose]();
+    expect(await Person.named(server, user.name).ask("/api/sessions")).toMatchObject(refused);
+  });
+
+  test("what is open ends within a minute of the account's end, and its sessions take no more input", async () => {
+    await using user = await SystemUser.make();
+    await using other = await SystemUser.make();
+    const [person, neighbour] = [user, other].map(({ name }) => Person.named(server, name));
+    if (person === undefined || neighbour === undefined) throw new Error("nobody");
+    const { id } = await person.start({ command: ["cat"], cwd: "/" });
+    await using socket = await person.connect();
+    await using neighbours = await neighbour.connect();
+    const stream = await fetch(`${server.url}/api/sessions/${id}/stream`, { headers: person.headers });
+    const ended = stream.body?.pipeTo(new WritableStream()).then(
+      () => "ended",
+      () => "ended",
+    );
+
+    await user.modify("--expiredate", "1");
+    const closedAt = performance.now();
+    expect(await socket.closed()).toMatchObject({ code: 4401, reason: "account closed" });
+    expect(await ended).toBe("ended");
+    expect(performance.now() - closedAt).toBeLessThan(60_000);
+    const input = { body: { text: "echo no\n" } };
+    expect(await person.ask(`/api/sessions/${id}/input`, input)).toMatchObject(refused);
+    expect(neighbours.isOpen).toBe(true);
+  });
+});

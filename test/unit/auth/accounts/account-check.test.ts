@@ -1,0 +1,94 @@
+import { expect, test } from "vitest";
+import { AccountCheck } from "../../../../src/auth/accounts/account-check.ts";
+import type { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
+import { neverOver } from "../../../../src/auth/chain.ts";
+import type { Principal } from "../../../../src/auth/principal.ts";
+import { ALL, OWN } from "../../../../src/auth/rights.ts";
+import { BARE } from "../request-facts.ts";
+
+const ada: Principal = { user: "ada", method: "token", rights: OWN, owner: "ada", account: "ada" };
+const account = { name: "ada", uid: 1, gid: 1, home: "/", shell: "/bin/sh" };
+const OPEN: AccountStatus = { account };
+const CLOSED: AccountStatus = { account, refusal: "the account has expired" };
+const MISSING: AccountStatus = {};
+const refused = { code: "unauthorized", message: "this user may not log in here" };
+
+/** `of` is whom the request comes from; `status` what the system says of everybody, until it is changed. */
+function stage(of: Principal, { status = OPEN, hasSystemUsers = true } = {}) {
+  const system = { status, failure: undefined as Error | undefined, asked: 0 };
+  const check = new AccountCheck({
+    accounts: {
+      status: async () => {
+        system.asked++;
+        if (system.failure !== undefined) throw system.failure;
+        return system.status;
+      },
+    },
+    ...{ ownNames: ["root"], hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
+  });
+  const { authenticate, whenOver } = check.guard({ authenticate: async () => of, whenOver: neverOver });
+  return { system, ask: () => authenticate(BARE), whenOver };
+}
+
+test("an open account is let in, a closed and a missing one are not", async () => {
+  expect(await stage(ada).ask()).toBe(ada);
+  for (const status of [CLOSED, MISSING]) {
+    await expect(stage(ada, { status }).ask()).rejects.toMatchObject(refused);
+    await expect(stage({ ...ada, method: "ticket" }, { status }).ask()).rejects.toMatchObject(refused);
+  }
+});
+
+test("a server that is not root checks the accounts of those who log in to it, where these are users of the system", async () => {
+  const { account: _, ...asServer } = ada;
+  await expect(stage(asServer, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
+  expect(await stage(asServer, { status: CLOSED, hasSystemUsers: false }).ask()).toBe(asServer);
+});
+
+test.each(["proxy", "hq"] as const)("whom a %s names may be unknown here, but not closed", async (method) => {
+  const named = { ...ada, method };
+  expect(await stage(named, { status: MISSING }).ask()).toBe(named);
+  await expect(stage(named, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
+});
+
+test("the server's own user and the guest of a share link are not looked up", async () => {
+  const session = { id: "x", created: "now" };
+  const guest: Principal = {
+    user: "guest-1",
+    method: "share",
+    rights: { kind: "invited", session, mode: "view" },
+  };
+  for (const own of [guest, { user: "root", method: "token", rights: ALL } as const]) {
+    const { system, ask, whenOver } = stage(own, { status: CLOSED });
+    expect(await ask()).toBe(own);
+    whenOver(own, () => expect.unreachable())[Symbol.dispose]();
+    expect(system.asked).toBe(0);
+  }
+});
+
+test("what is open ends once, when the account is closed, and not where the system does not answer", async () => {
+  const { system, whenOver } = stage(ada);
+  const reasons: string[] = [];
+  using _watch = whenOver(ada, (reason) => reasons.push(reason));
+  system.failure = new Error("no answer");
+  await expect.poll(() => system.asked).toBeGreaterThan(2);
+  expect(reasons).toEqual([]);
+  [system.failure, system.status] = [undefined, CLOSED];
+  await expect.poll(() => reasons).toEqual(["account closed"]);
+  const { asked } = system;
+  await someChecks();
+  expect(system.asked).toBe(asked);
+});
+
+test("nothing is checked for what has ended", async () => {
+  const { system, whenOver } = stage(ada);
+  whenOver(ada, () => expect.unreachable())[Symbol.dispose]();
+  await someChecks();
+  expect(system.asked).toBe(0);
+});
+
+/** Resolves when an open socket has been checked a few times. */
+async function someChecks(): Promise<void> {
+  const { system, whenOver } = stage(ada);
+  using _watch = whenOver(ada, () => expect.unreachable());
+  await expect.poll(() => system.asked).toBeGreaterThan(2);
+}
