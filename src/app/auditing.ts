@@ -1,7 +1,6 @@
 // The audit log of a server, and everything that it tells of.
 import type { AuditFile } from "../audit/audit-file.ts";
 import type { Audit } from "../audit/entry.ts";
-import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Config } from "../config/config.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
@@ -36,14 +35,16 @@ export async function openAuditing(parts: {
   readonly version: string;
   readonly backend: SessionBackend;
   readonly access: Pick<Access, "viewOf">;
-  readonly gate: { readonly accounts: Pick<Accounts, "lookUp"> };
+  readonly gate: { readonly accounts: { lookUp(name: string): Promise<{ readonly account?: unknown }> } };
 }): Promise<Auditing> {
   const { audit, config, version, backend, access, gate } = parts;
   const { Auditor } = await import("../audit/auditor.ts");
+  const isAccount = async (name: string): Promise<boolean> =>
+    (await gate.accounts.lookUp(name)).account !== undefined;
   const auditor = new Auditor({
     ...{ audit, users: knownUsers(config), now: () => performance.now() },
     ...(config.role.kind === "hq" ? { remoteOf: (id: string) => remoteOf(backend, id) } : {}),
-    ...(isOfSystem(config) ? { isAccount: async (name: string) => isAccount(gate.accounts, name) } : {}),
+    ...(isOfSystem(config) ? { isAccount } : {}),
   });
   const details = { version, mode: config.role.kind, pid: process.pid };
   audit.write({ action: "server.start", result: "ok", details });
@@ -69,10 +70,6 @@ function knownUsers({ auth, serverUser }: Config): readonly string[] {
 /** Whether the users of this system are those who log in. */
 function isOfSystem({ auth }: Config): boolean {
   return auth.mode === "login" && (auth.password?.kind === "system" || auth.sshKeys);
-}
-
-async function isAccount(accounts: Pick<Accounts, "lookUp">, name: string): Promise<boolean> {
-  return (await accounts.lookUp(name)).account !== undefined;
 }
 
 async function remoteOf(backend: SessionBackend, sessionId: string): Promise<string | undefined> {

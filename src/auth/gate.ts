@@ -130,7 +130,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const parts = { tokens, tickets, attempts, logins, users };
   return {
     ...{ ...parts, login, links, shares },
-    ...accountCheckOf(options, modes).guard({
+    ...accountCheckOf(options, modes, shares).guard({
       authenticate: chain(waysOf(options, { ...parts, proxied })),
       whenOver: (principal, over) => tokens.whenOver(principal, over),
     }),
@@ -206,9 +206,11 @@ function ownNamesOf(serverUser: string, modes: LoginModes | undefined): readonly
 function accountCheckOf(
   { accounts, log, serverUser, isRoot }: GateOptions,
   modes: LoginModes | undefined,
+  shares: Pick<Shares, "creatorOf"> | undefined,
 ): AccountCheck {
   return new AccountCheck({
     ...{ accounts, log, ownNames: ownNamesOf(serverUser, modes) },
+    creatorOf: (shareId) => shares?.creatorOf(shareId),
     hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
   });
 }

@@ -91,6 +91,11 @@ export class Shares {
     return this.#shares.filter((kept) => isOf(kept, session)).map((kept) => Share.parse(kept));
   }
 
+  /** Who made that link; `undefined` where it is not listed. */
+  creatorOf(id: string): string | undefined {
+    return this.#shares.find((kept) => kept.id === id)?.createdBy;
+  }
+
   /** Whoever came by it is out at once. Throws `share_not_found`. */
   async revoke(session: SharedSession, id: string): Promise<void> {
     const share = this.#shares.find((kept) => kept.id === id && isOf(kept, session));

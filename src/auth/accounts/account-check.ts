@@ -10,6 +10,8 @@ export type AccountCheckOptions = {
   readonly accounts: Pick<Accounts, "status">;
   /** Users who are the server itself: its system user, and the one with the configured password. */
   readonly ownNames: readonly string[];
+  /** Who made the share link of that id. */
+  readonly creatorOf: (shareId: string) => string | undefined;
   /** Whether everybody else who logs in here is a user of this system. */
   readonly hasSystemUsers: boolean;
   readonly log: Pick<Log, "info" | "warn">;
@@ -25,7 +27,8 @@ export type Logins = {
 
 /**
  * Checks that the account of whoever asks exists and may log in: not expired, with a login shell. Somebody named by a
- * proxy or an HQ need not have an account here, but one that exists and is closed counts against them.
+ * proxy or an HQ need not have an account here, but one that exists and is closed counts against them. For the guest of
+ * a share link the account of whoever made it counts: what the guest types runs as that user.
  */
 export class AccountCheck {
   readonly #options: AccountCheckOptions;
@@ -62,7 +65,7 @@ export class AccountCheck {
   /** Calls `over` once when the account is found to be closed. A system that does not answer closes nothing. */
   #whenClosed(principal: Principal, over: (reason: string) => void): Disposable {
     const watch = new DisposableStack();
-    if (!this.#concerns(principal)) return watch;
+    if (this.#userToCheck(principal) === undefined) return watch;
     const { log, intervalMs = ACCOUNT_MEMORY_MS } = this.#options;
     const check = async (): Promise<void> => {
       const reason = await this.#refusal(principal);
@@ -79,20 +82,27 @@ export class AccountCheck {
   }
 
   async #refusal(principal: Principal): Promise<string | undefined> {
-    if (!this.#concerns(principal)) return undefined;
-    const { account, refusal } = await this.#options.accounts.status(principal.user);
+    const user = this.#userToCheck(principal);
+    if (user === undefined) return undefined;
+    const { account, refusal } = await this.#options.accounts.status(user);
     if (account !== undefined) return refusal;
     return loggedInHere(principal) ? "there is no such user" : undefined;
   }
 
-  #concerns(principal: Principal): boolean {
-    const { ownNames, hasSystemUsers } = this.#options;
-    if (ownNames.includes(principal.user) || principal.rights.kind === "invited") return false;
-    return principal.account !== undefined || (hasSystemUsers && loggedInHere(principal));
+  /** `undefined`: nobody whose account counts. */
+  #userToCheck(principal: Principal): string | undefined {
+    const { ownNames, hasSystemUsers, creatorOf } = this.#options;
+    const { tokenId = "" } = principal;
+    const isGuest = principal.rights.kind === "invited";
+    const user = isGuest ? creatorOf(tokenId) : principal.user;
+    if (user === undefined || ownNames.includes(user)) return undefined;
+    const isOfSystem =
+      principal.account !== undefined || (hasSystemUsers && (isGuest || loggedInHere(principal)));
+    return isOfSystem ? user : undefined;
   }
 }
 
 /** By a password or key of the system: nobody else gets a token here. */
-function loggedInHere({ method }: Principal): boolean {
-  return method === "token" || method === "ticket";
+function loggedInHere({ method, rights }: Principal): boolean {
+  return rights.kind !== "invited" && (method === "token" || method === "ticket");
 }

@@ -64,6 +64,9 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
     const [person, neighbour] = [user, other].map(({ name }) => Person.named(server, name));
     if (person === undefined || neighbour === undefined) throw new Error("nobody");
     const { id } = await person.start({ command: ["cat"], cwd: "/" });
+    const share = await person.ask(`/api/sessions/${id}/share`, { body: { mode: "type" } });
+    const guest = new Person(server, share.json.token);
+    await using guests = await guest.connect();
     await using socket = await person.connect();
     await using neighbours = await neighbour.connect();
     const stream = await fetch(`${server.url}/api/sessions/${id}/stream`, { headers: person.headers });
@@ -75,10 +78,13 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
     await user.modify("--expiredate", "1");
     const closedAt = performance.now();
     expect(await socket.closed()).toMatchObject({ code: 4401, reason: "account closed" });
+    expect(await guests.closed()).toMatchObject({ code: 4401, reason: "account closed" });
     expect(await ended).toBe("ended");
     expect(performance.now() - closedAt).toBeLessThan(60_000);
     const input = { body: { text: "echo no\n" } };
-    expect(await person.ask(`/api/sessions/${id}/input`, input)).toMatchObject(refused);
+    for (const each of [person, guest]) {
+      expect(await each.ask(`/api/sessions/${id}/input`, input)).toMatchObject(refused);
+    }
     expect(neighbours.isOpen).toBe(true);
   });
 });

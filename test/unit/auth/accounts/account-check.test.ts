@@ -24,6 +24,7 @@ function stage(of: Principal, { status = OPEN, hasSystemUsers = true } = {}) {
         return system.status;
       },
     },
+    creatorOf: (shareId) => (shareId === "of-ada" ? "ada" : "root"),
     ...{ ownNames: ["root"], hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
   });
   const { authenticate, whenOver } = check.guard({ authenticate: async () => of, whenOver: neverOver });
@@ -50,7 +51,18 @@ test.each(["proxy", "hq"] as const)("whom a %s names may be unknown here, but no
   await expect(stage(named, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
 });
 
-test("the server's own user and the guest of a share link are not looked up", async () => {
+test("the guest of a share link is let in as long as the account of whoever made it is open", async () => {
+  const rights = { kind: "invited", session: { id: "x", created: "now" }, mode: "type" } as const;
+  const guest: Principal = { user: "guest-1", method: "share", rights, tokenId: "of-ada" };
+  expect(await stage(guest).ask()).toBe(guest);
+  expect(await stage(guest, { status: MISSING }).ask()).toBe(guest);
+  await expect(stage(guest, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
+  await expect(stage({ ...guest, method: "ticket" }, { status: CLOSED }).ask()).rejects.toMatchObject(
+    refused,
+  );
+});
+
+test("the server's own user and guests of that user are not looked up", async () => {
   const session = { id: "x", created: "now" };
   const guest: Principal = {
     user: "guest-1",
