@@ -135,9 +135,7 @@ function environment(sources: readonly Source[]): string[] {
   return sources
     .filter(({ path }) => !ENVIRONMENT_DOORS.includes(path))
     .flatMap(({ path, processReads }) =>
-      processReads.map(
-        ({ what, line }) => `${path}:${line} reads ${what}: only ${ENVIRONMENT_DOORS[0]} may`,
-      ),
+      processReads.map(({ what, line }) => `${path}:${line} reads ${what}: only ${ENVIRONMENT_DOORS[0]} may`),
     );
 }
 
