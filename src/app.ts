@@ -97,7 +97,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir);
   const instanceId = randomUUID();
-  const audit = stack.use(await openAuditLog({ config, controlDir, log }));
+  const audit = stack.use(await openAuditLog({ config, surroundings, controlDir, log }));
   const facts = await openGitFacts({ config, surroundings, log });
   const { shown } = facts;
   const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log, shown }));

@@ -24,7 +24,7 @@ describe("help", () => {
       "health",
       "login-link",
       "up",
-      ...["follow", "unfollow", "git", "config", "service"],
+      ...["follow", "unfollow", "git", "config", "service", "audit"],
     ];
     expect(names.toSorted()).toEqual(wanted.toSorted());
   });
