@@ -1,6 +1,10 @@
 {
   "targets": [
-    { "target_name": "ttyhq", "sources": ["native/close-on-exec.c"], "cflags": ["-Wall", "-Wextra", "-O2"] }
+    {
+      "target_name": "ttyhq",
+      "sources": ["native/close-on-exec.c", "native/unix-datagram.c"],
+      "cflags": ["-Wall", "-Wextra", "-O2"]
+    }
   ],
   "conditions": [
     ["OS == 'linux'", {

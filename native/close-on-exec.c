@@ -1,8 +1,10 @@
-// The one system call that Node does not offer and that this house cannot do without: FD_CLOEXEC.
+// The native module: system calls that Node does not offer. The one here is FD_CLOEXEC.
 // node-pty opens pty masters without it, so every program would inherit the terminals of all sessions
 // started before it, could type into them, and would keep them open after the host has died.
 #include <fcntl.h>
 #include <node_api.h>
+
+#include "unix-datagram.h"
 
 static napi_value set_close_on_exec(napi_env env, napi_callback_info info) {
   size_t argc = 1;
@@ -18,9 +20,11 @@ static napi_value set_close_on_exec(napi_env env, napi_callback_info info) {
 }
 
 NAPI_MODULE_INIT() {
-  napi_value function;
-  if (napi_create_function(env, "setCloseOnExec", NAPI_AUTO_LENGTH, set_close_on_exec, NULL, &function) != napi_ok ||
-      napi_set_named_property(env, exports, "setCloseOnExec", function) != napi_ok) {
+  const napi_property_descriptor functions[] = {
+      {.utf8name = "setCloseOnExec", .method = set_close_on_exec, .attributes = napi_enumerable},
+      {.utf8name = "sendUnixDatagram", .method = send_unix_datagram, .attributes = napi_enumerable},
+  };
+  if (napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions) != napi_ok) {
     napi_throw_error(env, NULL, "the native module of ttyhq could not be set up");
   }
   return exports;

@@ -98,7 +98,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir);
   const instanceId = randomUUID();
-  const audit = stack.use(await openAuditLog({ config, controlDir, log }));
+  const audit = stack.use(await openAuditLog({ config, surroundings, controlDir, log }));
   const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
   const { backend, identity, machineToken, readiness } = role;
   const gate = stack.use(await openGate({ config, surroundings, controlDir, machineToken, log }));

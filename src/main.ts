@@ -35,7 +35,7 @@ async function main(): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
   const version = packageVersion();
   const surroundings = {
-    ...{ env, stderr, version, node: process.execPath, main: fileURLToPath(import.meta.url) },
+    ...{ env, stdout, stderr, version, node: process.execPath, main: fileURLToPath(import.meta.url) },
     account: {
       user: user.username,
       home: env.HOME ?? user.homedir,

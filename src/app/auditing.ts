@@ -1,13 +1,18 @@
 // The audit log of a server, and everything that it tells of.
 import type { AuditFile } from "../audit/audit-file.ts";
 import type { Audit } from "../audit/entry.ts";
+import type { AuditReceiver, Shipper } from "../audit/ship/shipper.ts";
+import type { AuditDestination } from "../config/audit-options.ts";
+import { headersIn } from "../config/audit-shipping.ts";
 import type { Config } from "../config/config.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { Log } from "../log.ts";
+import { trusting } from "../remote/trust.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import type { Access } from "./access.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 export type Auditing = Disposable & {
   readonly auditHook: RequestAuditHook;
@@ -17,15 +22,61 @@ export type Auditing = Disposable & {
 
 // What only a server needs is not loaded into a session host.
 
+/** The audit log, and those who get its lines as well. Disposed of, it is written and shipped to its end. */
+export type AuditLog = Audit &
+  AsyncDisposable &
+  Pick<AuditFile, "counts"> & { readonly shippers: readonly Shipper[] };
+
 /** Throws `start_failed` for a path at which no such file can be. */
 export async function openAuditLog(parts: {
-  readonly config: Pick<Config, "auditLog">;
+  readonly config: Pick<Config, "auditLog" | "auditShipping" | "trustedCa">;
+  readonly surroundings: Pick<Surroundings, "stdout" | "hostname">;
   readonly controlDir: ControlDir;
   readonly log: Log;
-}): Promise<AuditFile> {
+}): Promise<AuditLog> {
   const { config, controlDir, log } = parts;
   const { AuditFile } = await import("../audit/audit-file.ts");
-  return await AuditFile.open({ path: config.auditLog ?? controlDir.auditLog, log });
+  const { SealedHead } = await import("../audit/sealed-head.ts");
+  const path = config.auditLog ?? controlDir.audit.log;
+  const files = { ...controlDir.audit, log: path };
+  await using stack = new AsyncDisposableStack();
+  const file: { current?: AuditFile } = {};
+  const audit: Audit = { write: (entry) => file.current?.write(entry) };
+  const shippers = await openShippers({ ...parts, audit });
+  for (const shipper of shippers) stack.use(shipper);
+  const ship = (lines: readonly string[]): void => shippers.forEach((shipper) => void shipper.ship(lines));
+  const opened = stack.use(await AuditFile.open({ path, head: new SealedHead(files, log), log, ship }));
+  file.current = opened;
+  const owned = stack.move();
+  return {
+    ...{ write: audit.write, shippers },
+    get counts() {
+      return opened.counts;
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+async function openShippers(parts: {
+  readonly config: Pick<Config, "auditShipping" | "trustedCa">;
+  readonly surroundings: Pick<Surroundings, "stdout" | "hostname">;
+  readonly audit: Audit;
+  readonly log: Log;
+}): Promise<readonly Shipper[]> {
+  const { config, surroundings, audit, log } = parts;
+  const { to, headers } = config.auditShipping;
+  if (to.length === 0) return [];
+  const { Shipper } = await import("../audit/ship/shipper.ts");
+  const { httpReceiver } = await import("../audit/ship/http-receiver.ts");
+  const { stdoutReceiver } = await import("../audit/ship/stdout-receiver.ts");
+  const { syslogReceiver } = await import("../audit/ship/syslog-receiver.ts");
+  const receiverOf = (destination: AuditDestination): AuditReceiver => {
+    if (destination.kind === "stdout") return stdoutReceiver(surroundings.stdout);
+    if (destination.kind === "syslog") return syslogReceiver(destination.to, surroundings.hostname);
+    const given = headers === undefined ? {} : headersIn(headers);
+    return httpReceiver({ url: destination.url, headers: given ?? {}, tls: trusting(config.trustedCa) });
+  };
+  return to.map((each) => new Shipper({ receiver: receiverOf(each), audit, log, random: Math.random }));
 }
 
 /** From now on everything is told of, the start and the end of it included. */

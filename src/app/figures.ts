@@ -1,5 +1,4 @@
 // What /metrics tells of a server, and of a session host.
-import type { AuditFile } from "../audit/audit-file.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
 import { RequestMeter } from "../http/request-meter.ts";
@@ -7,6 +6,7 @@ import type { Hub } from "../hub/hub.ts";
 import { createMetrics, type Metrics } from "../metrics.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
+import type { AuditLog } from "./auditing.ts";
 import {
   measureAudit,
   measureBuild,
@@ -30,7 +30,7 @@ export function serverMetrics(parts: {
   readonly role: Pick<Role, "backend" | "measure" | "readiness">;
   readonly hub: Hub;
   readonly gate: Pick<Gate, "logins" | "attempts">;
-  readonly audit: Pick<AuditFile, "counts">;
+  readonly audit: AuditLog;
   readonly controlDir: ControlDir;
 }): { readonly metrics: Metrics; readonly meter: RequestMeter } {
   const { config, version, role, hub, gate, audit, controlDir } = parts;

@@ -1,6 +1,5 @@
 // Every figure of /metrics, by what it is a figure of; docs/observability.md has them all.
 import { readFile, statfs } from "node:fs/promises";
-import type { AuditFile } from "../audit/audit-file.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Enrolment } from "../hq/enrolment.ts";
 import type { Listener } from "../http/listener.ts";
@@ -17,6 +16,7 @@ import { SessionStatus } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
+import type { AuditLog } from "./auditing.ts";
 import type { Headquarters } from "./headquarters.ts";
 
 /** `process`: as of createMetrics, without `ttyhq_`. */
@@ -101,10 +101,14 @@ export function measureLogins(metrics: Metrics, { logins }: Pick<Gate, "logins">
   metrics.counter("logins_total", "Logins, by method and what came of them.", () => logins);
 }
 
-export function measureAudit(metrics: Metrics, audit: Pick<AuditFile, "counts">): void {
+export function measureAudit(metrics: Metrics, audit: Pick<AuditLog, "counts" | "shippers">): void {
   const now = () => audit.counts;
   metrics.counter("audit_lines_total", "Lines written to the audit log.", () => now().written);
   metrics.counter("audit_lines_lost_total", "Lines of it that were not written.", () => now().lost);
+  const shipped = (count: "shipped" | "dropped") => () =>
+    audit.shippers.map(({ name, counts }) => [{ receiver: name }, counts[count]] as const);
+  metrics.counter("audit_lines_shipped_total", "Lines that receivers took.", shipped("shipped"));
+  metrics.counter("audit_lines_dropped_total", "Lines that receivers did not take.", shipped("dropped"));
 }
 
 export function measureReadiness(metrics: Metrics, readiness: { check(): void }): void {

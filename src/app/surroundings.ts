@@ -1,3 +1,4 @@
+import type { OutputStream } from "../audit/ship/stdout-receiver.ts";
 import type { LogDestination } from "../log.ts";
 import type { Account } from "../sessions/launch.ts";
 
@@ -16,4 +17,6 @@ export type Surroundings = {
   /** The built page. */
   readonly pageDir: string;
   readonly stderr: LogDestination;
+  /** Where `--audit-ship stdout` goes. */
+  readonly stdout: OutputStream;
 };

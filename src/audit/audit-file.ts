@@ -3,40 +3,56 @@ import { isErrno } from "../lib/atomic-file.ts";
 import { withDeadline } from "../lib/deadline.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { type ChainHead, chainLines, hashOf } from "./chain.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
 import { auditLine } from "./line.ts";
 import { type Appended, LineFile } from "./line-file.ts";
+import { firstSequence, KEPT_FILES, keptFiles } from "./log-lines.ts";
+import { resumeChain } from "./resume.ts";
+import type { SealedHead } from "./sealed-head.ts";
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
-/** Full files that are kept: audit.log.1, the newest, to audit.log.4. */
-const KEPT_FILES = 4;
 /** Lines that wait for a slow disk; over that new ones are lost, and counted. */
 const MAX_WAITING_LINES = 10_000;
 /** Whether the file is still the one at its path is looked up this often, when there is something to write. */
 const LOOK_MS = 1_000;
 const STOP_TIMEOUT_MS = 2_000;
+/** What the chain adds to a line, about. */
+const CHAIN_BYTES = 100;
 
 /** What is in the way when it is not the path that is wrong: a server starts all the same. */
 const PASSING = ["ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE"];
 
 type AuditFileOptions = {
   readonly path: string;
+  readonly head: SealedHead;
   readonly log: Pick<Log, "warn" | "info" | "error">;
+  /** Gets each line as it was written; without a sequence number one that could not be. Must not throw. */
+  readonly ship?: (lines: readonly string[]) => void;
   readonly now?: () => Date;
   readonly maxBytes?: number;
 };
 
+/** A line that the log writes about itself. */
+type OwnLine = { readonly entry: AuditEntry; readonly written: () => void };
+
 /**
- * The audit log as a file of mode 0600 that is only added to. What is told in one turn of the event loop is one write. At
- * 64 MiB the file becomes audit.log.1, and the ones before it move on; four of them are kept. Somebody else may move the
- * file away: a new one is begun within a second.
+ * The audit log: a file of mode 0600 that is only added to, one write for each turn of the event loop. Its lines are a hash
+ * chain (chain.ts), which rotation and restarts continue, and whose last line is sealed after each write.
  *
- * When it cannot be written, the service goes on: lines are lost and counted, the log tells of it once, and the first
- * line after the gap says how many are missing.
+ * At 64 MiB the file becomes audit.log.1, and the ones before it move on; four of them are kept. Somebody else may move
+ * the file away: a new one is begun within a second.
+ *
+ * When it cannot be written, the service goes on: lines are lost and counted, the log has one message, and the first line
+ * after the gap has the number of lost lines. Lost lines never had a sequence number.
  */
 export class AuditFile implements Audit, AsyncDisposable {
   readonly #options: Required<AuditFileOptions>;
   #file: LineFile | undefined;
+  /** `undefined` until a file could be opened. */
+  #chain: ChainHead | undefined;
+  /** About the log itself, to be written before everything else. */
+  #notes: readonly AuditEntry[] = [];
   #waiting: string[] = [];
   #writing: Promise<void> | undefined;
   #lookedAtMs = 0;
@@ -50,7 +66,7 @@ export class AuditFile implements Audit, AsyncDisposable {
   #isClosed = false;
 
   private constructor(options: AuditFileOptions) {
-    this.#options = { now: () => new Date(), maxBytes: DEFAULT_MAX_BYTES, ...options };
+    this.#options = { now: () => new Date(), maxBytes: DEFAULT_MAX_BYTES, ship: () => undefined, ...options };
     this.#maxBytes = this.#options.maxBytes;
   }
 
@@ -59,6 +75,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     const audit = new AuditFile(options);
     try {
       await audit.#reopen();
+      audit.#chain = await audit.#resume();
     } catch (cause) {
       if (!PASSING.some((code) => isErrno(cause, code))) throw unusable(options.path, cause);
       audit.#failed(cause);
@@ -72,11 +89,12 @@ export class AuditFile implements Audit, AsyncDisposable {
   }
 
   write(entry: AuditEntry): void {
+    const line = auditLine(entry, this.#options.now());
     if (this.#isClosed || this.#waiting.length >= MAX_WAITING_LINES) {
-      this.#lose(1);
+      this.#lose([line]);
       return;
     }
-    this.#waiting.push(auditLine(entry, this.#options.now()));
+    this.#waiting.push(line);
     this.#writing ??= this.#drain();
   }
 
@@ -94,7 +112,7 @@ export class AuditFile implements Audit, AsyncDisposable {
   async #drain(): Promise<void> {
     // What else is told in this turn goes with it.
     await new Promise(setImmediate);
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 || (this.#notes.length > 0 && !this.#isFailing)) {
       const lines = this.#waiting;
       this.#waiting = [];
       await this.#put(lines);
@@ -103,24 +121,72 @@ export class AuditFile implements Audit, AsyncDisposable {
   }
 
   async #put(lines: readonly string[]): Promise<void> {
-    const gap = this.#gap;
-    const head = gap === 0 ? [] : [this.#gapLine()];
-    const appended = await this.#append([...head, ...lines]);
-    const written = Math.max(0, appended.lines - head.length);
+    const { appended, own, chained } = await this.#append(lines);
+    this.#options.ship(chained.lines.slice(0, appended.lines));
+    const last = chained.heads[appended.lines - 1];
+    if (last !== undefined) {
+      this.#chain = last;
+      await this.#options.head.seal(last);
+    }
+    for (const { written } of own.slice(0, appended.lines)) written();
+    const written = Math.max(0, appended.lines - own.length);
     this.#written += written;
-    if (appended.lines > 0) this.#gap -= gap;
-    this.#lose(lines.length - written);
+    this.#lose(lines.slice(written));
     if (appended.error === undefined) this.#succeeded();
     else this.#failed(appended.error);
   }
 
-  async #append(lines: readonly string[]): Promise<Appended> {
+  async #append(lines: readonly string[]): Promise<{
+    readonly appended: Appended;
+    readonly own: readonly OwnLine[];
+    readonly chained: ReturnType<typeof chainLines>;
+  }> {
     try {
-      const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
-      return await (await this.#current(bytes)).append(lines);
+      const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + CHAIN_BYTES, 0);
+      const file = await this.#current(bytes);
+      this.#chain ??= await this.#resume();
+      const own = this.#ownLines(file);
+      const time = this.#options.now();
+      const all = [...own.map(({ entry }) => auditLine(entry, time)), ...lines];
+      const chained = chainLines(all, this.#chain);
+      return { appended: await file.append(chained.lines), own, chained };
     } catch (error) {
-      return { lines: 0, error };
+      return { appended: { lines: 0, error }, own: [], chained: { lines: [], heads: [] } };
     }
+  }
+
+  /** In this order: a verifier expects what an interrupted write left to be followed by the line that names it. */
+  #ownLines({ torn }: LineFile): readonly OwnLine[] {
+    const own: OwnLine[] = [];
+    const add = (entry: AuditEntry, written: () => void): void => void own.push({ entry, written });
+    if (torn.length > 0) {
+      const details = { bytes: torn.length, sha256: hashOf(torn) };
+      add({ action: "audit.torn", result: "failed", details }, () => undefined);
+    }
+    for (const entry of this.#notes) {
+      add(entry, () => {
+        this.#notes = this.#notes.filter((note) => note !== entry);
+      });
+    }
+    const gap = this.#gap;
+    if (gap > 0) {
+      add({ action: "audit.gap", result: "failed", details: { lost: gap } }, () => {
+        this.#gap -= gap;
+      });
+    }
+    return own;
+  }
+
+  /** Goes on with the chain of the file. What was done to it meanwhile is the first line that follows. */
+  async #resume(): Promise<ChainHead> {
+    const { path, head, log } = this.#options;
+    const files = this.#file?.isRegular === true ? await keptFiles(path) : [];
+    const { chain, reason } = await resumeChain(files, head);
+    if (reason === undefined) return chain;
+    log.error({ path, reason }, "audit log was changed");
+    this.#notes = [{ action: "audit.break", result: "failed", details: { reason } }];
+    this.#writing ??= this.#drain();
+    return chain;
   }
 
   /** The file to write to: another one when it was moved away, or when it is full. */
@@ -145,6 +211,7 @@ export class AuditFile implements Audit, AsyncDisposable {
           await rename(`${path}.${number}`, `${path}.${number + 1}`).catch(unlessMissing);
         }
         await rename(path, `${path}.1`);
+        await this.#noteRotation();
       }
     } catch (error) {
       log.error({ error, path }, "full audit log not moved on");
@@ -170,14 +237,18 @@ export class AuditFile implements Audit, AsyncDisposable {
     await file?.[Symbol.asyncDispose]().catch(() => undefined);
   }
 
-  #gapLine(): string {
-    const entry = { action: "audit.gap", result: "failed", details: { lost: this.#gap } } as const;
-    return auditLine(entry, this.#options.now());
+  async #noteRotation(): Promise<void> {
+    let first: number | undefined;
+    for (const file of await keptFiles(this.#options.path)) first ??= await firstSequence(file);
+    const details = { first: first ?? 1 };
+    this.#notes = [...this.#notes, { action: "audit.rotate", result: "ok", details }];
   }
 
-  #lose(count: number): void {
-    this.#lost += count;
-    this.#gap += count;
+  #lose(lines: readonly string[]): void {
+    if (lines.length === 0) return;
+    this.#lost += lines.length;
+    this.#gap += lines.length;
+    this.#options.ship(lines);
   }
 
   #failed(error: unknown): void {

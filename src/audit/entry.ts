@@ -34,8 +34,16 @@ export type AuditActionName =
   | "remote.request"
   /** Any other request that was refused. */
   | "request"
-  /** Lines are missing here. */
-  | "audit.gap";
+  /** Lines are missing here: the disk did not take them. */
+  | "audit.gap"
+  /** The line before was cut off by a crash or a full disk. */
+  | "audit.torn"
+  /** A new file begins; "first" is the oldest sequence number that is kept. */
+  | "audit.rotate"
+  /** The log was not as the server had left it. */
+  | "audit.break"
+  /** A receiver did not get so many lines. */
+  | "audit.unshipped";
 
 /** "refused": not allowed. "failed": allowed, and not done. */
 export type AuditResult = "ok" | "refused" | "failed";

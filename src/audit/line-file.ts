@@ -2,8 +2,10 @@ import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { isErrno } from "../lib/atomic-file.ts";
 import type { Log } from "../log.ts";
+import { tornEnd } from "./log-lines.ts";
 
 const NEWLINE = 0x0a;
+const NOTHING = new Uint8Array();
 /** Rights that nobody but the owner has, but for the group's to read. */
 const FOR_OTHERS = 0o037;
 
@@ -17,8 +19,8 @@ export class LineFile implements AsyncDisposable {
   /** Others (pipes, devices) have no size, and stay where they are. */
   readonly isRegular: boolean;
   #bytes: number;
-  /** Its last line has no end. */
-  #isTorn: boolean;
+  /** What an interrupted write left after the last whole line. Empty: nothing. */
+  #torn: Uint8Array;
 
   private constructor(
     handle: FileHandle,
@@ -26,14 +28,14 @@ export class LineFile implements AsyncDisposable {
       readonly inode: string;
       readonly isRegular: boolean;
       readonly bytes: number;
-      readonly isTorn: boolean;
+      readonly torn: Uint8Array;
     },
   ) {
     this.#handle = handle;
     this.#inode = facts.inode;
     this.isRegular = facts.isRegular;
     this.#bytes = facts.bytes;
-    this.#isTorn = facts.isTorn;
+    this.#torn = facts.torn;
   }
 
   /** Of mode 0600 where it is made; a pipe or device, such as /dev/stdout, is never waited for. */
@@ -45,10 +47,11 @@ export class LineFile implements AsyncDisposable {
       const { dev, ino, mode, size } = facts;
       const isRegular = facts.isFile();
       if (isRegular && (mode & FOR_OTHERS) !== 0) await close(handle, mode, { path, log });
-      const isTorn = isRegular && size > 0 && (await lastByte(path, size)) !== NEWLINE;
+      // A file that its owner cannot read is not searched.
+      const torn = isRegular && size > 0 ? await tornEnd(path, size).catch(() => NOTHING) : NOTHING;
       return new LineFile(handle, {
         isRegular,
-        isTorn,
+        torn,
         inode: inodeName(dev, ino),
         bytes: isRegular ? size : 0,
       });
@@ -75,19 +78,28 @@ export class LineFile implements AsyncDisposable {
     }
   }
 
-  /** Never rejects. */
+  /** What an interrupted write left after the last whole line. The next append ends it with a newline. */
+  get torn(): Uint8Array {
+    return this.#torn;
+  }
+
+  /** On disk when it resolves. Never rejects. */
   async append(lines: readonly string[]): Promise<Appended> {
-    const bytes = new TextEncoder().encode(lines.join(""));
+    const ending = this.#torn.length > 0 ? "\n" : "";
+    const bytes = new TextEncoder().encode(ending + lines.join(""));
     try {
-      if (this.#isTorn) await this.#handle.write("\n");
-      this.#isTorn = false;
       const { bytesWritten } = await this.#handle.write(bytes);
       this.#bytes += bytesWritten;
-      if (bytesWritten === bytes.length) return { lines: lines.length };
-      const whole = bytes.subarray(0, bytes.subarray(0, bytesWritten).lastIndexOf(NEWLINE) + 1);
-      await this.#takeBack(bytesWritten - whole.length);
-      const error = new Error(`the disk took ${bytesWritten} of ${bytes.length} bytes`);
-      return { lines: newlinesIn(whole), error };
+      if (this.isRegular) await this.#handle.datasync();
+      if (bytesWritten === bytes.length) {
+        this.#torn = NOTHING;
+        return { lines: lines.length };
+      }
+      const whole = newlinesIn(bytes.subarray(ending.length, bytesWritten));
+      const end = whole === 0 ? 0 : bytes.lastIndexOf(NEWLINE, bytesWritten - 1) + 1;
+      if (whole > 0) this.#torn = NOTHING;
+      await this.#takeBack(bytes.subarray(end, bytesWritten));
+      return { lines: whole, error: new Error(`the disk took ${bytesWritten} of ${bytes.length} bytes`) };
     } catch (error) {
       return { lines: 0, error };
     }
@@ -97,18 +109,16 @@ export class LineFile implements AsyncDisposable {
     await this.#handle.close();
   }
 
-  /** A file that can only be added to keeps what it has, and the next line ends it. */
-  async #takeBack(bytes: number): Promise<void> {
-    if (bytes === 0) return;
-    this.#isTorn = true;
-    if (!this.isRegular) return;
+  /** A file that can only be added to keeps the rest of a line, and the next append ends it. */
+  async #takeBack(rest: Uint8Array): Promise<void> {
+    if (rest.length === 0) return;
     try {
+      if (!this.isRegular) throw new Error("nothing can be taken back");
       const { size } = await this.#handle.stat();
-      await this.#handle.truncate(size - bytes);
-      this.#isTorn = false;
-      this.#bytes -= bytes;
+      await this.#handle.truncate(size - rest.length);
+      this.#bytes -= rest.length;
     } catch {
-      // It stays torn.
+      this.#torn = Buffer.concat([this.#torn, rest]);
     }
   }
 }
@@ -124,17 +134,6 @@ async function close(
     log.warn({ path }, "audit log was open to others, now closed");
   } catch (error) {
     log.warn({ path, error }, "audit log is open to others");
-  }
-}
-
-/** Where it cannot be read nobody knows, and nothing is done about it. */
-async function lastByte(path: string, size: number): Promise<number | undefined> {
-  try {
-    await using file = await open(path, "r");
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(1), 0, 1, size - 1);
-    return bytesRead === 1 ? buffer[0] : NEWLINE;
-  } catch {
-    return NEWLINE;
   }
 }
 

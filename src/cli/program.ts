@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { addAttach } from "./attach.ts";
+import { addAudit } from "./audit.ts";
 import { addConfig } from "./config.ts";
 import { addControlDir } from "./configuration.ts";
 import { ExitCode, type Finish } from "./exit-code.ts";
@@ -36,6 +37,7 @@ const COMMANDS = [
   addGitEvent,
   addHealth,
   addLoginLink,
+  addAudit,
   addUp,
   addJoinToken,
   addRemoteKey,

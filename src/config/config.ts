@@ -1,6 +1,7 @@
 import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
 import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/unix-socket.ts";
+import { type AuditShipping, readAuditShipping } from "./audit-shipping.ts";
 import { ConfigError } from "./config-error.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
 import type { Sources } from "./given.ts";
@@ -48,6 +49,7 @@ export type Config = HostConfig & {
   readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
   /** Absolute; `undefined`: in the control directory. */
   readonly auditLog: string | undefined;
+  readonly auditShipping: AuditShipping;
   /** Certificates of the authorities that an HQ and its remotes trust beside the public ones, in PEM form. */
   readonly trustedCa: Uint8Array | undefined;
   /** `undefined`: made once and kept in the control directory. */
@@ -104,13 +106,13 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
   const auth = readLogin(reader, { host: listen.host, isHq: fleetKinds(reader).isHq });
   const role = readFleetRole(reader, { auth, hostname: input.hostname });
   const { tls, proxyServe } = readProxyServe(reader, readTls(reader), auth);
-  const auditLog = reader.value(OPTIONS.auditLog);
   return {
     ...readHost(reader),
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
     trustedProxies: reader.list(OPTIONS.trustedProxy),
     metricsListen: reader.value(OPTIONS.metricsListen),
-    auditLog: auditLog === undefined ? undefined : reader.absolute(OPTIONS.auditLog, auditLog),
+    auditLog: readAuditLog(reader),
+    auditShipping: readAuditShipping(reader),
     trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
     policy: {
@@ -154,6 +156,17 @@ function readListen(reader: OptionReader): Config["listen"] {
     reader.imply(OPTIONS.bind, { text: PROXIED_HOST, because });
   }
   return { host: PROXIED_HOST, port };
+}
+
+/** Where the audit log of a server is: absolute paths. Throws ConfigError. */
+export function parseAuditLog(input: ConfigInput): Pick<Config, "controlDir" | "auditLog"> {
+  const reader = new OptionReader(input);
+  return finish({ controlDir: readControlDir(reader), auditLog: readAuditLog(reader) }, reader.problems);
+}
+
+function readAuditLog(reader: OptionReader): string | undefined {
+  const path = reader.value(OPTIONS.auditLog);
+  return path === undefined ? undefined : reader.absolute(OPTIONS.auditLog, path);
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */

@@ -4,6 +4,7 @@ import {
   DEFAULT_PORT,
   SESSIONS_PER_MINUTE,
 } from "../protocol/limits.ts";
+import { AUDIT_OPTIONS } from "./audit-options.ts";
 import { FLEET_OPTIONS } from "./fleet-options.ts";
 import { LOGIN_OPTIONS } from "./login-options.ts";
 import { file, type Option, type Role, toggle, value } from "./option.ts";
@@ -100,16 +101,7 @@ export const OPTIONS = {
     prose: "Serve /metrics, /livez, /readyz and /api/ready there as well, without encryption or login.",
     roles: SERVER,
   }),
-  auditLog: value<string | undefined>({
-    name: "audit-log",
-    placeholder: "path",
-    parse: path,
-    isPath: true,
-    fallback: undefined,
-    fallbackText: "audit.log in the control directory",
-    prose: "File that tells, as JSON lines, who logged in, shared, registered or did something to a session.",
-    roles: SERVER,
-  }),
+  ...AUDIT_OPTIONS,
   maxRecordingSize: value({
     name: "max-recording-size",
     placeholder: "size",

@@ -55,9 +55,8 @@ export class ControlDir {
     return join(this.path, "revoked-tokens.json");
   }
 
-  /** Unless another file was named. */
-  get auditLog(): string {
-    return join(this.path, "audit.log");
+  get audit(): AuditFiles {
+    return auditFiles(this.path);
   }
 
   /** The repositories in which follow mode is on. */
@@ -99,6 +98,18 @@ function closeToOthers(path: string): void {
   checkTrustedPath(path, context);
   chmodSync(path, 0o700);
   for (const name of readdirSync(path)) checkOwnEntry(join(path, name), context);
+}
+
+/** `log`: unless another file was named. `head`: its sealed last line. `key`: of the seal. */
+export type AuditFiles = { readonly log: string; readonly head: string; readonly key: string };
+
+/** For those who only look. */
+export function auditFiles(controlDir: string): AuditFiles {
+  return {
+    log: join(controlDir, "audit.log"),
+    head: join(controlDir, "audit-head.json"),
+    key: join(controlDir, "audit-key"),
+  };
 }
 
 /** A directory for everybody that is in use; a file system that was just made for us is neither. */

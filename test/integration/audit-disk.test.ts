@@ -3,6 +3,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { AuditLog } from "./harness/audit-log.ts";
+import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
 import { SmallDisk } from "./harness/small-disk.ts";
@@ -35,6 +36,8 @@ test("on a full disk no line is torn, what is lost is counted, and the service g
   const after = await audit.lines();
   expect(after.slice(0, before.length)).toEqual(before);
   expect(after.at(-1)).toMatchObject({ action: "session.rename", result: "ok" });
+  const args = ["audit", "verify", "--control-dir", server.controlDir, "--audit-log", path];
+  expect(await ttyhq(args)).toMatchObject({ code: 0, stdout: expect.stringMatching(/unbroken/) });
   await server.logged("audit log written again");
   const told = server.log.split("\n").filter((line) => line.includes("audit log"));
   expect(told.map((line) => JSON.parse(line).message)).toEqual([

@@ -1,5 +1,5 @@
 // The audit log: who did what to which session, from where, and with which result.
-import { chmod, mkdtempDisposable, rename, stat } from "node:fs/promises";
+import { chmod, mkdtempDisposable, rename, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -169,7 +169,27 @@ test("the log is its owner's alone, goes on after a restart, and has what was do
     ...["server.start", "server.stop"],
   ]);
   expect((await stat(audit.path)).mode & 0o777).toBe(0o640);
+  expect(await verified(server)).toMatch(/^sequences 1 to 4 are unbroken in 1 file; sealed up to 4$/m);
 });
+
+test("what is done to the log while the server is dead is found, and stays in it", async () => {
+  await using server = await passwordServer("inline");
+  const audit = new AuditLog(server.controlDir);
+  await logIn(server);
+  await audit.of("login");
+  await server.kill("SIGKILL");
+  const [start = ""] = (await audit.text()).split("\n");
+  await writeFile(audit.path, `${start}\n`);
+  await server.restart();
+  expect((await audit.of("audit.break", "failed")).details?.reason).toMatch(/sequence 2 is missing/);
+  expect(await verified(server)).toMatch(
+    /audit\.log:2: the server found at its start: .*sequence 2 is missing/,
+  );
+});
+
+async function verified({ controlDir }: TestServer): Promise<string> {
+  return (await ttyhq(["audit", "verify", "--control-dir", controlDir])).stdout;
+}
 
 test("another file may be named, moved away, and must be one that can be written", async () => {
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-audit-"));
@@ -255,7 +275,7 @@ test(`nothing of a password is written: ${PASSWORD}`, async () => {
   await using server = await passwordServer("inline");
   await logIn(server);
   expect(await new AuditLog(server.controlDir).of("login")).toEqual({
-    ...{ time: expect.any(String), action: "login", result: "ok" },
+    ...{ seq: 2, prev: expect.any(String), time: expect.any(String), action: "login", result: "ok" },
     ...{ user: USERNAME, method: "password", address: LOOPBACK, requestId: expect.any(String) },
   });
 });

@@ -101,7 +101,9 @@ new Worker(new URL(built ? "../hub/hub.js" : "./ring.ts", import.meta.url));`,
   {
     about: "the native module away from its door",
     files: { "src/sessions/journal.ts": `require("../../build/Release/ttyhq.node");` },
-    said: ["src/sessions/journal.ts:1 imports ttyhq.node: its door is src/sessions/pty.ts"],
+    said: [
+      "src/sessions/journal.ts:1 imports ttyhq.node: its door is src/sessions/pty.ts and src/audit/ship/syslog-receiver.ts",
+    ],
   },
   {
     about: "a package that the table does not know",

@@ -5,6 +5,8 @@ import { z } from "zod";
 import { eventually } from "./eventually.ts";
 
 const Line = z.strictObject({
+  seq: z.int().positive(),
+  prev: z.string().regex(/^[0-9a-f]{64}$/),
   time: z.iso.datetime(),
   action: z.string(),
   result: z.enum(["ok", "refused", "failed"]),

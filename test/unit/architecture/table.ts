@@ -98,7 +98,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   "prom-client": ["src/metrics.ts"],
   testcontainers: ["src/testing/engine.ts"],
   // The native module of this project, native/.
-  "ttyhq.node": ["src/sessions/pty.ts"],
+  "ttyhq.node": ["src/sessions/pty.ts", "src/audit/ship/syslog-receiver.ts"],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
   yaml: ["src/config/config-file.ts"],
   // Schemas are the words of the house, not a collaborator.

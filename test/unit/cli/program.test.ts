@@ -24,7 +24,7 @@ describe("help", () => {
       "health",
       "login-link",
       "up",
-      ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key"],
+      ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key", "audit"],
     ];
     expect(names.toSorted()).toEqual(wanted.toSorted());
   });

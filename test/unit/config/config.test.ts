@@ -19,6 +19,7 @@ test("the defaults are those of the specification", () => {
     trustedProxies: [],
     metricsListen: undefined,
     auditLog: undefined,
+    auditShipping: { to: [], headers: undefined },
     trustedCa: undefined,
     tokenSecret: undefined,
     policy: { allowedOrigins: [], isLoopbackHostOnly: false, isHttps: false },

@@ -1,0 +1,45 @@
+// The hash chain of the audit log. Each line begins with its sequence number and the SHA-256 of the line before it, as
+// written and without its newline: {"seq":2,"prev":"<64 hex digits>","time":…}.
+import { createHash } from "node:crypto";
+
+/** A line of the chain: its sequence number and its hash. */
+export type ChainHead = { readonly seq: number; readonly hash: string };
+
+/** The predecessor of the first line. */
+export const GENESIS: ChainHead = { seq: 0, hash: "0".repeat(64) };
+
+/** The names of the entries that the audit log writes about itself. */
+export type ChainLink = { readonly seq: number; readonly prev: string; readonly action: string };
+
+/** The bytes in which sequence, hash, time and action are found. */
+const LINK_BYTES = 256;
+const LINK = /^\{"seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","time":"[^"]*","action":"([^"]*)"/;
+
+/** Puts lines of `auditLine` at the end of the chain; `heads` has the state of the chain after each. */
+export function chainLines(
+  lines: readonly string[],
+  after: ChainHead,
+): { readonly lines: readonly string[]; readonly heads: readonly ChainHead[] } {
+  let last = after;
+  const heads: ChainHead[] = [];
+  const chained = lines.map((line) => {
+    const seq = last.seq + 1;
+    const text = `{"seq":${seq},"prev":"${last.hash}",${line.slice(1)}`;
+    last = { seq, hash: hashOf(new TextEncoder().encode(text.slice(0, -1))) };
+    heads.push(last);
+    return text;
+  });
+  return { lines: chained, heads };
+}
+
+/** `undefined` for a line that is not part of a chain. */
+export function linkOf(line: Uint8Array): ChainLink | undefined {
+  const start = new TextDecoder("latin1").decode(line.subarray(0, LINK_BYTES));
+  const [, seq, prev, action] = LINK.exec(start) ?? [];
+  if (prev === undefined || action === undefined) return undefined;
+  return { seq: Number(seq), prev, action };
+}
+
+export function hashOf(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

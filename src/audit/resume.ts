@@ -1,0 +1,67 @@
+// Where the chain of an audit log goes on after a start, and whether the log is as the server left it.
+import { type ChainHead, GENESIS, hashOf, linkOf } from "./chain.ts";
+import { linesOf } from "./log-lines.ts";
+import type { SealedHead } from "./sealed-head.ts";
+import { ChainVerifier, type Problem } from "./verifier.ts";
+
+/** `reason`: what is wrong with the log; `undefined` when it is as the server left it. */
+export type Resumed = { readonly chain: ChainHead; readonly reason: string | undefined };
+
+/** What was found in files: the last line of the chain, and the check of those after the sealed one. */
+type Scan = {
+  readonly last: ChainHead | undefined;
+  readonly rest: ChainVerifier | undefined;
+  readonly problem: Problem | undefined;
+};
+
+/**
+ * Reads from the sealed line on; lines after it were written just before a crash. `ttyhq audit verify` checks the lines
+ * before it. `files`: oldest first. Files without any line of the chain are new: others may move full ones away, and the
+ * chain goes on from the seal.
+ */
+export async function resumeChain(
+  files: readonly string[],
+  head: Pick<SealedHead, "read">,
+): Promise<Resumed> {
+  const { sealed, reason: unsealed } = await readHead(head);
+  const newest = await scan(files.slice(-1), sealed);
+  // A crash just after a rotation.
+  const { last, rest, problem } = newest.rest === undefined ? await scan(files.slice(-2), sealed) : newest;
+  if (last === undefined) return { chain: sealed ?? GENESIS, reason: unsealed };
+  const chain = { seq: Math.max(last.seq, sealed?.seq ?? 0), hash: last.hash };
+  if (sealed === undefined) return { chain, reason: unsealed ?? "there is no sealed head of this log" };
+  if (rest === undefined) {
+    const found = `the log ends with sequence ${last.seq}`;
+    return { chain, reason: `the sealed line with sequence ${sealed.seq} is missing or changed: ${found}` };
+  }
+  return { chain, reason: problem && `after the sealed sequence ${sealed.seq} a line ${problem.reason}` };
+}
+
+/** Hashes no more lines than it must: a full file has some 200,000. */
+async function scan(files: readonly string[], sealed: ChainHead | undefined): Promise<Scan> {
+  let last: { readonly seq: number; readonly bytes: Uint8Array } | undefined;
+  let rest: ChainVerifier | undefined;
+  let problem: Problem | undefined;
+  for (const file of files) {
+    for await (const { bytes, isWhole } of linesOf(file)) {
+      if (!isWhole) continue;
+      problem ??= rest?.accept(bytes, { file, line: 0 });
+      const link = linkOf(bytes);
+      if (link === undefined) continue;
+      last = { seq: link.seq, bytes };
+      if (sealed?.seq === link.seq && sealed.hash === hashOf(bytes))
+        rest = new ChainVerifier({ start: sealed });
+    }
+  }
+  return { last: last && { seq: last.seq, hash: hashOf(last.bytes) }, rest, problem };
+}
+
+async function readHead(
+  head: Pick<SealedHead, "read">,
+): Promise<{ readonly sealed: ChainHead | undefined; readonly reason: string | undefined }> {
+  try {
+    return { sealed: await head.read(), reason: undefined };
+  } catch (error) {
+    return { sealed: undefined, reason: error instanceof Error ? error.message : String(error) };
+  }
+}

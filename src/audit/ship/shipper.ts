@@ -1,0 +1,148 @@
+// Sends the lines of the audit log to receivers elsewhere, each at its own pace: neither the server nor the file waits.
+import { Backoff } from "../../lib/backoff.ts";
+import { withDeadline } from "../../lib/deadline.ts";
+import type { Log } from "../../log.ts";
+import type { Audit } from "../entry.ts";
+
+/** Where lines go. */
+export type AuditReceiver = Disposable & {
+  /** For messages and metrics, without secrets. */
+  readonly name: string;
+  /**
+   * Delivers lines, each with its newline, and resolves with how many of the first were taken, at least one. Rejects when
+   * none was, or when it takes too long: the same lines come again.
+   */
+  deliver(lines: readonly string[]): Promise<number>;
+};
+
+/** Lines that wait for a receiver: at most so many, and so many UTF-16 units. Over that new ones are dropped, and counted. */
+const MAX_WAITING_LINES = 10_000;
+const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
+/** Of one delivery. */
+const MAX_BATCH_LINES = 500;
+const MAX_BATCH_LENGTH = 256 * 1024;
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+const STOP_TIMEOUT_MS = 2_000;
+
+export type ShipperOptions = {
+  readonly receiver: AuditReceiver;
+  /** Told how many lines were dropped, when the receiver takes lines again. */
+  readonly audit: Audit;
+  readonly log: Pick<Log, "warn" | "info" | "error">;
+  /** 0 up to 1, as Math.random. */
+  readonly random: () => number;
+};
+
+/** Ships to one receiver: in order, and in batches. A batch that fails is tried again, so that lines may come twice. */
+export class Shipper implements AsyncDisposable {
+  readonly #options: ShipperOptions;
+  readonly #backoff: Backoff;
+  readonly #stop = new AbortController();
+  readonly #waiting: string[] = [];
+  #waitingLength = 0;
+  #running: Promise<void> | undefined;
+  #shipped = 0;
+  #dropped = 0;
+  /** Dropped since the receiver last took lines. */
+  #gap = 0;
+  #isFailing = false;
+
+  constructor(options: ShipperOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff({ firstMs: FIRST_PAUSE_MS, maxMs: MAX_PAUSE_MS, random: options.random });
+  }
+
+  get name(): string {
+    return this.#options.receiver.name;
+  }
+
+  get counts(): { readonly shipped: number; readonly dropped: number } {
+    return { shipped: this.#shipped, dropped: this.#dropped };
+  }
+
+  /** Never throws, and keeps nobody waiting. */
+  ship(lines: readonly string[]): void {
+    for (const line of lines) {
+      const isFull =
+        this.#waiting.length >= MAX_WAITING_LINES || this.#waitingLength + line.length > MAX_WAITING_LENGTH;
+      if (isFull || this.#stop.signal.aborted) this.#drop(1);
+      else {
+        this.#waiting.push(line);
+        this.#waitingLength += line.length;
+      }
+    }
+    this.#running ??= this.#run();
+  }
+
+  /** What the receiver has not taken within 2 s is dropped. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { receiver, log } = this.#options;
+    await withDeadline(this.#running ?? Promise.resolve(), STOP_TIMEOUT_MS, receiver.name).catch(
+      () => undefined,
+    );
+    this.#stop.abort();
+    receiver[Symbol.dispose]();
+    this.#drop(this.#waiting.length);
+    if (this.#gap > 0) log.error({ receiver: receiver.name, lost: this.#gap }, "audit lines not shipped");
+  }
+
+  async #run(): Promise<void> {
+    // What else is written in this turn goes with it.
+    await new Promise(setImmediate);
+    while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
+      try {
+        this.#took(await this.#options.receiver.deliver(this.#batch()));
+      } catch (error) {
+        this.#failed(error);
+        await pause(this.#backoff.next(), this.#stop.signal);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #batch(): readonly string[] {
+    let length = 0;
+    const end = this.#waiting.findIndex((line, index) => {
+      length += line.length;
+      return index > 0 && (index === MAX_BATCH_LINES || length > MAX_BATCH_LENGTH);
+    });
+    return this.#waiting.slice(0, end === -1 ? undefined : end);
+  }
+
+  #took(count: number): void {
+    // A receiver that was stopped has nothing to wait for any more.
+    if (this.#stop.signal.aborted) return;
+    const { receiver, audit, log } = this.#options;
+    for (const line of this.#waiting.splice(0, count)) this.#waitingLength -= line.length;
+    this.#shipped += count;
+    this.#backoff.reset();
+    if (this.#isFailing) log.info({ receiver: receiver.name }, "audit receiver takes lines again");
+    this.#isFailing = false;
+    const lost = this.#gap;
+    if (lost === 0) return;
+    this.#gap = 0;
+    log.error({ receiver: receiver.name, lost }, "audit lines not shipped");
+    audit.write({ action: "audit.unshipped", result: "failed", details: { receiver: receiver.name, lost } });
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isFailing) return;
+    this.#isFailing = true;
+    this.#options.log.warn({ receiver: this.name, error }, "audit receiver takes no lines");
+  }
+
+  #drop(count: number): void {
+    this.#dropped += count;
+    this.#gap += count;
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+}

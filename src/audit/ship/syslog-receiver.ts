@@ -1,0 +1,138 @@
+// Syslog: RFC 5424 messages over a unix socket, UDP (RFC 5426), or TCP with octet counting (RFC 6587).
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import { connect, isIPv6, type Socket } from "node:net";
+import { getSystemErrorName } from "node:util";
+import { withDeadline } from "../../lib/deadline.ts";
+import type { AuditReceiver } from "./shipper.ts";
+
+export type SyslogTarget =
+  | { readonly kind: "unix"; readonly path: string }
+  | { readonly kind: "udp" | "tcp"; readonly host: string; readonly port: number };
+
+type Sender = Disposable & { send(messages: readonly Buffer[]): Promise<number> };
+
+const DELIVERY_TIMEOUT_MS = 10_000;
+/** "authpriv": what logins are logged under, in a file for root alone. */
+const FACILITY = 10;
+/** RFC 5424, table 2. */
+const Severity = { Critical: 2, Warning: 4, Informational: 6 } as const;
+
+const PARTS = /"time":"([^"]*)","action":"([^"]*)","result":"([^"]*)"/;
+
+export function syslogReceiver(target: SyslogTarget, hostname: string): AuditReceiver {
+  const sender = target.kind === "unix" ? unixSender(target.path) : ipSender(target);
+  const header = { hostname: printable(hostname), pid: process.pid };
+  const name =
+    target.kind === "unix"
+      ? `syslog:${target.path}`
+      : `syslog+${target.kind}://${target.host}:${target.port}`;
+  return {
+    name,
+    deliver: (lines) =>
+      withDeadline(sender.send(lines.map((line) => messageOf(line, header))), DELIVERY_TIMEOUT_MS, name),
+    [Symbol.dispose]: () => sender[Symbol.dispose](),
+  };
+}
+
+/** One message of RFC 5424, with the line as its text and the action as its MSGID. */
+export function messageOf(
+  line: string,
+  { hostname, pid }: { readonly hostname: string; readonly pid: number },
+): Buffer {
+  const [, time = "-", action = "-", result] = PARTS.exec(line) ?? [];
+  const severity =
+    action === "audit.break"
+      ? Severity.Critical
+      : result === "ok"
+        ? Severity.Informational
+        : Severity.Warning;
+  const text = line.endsWith("\n") ? line.slice(0, -1) : line;
+  return Buffer.from(`<${FACILITY * 8 + severity}>1 ${time} ${hostname} ttyhq ${pid} ${action} - ${text}`);
+}
+
+function ipSender({ kind, host, port }: Extract<SyslogTarget, { readonly kind: "udp" | "tcp" }>): Sender {
+  return kind === "udp" ? udpSender(host, port) : tcpSender(host, port);
+}
+
+function unixSender(path: string): Sender {
+  return {
+    send: async (messages) => {
+      const { sendUnixDatagram } = nativeModule();
+      for (const [count, message] of messages.entries()) {
+        const problem = sendUnixDatagram(path, message);
+        if (problem === 0) continue;
+        if (count > 0) return count;
+        throw new Error(`cannot send to ${path}: ${getSystemErrorName(-problem)}`);
+      }
+      return messages.length;
+    },
+    [Symbol.dispose]: () => undefined,
+  };
+}
+
+function udpSender(host: string, port: number): Sender {
+  const socket = createSocket(isIPv6(host) ? "udp6" : "udp4").unref();
+  // The failure of each message comes with it.
+  socket.on("error", () => undefined);
+  return {
+    send: async (messages) => {
+      for (const message of messages) {
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        socket.send(message, port, host, (error) => (error === null ? resolve() : reject(error)));
+        await promise;
+      }
+      return messages.length;
+    },
+    [Symbol.dispose]: () => void socket.close(),
+  };
+}
+
+/** What a receiver that goes away has not read is lost without a word: TCP has no answer to a message. */
+function tcpSender(host: string, port: number): Sender {
+  let socket: Socket | undefined;
+  const open = async (): Promise<Socket> => {
+    if (socket?.writable === true) return socket;
+    const opened = connect({ host, port, keepAlive: true }).unref();
+    socket = opened;
+    // So that the end of the connection is noticed; nothing is said here.
+    opened.resume();
+    opened.once("close", () => {
+      if (socket === opened) socket = undefined;
+    });
+    await once(opened, "connect");
+    opened.on("error", () => opened.destroy());
+    return opened;
+  };
+  return {
+    send: async (messages) => {
+      const frames = messages.flatMap((message) => [Buffer.from(`${message.length} `), message]);
+      try {
+        const opened = await withDeadline(open(), DELIVERY_TIMEOUT_MS, "the connection");
+        const { promise, resolve, reject } = Promise.withResolvers<void>();
+        opened.write(Buffer.concat(frames), (error) => (error ? reject(error) : resolve()));
+        await withDeadline(promise, DELIVERY_TIMEOUT_MS, "the delivery");
+        return messages.length;
+      } catch (error) {
+        socket?.destroy();
+        socket = undefined;
+        throw error;
+      }
+    },
+    [Symbol.dispose]: () => void socket?.destroy(),
+  };
+}
+
+type NativeModule = { sendUnixDatagram(path: string, message: Buffer): number };
+
+function nativeModule(): NativeModule {
+  const require = createRequire(import.meta.url);
+  // src/ and dist/ lie equally deep, so that this path is right from both.
+  return require("../../../build/Release/ttyhq.node");
+}
+
+/** RFC 5424 has names of printable ASCII. */
+function printable(hostname: string): string {
+  return hostname.replaceAll(/[^\x21-\x7e]/g, "").slice(0, 255) || "-";
+}

@@ -1,0 +1,152 @@
+// Whether the lines of an audit log are an unbroken chain: a reducer that is fed one line after the other.
+import { z } from "zod";
+import { type ChainHead, type ChainLink, GENESIS, hashOf, linkOf } from "./chain.ts";
+
+/** Where a line is: in which file, and its number there, from 1. */
+export type LinePlace = { readonly file: string; readonly line: number };
+
+export type Problem = LinePlace & { readonly reason: string };
+
+/** What the audit log records about itself. */
+const OwnDetails = z.object({
+  details: z.object({
+    reason: z.string().optional(),
+    sha256: z.string().optional(),
+    first: z.number().optional(),
+  }),
+});
+
+const NEWLINE = new Uint8Array([0x0a]);
+
+/** Checks a chain from its first line on, or from the line after `start`. Stops at the first problem. */
+export class ChainVerifier {
+  /** What the server sealed: a line that must be there, with that hash. */
+  readonly #sealed: ChainHead | undefined;
+  #first: { readonly place: LinePlace; readonly seq: number } | undefined;
+  #last: ChainHead | undefined;
+  #lastPlace: LinePlace | undefined;
+  /** Lines outside of the chain since its last line. */
+  #torn: { readonly place: LinePlace; readonly parts: Uint8Array[] } | undefined;
+  /** The first sequence number that rotation has kept. */
+  #kept = 1;
+  #hasSealed = false;
+  #unchained = 0;
+
+  constructor(options: { readonly start?: ChainHead; readonly sealed?: ChainHead | undefined } = {}) {
+    this.#last = options.start;
+    this.#sealed = options.sealed;
+  }
+
+  /** The last line of the chain. */
+  get last(): ChainHead | undefined {
+    return this.#last;
+  }
+
+  /** The first line of the chain that was seen. */
+  get firstSeq(): number | undefined {
+    return this.#first?.seq;
+  }
+
+  /** Lines before the first of the chain, of versions that had none. */
+  get unchained(): number {
+    return this.#unchained;
+  }
+
+  /** A line without its newline. */
+  accept(line: Uint8Array, place: LinePlace): Problem | undefined {
+    const link = linkOf(line);
+    if (link === undefined) {
+      this.#outside(line, place);
+      return undefined;
+    }
+    const problem = this.#ownProblem(link, line, place) ?? this.#continues(link, place);
+    this.#torn = undefined;
+    const hash = hashOf(line);
+    this.#first ??= { place, seq: link.seq };
+    this.#last = { seq: link.seq, hash };
+    this.#lastPlace = place;
+    return problem ?? this.#sealProblem(this.#last, place);
+  }
+
+  /** A line that is only told apart by the line after it is left to that. */
+  #outside(line: Uint8Array, place: LinePlace): void {
+    if (this.#last === undefined) this.#unchained += 1;
+    else if (this.#torn === undefined) this.#torn = { place, parts: [line] };
+    else this.#torn.parts.push(NEWLINE, line);
+  }
+
+  /**
+   * After the last line. `isWhole`: the files are those of a control directory, so that the chain must begin where
+   * rotation says, and end no earlier than where the server sealed it.
+   */
+  end({ isWhole, file }: { readonly isWhole: boolean; readonly file: string }): Problem | undefined {
+    const [first, last] = [this.#first, this.#last];
+    if (this.#torn !== undefined) return { ...this.#torn.place, reason: "is no line of the chain" };
+    if (isWhole && first !== undefined && first.seq > this.#kept) {
+      const reason = `begins with sequence ${first.seq}: ${range(this.#kept, first.seq - 1)} missing before it`;
+      return { ...first.place, reason };
+    }
+    if (this.#sealed === undefined || this.#hasSealed) return undefined;
+    const place = this.#lastPlace ?? { file, line: 1 };
+    const { seq } = this.#sealed;
+    if (last !== undefined && seq < last.seq)
+      return { ...place, reason: `the sealed sequence ${seq} is missing` };
+    return {
+      ...place,
+      reason: `ends with sequence ${last?.seq ?? 0}: ${range((last?.seq ?? 0) + 1, seq)} missing after it`,
+    };
+  }
+
+  #continues({ seq, prev }: ChainLink, place: LinePlace): Problem | undefined {
+    const before = this.#last ?? (seq === 1 ? GENESIS : undefined);
+    if (before === undefined) return undefined;
+    const due = before.seq + 1;
+    if (seq > due)
+      return { ...place, reason: `has sequence ${seq}: ${range(due, seq - 1)} missing before it` };
+    if (seq < due)
+      return { ...place, reason: `has sequence ${seq}, ${due} is due: repeated or out of order` };
+    if (prev === before.hash) return undefined;
+    const at = this.#lastPlace ?? place;
+    return { ...at, reason: "does not have the hash that the next line names: one of them was changed" };
+  }
+
+  /** What the log says of itself, and what an interrupted write left before it. */
+  #ownProblem(link: ChainLink, line: Uint8Array, place: LinePlace): Problem | undefined {
+    const details = link.action.startsWith("audit.") ? detailsOf(line) : undefined;
+    const isTorn = link.action === "audit.torn";
+    if (this.#torn !== undefined && !(isTorn && details?.sha256 === hashOf(Buffer.concat(this.#torn.parts))))
+      return { ...this.#torn.place, reason: "is no line of the chain" };
+    if (isTorn && this.#torn === undefined && this.#first !== undefined)
+      return { ...place, reason: "names an interrupted line before it, which is missing" };
+    if (link.action === "audit.break")
+      return {
+        ...place,
+        reason: `the server found at its start: ${details?.reason ?? "the log was changed"}`,
+      };
+    if (link.action === "audit.rotate") this.#kept = details?.first ?? this.#kept;
+    return undefined;
+  }
+
+  #sealProblem({ seq, hash }: ChainHead, place: LinePlace): Problem | undefined {
+    if (seq !== this.#sealed?.seq) return undefined;
+    this.#hasSealed = true;
+    if (hash === this.#sealed.hash) return undefined;
+    return {
+      ...place,
+      reason:
+        "does not have the sealed hash: this line or one before it was changed, and the chain made anew",
+    };
+  }
+}
+
+function detailsOf(line: Uint8Array): z.infer<typeof OwnDetails>["details"] | undefined {
+  try {
+    return OwnDetails.safeParse(JSON.parse(new TextDecoder().decode(line))).data?.details;
+  } catch {
+    return undefined;
+  }
+}
+
+function range(from: number, to: number): string {
+  return from === to ? `sequence ${from} is` : `sequences ${from} to ${to} are`;
+}
