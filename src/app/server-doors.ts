@@ -1,6 +1,9 @@
 // All the places that a server is reached at.
+import { networkInterfaces } from "node:os";
 import type { Audit } from "../audit/entry.ts";
 import type { Gate } from "../auth/gate.ts";
+import type { RequestAuditHook } from "../http/audit-hook.ts";
+import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Metrics } from "../metrics.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
@@ -8,7 +11,11 @@ import { openMetricsDoor, openPublicDoor, openServerSocket, type PublicDoor, pri
 import { measureListener } from "./measure.ts";
 import { openProxyDoor } from "./proxy.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { watchTrustedRange } from "./trusted-range.ts";
 import { urlOf } from "./url.ts";
+
+const PLAIN_HTTP =
+  "plain HTTP: passwords and what is typed or shown can be read on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy";
 
 export type ServerDoors = AsyncDisposable & {
   /** Where its page is, as seen from this machine. */
@@ -36,7 +43,18 @@ export async function openServerDoors(
   await using stack = new AsyncDisposableStack();
   const proxy = stack.use(await openProxyDoor(parts));
   const { clientOf } = proxy;
-  const door = stack.use(await openPublicDoor({ ...parts, clientOf, pageDir }));
+  const ownAddresses = Object.values(networkInterfaces()).flatMap(
+    (all) => all?.map(({ address }) => address) ?? [],
+  );
+  const { listen, tls, trustedProxies } = config;
+  if (tls === undefined && trustedProxies.length === 0 && !isLoopbackName(listen.host))
+    log.warn({ host: listen.host }, PLAIN_HTTP);
+  const watch = watchTrustedRange({ ranges: trustedProxies, ownAddresses, log });
+  const auditHook: RequestAuditHook = (seen) => {
+    parts.auditHook(seen);
+    watch(seen);
+  };
+  const door = stack.use(await openPublicDoor({ ...parts, auditHook, clientOf, pageDir }));
   const { port } = door;
   measureListener(parts.metrics, door);
   proxy.leadTo(port);

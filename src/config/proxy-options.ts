@@ -106,7 +106,7 @@ export const PROXY_OPTIONS = {
     placeholder: "range",
     parse: addressRange,
     prose:
-      "Address or range, such as 10.0.0.0/8, of reverse proxies whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host are believed.",
+      "Address of a reverse proxy, or a range that holds nothing but proxies, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host are believed.",
     roles: SERVER,
   }),
 } as const;

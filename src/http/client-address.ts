@@ -105,7 +105,8 @@ function itemsOf(list: string | readonly string[] | undefined): readonly string[
     .filter((item) => item !== "");
 }
 
-function inRanges(ranges: TrustedPeers["ranges"]): (address: string) => boolean {
+/** Whether an address is one of these; never of what is none. */
+export function inRanges(ranges: TrustedPeers["ranges"]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();
   for (const { address, prefix } of ranges) list.addSubnet(address, prefix, familyOf(address));

@@ -227,3 +227,11 @@ async function refusesConnections(port: number): Promise<void> {
     if (refused) return;
   }
 }
+
+test("plain HTTP beyond loopback is warned of at the start, and on loopback it is not", async () => {
+  await using wide = await TestServer.start({ args: [...OPEN, "--bind", "0.0.0.0"] });
+  await wide.logged("plain HTTP");
+  await using narrow = await TestServer.start({ args: OPEN });
+  await narrow.logged("server listening");
+  expect(narrow.log).not.toContain("plain HTTP");
+});

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import type { Login } from "../login.ts";
 import { Avatar } from "./avatar.tsx";
-import { Logo } from "./icon.tsx";
+import { Icon, Logo } from "./icon.tsx";
 
 type LoginHeadProps = {
   readonly login: Pick<Login, "start">;
@@ -21,6 +21,12 @@ export function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode
       </div>
       <h1>Log in to ttyhq</h1>
       <p class="muted">{reason ?? "Terminals on this machine, in your browser."}</p>
+      {!window.isSecureContext && (
+        <p class="failure">
+          <Icon name="warning" />
+          <span>This connection is not encrypted. Others on the network can read your password.</span>
+        </p>
+      )}
       {known !== undefined && (
         <button type="button" class="button primary wide" onClick={() => void login.start({})}>
           Go on as {known}

@@ -54,3 +54,18 @@ test("a token that the server does not know any more leads back to the log in", 
   await page.page.reload();
   await page.page.getByText("Your login has ended. Please log in again.").waitFor();
 });
+
+test("the page says that the connection is not encrypted, but where it does not leave the machine", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  const notice = page.page.getByText("This connection is not encrypted.");
+  await page.page.getByLabel("Password").waitFor();
+  expect(await notice.count()).toBe(0);
+  const elsewhere = "http://terminals.example.com";
+  await page.page.route(`${elsewhere}/**`, async (route) => {
+    const response = await route.fetch({ url: route.request().url().replace(elsewhere, server.url) });
+    await route.fulfill({ response });
+  });
+  await page.page.goto(`${elsewhere}/`);
+  await notice.waitFor();
+});

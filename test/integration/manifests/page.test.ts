@@ -37,7 +37,7 @@ test("the overlay in docs/kubernetes.md can be made, fits the API, keeps the pol
   expect(workloads.find(({ kind }) => kind === "StatefulSet")?.spec.replicas).toBe(3);
   const text = JSON.stringify(objects);
   for (const part of [
-    '"TTYHQ_LOG_FORMAT":"json","TTYHQ_TRUSTED_PROXY":"10.244.0.0/16"',
+    '"TTYHQ_LOG_FORMAT":"json","TTYHQ_TRUSTED_PROXY":"192.0.2.10"',
     '"hosts":["term.example.com"]',
     '"cert-manager.io/cluster-issuer":"letsencrypt"',
     '"value":"0.0.0.0:9464"',
