@@ -51,6 +51,14 @@ async function main(): Promise<number> {
     program: { node: surroundings.node, main: surroundings.main },
     startServer: async (config) => (await import("./app.ts")).startServer(config, surroundings),
     startSessionHost: async (config) => (await import("./app.ts")).startSessionHost(config, surroundings),
+    reportFaults: ({ warning, uncaught }) => {
+      process.removeAllListeners("warning");
+      process.on("warning", warning);
+      process.on("uncaughtException", (error) => {
+        uncaught(error);
+        process.exit(1);
+      });
+    },
     ensureHost: async (config) => (await import("./app.ts")).ensureSessionHost(config, surroundings),
   });
 }

@@ -20,6 +20,7 @@ import { addRun } from "./run.ts";
 import { addServe } from "./serve.ts";
 import { addSessionHost } from "./session-host.ts";
 import { addStatus } from "./status.ts";
+import { inLogFormat } from "./stderr-format.ts";
 import type { Cli, OutputStream } from "./surroundings.ts";
 import { addSystemd } from "./systemd/command.ts";
 import { addUp } from "./up.ts";
@@ -47,13 +48,14 @@ const COMMANDS = [
 ];
 
 /** Runs the command that was asked for. Resolves with the exit code; whatever fails was told on standard error. */
-export async function runCli(cli: Cli): Promise<number> {
+export async function runCli(started: Cli): Promise<number> {
+  const cli = await inLogFormat(started);
   let exitCode: number = ExitCode.Ok;
   const program = createProgram(cli, (code) => {
     exitCode = code;
   });
   // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough. A terminal may be gone as well.
-  for (const stream of [cli.stdout, cli.stderr]) stream.on("error", () => undefined);
+  for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
   try {
     refuseUnknown(program, cli.argv[0]);
     await program.parseAsync(cli.argv, { from: "user" });

@@ -17,11 +17,10 @@ export function addServe(program: Command, cli: Cli): void {
     .allowExcessArguments(false)
     .action(async () => {
       const config = parseConfig(await configInput(command.opts(), cli));
+      const isJson = command.opts().json === true || config.log.format === "json";
       const start = async (): Promise<RunningServer> => {
         const server = await cli.startServer(config);
-        cli.stdout.write(
-          command.opts().json === true ? announcedAsJson(server) : announced(server, cli.version),
-        );
+        cli.stdout.write(isJson ? announcedAsJson(server) : announced(server, cli.version));
         return server;
       };
       const ended = command.opts().stopWithInput === true ? () => inputEnd(cli.stdin) : never;

@@ -51,6 +51,11 @@ export type Parts = {
   /** Resolves when it serves; disposing it stops it in good order. */
   startServer(config: Config): Promise<RunningServer>;
   startSessionHost(config: HostConfig): Promise<RunningHost>;
+  /** From now on these are told of what Node would print; an exception that nobody catches ends the process nevertheless. */
+  reportFaults(to: {
+    readonly warning: (warning: Error) => void;
+    readonly uncaught: (error: unknown) => void;
+  }): void;
   /** Starts the session host of a control directory unless one answers there; resolves when it serves. */
   ensureHost(config: HostConfig): Promise<void>;
 };

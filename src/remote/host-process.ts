@@ -105,7 +105,17 @@ async function listening(child: ChildProcess, logPath: string): Promise<void> {
 }
 
 function logTail(path: string): string {
-  const lines = readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n");
+  const lines = readFileSync(path, "utf8").slice(-LOG_TAIL_BYTES).trim().split("\n").map(messageOf);
   // What the command line says of its failure; a stack may follow it.
   return lines.findLast((line) => line.startsWith("ttyhq: ")) ?? lines.at(-1) ?? "";
+}
+
+/** Of a line of JSON, as what ends a host is told where its log is JSON. */
+function messageOf(line: string): string {
+  try {
+    const { level, message }: Readonly<Record<string, unknown>> = JSON.parse(line);
+    return level === "error" ? `ttyhq: ${message}` : line;
+  } catch {
+    return line;
+  }
 }

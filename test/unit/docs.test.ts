@@ -132,6 +132,11 @@ function commands() {
     stdout,
     stderr,
   };
-  const parts = { startServer: unwanted, startSessionHost: unwanted, ensureHost: unwanted };
+  const parts = {
+    startServer: unwanted,
+    startSessionHost: unwanted,
+    ensureHost: unwanted,
+    reportFaults: unwanted,
+  };
   return createProgram({ ...place, ...parts, program: { node: "", main: "" } }, unwanted).commands;
 }

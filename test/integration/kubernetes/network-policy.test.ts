@@ -7,8 +7,9 @@ import { stagedCluster } from "./staged-cluster.ts";
 /** A packet that a policy drops is answered by nobody. */
 const SILENCE_MS = 3_000;
 const PORT = 4020;
+const DNS_PORT = 53;
 const CONNECT = `
-const socket = require("node:net").connect({ host: process.argv[1], port: ${PORT} });
+const socket = require("node:net").connect({ host: process.argv[1], port: Number(process.argv[2]) });
 const end = (what) => { console.log(what); process.exit(); };
 socket.on("connect", () => end("connected")).on("error", (error) => end(error.code));
 setTimeout(() => end("silence"), ${SILENCE_MS});`;
@@ -17,8 +18,14 @@ const LISTEN = `require("node:net").createServer((socket) => socket.end()).liste
 const stage = stagedCluster({ remotes: 2 });
 
 /** Again and again until it comes out as expected: rules take a moment to reach a node. */
-async function becomes(expected: string, from: string, container: string, host: string): Promise<void> {
-  const command = ["node", "-e", CONNECT, host];
+async function becomes(
+  expected: string,
+  from: string,
+  container: string,
+  host: string,
+  port = PORT,
+): Promise<void> {
+  const command = ["node", "-e", CONNECT, host, `${port}`];
   const look = async (): Promise<true | undefined> => {
     const said = await stage.cluster.kubectl.does("exec", from, `--container=${container}`, "--", ...command);
     return said === expected || undefined;
@@ -64,6 +71,9 @@ test("remotes are reached by the HQ and by nobody else, and reach nothing in the
   await becomes("connected", "another", "another", stranger);
   await becomes("silence", "ttyhq-remote-0", "session-host", stranger);
   await becomes("silence", hq.metadata.name, "hq", stranger);
+  // Nothing listens there: who may ask is refused, and who may not hears nothing.
+  await becomes("ECONNREFUSED", "another", "another", stranger, DNS_PORT);
+  await becomes("silence", "ttyhq-remote-0", "session-host", stranger, DNS_PORT);
   await becomes("connected", "ttyhq-remote-0", "session-host", "ttyhq-hq");
 
   // It is the labels that make the difference.

@@ -113,7 +113,7 @@ export type Service = z.infer<typeof Service>;
 const Peer = z.object({
   podSelector: Selector.optional(),
   namespaceSelector: Selector.optional(),
-  ipBlock: z.unknown().optional(),
+  ipBlock: z.object({ cidr: z.string(), except: z.array(z.string()).default([]) }).optional(),
 });
 const RulePorts = z.array(z.object({ port: z.union([z.string(), z.number()]).optional() })).default([]);
 export const NetworkPolicy = z.object({

@@ -99,9 +99,29 @@ function networkPolicyProblems({ spec }: NetworkPolicy, workloads: readonly Work
     .flatMap(({ ports }) => ports.flatMap(({ port }) => port ?? []))
     .filter((port) => !chosen.some((each) => hasPort(each, port)));
   return [
+    ...spec.egress
+      .filter(({ to }) => to.length === 0)
+      .map(() => "lets its pods reach every address at a port"),
+    ...peers.flatMap(({ ipBlock }) => (ipBlock === undefined ? [] : reachedWithin(ipBlock))),
     ...strangers.map(({ podSelector }) => `allows ${JSON.stringify(podSelector)}, which is no pod of ours`),
     ...closed.map((port) => `allows port ${port}, which its pods do not have`),
   ];
+}
+
+/** Where the API server is, other pods, and the cloud's metadata, unless their addresses are public. What is named is meant. */
+const PRIVATE = ["10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.168.0.0/16"];
+
+function reachedWithin({
+  cidr,
+  except,
+}: {
+  readonly cidr: string;
+  readonly except: readonly string[];
+}): readonly string[] {
+  if (cidr !== "0.0.0.0/0") return [];
+  return PRIVATE.filter((range) => !except.includes(range)).map(
+    (range) => `allows ${range}, where the API server may be`,
+  );
 }
 
 function budgetProblems({ spec }: DisruptionBudget, workloads: readonly Workload[]): readonly string[] {

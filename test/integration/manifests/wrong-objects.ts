@@ -63,6 +63,20 @@ export const WRONG_OBJECTS: readonly Change[] = [
     "NetworkPolicy/ttyhq-hq: allows port 80, which its pods do not have",
   ),
   change(
+    "name servers of anybody",
+    "NetworkPolicy/ttyhq-remote",
+    "spec/egress/1/to",
+    undefined,
+    "NetworkPolicy/ttyhq-remote: lets its pods reach every address at a port",
+  ),
+  change(
+    "an API server that programs reach",
+    "NetworkPolicy/ttyhq-remote",
+    "spec/egress/2/to/0/ipBlock/except/0",
+    "10.0.0.0/9",
+    "NetworkPolicy/ttyhq-remote: allows 10.0.0.0/8, where the API server may be",
+  ),
+  change(
     "a budget of nothing",
     "PodDisruptionBudget/ttyhq-hq",
     "spec/selector/matchLabels",

@@ -24,6 +24,7 @@ export function cliOf(argv: readonly string[], parts: Partial<Cli> = {}): Cli {
     startServer: unwanted,
     startSessionHost: unwanted,
     ensureHost: unwanted,
+    reportFaults: () => {},
     ...parts,
   };
 }

@@ -18,7 +18,7 @@ function cliOf(members: Partial<Cli> = {}): Cli {
     ...{ argv: [], env: {}, cwd: "/work", home: "/home/me", user: "me", hostname: "box", version: "1.2.3" },
     ...{ program: { node: "/no/node", main: "/no/main.js" } },
     ...{ stdin: stream(), stdout: stream(), stderr: stream() },
-    ...{ startServer: unwanted, startSessionHost: unwanted, ensureHost: unwanted },
+    ...{ startServer: unwanted, startSessionHost: unwanted, ensureHost: unwanted, reportFaults: unwanted },
     ...members,
   };
 }
