@@ -32,7 +32,16 @@ export function openAccess(parts: {
     routes: (url) => ({
       ...sessionRoutes({
         sessionsOf,
-        ownRequest: (request, principal) => ownedRequest(request, known(principal), users.accountOf),
+        ownRequest: (request, principal) => {
+          // Whether an id is taken would tell of the sessions of others.
+          if (request.id !== undefined && sessionsOf(principal) !== backend) {
+            throw new ServiceError(
+              "forbidden",
+              "the server chooses the ids of your sessions: leave the id out",
+            );
+          }
+          return ownedRequest(request, known(principal), users.accountOf);
+        },
         viewersOf: (id) => hub.viewersOf(id),
       }),
       ...shareRoutes({ sessionsOf, shares, url }),

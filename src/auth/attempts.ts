@@ -4,8 +4,10 @@ import { ExpiringMap } from "../lib/expiring-map.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
   FAILED_LOGINS_PER_MINUTE,
+  LOGIN_PENALTY_MEMORY_MS,
   LOGIN_WINDOW_MS,
   MAX_COUNTED_LOGINS,
+  MAX_LOGIN_PENALTY_MS,
   PROVEN_LOGIN_MS,
 } from "../protocol/limits.ts";
 
@@ -15,10 +17,12 @@ export type Claimant = { readonly address: string | undefined; readonly user?: s
 /**
  * Failed logins: 10 a minute for each address and for each user, always on (contract 4.2). A try counts while it is
  * under way, so that many at once win nothing, and is taken back unless it fails as `invalid_credentials` or
- * `unauthorized`; a success pardons none of the failures before it.
+ * `unauthorized`; a success pardons none of the failures before it. Each further time within an hour that an address
+ * has its ten failures, it waits longer: a minute more, three more, up to MAX_LOGIN_PENALTY_MS.
  *
- * Whoever knows a user's name could keep that user out everywhere. So an address at which the user logged in within
- * the last hour answers for its own failures alone: remotes go on registering with an HQ that somebody guesses at.
+ * One address locks nobody else out. Of the ten failures that a user may have, one address can cause half. An address
+ * at which the user logged in within the last hour has a count of its own for that user: neither failures elsewhere nor
+ * those of others at the same address (behind a proxy that is not trusted) keep that user out there.
  *
  * At most MAX_COUNTED_LOGINS addresses and as many users are counted at a time; over that the one that failed
  * longest ago is forgotten. To make use of that takes a thousand addresses a minute. As many logins are remembered.
@@ -26,8 +30,9 @@ export type Claimant = { readonly address: string | undefined; readonly user?: s
 export class LoginAttempts {
   /** Tries that were refused unlooked at, since the start. */
   refusals = 0;
-  readonly #addresses: ExpiringMap<string, readonly number[]>;
-  readonly #users: ExpiringMap<string, readonly number[]>;
+  /** By address, and for proven logins by address and user. */
+  readonly #places: ExpiringMap<string, Failures>;
+  readonly #users: ExpiringMap<string, Failures>;
   /** Address and user of logins that succeeded. */
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
@@ -35,7 +40,7 @@ export class LoginAttempts {
   /** `now` in milliseconds, never going back. */
   constructor(now: () => number) {
     const limits = { lifetimeMs: LOGIN_WINDOW_MS, maxEntries: MAX_COUNTED_LOGINS, now };
-    this.#addresses = new ExpiringMap(limits);
+    this.#places = new ExpiringMap({ ...limits, lifetimeMs: LOGIN_PENALTY_MEMORY_MS });
     this.#users = new ExpiringMap(limits);
     this.#proven = new ExpiringMap({ ...limits, lifetimeMs: PROVEN_LOGIN_MS });
     this.#now = now;
@@ -67,78 +72,112 @@ export class LoginAttempts {
     }
   }
 
-  #begin(claimant: Claimant): Attempt {
-    const { byAddress, byUser, proof } = this.#lookUp(claimant);
-    const isProven = proof !== undefined && this.#proven.get(proof) !== undefined;
-    this.#refuseBeyondLimit(isProven || byUser === undefined ? [byAddress] : [byAddress, byUser]);
-    const counts = byUser === undefined ? [byAddress] : [byAddress, byUser];
-    const startedAt = this.#now();
-    for (const count of counts) count.set([...count.times(), startedAt]);
+  #begin({ address, user }: Claimant): Attempt {
+    const key = addressKey(address);
+    // Hashed, so that long names take no room.
+    const userKey = user === undefined ? undefined : hash(user);
+    const pair = userKey === undefined ? undefined : `${key} ${userKey}`;
+    const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
+    const count = (map: ExpiringMap<string, Failures>, of: string): Count => new Count(map, of, this.#now);
+    const byAddress = count(this.#places, key);
+    const byPair = pair === undefined ? [] : [count(this.#places, pair)];
+    const byUser = userKey === undefined || isProven ? [] : [count(this.#users, userKey)];
+    const deciding = isProven ? byPair : [byAddress, ...byUser];
+    this.#refuseBeyondLimit(deciding);
+    const failure = { at: this.#now(), from: key };
+    for (const each of [byAddress, ...byPair]) each.add(failure);
+    for (const each of byUser) each.addOfMany(failure, FAILED_LOGINS_PER_MINUTE / 2);
     return {
       succeed: () => {
-        takeBack(counts, startedAt);
-        if (proof !== undefined) this.#proven.set(proof, true);
+        for (const each of [byAddress, ...byPair, ...byUser]) each.takeBack(failure);
+        if (pair !== undefined) this.#proven.set(pair, true);
       },
       fail: (error) => {
-        if (!isWrongGuess(error)) takeBack(counts, startedAt);
+        if (isWrongGuess(error))
+          (isProven ? byPair : [byAddress]).forEach((each) => void each.strike(failure.at));
+        else for (const each of [byAddress, ...byPair, ...byUser]) each.takeBack(failure);
       },
     };
   }
 
   #refuseBeyondLimit(counts: readonly Count[]): void {
-    const waits = counts
-      .map((count) => count.times())
-      .filter((times) => times.length >= FAILED_LOGINS_PER_MINUTE)
-      .map(([first = 0]) => Math.ceil((first + LOGIN_WINDOW_MS - this.#now()) / 1000));
-    if (waits.length === 0) return;
+    const waitMs = Math.max(...counts.map((count) => count.waitMs));
+    if (waitMs <= 0) return;
     this.refusals += 1;
-    const retryAfterSeconds = Math.max(1, ...waits);
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
     throw new ServiceError("rate_limited", `too many failed logins: try again in ${retryAfterSeconds} s`, {
       details: { retryAfterSeconds },
     });
   }
+}
 
-  #lookUp({ address, user }: Claimant): LookUp {
-    const key = addressKey(address);
-    const byAddress = this.#count(this.#addresses, key);
-    if (user === undefined) return { byAddress, byUser: undefined, proof: undefined };
-    // Hashed, so that long names take no room.
-    const userKey = hash(user);
-    return { byAddress, byUser: this.#count(this.#users, userKey), proof: `${key} ${userKey}` };
+type Failure = { readonly at: number; readonly from: string };
+
+/** Of one address or one user: failures, oldest first, and how often there were ten within a minute. */
+type Failures = {
+  readonly recent: readonly Failure[];
+  readonly strikes: number;
+  readonly struckAt: number;
+  readonly closedUntil: number;
+};
+
+const NONE: Failures = { recent: [], strikes: 0, struckAt: Number.NEGATIVE_INFINITY, closedUntil: 0 };
+
+class Count {
+  readonly #map: ExpiringMap<string, Failures>;
+  readonly #key: string;
+  readonly #now: () => number;
+
+  constructor(map: ExpiringMap<string, Failures>, key: string, now: () => number) {
+    this.#map = map;
+    this.#key = key;
+    this.#now = now;
   }
 
-  #count(map: ExpiringMap<string, readonly number[]>, key: string): Count {
-    const since = (): number => this.#now() - LOGIN_WINDOW_MS;
-    return {
-      times: () => (map.get(key) ?? []).filter((time) => time > since()),
-      set: (times) => (times.length === 0 ? map.delete(key) : map.set(key, times)),
-    };
+  /** Until the next try; 0 for at once. */
+  get waitMs(): number {
+    const { recent, closedUntil } = this.#failures;
+    const [first] = recent;
+    const isFull = recent.length >= FAILED_LOGINS_PER_MINUTE && first !== undefined;
+    return Math.max(0, closedUntil - this.#now(), isFull ? first.at + LOGIN_WINDOW_MS - this.#now() : 0);
+  }
+
+  add(failure: Failure): void {
+    const failures = this.#failures;
+    this.#map.set(this.#key, { ...failures, recent: [...failures.recent, failure] });
+  }
+
+  /** At most so many from one place. */
+  addOfMany(failure: Failure, max: number): void {
+    if (this.#failures.recent.filter(({ from }) => from === failure.from).length < max) this.add(failure);
+  }
+
+  takeBack({ at, from }: Failure): void {
+    const failures = this.#failures;
+    const index = failures.recent.findLastIndex((each) => each.at === at && each.from === from);
+    if (index < 0) return;
+    this.#map.set(this.#key, { ...failures, recent: failures.recent.toSpliced(index, 1) });
+  }
+
+  /** A try that began then has failed: where it is the tenth, the second such time costs a wait, and each later one a longer. */
+  strike(startedAt: number): void {
+    const failures = this.#failures;
+    if (failures.recent.length < FAILED_LOGINS_PER_MINUTE || startedAt < failures.struckAt) return;
+    const strikes = failures.strikes + 1;
+    const penaltyMs = Math.min((2 ** (strikes - 1) - 1) * LOGIN_WINDOW_MS, MAX_LOGIN_PENALTY_MS);
+    const now = this.#now();
+    this.#map.set(this.#key, { ...failures, strikes, struckAt: now, closedUntil: now + penaltyMs });
+  }
+
+  get #failures(): Failures {
+    const failures = this.#map.get(this.#key) ?? NONE;
+    const since = this.#now() - LOGIN_WINDOW_MS;
+    return { ...failures, recent: failures.recent.filter(({ at }) => at > since) };
   }
 }
 
 /** A login that is under way. */
 type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
-
-type LookUp = {
-  readonly byAddress: Count;
-  readonly byUser: Count | undefined;
-  /** Under what a success is remembered. */
-  readonly proof: string | undefined;
-};
-
-/** When the tries of one address or one user began, oldest first. */
-type Count = {
-  readonly times: () => readonly number[];
-  readonly set: (times: readonly number[]) => void;
-};
-
-function takeBack(counts: readonly Count[], startedAt: number): void {
-  for (const count of counts) {
-    const times = count.times();
-    const index = times.lastIndexOf(startedAt);
-    if (index >= 0) count.set(times.toSpliced(index, 1));
-  }
-}
 
 function isWrongGuess(error: unknown): boolean {
   return (

