@@ -20,13 +20,19 @@ export async function openGate(parts: {
 }): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, surroundings, controlDir, machineToken, log } = parts;
   // What only a server needs is not loaded into a session host: 15 MB of memory.
-  const [{ createGate }, { Accounts }] = await Promise.all([
+  const [{ createGate }, { Accounts }, { openEnrolmentFile }] = await Promise.all([
     import("../auth/gate.ts"),
     import("../auth/accounts/accounts.ts"),
+    import("../auth/passkey/enrolments.ts"),
   ]);
   const accounts = new Accounts(() => performance.now());
   const { role } = config;
   const { secret, revokedTokens, shares } = controlDir;
+  // HQs of a group would each have passkeys of their own, and one without them would let people in by the password alone.
+  const secondFactor = {
+    open: () => openEnrolmentFile(controlDir.passkeys),
+    isRequired: config.auth.mode === "login" && config.auth.requireSecondFactor,
+  };
   const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));
   const gate = await createGate({
     mode: config.auth,
@@ -35,6 +41,7 @@ export async function openGate(parts: {
     serverHome: surroundings.account.home,
     tokenSecret: config.tokenSecret,
     files: { secret, revokedTokens, shares },
+    ...(role.kind === "hq" && role.sharedRegistry !== undefined ? {} : { secondFactor }),
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,
     openRegistration: role.kind === "hq" && role.joining.isOpen,
     ...{ machineToken, proxyProof, accounts, log },

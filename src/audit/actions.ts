@@ -33,6 +33,13 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   passwordLogin: ({ body }, answer) => login("password", answer?.userId, body.userId),
   sshLogin: (_, answer) => login("ssh-key", answer?.user),
   sshKeyLogin: (_, answer) => login("ssh-key", answer?.userId),
+  secondFactor: ({ body }, answer) => ({
+    ...login("second-factor", answer?.user),
+    details: { by: body.recoveryCode === undefined ? "passkey" : "recovery-code" },
+  }),
+  createPasskey: ({ body }) => ({ action: "passkey.create", details: { name: body.name } }),
+  removePasskey: ({ params }) => ({ action: "passkey.remove", details: { id: params.passkeyId } }),
+  createRecoveryCodes: () => ({ action: "recovery-codes.create" }),
   logout: () => ({ action: "logout" }),
   createLoginLink: () => ({ action: "login-link.create" }),
 

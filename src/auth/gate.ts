@@ -27,6 +27,8 @@ import {
 import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
 import { byMachineToken } from "./machine-token.ts";
+import type { EnrolmentStore } from "./passkey/enrolments.ts";
+import { type PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
 import { configuredPassword, type PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
 import { byProxyIdentity } from "./proxy-identity.ts";
@@ -36,7 +38,7 @@ import { Shares, type SharesOptions } from "./shares.ts";
 import { Challenges } from "./ssh/challenges.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
-import { LOGIN_LINKS, Tickets, WS_TICKETS } from "./tickets.ts";
+import { LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
 /** How people log in, of the configuration. */
@@ -64,6 +66,8 @@ export type GateOptions = {
   readonly tokenSecret: Secret | undefined;
   /** Where the secret and the lists of revoked tokens and share links are kept. */
   readonly files: { readonly secret: string; readonly revokedTokens: string; readonly shares: string };
+  /** Passkeys after a password; without it the password is enough. */
+  readonly secondFactor?: { readonly open: () => Promise<EnrolmentStore>; readonly isRequired: boolean };
   readonly log: Log;
   /** Users of the system. */
   readonly accounts: Accounts;
@@ -86,6 +90,8 @@ export type Gate = {
   readonly tokens: AccessTokens;
   readonly tickets: Tickets<Principal>;
   readonly links: Tickets<string>;
+  /** `undefined` where no password logs in. */
+  readonly secondFactor: SecondFactor | undefined;
   /** `undefined` where nobody logs in. */
   readonly shares: Shares | undefined;
   readonly users: Users;
@@ -121,15 +127,16 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
   const listed = { path: files.shares, tokens, revoke, now, log, store: store("share links") };
   const shares = modes && (await Shares.open(listed));
+  const secondFactor = password && (await secondFactorOf(options.secondFactor, monotonic));
   const login = new Login({
-    ...{ serverUser, tokens, links, log, attempts, users, tally: logins },
+    ...{ serverUser, tokens, links, log, attempts, users, secondFactor, tally: logins },
     mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
     defaultUser: pair?.username ?? serverUser,
     keys: modes?.sshKeys === true ? keyLoginOf(options, users, ownNamesOf(serverUser, modes)) : undefined,
   });
   const parts = { tokens, tickets, attempts, logins, users };
   return {
-    ...{ ...parts, login, links, shares },
+    ...{ ...parts, login, links, secondFactor, shares },
     ...accountCheckOf(options, modes, shares).guard({
       authenticate: chain(waysOf(options, { ...parts, proxied })),
       whenOver: (principal, over) => tokens.whenOver(principal, over),
@@ -153,7 +160,7 @@ async function tokenSecretOf({ mode, tokenSecret, files, log }: GateOptions): Pr
 
 function loginTally(): Gate["logins"] {
   const results = ["ok", "refused", "limited", "failed"];
-  const kinds = ["password", "link", "ssh-key"].flatMap((method) =>
+  const kinds = ["password", "second-factor", "link", "ssh-key"].flatMap((method) =>
     results.map((result) => [method, result]),
   );
   return new Tally("method", "result").expecting(
@@ -162,6 +169,19 @@ function loginTally(): Gate["logins"] {
     ["oidc", "ok"],
     ["oidc", "refused"],
   );
+}
+
+async function secondFactorOf(
+  options: GateOptions["secondFactor"],
+  now: () => number,
+): Promise<SecondFactor | undefined> {
+  if (options === undefined) return undefined;
+  return new SecondFactor({
+    store: await options.open(),
+    pending: new Tickets<PendingFactor>(SECOND_FACTORS, now),
+    isRequired: options.isRequired,
+    now: () => new Date(),
+  });
 }
 
 /** `undefined`: no password logs in. */

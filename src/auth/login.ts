@@ -2,8 +2,10 @@ import type { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import type { Challenge } from "../protocol/auth.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import type { SecondFactorProof, SecondFactorResponse } from "../protocol/passkey.ts";
 import type { AccessTokens, IssuedToken } from "./access-token.ts";
 import type { Claimant, LoginAttempts } from "./attempts.ts";
+import type { SecondFactor } from "./passkey/second-factor.ts";
 import type { PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
 import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
@@ -26,6 +28,8 @@ type LoginParts = {
   readonly links: Pick<Tickets<string>, "redeem">;
   readonly attempts: Pick<LoginAttempts, "guard">;
   readonly users: Pick<Users, "mayLogIn">;
+  /** After a right password; `undefined`: it is always enough. */
+  readonly secondFactor?: SecondFactor | undefined;
   /** `undefined`: no key logs in. */
   readonly keys: Pick<KeyLogin, "challenge" | "take" | "prove"> | undefined;
   readonly log: Pick<Log, "info" | "warn">;
@@ -45,12 +49,16 @@ export class Login {
 
   /**
    * A token for a password, or for nothing where no login is asked for. ServiceError `invalid_credentials`,
-   * `password_disabled`, `rate_limited`. `address`: the peer's, `undefined` on a unix socket.
+   * `password_disabled`, `second_factor_required`, `rate_limited`. `address`: the peer's, `undefined` on a unix socket.
+   * `origin`: of the page that asks.
    */
   async withPassword(request: {
     readonly username?: string | undefined;
     readonly password?: string | undefined;
+    /** In place of an answer to `second_factor_required`. */
+    readonly recoveryCode?: string | undefined;
     readonly address: string | undefined;
+    readonly origin?: string | undefined;
   }): Promise<IssuedToken> {
     const { mode, serverUser, defaultUser, tokens } = this.#parts;
     if (mode.mode === "none") return tokens.issue(serverUser);
@@ -60,8 +68,30 @@ export class Login {
     return await this.#admit("password", { address, user: username }, async () => {
       const user = await check({ username, password, address });
       this.#refuseUnlisted(user);
+      const { recoveryCode, origin } = request;
+      const { secondFactor } = this.#parts;
+      if (recoveryCode === undefined) await secondFactor?.demand(user, origin);
+      else await secondFactor?.useRecoveryCode(user, recoveryCode);
       return user;
     });
+  }
+
+  /** A token for the answer to `second_factor_required`. ServiceError `unauthorized`, `invalid_credentials`, `rate_limited`. */
+  async withSecondFactor({
+    challengeId,
+    address,
+    ...proof
+  }: SecondFactorProof & { readonly address: string | undefined }): Promise<SecondFactorResponse> {
+    const { secondFactor, attempts } = this.#parts;
+    if (secondFactor === undefined) throw new ServiceError("unauthorized", "no second factor is asked for");
+    const pending = await attempts.guard({ address }, () => secondFactor.take(challengeId));
+    let codes: { readonly recoveryCodes?: readonly string[] | undefined } = {};
+    const issued = await this.#admit("second-factor", { address, user: pending.user }, async () => {
+      codes = await secondFactor.prove(pending, proof);
+      return pending.user;
+    });
+    const { recoveryCodes } = codes;
+    return { ...issued, ...(recoveryCodes === undefined ? {} : { recoveryCodes: [...recoveryCodes] }) };
   }
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */
@@ -122,6 +152,8 @@ export class Login {
     } catch (error) {
       // The name is not logged, because people type their password there, nor what comes beyond the limit.
       const code = error instanceof ServiceError ? error.code : "internal_error";
+      // The password was right, and the login goes on.
+      if (code === "second_factor_required") throw error;
       const isLimited = code === "rate_limited";
       tally?.add(method, isLimited ? "limited" : REFUSALS.has(code) ? "refused" : "failed");
       if (!isLimited) log.warn({ method, address }, "login refused");

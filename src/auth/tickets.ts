@@ -4,8 +4,10 @@ import { ServiceError } from "../protocol/errors.ts";
 import {
   LOGIN_LINK_LIFETIME_MS,
   MAX_LOGIN_LINKS,
+  MAX_SECOND_FACTORS,
   MAX_TOKEN_LENGTH,
   MAX_WS_TICKETS,
+  SECOND_FACTOR_LIFETIME_MS,
   WS_TICKET_LIFETIME_MS,
 } from "../protocol/limits.ts";
 
@@ -13,6 +15,11 @@ type TicketKind = { readonly lifetimeMs: number; readonly maxEntries: number };
 
 /** For `/ws` and event streams, where a browser cannot send a header (contract 5.5). */
 export const WS_TICKETS: TicketKind = { lifetimeMs: WS_TICKET_LIFETIME_MS, maxEntries: MAX_WS_TICKETS };
+/** For a login that a password alone was not enough for, and for a passkey that is being made. */
+export const SECOND_FACTORS: TicketKind = {
+  lifetimeMs: SECOND_FACTOR_LIFETIME_MS,
+  maxEntries: MAX_SECOND_FACTORS,
+};
 /** For the one-time login link that a server prints when it starts. */
 export const LOGIN_LINKS: TicketKind = { lifetimeMs: LOGIN_LINK_LIFETIME_MS, maxEntries: MAX_LOGIN_LINKS };
 

@@ -21,6 +21,12 @@ export const LOGIN_OPTIONS = {
     prose: "No login by password: `--enable-ssh-keys` is on, and keys are what logs in.",
     roles: SERVER,
   }),
+  requireSecondFactor: toggle({
+    name: "require-second-factor",
+    prose:
+      "Ask everybody who logs in with a password for a passkey as well, or a recovery code. Who has no passkey makes one at the next login. Without it: only those who have made one.",
+    roles: SERVER,
+  }),
   loginLink: toggle({
     name: "login-link",
     prose: "Print a link when the server has started that logs in once, within 10 minutes.",

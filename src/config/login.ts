@@ -11,6 +11,8 @@ export type AuthConfig =
       readonly mode: "login";
       /** `undefined` with --disallow-user-password. */
       readonly password: ConfiguredPassword | { readonly kind: "system" } | undefined;
+      /** Whether a password is enough for those who have set up no second factor. */
+      readonly requireSecondFactor: boolean;
       readonly sshKeys: boolean;
       /** A one-time login link is made and printed at the start. */
       readonly loginLink: boolean;
@@ -47,6 +49,7 @@ export function readLogin(
   refuseDifferent(reader, pairs);
   const credentials = pairs.map((pair) => pair.credentials).find((each) => each !== undefined);
   const configured = credentials && ({ kind: "configured", ...credentials } as const);
+  refuseSecondFactor(reader);
   const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
   if (isWithoutPassword) {
     const because = reader.sourceOf(OPTIONS.disallowUserPassword) ?? "";
@@ -55,6 +58,7 @@ export function readLogin(
   return {
     mode: "login",
     password: isWithoutPassword ? undefined : (configured ?? { kind: "system" }),
+    requireSecondFactor: reader.isOn(OPTIONS.requireSecondFactor),
     sshKeys: isWithoutPassword || reader.isOn(OPTIONS.enableSshKeys),
     loginLink: reader.isOn(OPTIONS.loginLink),
     allowUsers: reader.list(OPTIONS.allowUser),
@@ -62,6 +66,11 @@ export function readLogin(
     identity: readIdentity(reader),
     localBypass,
   };
+}
+
+function refuseSecondFactor(reader: OptionReader): void {
+  if (!reader.isOn(OPTIONS.requireSecondFactor) || reader.sourceOf(OPTIONS.registryUrl) === undefined) return;
+  reader.refuse("--require-second-factor does not go with --registry-url: each HQ would have other passkeys");
 }
 
 function readLocalBypass(reader: OptionReader): { readonly token: Secret | undefined } | undefined {

@@ -33,7 +33,7 @@ const PERMISSIONS = [
     "geolocation",
     "gyroscope",
   ],
-  ...["hid", "magnetometer", "microphone", "midi", "payment", "publickey-credentials-get", "serial", "usb"],
+  ...["hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb"],
 ]
   .map((feature) => `${feature}=()`)
   .join(", ");

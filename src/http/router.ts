@@ -164,6 +164,7 @@ async function answerOf(
   const { range, accept, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
     ...{ principal: seen.principal, address: seen.address, range, accept, signal: abort.signal },
+    origin: options.policy === undefined ? undefined : seen.origin,
     identified: () => identified(request, { seen, options }),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
   });

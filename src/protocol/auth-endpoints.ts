@@ -28,7 +28,7 @@ export const authEndpoints = {
     summary: "Log in",
     body: TokenRequest,
     reply: { status: 200, json: TokenResponse },
-    errors: ["invalid_credentials", "password_disabled", "rate_limited"],
+    errors: ["invalid_credentials", "second_factor_required", "password_disabled", "rate_limited"],
   },
   authConfig: {
     ...openAuth,
@@ -62,7 +62,7 @@ export const authEndpoints = {
     summary: "Log in (the old name)",
     body: PasswordRequest,
     reply: { status: 200, json: PasswordResponse },
-    errors: ["invalid_credentials", "password_disabled", "rate_limited"],
+    errors: ["invalid_credentials", "second_factor_required", "password_disabled", "rate_limited"],
   },
   createChallenge: {
     ...openAuth,

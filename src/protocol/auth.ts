@@ -5,6 +5,7 @@ export const TokenRequest = z.object({
   username: z.string().max(256).optional(),
   password: z.string().max(4096).optional(),
   ticket: z.string().max(256).optional(),
+  recoveryCode: z.string().max(64).optional().describe("the second factor, for programs without WebAuthn"),
 });
 
 /** Specification 2.4 and the user who is now logged in. */

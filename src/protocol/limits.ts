@@ -117,6 +117,12 @@ export const MAX_WS_TICKETS = 10_000;
 export const LOGIN_LINK_LIFETIME_MS = 600_000;
 /** Login links waiting to be used; over that the oldest is forgotten. */
 export const MAX_LOGIN_LINKS = 16;
+/** How long a second factor may take. */
+export const SECOND_FACTOR_LIFETIME_MS = 300_000;
+/** Logins that wait for one; over that the oldest is forgotten. */
+export const MAX_SECOND_FACTORS = 1_000;
+/** Of one user. */
+export const MAX_PASSKEYS = 20;
 /** Revoked tokens remembered one by one; over that older tokens are refused wholesale. */
 export const MAX_REVOKED_TOKENS = 10_000;
 /** Failed logins are counted over this long. */

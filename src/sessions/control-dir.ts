@@ -68,6 +68,11 @@ export class ControlDir {
     return join(this.path, "shares.json");
   }
 
+  /** Second factors: public keys, and hashes of recovery codes. */
+  get passkeys(): string {
+    return join(this.path, "passkeys.json");
+  }
+
   /** Of an HQ: its remotes. */
   get registry(): string {
     return join(this.path, "registry.json");

@@ -5,11 +5,13 @@ import { type Client, createClient } from "../protocol/client.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { fetchSend } from "../protocol/fetch-send.ts";
+import { SecondFactorChallenge, type SecondFactorProof } from "../protocol/passkey.ts";
 import type { StorageWindow } from "./browser-storage.ts";
 import { GuestPass } from "./guest-pass.ts";
 import { answerChallenge } from "./keys/challenge.ts";
 import type { OpenKey } from "./keys/keyring.ts";
 import type { Secrets } from "./route.ts";
+import { sentence } from "./sentence.ts";
 import { type StoredLogin, TokenStore } from "./token-store.ts";
 
 /** By what the page is let in. */
@@ -33,6 +35,14 @@ export type LoginState =
   | { readonly kind: "checking" }
   /** `reason`: why the person has to log in, where there is something to say. */
   | { readonly kind: "out"; readonly config: AuthConfig; readonly reason: string | undefined }
+  /** The password was right. `codes`: recovery codes to keep, before it goes on. `back`: the log in before. */
+  | {
+      readonly kind: "second-factor";
+      readonly challenge: SecondFactorChallenge;
+      readonly words: string;
+      readonly codes: readonly string[] | undefined;
+      readonly back: LoginState;
+    }
   | { readonly kind: "in"; readonly access: Access }
   /** The link to a session that led here does not open it any more. */
   | { readonly kind: "uninvited" }
@@ -50,6 +60,8 @@ export class Login implements Disposable {
   readonly #store: TokenStore;
   readonly #pass: GuestPass;
   readonly #state = signal<LoginState>({ kind: "checking" });
+  /** Completed, and its recovery codes are still to be kept. */
+  #made: TokenResponse | undefined;
   #lastSelfLogin = Number.NEGATIVE_INFINITY;
   /** Was refused once: what is to be done then is being done. */
   #over: Access | undefined;
@@ -85,7 +97,43 @@ export class Login implements Disposable {
 
   /** Throws the server's refusal. An empty `username` leaves it to the server. */
   async withPassword(username: string, password: string): Promise<void> {
-    this.#keep(await this.#client.token({ ...nameOf(username), password }));
+    try {
+      this.#keep(await this.#client.token({ ...nameOf(username), password }));
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== "second_factor_required") throw error;
+      const challenge = SecondFactorChallenge.parse(error.details);
+      const words = sentence(error.message);
+      const back = this.#state.peek();
+      this.#state.value = { kind: "second-factor", challenge, words, codes: undefined, back };
+    }
+  }
+
+  /** Goes in, or shows the recovery codes first. A proof that is refused leads back: each challenge is answered once. */
+  async withSecondFactor(proof: Omit<SecondFactorProof, "challengeId">): Promise<void> {
+    const state = this.#state.peek();
+    if (state.kind !== "second-factor") return;
+    const { challengeId } = state.challenge;
+    try {
+      const response = await this.#client.call(endpoints.secondFactor, { body: { challengeId, ...proof } });
+      const { recoveryCodes: codes } = response;
+      this.#made = response;
+      if (codes === undefined) this.goIn();
+      else this.#state.value = { ...state, codes };
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.status !== 401 || state.back.kind !== "out") throw error;
+      this.#state.value = { ...state.back, reason: `${sentence(error.message)} Please log in again.` };
+    }
+  }
+
+  /** With the login that a second factor completed. */
+  goIn(): void {
+    if (this.#made !== undefined) this.#keep(this.#made);
+    this.#made = undefined;
+  }
+
+  giveUpSecondFactor(): void {
+    const state = this.#state.peek();
+    if (state.kind === "second-factor") this.#state.value = state.back;
   }
 
   /** As withPassword, by a signature of the key. */
@@ -194,8 +242,8 @@ export class Login implements Disposable {
     if (this.#state.peek() === checking) this.#state.value = next;
   }
 
-  #keep({ token, expiresIn, user }: TokenResponse): void {
-    const login = { token, user, expiresAt: Date.now() + expiresIn * 1000 };
+  #keep(response: TokenResponse): void {
+    const login = storedOf(response);
     this.#store.write(login);
     this.#let(loginOf(login));
   }
@@ -211,6 +259,10 @@ export class Login implements Disposable {
     if (login !== undefined) this.#let(loginOf(login));
     else if (access?.kind === "login") void this.#leave("You logged out in another window.");
   }
+}
+
+function storedOf({ token, expiresIn, user }: TokenResponse): StoredLogin {
+  return { token, user, expiresAt: Date.now() + expiresIn * 1000 };
 }
 
 function loginOf({ user, token }: StoredLogin): Access {

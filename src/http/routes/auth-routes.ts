@@ -1,21 +1,25 @@
 import type { Login } from "../../auth/login.ts";
+import type { SecondFactor } from "../../auth/passkey/second-factor.ts";
 import type { Principal } from "../../auth/principal.ts";
 import type { Tickets } from "../../auth/tickets.ts";
 import type { AuthConfig } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
 import type { Context, Routes } from "../route.ts";
+import { passkeyRoutes } from "./passkey-routes.ts";
 
 /** Logging in and out (contract 5), the old names included (facts 4.1). */
 export function authRoutes(parts: {
   readonly login: Login;
+  readonly secondFactor: SecondFactor | undefined;
   readonly tickets: Tickets<Principal>;
   readonly config: AuthConfig;
   readonly serverUser: string;
   readonly newLoginLink: () => Promise<string>;
 }): Routes {
-  const { login, tickets, config, serverUser, newLoginLink } = parts;
+  const { login, secondFactor, tickets, config, serverUser, newLoginLink } = parts;
   return {
+    ...(secondFactor === undefined ? {} : passkeyRoutes({ login, secondFactor })),
     authConfig: async (_, { identified }) => {
       const principal = await identified();
       const { logoutPath, ...others } = config;
@@ -24,13 +28,15 @@ export function authRoutes(parts: {
       return { ...others, user: principal.user, ...(isProxied ? { logoutPath } : {}) };
     },
     currentUser: async () => ({ userId: serverUser }),
-    createToken: async ({ body: { ticket, ...pair } }, { address }) =>
-      ticket === undefined ? login.withPassword({ ...pair, address }) : login.withLink({ ticket, address }),
-    passwordLogin: async ({ body }, { address }) => {
+    createToken: async ({ body: { ticket, ...pair } }, { address, origin }) =>
+      ticket === undefined
+        ? login.withPassword({ ...pair, address, origin })
+        : login.withLink({ ticket, address }),
+    passwordLogin: async ({ body }, { address, origin }) => {
       const { token, user } = await login.withPassword({
         username: body.userId,
         password: body.password,
-        address,
+        ...{ address, origin },
       });
       return { success: true, token, userId: user, authMethod: "password" };
     },

@@ -3,6 +3,7 @@ import type { Page } from "../page.ts";
 import { GuestView } from "./guest-view.tsx";
 import { LoginView } from "./login-view.tsx";
 import { NoticeList } from "./notice-list.tsx";
+import { SecondFactorView } from "./second-factor.tsx";
 import { Uninvited } from "./uninvited.tsx";
 import { Unreachable } from "./unreachable.tsx";
 import { WorkspaceView } from "./workspace-view.tsx";
@@ -24,6 +25,7 @@ function Stage({ page }: { readonly page: Page }): VNode {
     return <WorkspaceView page={page} workspace={workspace} access={state.access} />;
   }
   if (state.kind === "out") return <LoginView login={page.login} keyring={page.keyring} state={state} />;
+  if (state.kind === "second-factor") return <SecondFactorView login={page.login} state={state} />;
   if (state.kind === "uninvited") return <Uninvited login={page.login} />;
   if (state.kind === "unreachable") return <Unreachable error={state.error} />;
   return <output class="splash" aria-label="Loading" />;

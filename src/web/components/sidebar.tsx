@@ -2,9 +2,11 @@ import type { RefObject, VNode } from "preact";
 import { routeHash } from "../route.ts";
 import { Avatar } from "./avatar.tsx";
 import { Icon, Logo } from "./icon.tsx";
+import { PasskeyDialog } from "./passkey-dialog.tsx";
 import { RemoveEnded } from "./remove-ended.tsx";
 import { SessionGroups } from "./session-groups.tsx";
 import { SessionRow } from "./session-row.tsx";
+import { useToggle } from "./toggle.ts";
 import type { UserAccess, WorkspaceProps } from "./view-props.ts";
 
 type SidebarProps = WorkspaceProps & {
@@ -32,6 +34,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         <span class="sidebar-user" title={`Logged in as ${access.user}`}>
           {access.user}
         </span>
+        {access.kind === "login" && <PasskeyButton workspace={workspace} />}
         {access.kind === "login" && (
           <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
             <Icon name="exit" />
@@ -46,6 +49,24 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         )}
       </footer>
     </aside>
+  );
+}
+
+function PasskeyButton({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
+  const dialog = useToggle();
+  return (
+    <>
+      <button
+        type="button"
+        class="button ghost small"
+        aria-label="Passkeys"
+        title="Passkeys"
+        onClick={dialog.on}
+      >
+        <Icon name="key" />
+      </button>
+      {dialog.isOn && <PasskeyDialog client={workspace.client} onClose={dialog.off} />}
+    </>
   );
 }
 

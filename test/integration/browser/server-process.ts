@@ -52,6 +52,10 @@ export class ServerProcess implements AsyncDisposable {
     return this.#known.url;
   }
 
+  get controlDir(): string {
+    return this.#controlDir;
+  }
+
   get loginLink(): string {
     const { loginLink } = this.#known;
     if (loginLink === undefined) throw new Error("the server was started without --login-link");

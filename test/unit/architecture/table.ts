@@ -77,6 +77,8 @@ export const BROWSER_LAYERS: readonly string[] = ["ground", "protocol", "web"];
 /** The only files and folders that may import a package, be it for a type. A package without a door may not be used. */
 export const DOORS: Readonly<Record<string, readonly string[]>> = {
   "@preact/signals": ["src/web/"],
+  "@simplewebauthn/browser": ["src/web/"],
+  "@simplewebauthn/server": ["src/auth/passkey/web-authn.ts"],
   "@xterm/addon-fit": ["src/web/"],
   "@xterm/addon-search": ["src/web/"],
   "@xterm/addon-unicode-graphemes": ["src/web/", "src/sessions/screen-terminal.ts"],

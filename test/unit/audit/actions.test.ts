@@ -5,6 +5,7 @@ import { endpoints } from "../../../src/protocol/endpoints.ts";
 /** What changes nothing that anybody would ask about later. */
 const UNTOLD = [
   "createChallenge",
+  "passkeyOptions",
   "createWsTicket",
   // What git itself has done.
   "gitEvent",

@@ -10,7 +10,7 @@ test("the defaults are those of the specification", () => {
     auth: {
       mode: "login",
       password: { kind: "system" },
-      ...{ sshKeys: false, loginLink: true, allowUsers: [], adminUsers: [] },
+      ...{ requireSecondFactor: false, sshKeys: false, loginLink: true, allowUsers: [], adminUsers: [] },
       ...{ identity: undefined, localBypass: undefined },
     },
     role: { kind: "standalone" },

@@ -5,7 +5,7 @@ test("with nothing said a user of this system logs in with a password", () => {
   expect(serve("").auth).toEqual({
     mode: "login",
     password: { kind: "system" },
-    ...{ sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
+    ...{ requireSecondFactor: false, sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
     ...{ identity: undefined, localBypass: undefined },
   });
 });

@@ -1,0 +1,246 @@
+// The second factor of logins with a password: who needs one, what proves it, and what a user has of it.
+import { isIP } from "node:net";
+import { z } from "zod";
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
+import { parseOrigin } from "../../lib/origin.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_PASSKEYS } from "../../protocol/limits.ts";
+import type {
+  Assertion,
+  NewCredential,
+  PasskeyList,
+  PasskeyMade,
+  SecondFactorChallenge,
+  SecondFactorProof,
+} from "../../protocol/passkey.ts";
+import { Passkey } from "../../protocol/passkey.ts";
+import type { Tickets } from "../tickets.ts";
+import type { Enrolment, EnrolmentStore, KeptPasskey } from "./enrolments.ts";
+import { newRecoveryCodes, recoveryHash } from "./recovery-codes.ts";
+import {
+  assertionOptions,
+  type RelyingParty,
+  registrationOptions,
+  verifiedAssertion,
+  verifiedRegistration,
+} from "./web-authn.ts";
+
+/**
+ * What is to be answered by whom. `party`: `undefined` where no passkey can be used, which leaves recovery codes. `isIn`:
+ * asked for by somebody who is logged in, and no way to log in.
+ */
+export const PendingFactor = z.object({
+  user: z.string(),
+  party: z.object({ origin: z.string(), rpId: z.string(), challenge: z.string() }).optional(),
+  isIn: z.boolean(),
+});
+export type PendingFactor = z.infer<typeof PendingFactor>;
+
+export type SecondFactorOptions = {
+  readonly store: EnrolmentStore;
+  /** Each is answered once. */
+  readonly pending: Tickets<PendingFactor>;
+  /** Whether users need a second factor who have not set one up. */
+  readonly isRequired: boolean;
+  readonly now: () => Date;
+};
+
+const FIRST_NAME = "First passkey";
+
+export class SecondFactor {
+  readonly #options: SecondFactorOptions;
+  /** A recovery code works once, also for two who come at once. */
+  readonly #turns = new KeyedTurns();
+
+  constructor(options: SecondFactorOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * For a user whose password was right. Throws `second_factor_required` when it is not enough, with a
+   * SecondFactorChallenge as details. `origin`: of the page that asks, which the request policy has let in.
+   */
+  async demand(user: string, origin: string | undefined): Promise<void> {
+    const { store, pending, isRequired } = this.#options;
+    const { passkeys, recovery } = await store.get(user);
+    if (passkeys.length === 0 && !isRequired) return;
+    const party = partyOf(origin);
+    const own = passkeys.filter(({ rpId }) => rpId === party?.rpId);
+    const isNew = passkeys.length === 0;
+    const assertion = party && own.length > 0 ? await assertionOptions(party, own) : undefined;
+    const registration = party && isNew ? await registrationOptions(party, user, []) : undefined;
+    const challenge = (assertion ?? registration)?.challenge;
+    const ceremony = party && challenge !== undefined ? { ...party, challenge } : undefined;
+    const challengeId = await pending.issue({ user, party: ceremony, isIn: false });
+    const details: SecondFactorChallenge = {
+      ...{ challengeId, recoveryCodes: recovery.length },
+      ...(assertion === undefined ? {} : { assertion }),
+      ...(registration === undefined ? {} : { registration }),
+    };
+    throw new ServiceError("second_factor_required", wordsFor(details, isNew), { details });
+  }
+
+  /** What an answer is for; once. ServiceError `unauthorized`. */
+  async take(challengeId: string): Promise<PendingFactor> {
+    const pending = await this.#options.pending.redeem(challengeId);
+    if (pending.isIn) throw new ServiceError("unauthorized", "this challenge is for adding a passkey");
+    return pending;
+  }
+
+  /** Throws `invalid_credentials` unless the proof is right. The codes come with a first passkey. */
+  async prove(
+    pending: PendingFactor,
+    { assertion, registration, recoveryCode }: Omit<SecondFactorProof, "challengeId">,
+  ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
+    if (recoveryCode !== undefined) await this.useRecoveryCode(pending.user, recoveryCode);
+    else if (assertion !== undefined) await this.#useAssertion(pending, assertion);
+    else if (registration !== undefined) return await this.#enrol(pending, registration);
+    else throw new ServiceError("invalid_request", "give an assertion, a registration or a recoveryCode");
+    return {};
+  }
+
+  /** Throws `invalid_credentials` unless it is one that was not used yet. */
+  async useRecoveryCode(user: string, code: string): Promise<void> {
+    const hash = recoveryHash(code);
+    await this.#change(user, (enrolment) => {
+      if (!enrolment.recovery.includes(hash)) {
+        throw new ServiceError("invalid_credentials", "this recovery code is wrong, or was used already");
+      }
+      return { ...enrolment, recovery: enrolment.recovery.filter((each) => each !== hash) };
+    });
+  }
+
+  async list(user: string): Promise<PasskeyList> {
+    const { passkeys, recovery } = await this.#options.store.get(user);
+    const { isRequired } = this.#options;
+    return {
+      passkeys: passkeys.map((each) => Passkey.parse(each)),
+      recoveryCodes: recovery.length,
+      isRequired,
+    };
+  }
+
+  /** What a browser needs to make a passkey for a user who is logged in. */
+  async offer(
+    user: string,
+    origin: string | undefined,
+  ): Promise<{ readonly challengeId: string; readonly registration: Readonly<Record<string, unknown>> }> {
+    const party = partyOf(origin);
+    if (party === undefined) {
+      throw new ServiceError(
+        "invalid_request",
+        "passkeys need a page with a host name, over https or on localhost: open the server by its name",
+      );
+    }
+    const { passkeys } = await this.#options.store.get(user);
+    const registration = await registrationOptions(party, user, passkeys);
+    const ceremony = { ...party, challenge: registration.challenge };
+    return {
+      challengeId: await this.#options.pending.issue({ user, party: ceremony, isIn: true }),
+      registration,
+    };
+  }
+
+  /** ServiceError `unauthorized`, `invalid_credentials`, `too_many_passkeys`. */
+  async add(
+    user: string,
+    {
+      challengeId,
+      name,
+      registration,
+    }: { readonly challengeId: string; readonly name: string; readonly registration: NewCredential },
+  ): Promise<PasskeyMade> {
+    const pending = await this.#options.pending.redeem(challengeId);
+    if (!pending.isIn || pending.user !== user)
+      throw new ServiceError("unauthorized", "this challenge is another's");
+    return await this.#keep(pending, name, registration);
+  }
+
+  /** Throws `passkey_not_found`. The recovery codes end with the last one. */
+  async remove(user: string, id: string): Promise<void> {
+    await this.#change(user, ({ passkeys, recovery }) => {
+      const left = passkeys.filter((passkey) => passkey.id !== id);
+      if (left.length === passkeys.length)
+        throw new ServiceError("passkey_not_found", "you have no such passkey");
+      return { passkeys: left, recovery: left.length === 0 ? [] : recovery };
+    });
+  }
+
+  /** Ten new ones in place of the old. Throws `passkey_not_found` for a user without any passkey. */
+  async renewCodes(user: string): Promise<readonly string[]> {
+    const codes = newRecoveryCodes();
+    await this.#change(user, ({ passkeys }) => {
+      if (passkeys.length === 0) throw new ServiceError("passkey_not_found", "add a passkey first");
+      return { passkeys, recovery: codes.map(recoveryHash) };
+    });
+    return codes;
+  }
+
+  async #useAssertion({ user, party }: PendingFactor, assertion: Assertion): Promise<void> {
+    await this.#change(user, async ({ passkeys, recovery }) => {
+      const passkey = passkeys.find(({ id }) => id === assertion.id);
+      if (passkey === undefined || party === undefined || passkey.rpId !== party.rpId) {
+        throw new ServiceError("invalid_credentials", "the passkey was not accepted");
+      }
+      const counter = await verifiedAssertion(party, assertion, passkey);
+      const used = { ...passkey, counter, lastUsedAt: this.#options.now().toISOString() };
+      return { passkeys: passkeys.map((each) => (each === passkey ? used : each)), recovery };
+    });
+  }
+
+  /** A first passkey, on the way in. */
+  async #enrol(
+    pending: PendingFactor,
+    registration: NewCredential,
+  ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
+    // Somebody else with the password may have been faster.
+    const { passkeys } = await this.#options.store.get(pending.user);
+    if (passkeys.length > 0) {
+      throw new ServiceError("invalid_credentials", "the passkey was not accepted");
+    }
+    return await this.#keep(pending, FIRST_NAME, registration);
+  }
+
+  async #keep(
+    { user, party }: PendingFactor,
+    name: string,
+    registration: NewCredential,
+  ): Promise<PasskeyMade> {
+    if (party === undefined) throw new ServiceError("invalid_credentials", "the passkey was not accepted");
+    const verified = await verifiedRegistration(party, registration);
+    const made: KeptPasskey = { ...verified, name, createdAt: this.#options.now().toISOString() };
+    let codes: readonly string[] | undefined;
+    await this.#change(user, ({ passkeys, recovery }) => {
+      if (passkeys.length >= MAX_PASSKEYS) {
+        throw new ServiceError("too_many_passkeys", `you have ${MAX_PASSKEYS} passkeys: remove one first`);
+      }
+      codes = passkeys.length === 0 ? newRecoveryCodes() : undefined;
+      return { passkeys: [...passkeys, made], recovery: codes?.map(recoveryHash) ?? recovery };
+    });
+    return { passkey: Passkey.parse(made), ...(codes === undefined ? {} : { recoveryCodes: [...codes] }) };
+  }
+
+  async #change(
+    user: string,
+    change: (enrolment: Enrolment) => Enrolment | Promise<Enrolment>,
+  ): Promise<void> {
+    const { store } = this.#options;
+    await this.#turns.take(user, async () => await store.put(user, await change(await store.get(user))));
+  }
+}
+
+/** `undefined` where WebAuthn does not work: without a page, at an address instead of a name, or without encryption. */
+function partyOf(origin: string | undefined): RelyingParty | undefined {
+  const url = origin === undefined || parseOrigin(origin) === undefined ? undefined : new URL(origin);
+  if (url === undefined || isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0) return undefined;
+  const isLocal = url.hostname === "localhost" || url.hostname.endsWith(".localhost");
+  return url.protocol === "https:" || isLocal ? { origin: url.origin, rpId: url.hostname } : undefined;
+}
+
+function wordsFor({ assertion, registration }: SecondFactorChallenge, isNew: boolean): string {
+  if (assertion !== undefined) return "confirm the login with your passkey or a recovery code";
+  if (registration !== undefined) return "this server asks for a second factor: make a passkey";
+  if (isNew)
+    return "this server asks for a second factor: open its page by a host name, over https, to make a passkey";
+  return "confirm the login with a recovery code, or open the page at the address that your passkeys are for";
+}

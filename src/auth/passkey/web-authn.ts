@@ -1,0 +1,94 @@
+// WebAuthn: the one importer of its library, which is loaded when the first passkey is made or asked for.
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Assertion, NewCredential } from "../../protocol/passkey.ts";
+import type { KeptPasskey } from "./enrolments.ts";
+
+/** For whom and where: the page's origin, and its host name, which a passkey is bound to. */
+export type RelyingParty = { readonly origin: string; readonly rpId: string };
+
+export type Ceremony = RelyingParty & { readonly challenge: string };
+
+type Options = Readonly<Record<string, unknown>> & { readonly challenge: string };
+
+const RP_NAME = "ttyhq";
+const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
+
+export async function registrationOptions(
+  { rpId }: RelyingParty,
+  user: string,
+  known: readonly KeptPasskey[],
+): Promise<Options> {
+  const { generateRegistrationOptions } = await import("@simplewebauthn/server");
+  const options = await generateRegistrationOptions({
+    ...{ rpName: RP_NAME, rpID: rpId, userName: user, userDisplayName: user },
+    excludeCredentials: known.map(credentialOf),
+    authenticatorSelection: { residentKey: "preferred", userVerification: "preferred" },
+  });
+  return { ...options };
+}
+
+export async function assertionOptions(
+  { rpId }: RelyingParty,
+  allowed: readonly KeptPasskey[],
+): Promise<Options> {
+  const { generateAuthenticationOptions } = await import("@simplewebauthn/server");
+  const options = await generateAuthenticationOptions({
+    ...{ rpID: rpId, allowCredentials: allowed.map(credentialOf), userVerification: "preferred" },
+  });
+  return { ...options };
+}
+
+/** The passkey, still without a name. ServiceError `invalid_credentials` for an answer to anything else. */
+export async function verifiedRegistration(
+  { challenge, origin, rpId }: Ceremony,
+  { id, rawId, type, response }: NewCredential,
+): Promise<Pick<KeptPasskey, "id" | "publicKey" | "counter" | "transports" | "rpId">> {
+  const { verifyRegistrationResponse } = await import("@simplewebauthn/server");
+  const { clientDataJSON, attestationObject, transports = [] } = response;
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: {
+      id,
+      rawId,
+      type,
+      clientExtensionResults: {},
+      response: { clientDataJSON, attestationObject },
+    },
+    ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
+    requireUserVerification: false,
+  }).catch(refuse);
+  if (!verified || registrationInfo === undefined) return refuse(undefined);
+  const { credential } = registrationInfo;
+  const publicKey = Buffer.from(credential.publicKey).toString("base64url");
+  return { id: credential.id, publicKey, counter: credential.counter, transports, rpId };
+}
+
+/** The authenticator's new counter. A counter that does not grow is a copy of the passkey: refused. */
+export async function verifiedAssertion(
+  { challenge, origin, rpId }: Ceremony,
+  { id, rawId, type, response }: Assertion,
+  passkey: KeptPasskey,
+): Promise<number> {
+  const { verifyAuthenticationResponse } = await import("@simplewebauthn/server");
+  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+    response: { id, rawId, type, clientExtensionResults: {}, response },
+    ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
+    credential: {
+      ...{ id: passkey.id, counter: passkey.counter },
+      publicKey: new Uint8Array(Buffer.from(passkey.publicKey, "base64url")),
+    },
+    requireUserVerification: false,
+  }).catch(refuse);
+  return verified ? authenticationInfo.newCounter : refuse(undefined);
+}
+
+function credentialOf({ id, transports }: KeptPasskey): {
+  id: string;
+  transports: string[];
+} {
+  return { id, transports: TRANSPORTS.filter((known) => transports.includes(known)) };
+}
+
+/** What exactly was wrong helps only those who guess. */
+function refuse(cause: unknown): never {
+  throw new ServiceError("invalid_credentials", "the passkey was not accepted", { cause });
+}

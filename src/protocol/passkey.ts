@@ -1,0 +1,83 @@
+// The second factor of a login with a password: passkeys (WebAuthn), and recovery codes in case one is lost.
+import { z } from "zod";
+import { TokenResponse } from "./auth.ts";
+
+/** Of WebAuthn, as JSON (W3C WebAuthn Level 3, 5.1.8 to 5.1.10). */
+const Encoded = z.base64url().max(65_536);
+const Options = z.record(z.string(), z.unknown());
+const credential = { id: Encoded.max(2_048), rawId: Encoded.max(2_048), type: z.literal("public-key") };
+
+/** What `navigator.credentials.create` answered. */
+export const NewCredential = z.object({
+  ...credential,
+  response: z.object({
+    clientDataJSON: Encoded,
+    attestationObject: Encoded,
+    transports: z.array(z.string().max(32)).max(8).optional(),
+  }),
+});
+export type NewCredential = z.infer<typeof NewCredential>;
+
+/** What `navigator.credentials.get` answered. */
+export const Assertion = z.object({
+  ...credential,
+  response: z.object({ clientDataJSON: Encoded, authenticatorData: Encoded, signature: Encoded }),
+});
+export type Assertion = z.infer<typeof Assertion>;
+
+const RecoveryCode = z.string().max(64);
+
+/**
+ * `details` of the error `second_factor_required`. `assertion`: options for `navigator.credentials.get`, where the user
+ * has a passkey for this address. `registration`: options for `navigator.credentials.create`, where the server asks for a
+ * second factor and the user has none.
+ */
+export const SecondFactorChallenge = z.object({
+  challengeId: z.string(),
+  assertion: Options.optional(),
+  registration: Options.optional(),
+  recoveryCodes: z.int().describe("unused ones"),
+});
+export type SecondFactorChallenge = z.infer<typeof SecondFactorChallenge>;
+
+/** POST /api/auth/second-factor: one of the three. */
+export const SecondFactorProof = z.object({
+  challengeId: z.string().max(128),
+  assertion: Assertion.optional(),
+  registration: NewCredential.optional(),
+  recoveryCode: RecoveryCode.optional(),
+});
+export type SecondFactorProof = z.infer<typeof SecondFactorProof>;
+
+const Codes = z.array(z.string()).describe("each works once, and is never shown again");
+
+/** `recoveryCodes`: with the first passkey. */
+export const SecondFactorResponse = TokenResponse.extend({ recoveryCodes: Codes.optional() });
+export type SecondFactorResponse = z.infer<typeof SecondFactorResponse>;
+
+export const Passkey = z.object({
+  id: z.string(),
+  name: z.string(),
+  createdAt: z.iso.datetime(),
+  lastUsedAt: z.iso.datetime().optional(),
+  /** The host name that it logs in at. */
+  rpId: z.string(),
+});
+export type Passkey = z.infer<typeof Passkey>;
+
+export const PasskeyList = z.object({
+  passkeys: z.array(Passkey),
+  recoveryCodes: z.int().describe("unused ones"),
+  isRequired: z.boolean().describe("whether the server asks every user for a second factor"),
+});
+export type PasskeyList = z.infer<typeof PasskeyList>;
+
+export const PasskeyOptions = z.object({ challengeId: z.string(), registration: Options });
+export const NewPasskey = z.object({
+  challengeId: z.string().max(128),
+  name: z.string().trim().min(1).max(64),
+  registration: NewCredential,
+});
+export const PasskeyMade = z.object({ passkey: Passkey, recoveryCodes: Codes.optional() });
+export type PasskeyMade = z.infer<typeof PasskeyMade>;
+export const RecoveryCodes = z.object({ recoveryCodes: Codes });
