@@ -27,9 +27,6 @@ export const LEDGER_KEYS = {
   changes: "ttyhq:changes",
   /** Sorted set: names of those that did not answer by when they were dropped, in seconds. */
   silent: "ttyhq:silent",
-  /** Hashes: hash of a join token → the token's record, name → key of a remote; sealed. */
-  joinTokens: "ttyhq:join-tokens",
-  remoteKeys: "ttyhq:remote-keys",
   /** Text: the replica that may remove remotes, or `!REPLICA`: anyone but that one. */
   lease: "ttyhq:probe",
   /** Sorted set: replicas by when they last looked at the remotes, in seconds. */

@@ -1,7 +1,7 @@
 // The join tokens and remote keys of several HQs, beside the registry that they share.
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
-import { LEDGER_KEYS, type RunScript, type Script } from "../redis-scripts.ts";
+import type { RunScript, Script } from "../redis-scripts.ts";
 import type { JoiningChange, JoiningStore, JoiningTable } from "./joining-store.ts";
 
 /** table; id → text or nil. */
@@ -25,9 +25,10 @@ return 1
 `,
 };
 
+/** Hash of a join token → its record; name of a remote → its key. */
 const HASHES: Readonly<Record<JoiningTable, string>> = {
-  tokens: LEDGER_KEYS.joinTokens,
-  keys: LEDGER_KEYS.remoteKeys,
+  tokens: "ttyhq:join-tokens",
+  keys: "ttyhq:remote-keys",
 };
 const NUMBERS: Readonly<Record<JoiningTable, string>> = { tokens: "1", keys: "2" };
 
