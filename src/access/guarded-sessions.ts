@@ -1,22 +1,19 @@
-import type { Rights } from "../auth/rights.ts";
+import type { Rights } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { guestRecord, guestView } from "./guest-sight.ts";
-import type { KnownOwners, SessionOwner } from "./known-owners.ts";
+import type { KnownOwners } from "./known-owners.ts";
 
 /** Who has them: the user of that name, or somebody who came by a share link. */
 export type Holder =
   | { readonly kind: "owner"; readonly owner: string | undefined }
   | Extract<Rights, { kind: "invited" }>;
 
-/** What is done with a session. A guest may do the first, with "type" the second, and never the third. */
-type Deed = "look" | "type" | "rule";
-
 /**
  * A backend with those sessions alone that its holder may see. All others are not there: `session_not_found`, whether
- * or not they exist. What a guest may not do in the one session: `forbidden`.
+ * or not they exist. What may be done with them is decided before, by endpoint and frame, see auth/roles.ts.
  */
 export class GuardedSessions implements SessionBackend {
   readonly #backend: SessionBackend;
@@ -42,48 +39,43 @@ export class GuardedSessions implements SessionBackend {
   }
 
   async create(request: CreateSession): Promise<SessionRecord> {
-    if (this.#holder.kind !== "owner") throw forbidden("start a session");
     const record = await this.#backend.create(request);
     this.#owners.learn(record);
     return record;
   }
 
   rename(id: string, name: string): Promise<SessionRecord> {
-    return this.#after("rule", id, "rename the session", () => this.#backend.rename(id, name));
+    return this.#after(id, () => this.#backend.rename(id, name));
   }
 
   remove(id: string): Promise<Removal> {
-    return this.#after("rule", id, "end the session", () => this.#backend.remove(id));
+    return this.#after(id, () => this.#backend.remove(id));
   }
 
   write(id: string, input: Uint8Array): Promise<void> {
-    return this.#after("type", id, "type", () => this.#backend.write(id, input));
+    return this.#after(id, () => this.#backend.write(id, input));
   }
 
   resize(id: string, size: TerminalSize): Promise<void> {
-    return this.#after("type", id, "resize the terminal", () => this.#backend.resize(id, size));
+    return this.#after(id, () => this.#backend.resize(id, size));
   }
 
   kill(id: string, signal: SignalName): Promise<void> {
-    return this.#after("rule", id, "send a signal", () => this.#backend.kill(id, signal));
+    return this.#after(id, () => this.#backend.kill(id, signal));
   }
 
   mark(id: string, label: string): Promise<void> {
-    return this.#after("type", id, "set a marker", () => this.#backend.mark(id, label));
+    return this.#after(id, () => this.#backend.mark(id, label));
   }
 
   view(id: string, view: View, signal: AbortSignal): Promise<Content> {
     const open = (asked: View): Promise<Content> => this.#backend.view(id, asked, signal);
     const holder = this.#holder;
-    return this.#after("look", id, "look", () =>
-      holder.kind === "owner" ? open(view) : guestView(view, holder.from, open),
-    );
+    return this.#after(id, () => (holder.kind === "owner" ? open(view) : guestView(view, holder.from, open)));
   }
 
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
-    const { record, ...rest } = await this.#after("look", id, "look", () =>
-      this.#backend.subscribe(id, sink),
-    );
+    const { record, ...rest } = await this.#after(id, () => this.#backend.subscribe(id, sink));
     return { ...rest, record: this.#shown(record) };
   }
 
@@ -97,24 +89,13 @@ export class GuardedSessions implements SessionBackend {
   /**
    * Does it, or refuses. What is known already is decided at once, so that input is passed on in the order of the calls.
    */
-  #after<T>(deed: Deed, id: string, what: string, act: () => Promise<T>): Promise<T> {
+  #after<T>(id: string, act: () => Promise<T>): Promise<T> {
     const known = this.#owners.known(id);
-    if (known !== undefined) {
-      const refusal = this.#refusal(deed, known, what);
-      return refusal === undefined ? act() : Promise.reject(refusal);
-    }
+    if (known !== undefined) return this.#has(known) ? act() : Promise.reject(notFound(id));
     return this.#owners.ask(id).then((session) => {
-      const refusal = this.#refusal(deed, session, what);
-      if (refusal !== undefined) throw refusal;
+      if (!this.#has(session)) throw notFound(id);
       return act();
     });
-  }
-
-  #refusal(deed: Deed, session: SessionOwner, what: string): ServiceError | undefined {
-    if (!this.#has(session)) return notFound(session.id);
-    const holder = this.#holder;
-    if (holder.kind === "owner" || deed === "look") return undefined;
-    return deed === "type" && holder.mode === "type" ? undefined : forbidden(what);
   }
 
   #has({ id, created, owner }: Pick<SessionRecord, "id" | "created" | "owner">): boolean {
@@ -132,8 +113,4 @@ export class GuardedSessions implements SessionBackend {
 
 function notFound(id: string): ServiceError {
   return new ServiceError("session_not_found", `no session ${id}`);
-}
-
-function forbidden(what: string): ServiceError {
-  return new ServiceError("forbidden", `this share link does not allow you to ${what}`);
 }

@@ -1,5 +1,6 @@
 // What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
 import type { Principal } from "../auth/principal.ts";
+import { frameRefusal } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import type { CreateSession } from "../protocol/session.ts";
@@ -15,6 +16,8 @@ export type SessionView = {
   readonly shown: (event: ServerEvent) => ServerEvent | undefined;
   /** Output before this offset is not for them. */
   readonly historyFrom?: number | undefined;
+  /** Why frames of that type are not theirs to send; `undefined`: they may. */
+  readonly refusal: (frame: number) => string | undefined;
 };
 
 const everything = (event: ServerEvent): ServerEvent => event;
@@ -30,18 +33,19 @@ export class SessionAccess implements Disposable {
   }
 
   of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
-    if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
     if (rights.kind === "remote") {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
+    const refusal = (frame: number): string | undefined => frameRefusal(rights, frame);
+    if (rights.kind === "all") return { sessions: this.#backend, shown: everything, refusal };
     const sessions = new GuardedSessions({
       ...{ backend: this.#backend, owners: this.#owners },
       holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
     });
     if (rights.kind === "own")
-      return { sessions, shown: (event) => (isOf(event, owner) ? event : undefined) };
+      return { sessions, refusal, shown: (event) => (isOf(event, owner) ? event : undefined) };
     const { session, from: historyFrom } = rights;
-    return { sessions, historyFrom, shown: (event) => guestEvent(event, session.id) };
+    return { sessions, refusal, historyFrom, shown: (event) => guestEvent(event, session.id) };
   }
 
   [Symbol.dispose](): void {

@@ -115,7 +115,8 @@ export async function openAuditing(parts: {
 function knownUsers({ auth, serverUser }: Config): readonly string[] {
   if (auth.mode === "none") return [serverUser];
   const configured = auth.password?.kind === "configured" ? [auth.password.username] : [];
-  return [serverUser, ...configured, ...auth.allowUsers, ...auth.adminUsers];
+  const ofRoles = auth.roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));
+  return [serverUser, ...configured, ...auth.allowUsers, ...auth.adminUsers, ...ofRoles];
 }
 
 /** Whether the users of this system are those who log in. */

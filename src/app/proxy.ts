@@ -13,6 +13,7 @@ import type { Upgrade } from "../http/upgrade.ts";
 import type { Secret } from "../lib/secret.ts";
 import { currentTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
+import type { ClaimRules } from "../proxy/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../proxy/reverse-proxy.ts";
 import { urlOf } from "./url.ts";
 
@@ -53,7 +54,7 @@ export async function openProxyDoor(parts: {
   const { oidc } = proxyServe;
   const login =
     oidc &&
-    (await openLogin({ oidc, named: namedUsers(config.auth), origin: url, clientOf, audit, log }, stack));
+    (await openLogin({ oidc, named: namedIn(config.auth), origin: url, clientOf, audit, log }, stack));
   const answers = { error: sendError, refuse };
   const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
   ready.resolve(proxy);
@@ -93,14 +94,19 @@ function openListener(
   return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
 }
 
-function namedUsers(auth: AuthConfig): ReadonlySet<string> {
-  return new Set(auth.mode === "none" ? [] : [...auth.allowUsers, ...auth.adminUsers]);
+/** Users and groups that options name. */
+function namedIn(auth: AuthConfig): Pick<ClaimRules, "named" | "groups"> {
+  if (auth.mode === "none") return { named: new Set(), groups: new Set() };
+  const { allowUsers, adminUsers, roles } = auth;
+  const users = roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));
+  const groups = roles.flatMap((rule) => ("group" in rule ? [rule.group] : []));
+  return { named: new Set([...allowUsers, ...adminUsers, ...users]), groups: new Set(groups) };
 }
 
 async function openLogin(
   parts: {
     readonly oidc: OidcClient;
-    readonly named: ReadonlySet<string>;
+    readonly named: Pick<ClaimRules, "named" | "groups">;
     readonly origin: string;
     readonly clientOf: ClientOf;
     readonly audit: Audit;
@@ -117,7 +123,7 @@ async function openLogin(
     import("../proxy/discovery.ts"),
   ]);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
-  const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, named } }, log);
+  const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
   stack.use(lookFor(provider, Math.random));
   const now = (): number => performance.now();
   const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });

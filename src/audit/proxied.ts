@@ -1,6 +1,6 @@
 // What a request does that an HQ sends on as it is, /api/remotes/NAME/proxy/…: the same as without the HQ in between.
 import { z } from "zod";
-import type { Endpoint } from "../protocol/endpoint.ts";
+import { type Endpoint, matchPath } from "../protocol/endpoint.ts";
 import { sessionEndpoints } from "../protocol/session-endpoints.ts";
 import { type AuditAction, actionOf } from "./actions.ts";
 
@@ -26,28 +26,12 @@ export function proxiedAction({ method, params, body }: ProxiedRequest): AuditAc
 function sessionAction(method: string, path: readonly string[], body: unknown): AuditAction | undefined {
   for (const [name, endpoint] of Object.entries(sessionEndpoints)) {
     if (endpoint.method.toUpperCase() !== method) continue;
-    const params = matched(endpoint, path);
+    const params = matchPath(endpoint, path);
     const input = params && parsed(endpoint, body);
     if (params === undefined || input === undefined) continue;
     return actionOf(name)?.({ params, query: {}, body: input.body }, undefined);
   }
   return undefined;
-}
-
-/** The parameters of a path; undefined for another endpoint's. */
-function matched(
-  endpoint: Pick<Endpoint, "path">,
-  path: readonly string[],
-): Record<string, string> | undefined {
-  const pattern = endpoint.path.split("/").slice(1);
-  if (pattern.length !== path.length) return undefined;
-  const params: Record<string, string> = {};
-  for (const [index, part] of pattern.entries()) {
-    const segment = path[index] ?? "";
-    if (part.startsWith(":")) params[part.slice(1)] = segment;
-    else if (part !== segment) return undefined;
-  }
-  return params;
 }
 
 function parsed(endpoint: Endpoint, body: unknown): { readonly body: unknown } | undefined {

@@ -7,7 +7,7 @@ import type { LoginAttempts } from "./attempts.ts";
 import { malformed, proofOf } from "./authorization.ts";
 import type { Authenticator } from "./chain.ts";
 import { pairMatch } from "./password-login.ts";
-import { ALL } from "./rights.ts";
+import { ALL } from "./roles.ts";
 
 /** As bytes: a password need not be UTF-8. */
 export type BasicPair = { readonly username: Uint8Array; readonly password: Uint8Array };

@@ -2,7 +2,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { AccessTokens } from "./access-token.ts";
 import { bearerToken } from "./authorization.ts";
 import type { Principal, Proof } from "./principal.ts";
-import { ALL } from "./rights.ts";
+import { ALL } from "./roles.ts";
 import type { Tickets } from "./tickets.ts";
 import type { Users } from "./users.ts";
 
@@ -41,6 +41,8 @@ export type ClaimedIdentity = {
   readonly login: string | undefined;
   readonly name: string | undefined;
   readonly picture: string | undefined;
+  /** What our own reverse proxy says of groups; undefined where there is no such header. */
+  readonly groups?: string | undefined;
 };
 
 /**
@@ -106,9 +108,14 @@ export function byQueryToken(
 
 /**
  * Lets a way name only users who may log in now, with what they may do now: a proof outlives the options that it was
- * given under. One that says itself what it opens (a share link, the credential of a remote) opens that.
+ * given under. `groupsOf`: where the proof does not say of which groups the user is a member. One that says itself what
+ * it opens (a share link, the credential of a remote) opens that.
  */
-export function onlyFor(users: Users, way: Prover): Authenticator {
+export function onlyFor(
+  users: Users,
+  way: Prover,
+  groupsOf: (user: string) => Promise<readonly string[]> = async () => [],
+): Authenticator {
   return async (request) => {
     const proof = await way(request);
     if (proof === undefined) return undefined;
@@ -120,6 +127,7 @@ export function onlyFor(users: Users, way: Prover): Authenticator {
     if (!users.mayLogIn(proof.user)) {
       throw new ServiceError("unauthorized", "this user may not log in here");
     }
-    return { ...proof, ...users.standing(proof.user) };
+    const { groups = await groupsOf(proof.user), ...known } = proof;
+    return { ...known, ...users.standing(proof.user, groups) };
   };
 }

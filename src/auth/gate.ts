@@ -7,6 +7,7 @@ import type { Secret } from "../lib/secret.ts";
 import { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/auth.ts";
+import type { RoleRule } from "../protocol/role.ts";
 import { AccessTokens } from "./access-token.ts";
 import { AccountCheck } from "./accounts/account-check.ts";
 import type { Accounts } from "./accounts/accounts.ts";
@@ -52,6 +53,7 @@ export type LoginModes = {
   readonly loginLink: boolean;
   readonly allowUsers: readonly string[];
   readonly adminUsers: readonly string[];
+  readonly roles?: readonly RoleRule[];
   readonly identity: "own-proxy" | "local-proxy" | undefined;
   readonly localBypass: { readonly token: Secret | undefined } | undefined;
 };
@@ -190,13 +192,13 @@ async function passwordCheckOf(
   { serverUser, isRoot, log, accounts }: Pick<GateOptions, "serverUser" | "isRoot" | "log" | "accounts">,
   users: Users,
 ): Promise<PasswordCheck | undefined> {
-  const { password, allowUsers, adminUsers, sshKeys, loginLink, identity, localBypass } = modes;
+  const { password, allowUsers, adminUsers, roles = [], sshKeys, loginLink, identity, localBypass } = modes;
   if (password === undefined) return undefined;
   if (password.kind === "configured") return configuredPassword(password);
   const { openSystemPassword } = await import("./accounts/system-password.ts");
   return await openSystemPassword({
     ...{ accounts, users, log, serverUser, isRoot },
-    hasOtherUsers: [...allowUsers, ...adminUsers].some((user) => user !== serverUser),
+    hasOtherUsers: roles.length > 0 || [...allowUsers, ...adminUsers].some((user) => user !== serverUser),
     hasOtherWays: sshKeys || loginLink || identity !== undefined || localBypass !== undefined,
   });
 }
@@ -210,6 +212,7 @@ function everyUserOf(
   const names = {
     ...{ serverUser, isRoot: isRoot, configuredUser: pair?.username },
     ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
+    roles: modes?.roles ?? [],
   };
   // Another proxy of this machine is trusted with the configured user; a provider's user of that name is somebody else.
   const vouched = modes?.identity === "local-proxy" && pair !== undefined ? [pair.username] : [];
@@ -265,13 +268,24 @@ function waysOf(
   const { identity, local } = trustedWays(mode, options);
   return [
     ...machine,
-    ...[byBearer(tokens), byQueryToken(tokens, tickets)].map((way) => onlyFor(users, way)),
+    ...[byBearer(tokens), byQueryToken(tokens, tickets)].map((way) =>
+      onlyFor(users, way, groupsOf(mode, options)),
+    ),
     ...identity.map((way) => onlyFor(proxied, way)),
     ...local.map((way) => onlyFor(users, way)),
     // A Basic header may be the login of a proxy in front, and counts for nothing where there is a better proof.
     ...(credentials === undefined ? [] : [credentials]),
     ...(openRegistration ? [openRegistry(serverUser)] : []),
   ];
+}
+
+/** Of the users of this system; nobody is asked where no option gives a role to a group. */
+function groupsOf(
+  { roles = [], password, sshKeys }: LoginModes,
+  { accounts }: Pick<GateOptions, "accounts">,
+): ((user: string) => Promise<readonly string[]>) | undefined {
+  const isOfSystem = password?.kind === "system" || sshKeys;
+  return isOfSystem && roles.some((rule) => "group" in rule) ? (user) => accounts.groups(user) : undefined;
 }
 
 /** What needs no login of ours. */

@@ -1,7 +1,7 @@
 import type { Secret } from "../lib/secret.ts";
 import { proofOf } from "./authorization.ts";
 import type { Authenticator } from "./chain.ts";
-import { ALL, OWN } from "./rights.ts";
+import { ALL, OWN } from "./roles.ts";
 import { sameBytes } from "./same-bytes.ts";
 import type { Users } from "./users.ts";
 

@@ -1,4 +1,4 @@
-import type { Rights } from "./rights.ts";
+import type { Rights } from "./roles.ts";
 
 /** In place of an owner's name where there has to be one: the server's own, which no user is called. */
 export const SERVERS_OWN = "";
@@ -35,4 +35,5 @@ export type Principal = {
 };
 
 /** Who a proof names, before it is known what that user may do. */
-export type Proof = Omit<Principal, "rights"> & Partial<Pick<Principal, "rights">>;
+export type Proof = Omit<Principal, "rights"> &
+  Partial<Pick<Principal, "rights">> & { readonly groups?: readonly string[] };

@@ -19,8 +19,15 @@ export function byProxyIdentity(trusted: TrustedIdentity): Prover {
   return async (facts) => {
     const login = trustedLogin(facts);
     if (login === undefined || !isProof(facts.identityProof ?? "")) return undefined;
-    return { user: login, method: "proxy" };
+    // Another proxy may hand on what a client sent: groups give roles.
+    const groups = trusted.from === "own-proxy" ? groupsOf(facts.identity?.groups) : [];
+    return { user: login, method: "proxy", groups };
   };
+}
+
+/** As http headers carry them, see proxy/forwarded-headers.ts. */
+function groupsOf(text: string | undefined): readonly string[] {
+  return text === undefined || text === "" ? [] : text.split(",").map(decodeURIComponent);
 }
 
 function trustedLogin({ peer, identity }: RequestFacts): string | undefined {

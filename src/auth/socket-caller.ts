@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ServiceError } from "../protocol/errors.ts";
 import type { Authenticator } from "./chain.ts";
-import { ALL, OWN } from "./rights.ts";
+import { ALL, OWN } from "./roles.ts";
 
 const Caller = z.object({
   user: z.string(),

@@ -1,5 +1,6 @@
+import type { Role, RoleRule } from "../protocol/role.ts";
 import type { Principal } from "./principal.ts";
-import { ALL, OWN } from "./rights.ts";
+import { rightsOf } from "./roles.ts";
 
 /** `--allow-user` for everybody that a proxy, the system or a key proves. */
 const ANYBODY = "*";
@@ -8,8 +9,8 @@ const ANYBODY = "*";
 export type Users = {
   /** Whether that user may be logged in now; a token outlives the options that it was issued under. */
   mayLogIn(user: string): boolean;
-  /** What belongs to a user beside the name. */
-  standing(user: string): Pick<Principal, "rights" | "owner" | "account">;
+  /** What belongs to a user beside the name; `groups`: what the system or a provider says that the user is a member of. */
+  standing(user: string, groups?: readonly string[]): Pick<Principal, "rights" | "owner" | "account">;
   /**
    * The system user that programs of that owner run as; `undefined`: the server's own. An owner is never the server itself,
    * whatever an HQ's user is called.
@@ -23,28 +24,42 @@ export type UserNames = {
   readonly configuredUser: string | undefined;
   readonly allowUsers: readonly string[];
   readonly adminUsers: readonly string[];
+  /** Of `--role`; the first that fits a user counts, one with the user's name before one with a group. */
+  readonly roles?: readonly RoleRule[];
 };
 
 /**
- * The server's own user, the one with the configured password and those of `--admin-user` may everything; those of
- * `--allow-user` own what they start. A server that runs as root lets every user of the system in unless
+ * The server's own user, the one with the configured password and those of `--admin-user` are admins; all others have the
+ * role that `--role` gives them, or else `user`. A server that runs as root lets every user of the system in unless
  * `--allow-user` names some, and runs programs as the user who logged in.
  */
 export function usersOf(names: UserNames): Users {
-  const { serverUser, isRoot, configuredUser, allowUsers, adminUsers } = names;
+  const { serverUser, isRoot, configuredUser } = names;
   const own = new Set([serverUser, ...(configuredUser === undefined ? [] : [configuredUser])]);
-  const admins = new Set([...own, ...adminUsers]);
-  const allowed = new Set([...admins, ...allowUsers]);
-  const isOpen = allowed.has(ANYBODY) || (isRoot && allowUsers.length === 0);
+  const allowed = new Set([...own, ...namedUsers(names)]);
+  const isOpen = names.allowUsers.includes(ANYBODY) || (isRoot && names.allowUsers.length === 0);
   const accountOf = (owner: string): string | undefined => (isRoot ? owner : undefined);
   return {
     accountOf,
     mayLogIn: (user) => isOpen || allowed.has(user),
-    standing: (user) => {
-      const rights = admins.has(user) ? ALL : OWN;
+    standing: (user, groups = []) => {
+      const rights = rightsOf(own.has(user) ? "admin" : roleOf(names, user, groups));
       return own.has(user) ? { rights } : { rights, owner: user, account: accountOf(user) };
     },
   };
+}
+
+/** Those whom options name, by which they may log in. */
+function namedUsers({ allowUsers, adminUsers, roles = [] }: UserNames): readonly string[] {
+  const ofRoles = roles.flatMap((rule) => ("user" in rule && rule.user !== ANYBODY ? [rule.user] : []));
+  return [...allowUsers, ...adminUsers, ...ofRoles];
+}
+
+function roleOf({ adminUsers, roles = [] }: UserNames, user: string, groups: readonly string[]): Role {
+  const ofUser = (name: string): Role | undefined =>
+    roles.find((rule) => "user" in rule && rule.user === name)?.role;
+  const ofGroup = roles.find((rule) => "group" in rule && groups.includes(rule.group))?.role;
+  return ofUser(user) ?? (adminUsers.includes(user) ? "admin" : (ofGroup ?? ofUser(ANYBODY) ?? "user"));
 }
 
 /** What `*` covers at no server: on a remote that runs as root, programs of that name are root's. */
@@ -55,9 +70,9 @@ const ROOT = "root";
  * anybody's own choice: the server's own, the configured pair's and root count only where an option names them.
  */
 export function proxiedUsersOf(names: UserNames): Users {
-  const { serverUser, configuredUser, allowUsers, adminUsers } = names;
+  const { serverUser, configuredUser } = names;
   const users = usersOf(names);
-  const named = new Set([...allowUsers, ...adminUsers]);
+  const named = new Set(namedUsers(names));
   const isOpen = named.has(ANYBODY);
   const reserved: ReadonlySet<string | undefined> = new Set([serverUser, configuredUser, ROOT]);
   return { ...users, mayLogIn: (user) => named.has(user) || (isOpen && !reserved.has(user)) };

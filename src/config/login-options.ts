@@ -1,7 +1,7 @@
 // The part of the option table about who gets in (specification 5.1, contract 5).
 import { MIN_TOKEN_SECRET_BYTES } from "../protocol/limits.ts";
 import { list, type Role, secret, toggle, value } from "./option.ts";
-import { allowedUser, origin, userName } from "./value.ts";
+import { allowedUser, origin, roleRule, userName } from "./value.ts";
 
 const SERVER: readonly Role[] = ["server"];
 
@@ -46,6 +46,14 @@ export const LOGIN_OPTIONS = {
     parse: allowedUser,
     prose:
       "A user who may log in and see and use everybody's sessions, as the server's own user does; named as for `--allow-user`.",
+    roles: SERVER,
+  }),
+  role: list({
+    name: "role",
+    placeholder: "user=role",
+    parse: roleRule,
+    prose:
+      "The role of a user, who may log in then, or of the members of a group, as `%group=role`; `*=role` for everybody else. Roles: viewer, user (the default), operator, auditor, admin.",
     roles: SERVER,
   }),
   serviceUsername: value<string | undefined>({

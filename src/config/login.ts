@@ -1,5 +1,6 @@
 import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
+import type { RoleRule } from "../protocol/role.ts";
 import { OPTIONS } from "./options.ts";
 import { type Pair, readPair, warnOfUnused } from "./pair.ts";
 import type { OptionReader } from "./reader.ts";
@@ -18,6 +19,7 @@ export type AuthConfig =
       readonly loginLink: boolean;
       readonly allowUsers: readonly string[];
       readonly adminUsers: readonly string[];
+      readonly roles: readonly RoleRule[];
       /** Whose headers say who asks: our own reverse proxy's, or those of another one on this machine. */
       readonly identity: "own-proxy" | "local-proxy" | undefined;
       /** Requests of this machine count without a login; `token`: what they must carry. */
@@ -63,6 +65,7 @@ export function readLogin(
     loginLink: reader.isOn(OPTIONS.loginLink),
     allowUsers: reader.list(OPTIONS.allowUser),
     adminUsers: reader.list(OPTIONS.adminUser),
+    roles: reader.list(OPTIONS.role),
     identity: readIdentity(reader),
     localBypass,
   };

@@ -83,6 +83,15 @@ export const PROXY_OPTIONS = {
       "Claim of that provider that is trusted as the user name, such as preferred_username or upn, where its users cannot choose it. Without it: the email, if `email_verified` is true.",
     roles: SERVER,
   }),
+  proxyOidcGroups: value<string | undefined>({
+    name: "proxy-oidc-groups",
+    placeholder: "claim",
+    parse: claimName,
+    fallback: undefined,
+    fallbackText: "",
+    prose: "Claim of that provider that lists a user's groups, such as groups, for `--role %group=role`.",
+    roles: SERVER,
+  }),
   proxyOidcRequire: list({
     name: "proxy-oidc-require",
     placeholder: "claim=value",

@@ -25,6 +25,8 @@ export type OidcClient = {
   readonly scope: string;
   /** The claim that is trusted as the user name; `undefined`: an email that the provider has verified. */
   readonly nameClaim: string | undefined;
+  /** The claim that holds groups, which `--role` may name. */
+  readonly groupsClaim: string | undefined;
   /** Each of these claims must have one of its values. */
   readonly required: ReadonlyMap<string, readonly string[]>;
 };
@@ -68,6 +70,7 @@ const OF_OWN_PROXY: readonly Option[] = [
   ...OF_OIDC,
   OPTIONS.proxyOidcScope,
   OPTIONS.proxyOidcClaim,
+  OPTIONS.proxyOidcGroups,
   OPTIONS.proxyOidcRequire,
   OPTIONS.proxyClientCa,
   OPTIONS.proxyListen,
@@ -87,9 +90,10 @@ function readOidc(reader: OptionReader): OidcClient | undefined {
   }
   if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined;
   const nameClaim = reader.value(OPTIONS.proxyOidcClaim);
+  const groupsClaim = reader.value(OPTIONS.proxyOidcGroups);
   const all = Map.groupBy(reader.list(OPTIONS.proxyOidcRequire), ({ claim }) => claim);
   const required = new Map([...all].map(([claim, pairs]) => [claim, pairs.map(({ value }) => value)]));
-  return { issuer, clientId, clientSecret, scope, nameClaim, required };
+  return { issuer, clientId, clientSecret, scope, nameClaim, groupsClaim, required };
 }
 
 function refuseUnused(reader: OptionReader, options: readonly Option[]): void {

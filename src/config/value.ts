@@ -4,6 +4,7 @@ import { isLoginName } from "../lib/login-name.ts";
 import { formatOrigin, parseHost, parseOrigin } from "../lib/origin.ts";
 import { RemoteNamePattern } from "../protocol/join.ts";
 import { RemoteName, RemoteUrl } from "../protocol/remote.ts";
+import { Role, type RoleRule } from "../protocol/role.ts";
 
 const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
   ["", 1],
@@ -140,6 +141,17 @@ export function allowedUser(text: string): string {
     throw new RangeError("must be one user name, or https://issuer#subject");
   }
   return text;
+}
+
+/** `ada=operator`, `%ops=auditor`, `*=viewer`. */
+export function roleRule(text: string): RoleRule {
+  const at = text.lastIndexOf("=");
+  const who = text.slice(0, Math.max(0, at));
+  const role = Role.safeParse(text.slice(at + 1)).data;
+  if (role === undefined || !/^%?[^\p{C},]+$/u.test(who)) {
+    throw new RangeError(`must be user=role or %group=role, with a role of ${Role.options.join(", ")}`);
+  }
+  return who.startsWith("%") ? { group: who.slice(1), role } : { user: allowedUser(who), role };
 }
 
 export function path(text: string): string {

@@ -46,8 +46,9 @@ function identityOf(headers: IncomingMessage["headers"]): ClaimedIdentity | unde
   const login = text(headers["proxy-user-login"]);
   const name = text(headers["proxy-user-name"]);
   const picture = text(headers["proxy-user-profile-pic"]);
+  const groups = one(headers["proxy-user-groups"]);
   const isThere = login !== undefined || name !== undefined || picture !== undefined;
-  return isThere ? { login, name, picture } : undefined;
+  return isThere ? { login, name, picture, ...(groups === undefined ? {} : { groups }) } : undefined;
 }
 
 /** Headers are bytes, which node:http gives as Latin-1; names are written in UTF-8, where they are that. */

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
+import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
 import { diskFault } from "../lib/disk-fault.ts";
 import { refuseAmbiguous } from "../lib/request-head.ts";
 import type { Log } from "../log.ts";
@@ -42,11 +43,10 @@ export type RouterOptions = {
   readonly log: Log;
 };
 
+type RequestInput = { readonly params: unknown; readonly query: unknown; readonly body: unknown };
+
 /** Any handler, once its endpoint was looked up. */
-type AnyRoute = (
-  input: { params: unknown; query: unknown; body: unknown },
-  context: Context,
-) => Promise<unknown>;
+type AnyRoute = (input: RequestInput, context: Context) => Promise<unknown>;
 
 export function createRouter(options: RouterOptions): RequestListener {
   const app = express();
@@ -131,7 +131,7 @@ function mount(
     const { accessLog } = options;
     accessLog.found(response, endpoint.path, seen);
     const answer = await audited(seen, options.auditHook, () => {
-      return answerOf({ endpoint, route }, { request, response }, { seen, options });
+      return answerOf({ name, endpoint, route }, { request, response }, { seen, options });
     }).finally(() => accessLog.answered(response));
     const { status } = endpoint.reply;
     if ("json" in endpoint.reply) sendJson(response, status, answer);
@@ -143,8 +143,10 @@ function mount(
   });
 }
 
+type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };
+
 async function answerOf(
-  { endpoint, route }: { readonly endpoint: Endpoint; readonly route: AnyRoute },
+  { name, endpoint, route }: Mounted,
   { request, response }: { readonly request: express.Request; readonly response: express.Response },
   { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<unknown> {
@@ -155,12 +157,18 @@ async function answerOf(
     await readBody[seen.principal === undefined ? "ofStrangers" : "ofUsers"](request, response);
   const { params, query } = request;
   refuseDeep(request.body);
-  const input = {
-    params: parse(endpoint.params, params),
-    query: parse(endpoint.query, query),
-    body: parse(endpoint.body, request.body === undefined ? {} : request.body),
-  };
-  seen.input = input;
+  let input: RequestInput;
+  try {
+    input = {
+      params: parse(endpoint.params, params),
+      query: parse(endpoint.query, query),
+      body: parse(endpoint.body, request.body === undefined ? {} : request.body),
+    };
+    seen.input = input;
+  } finally {
+    // Before what is wrong with the input; the audit log tells of it with what was asked for.
+    if (seen.principal !== undefined) refuseOutsiders(name, seen.principal);
+  }
   const { range, accept, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
     ...{ principal: seen.principal, address: seen.address, range, accept, signal: abort.signal },
@@ -234,7 +242,6 @@ async function authorise(
     const principal = await options.authenticate(facts);
     seen.principal = principal;
     await count(principal);
-    refuseOutsiders(endpoint, principal);
   } catch (error) {
     if (error instanceof ServiceError && error.code === "unauthorized") await count(undefined);
     throw error;
@@ -255,18 +262,10 @@ async function identified(
   }
 }
 
-/** Who is logged in, but not among those whom this endpoint is for. */
-function refuseOutsiders({ audience }: Endpoint, { rights }: Principal): void {
-  if (rights.kind === "invited" && audience !== "guest") {
-    throw new ServiceError("forbidden", "a share link opens one session and nothing else");
-  }
-  if (rights.kind === "remote" && audience !== "remote") {
-    throw new ServiceError("forbidden", "this credential registers one remote and does nothing else");
-  }
-  const isOfAdmin = audience === "admin" || (audience === "remote" && rights.kind !== "remote");
-  if (rights.kind !== "all" && isOfAdmin) {
-    throw new ServiceError("forbidden", "this is for the server's own user: name others with --admin-user");
-  }
+/** Who is logged in, but in a role that this endpoint is not for. */
+function refuseOutsiders(name: EndpointName, { rights }: Principal): void {
+  const need = ENDPOINT_NEEDS[name];
+  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
 }
 
 function parse(schema: z.ZodType | undefined, value: unknown): unknown {

@@ -45,6 +45,8 @@ export type HubView = {
   readonly shown: (event: ServerEvent) => ServerEvent | undefined;
   /** Output before this offset is not for the client; `undefined`: it has all of it. */
   readonly historyFrom?: number | undefined;
+  /** Why the client may not send frames of that type; `undefined`: it may. */
+  readonly refusal?: ((frame: number) => string | undefined) | undefined;
   readonly auditHook?: AuditHook;
 };
 
@@ -119,12 +121,12 @@ export class Hub implements AsyncDisposable {
     view: HubView = { sessions: this.#backend, shown: (event) => event },
   ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const { sessions, shown, historyFrom, auditHook } = view;
+    const { sessions, shown, historyFrom, refusal, auditHook } = view;
     const watch = auditHook && new ThrottledAuditHook(auditHook, this.#now);
     const viewer = new Viewer({
       peer,
       backend: sessions,
-      historyFrom,
+      ...{ historyFrom, refusal },
       now: this.#now,
       onFailure: this.#onFailure,
       watch,

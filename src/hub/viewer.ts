@@ -23,6 +23,8 @@ export type ViewerOptions = {
   readonly backend: SessionBackend;
   /** Output before this offset is not for the client; `undefined`: it has all of it. */
   readonly historyFrom?: number | undefined;
+  /** Why the client may not send frames of that type; `undefined`: it may. */
+  readonly refusal?: ((frame: number) => string | undefined) | undefined;
   readonly openFeed: (sessionId: string) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
   /** Something failed of which the client is told only that it did. */
@@ -181,36 +183,43 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
           this.#error(sessionId, error, "subscribe"),
         );
       }
-      this.#carryOut(sessionId, request);
+      this.#carryOut(frame, request);
     } catch (error) {
       this.#answers.say(() => this.#error(sessionId, error));
     }
     return this.#answers.isFull ? this.#answers.settled : undefined;
   }
 
-  #carryOut(sessionId: string, request: Request): void {
+  #carryOut({ sessionId, type }: Frame, request: Request): void {
     if (request.kind === "hello") this.#hello = request.hello;
     else if (request.kind === "ping") this.#pong(request.payload);
     else if (request.kind === "subscribe") this.#subscribeGlobal(request.subscribe.flags);
     else if (request.kind === "unsubscribe") this.#leave(sessionId);
     else {
       checkSessionId(sessionId);
-      const work = this.#begin(sessionId, request);
+      const work = this.#begin(sessionId, request, type);
       this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
   }
 
-  #begin(sessionId: string, request: Command): Promise<void> {
+  #begin(sessionId: string, request: Command, type: number): Promise<void> {
     const { backend, watch } = this.#options;
-    if (request.kind === "resize") return backend.resize(sessionId, request.size);
+    const refused = this.#refused(type);
+    if (request.kind === "resize") return refused ?? backend.resize(sessionId, request.size);
     if (request.kind === "kill") {
-      const killed = backend.kill(sessionId, request.signal);
+      const killed = refused ?? backend.kill(sessionId, request.signal);
       watch?.signalling(sessionId, request.signal, killed);
       return killed;
     }
-    const written = backend.write(sessionId, request.bytes);
+    const written = refused ?? backend.write(sessionId, request.bytes);
     watch?.typing(sessionId, written);
     return written;
+  }
+
+  /** Rejects where the client may not send frames of that type. */
+  #refused(type: number): Promise<never> | undefined {
+    const refusal = this.#options.refusal?.(type);
+    return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
   }
 
   #pong(payload: Uint8Array): void {

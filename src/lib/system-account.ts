@@ -79,6 +79,15 @@ export function isExpiredShadow(line: string, now: number): boolean {
   );
 }
 
+/** The names of all groups that a user is a member of; none where there is no such user. */
+export async function findSystemGroups(name: string): Promise<readonly string[]> {
+  if (!isAccountName(name)) return [];
+  const { code, stdout } = await runSystemCommand("id", ["-Gnz", "--", name], {
+    timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS,
+  });
+  return code === 0 ? stdout.split("\0").filter((group) => group !== "") : [];
+}
+
 function parseId(text: string): number | undefined {
   const id = /^\d{1,10}$/.test(text) ? Number(text) : MAX_ID + 1;
   return id <= MAX_ID ? id : undefined;

@@ -40,7 +40,6 @@ export const authEndpoints = {
   },
   createWsTicket: {
     ...userAuth,
-    audience: "guest",
     method: "post",
     path: "/api/auth/ws-ticket",
     summary: "A single-use ticket for /ws",
@@ -103,7 +102,6 @@ export const authEndpoints = {
   },
   verifyToken: {
     ...userAuth,
-    audience: "guest",
     method: "get",
     path: "/api/auth/verify",
     summary: "Whether the token is good",

@@ -10,14 +10,9 @@ export type Endpoint = {
   readonly tag: "sessions" | "shares" | "auth" | "server" | "remotes" | "git";
   /**
    * "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. "registry":
-   * how machines join an HQ, which one without credentials leaves open.
+   * how machines join an HQ, which one without credentials leaves open. Which permission it needs says auth/roles.ts.
    */
   readonly access: "open" | "user" | "stream" | "registry";
-  /**
-   * Who among them: "guest" lets those in, too, who came by a share link; "admin" only those who may everything (the
-   * server's own user, an HQ); "remote" those, and a remote with its own credential. Without it: every user.
-   */
-  readonly audience?: "guest" | "admin" | "remote";
   /** What a call counts against (contract 4.2). */
   readonly limit: "none" | "api" | "sessions";
   /** Whether the session host answers it too, on its unix socket. */
@@ -56,4 +51,20 @@ export function endpointPath(
   params: Readonly<Record<string, string>> = {},
 ): string {
   return endpoint.path.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+}
+
+/** The parameters of a path, given as its segments, at that endpoint; `undefined`: it is another endpoint's. */
+export function matchPath(
+  { path }: Pick<Endpoint, "path">,
+  segments: readonly string[],
+): Readonly<Record<string, string>> | undefined {
+  const pattern = path.split("/").slice(1);
+  if (pattern.length !== segments.length) return undefined;
+  const params: Record<string, string> = {};
+  for (const [index, part] of pattern.entries()) {
+    const segment = segments[index] ?? "";
+    if (part.startsWith(":")) params[part.slice(1)] = segment;
+    else if (part !== segment) return undefined;
+  }
+  return params;
 }

@@ -11,7 +11,7 @@ import {
 import { RemoteName } from "./remote.ts";
 import { Success } from "./success.ts";
 
-const admin = { tag: "remotes", access: "user", audience: "admin", limit: "api", host: false } as const;
+const admin = { tag: "remotes", access: "user", limit: "api", host: false } as const;
 
 /** How remotes join an HQ with a key of their own (contract 10.4). */
 export const joinEndpoints = {

@@ -4,7 +4,7 @@ import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord } from "./rem
 import { Success } from "./success.ts";
 
 /** A registration comes every minute from each of perhaps a thousand machines with the same credentials: not counted. */
-const hq = { tag: "remotes", access: "registry", audience: "remote", limit: "none", host: false } as const;
+const hq = { tag: "remotes", access: "registry", limit: "none", host: false } as const;
 
 const proxy = {
   tag: "remotes",

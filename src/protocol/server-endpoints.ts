@@ -8,7 +8,6 @@ export const serverEndpoints = {
   listClients: {
     ...probe,
     access: "user",
-    audience: "admin",
     limit: "api",
     host: false,
     method: "get",
@@ -65,7 +64,6 @@ export const serverEndpoints = {
   metrics: {
     ...probe,
     access: "user",
-    audience: "admin",
     method: "get",
     path: "/metrics",
     summary: "Prometheus metrics",

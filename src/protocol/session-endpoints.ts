@@ -18,8 +18,7 @@ const Switch = z
   .string()
   .optional()
   .transform((value) => value !== undefined && value !== "0" && value !== "false");
-/** What an invited guest may do in that one session is decided where sessions are reached, not here. */
-const onHost = { tag: "sessions", access: "user", audience: "guest", limit: "api", host: true } as const;
+const onHost = { tag: "sessions", access: "user", limit: "api", host: true } as const;
 
 /** What a session host answers too, on its unix socket. */
 export const sessionEndpoints = {

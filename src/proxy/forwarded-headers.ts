@@ -92,10 +92,12 @@ function framing(headers: IncomingHttpHeaders, kind: "request" | "upgrade"): Inc
 }
 
 function said({ user, proof, address, host }: Voucher): IncomingHttpHeaders {
+  const { groups = [] } = user;
   return {
     host,
     "proxy-user-proof": proof,
     "proxy-user-login": headerText(user.login),
+    ...(groups.length === 0 ? {} : { "proxy-user-groups": groups.map(encodeURIComponent).join(",") }),
     ...(user.name === undefined ? {} : { "proxy-user-name": headerText(user.name) }),
     ...(user.picture === undefined ? {} : { "proxy-user-profile-pic": user.picture }),
     ...(address === undefined ? {} : { "x-forwarded-for": address }),

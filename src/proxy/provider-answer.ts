@@ -38,6 +38,9 @@ export type ClaimRules = {
   readonly required: ReadonlyMap<string, readonly string[]>;
   /** The users that options name, issuer and subject among them. */
   readonly named: ReadonlySet<string>;
+  /** The claim that holds groups, and the groups to which options give a role. */
+  readonly groupsClaim?: string | undefined;
+  readonly groups?: ReadonlySet<string>;
 };
 
 /**
@@ -52,7 +55,17 @@ export function userOfClaims(claims: Claims, issuer: string, rules: ClaimRules):
   const trusted = nameClaim === undefined ? undefined : plainName(text.parse(claims[nameClaim]));
   const verified = isVerified === true ? emailAddress(email) : undefined;
   const known = nameClaim === undefined ? verified : trusted;
-  return proxyUser({ logins: named.has(bound) ? [bound] : [known, bound], name, picture });
+  return proxyUser({
+    logins: named.has(bound) ? [bound] : [known, bound],
+    name,
+    picture,
+    groups: groupsOf(claims, rules),
+  });
+}
+
+function groupsOf(claims: Claims, { groupsClaim, groups = new Set() }: ClaimRules): readonly string[] {
+  const all = z.array(z.unknown()).safeParse(groupsClaim === undefined ? [] : claims[groupsClaim]).data ?? [];
+  return all.filter((each) => typeof each === "string").filter((each) => groups.has(each));
 }
 
 /** The claim that is required and does not have any of its values; `undefined`: they all do. */

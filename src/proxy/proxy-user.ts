@@ -6,6 +6,8 @@ export type ProxyUser = {
   readonly name: string | undefined;
   /** An https address. */
   readonly picture: string | undefined;
+  /** Of those groups to which options give a role. */
+  readonly groups?: readonly string[];
 };
 
 const MAX_NAME_LENGTH = 256;
@@ -28,13 +30,15 @@ export function proxyUser(said: {
   readonly logins: readonly (string | undefined)[];
   readonly name?: string | undefined;
   readonly picture?: string | undefined;
+  readonly groups?: readonly string[];
 }): ProxyUser | undefined {
   const login = said.logins.find((each) => each !== undefined && isLoginName(each));
   if (login === undefined) return undefined;
   const name = said.name?.replaceAll(UNSEEN, "").trim().slice(0, MAX_NAME_LENGTH).toWellFormed();
-  const { picture } = said;
+  const { picture, groups = [] } = said;
   return {
     login,
+    ...(groups.length === 0 ? {} : { groups }),
     name: name === "" ? undefined : name,
     picture: picture !== undefined && PICTURE.test(picture) ? picture : undefined,
   };

@@ -33,12 +33,16 @@ export class Accounts implements Disposable {
     full: () => new ServiceError("internal_error", "too many users are looked up at once"),
   });
   readonly #asking = new KeyedQuestions<AccountStatus>();
+  readonly #askingGroups = new KeyedQuestions<readonly string[]>();
   /** At most MAX_ACCOUNTS; over that the one looked up longest ago is forgotten. */
   readonly #known: ExpiringMap<string, AccountStatus>;
+  readonly #groups: ExpiringMap<string, readonly string[]>;
 
   /** `now` in milliseconds, never going back. */
   constructor(now: () => number) {
-    this.#known = new ExpiringMap({ lifetimeMs: ACCOUNT_MEMORY_MS, maxEntries: MAX_ACCOUNTS, now });
+    const memory = { lifetimeMs: ACCOUNT_MEMORY_MS, maxEntries: MAX_ACCOUNTS, now };
+    this.#known = new ExpiringMap(memory);
+    this.#groups = new ExpiringMap(memory);
   }
 
   /** As the system says now. ServiceError `internal_error` where it does not answer. */
@@ -52,6 +56,17 @@ export class Accounts implements Disposable {
   /** The same, at most ACCOUNT_MEMORY_MS old. A closed account is looked up each time, so that it is open again at once. */
   async status(name: string): Promise<AccountStatus> {
     return this.#known.get(name) ?? (await this.lookUp(name));
+  }
+
+  /** The names of the groups of a user, at most ACCOUNT_MEMORY_MS old. */
+  async groups(name: string): Promise<readonly string[]> {
+    const known = this.#groups.get(name);
+    if (known !== undefined) return known;
+    const groups = await this.#askingGroups.ask(name, () =>
+      this.#ask({ kind: "groups", name }, z.array(z.string())),
+    );
+    this.#groups.set(name, groups);
+    return groups;
   }
 
   async hasBlankPassword({ name }: Pick<SystemAccount, "name">): Promise<boolean> {

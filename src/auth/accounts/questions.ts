@@ -4,6 +4,8 @@ import { z } from "zod";
 export const Question = z.discriminatedUnion("kind", [
   /** Who has that name, and may they log in? */
   z.object({ kind: z.literal("account"), name: z.string() }),
+  /** Of which groups is the account a member? */
+  z.object({ kind: z.literal("groups"), name: z.string() }),
   /** Does the account have no password, so that PAM's `nullok` lets anybody in? */
   z.object({ kind: z.literal("blank-password"), name: z.string() }),
   z.object({

@@ -1,6 +1,6 @@
 // The account worker: a process that asks PAM and the system's name service for the server, and holds no secret of it.
 import type { z } from "zod";
-import { findSystemAccount, loginRefusal } from "../../lib/system-account.ts";
+import { findSystemAccount, findSystemGroups, loginRefusal } from "../../lib/system-account.ts";
 import { runSystemCommand } from "../../lib/system-command.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { findPicture } from "./avatar.ts";
@@ -14,6 +14,8 @@ async function answer(question: Question): Promise<unknown> {
   switch (question.kind) {
     case "account":
       return await accountStatus(question.name);
+    case "groups":
+      return await findSystemGroups(question.name);
     case "blank-password":
       return await hasBlankPassword(question.name);
     case "password":

@@ -1,5 +1,8 @@
+import { ENDPOINT_NEEDS, type Need, permits, refusalOf } from "../../auth/roles.ts";
 import { reach } from "../../hq/reach.ts";
 import { withDeadline } from "../../lib/deadline.ts";
+import { type Endpoint, matchPath } from "../../protocol/endpoint.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../protocol/send.ts";
@@ -20,6 +23,7 @@ const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "ret
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
 
+const NEEDS: ReadonlyMap<string, Need> = new Map(Object.entries(ENDPOINT_NEEDS));
 const NOTIFICATIONS = "git/notifications";
 
 export type Forwarded = {
@@ -56,6 +60,7 @@ export async function forward(
 function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): Omit<ClientRequest, "signal"> {
   const { principal, range, lastEventId } = sender;
   const segments = path[0] === "api" ? path.slice(1) : path;
+  const need = needOf(method, segments, principal);
   const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
@@ -74,13 +79,31 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
     method,
     path: `/api/${segments.map(encodeURIComponent).join("/")}${search.size === 0 ? "" : `?${search}`}`,
     headers: {
-      ...onBehalfOf(principal),
+      ...onBehalfOf(principal, need),
       ...(isEmpty ? {} : { "content-type": "application/json" }),
       ...(range === undefined ? {} : { range }),
       ...(lastEventId === undefined ? {} : { "last-event-id": lastEventId }),
     },
     body: isEmpty ? undefined : JSON.stringify(body),
   };
+}
+
+/**
+ * What a request needs. What a role may not do here it may not do there: `forbidden`. Only an admin sends what this HQ
+ * does not know.
+ */
+function needOf(method: string, segments: readonly string[], principal: Context["principal"]): Need {
+  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
+  const path = ["api", ...segments];
+  const known: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
+  const found = known.find(
+    ([, endpoint]) => endpoint.method.toUpperCase() === method && matchPath(endpoint, path) !== undefined,
+  );
+  const need = (found && NEEDS.get(found[0])) ?? "remotes:manage";
+  if (!permits(principal.rights, need)) {
+    throw new ServiceError("forbidden", refusalOf(principal.rights, need));
+  }
+  return need;
 }
 
 function searchOf(query: Forwarded["query"]): URLSearchParams {
@@ -91,10 +114,14 @@ function searchOf(query: Forwarded["query"]): URLSearchParams {
   return search;
 }
 
-/** Whoever may everything here may so there; for all others the remote decides as it does for its own users. */
-function onBehalfOf(principal: Context["principal"]): Readonly<Record<string, string>> {
+/**
+ * Who reaches all sessions here does so there. Everything else is done as the user who asks, except for an admin: git of
+ * a remote must not run as its server for an operator.
+ */
+function onBehalfOf(principal: Context["principal"], need: Need): Readonly<Record<string, string>> {
   if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
-  if (principal.rights.kind === "all") return {};
+  const { rights } = principal;
+  if (rights.kind === "all" && (rights.role === "admin" || need.startsWith("sessions:"))) return {};
   return { "ttyhq-on-behalf-of": encodeURIComponent(principal.user) };
 }
 

@@ -1,7 +1,7 @@
 // The server's own sessions, at an HQ whose users may have any name.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionAccess, type SessionView } from "../../../src/access/session-access.ts";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Fleet } from "../../../src/hq/fleet.ts";
 import { OwnLedger } from "../../../src/hq/own-ledger.ts";
 import { Registry } from "../../../src/hq/registry.ts";

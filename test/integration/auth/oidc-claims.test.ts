@@ -73,3 +73,25 @@ test("the claim that an option trusts is the name; an email that is not verified
   // The configured user is named by no option, and is not the provider's user of that name.
   expect(await userOfNamed({ preferred_username: "server" })).toBeUndefined();
 });
+
+test("a group that the provider names gives a role, and lets nobody in", async () => {
+  const roles = [
+    "--proxy-oidc-groups",
+    "groups",
+    "--role",
+    "%the ops=operator",
+    "--allow-user",
+    "ada@example.com",
+  ];
+  await using stage = await OidcStage.open({ users: () => roles });
+  const metrics = async (claims: Readonly<Record<string, unknown>>): Promise<unknown> => {
+    stage.provider.person = { email_verified: true, ...claims };
+    const client = stage.browser();
+    await stage.logIn(client);
+    return (await client.ask(`${stage.origin}/metrics`)).status;
+  };
+  expect(await metrics({ sub: "1", email: "ada@example.com", groups: ["x", "the ops"] })).toBe(200);
+  expect(await metrics({ sub: "2", email: "ada@example.com", groups: ["ops", "the ops,x"] })).toBe(403);
+  expect(await metrics({ sub: "3", email: "ada@example.com", groups: "the ops" })).toBe(403);
+  expect(await metrics({ sub: "4", email: "eve@example.com", groups: ["the ops"] })).toBe(401);
+});

@@ -1,5 +1,5 @@
 import { SessionAccess } from "../../../src/access/session-access.ts";
-import { OWN } from "../../../src/auth/rights.ts";
+import { OWN } from "../../../src/auth/roles.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";
 

@@ -112,7 +112,7 @@ export class LoginProvider implements AsyncDisposable {
       claims: {
         openid: ["sub"],
         email: ["email", "email_verified"],
-        profile: ["name", "picture", "preferred_username", "hd"],
+        profile: ["name", "picture", "preferred_username", "hd", "groups"],
       },
       ttl: {
         AccessToken: accessTokenLifetime,

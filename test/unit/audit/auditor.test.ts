@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Auditor, type AuditorOptions } from "../../../src/audit/auditor.ts";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../src/auth/roles.ts";
 import type { AuditedRequest } from "../../../src/http/audit-hook.ts";
 import { inTrace } from "../../../src/lib/trace.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { LoginAttempts } from "../../../src/auth/attempts.ts";
 import { basicPair, byBasic } from "../../../src/auth/basic.ts";
 import type { RequestFacts } from "../../../src/auth/chain.ts";
-import { ALL } from "../../../src/auth/rights.ts";
+import { ALL } from "../../../src/auth/roles.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { BARE } from "./request-facts.ts";

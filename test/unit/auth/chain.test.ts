@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { AccessTokens } from "../../../src/auth/access-token.ts";
 import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src/auth/chain.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
 import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";

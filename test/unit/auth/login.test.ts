@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { LoginAttempts } from "../../../src/auth/attempts.ts";
 import { Login, type LoginMode } from "../../../src/auth/login.ts";
 import { configuredPassword } from "../../../src/auth/password-login.ts";
-import { OWN } from "../../../src/auth/rights.ts";
+import { OWN } from "../../../src/auth/roles.ts";
 import { LOGIN_LINKS, Tickets } from "../../../src/auth/tickets.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 

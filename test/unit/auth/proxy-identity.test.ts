@@ -13,7 +13,7 @@ function facts(login: string | undefined, more: Partial<RequestFacts> = {}): Req
   return { ...BARE, peer: "127.0.0.1", identity: { login, name: "Ada", picture: undefined }, ...more };
 }
 
-const ada = { user: "ada@example.com", method: "proxy" };
+const ada = { user: "ada@example.com", method: "proxy", groups: [] };
 
 test("a proxy on this machine says who asks; our own one proves that it is that", async () => {
   expect(await byOther(facts("ada@example.com"))).toEqual(ada);
@@ -21,6 +21,13 @@ test("a proxy on this machine says who asks; our own one proves that it is that"
   for (const identityProof of [undefined, "", "guess", PROOF.slice(1), `${PROOF} `]) {
     expect(await byOwn(facts("ada@example.com", { identityProof }))).toBeUndefined();
   }
+});
+
+test("groups count from our own proxy alone: another one may hand on what a client sent", async () => {
+  const identity = { login: "ada", name: undefined, picture: undefined, groups: "ops,the%20staff%2C" };
+  const request = facts("ada", { identity, identityProof: PROOF });
+  expect((await byOwn(request))?.groups).toEqual(["ops", "the staff,"]);
+  expect((await byOther(request))?.groups).toEqual([]);
 });
 
 test.each([

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { proxiedUsersOf, type Users, usersOf } from "../../../src/auth/users.ts";
 
 function users(more: Partial<Parameters<typeof usersOf>[0]> = {}): Users {
@@ -48,6 +48,48 @@ test("the server's own user and whoever may everything see all sessions, others 
   expect(users().standing("web")).toEqual({ rights: ALL });
   expect(users().standing("eve")).toMatchObject({ rights: ALL, owner: "eve" });
   expect(users().standing("ada")).toMatchObject({ rights: OWN, owner: "ada" });
+});
+
+describe("roles", () => {
+  const roles = [
+    { group: "ops", role: "operator" },
+    { user: "ada", role: "auditor" },
+    { group: "staff", role: "viewer" },
+    { user: "*", role: "viewer" },
+  ] as const;
+  const roleOf = (user: string, groups: readonly string[] = []): unknown => {
+    const { rights } = users({ roles }).standing(user, groups);
+    return "role" in rights ? rights.role : undefined;
+  };
+
+  test("a user's own comes first, then admin, then the first of a group, then that of everybody else", () => {
+    expect(roleOf("ada", ["ops"])).toBe("auditor");
+    expect(roleOf("eve", ["staff"])).toBe("admin");
+    expect(roleOf("bob", ["staff", "ops"])).toBe("operator");
+    expect(roleOf("bob", ["staff"])).toBe("viewer");
+    expect(roleOf("bob")).toBe("viewer");
+    expect(users().standing("bob").rights).toEqual(OWN);
+  });
+
+  test("the server's own user and the configured one are admins whatever options say", () => {
+    const lowered = users({
+      roles: [
+        { user: "me", role: "viewer" },
+        { user: "web", role: "viewer" },
+      ],
+    });
+    expect([lowered.standing("me").rights, lowered.standing("web").rights]).toEqual([ALL, ALL]);
+  });
+
+  test("lets in whom it names, and neither everybody nor the members of a group", () => {
+    const named = users({ allowUsers: [], roles });
+    expect(["ada", "bob", "ops", "*"].map((user) => named.mayLogIn(user))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
 });
 
 describe("whom a proxy names", () => {

@@ -10,7 +10,8 @@ test("the defaults are those of the specification", () => {
     auth: {
       mode: "login",
       password: { kind: "system" },
-      ...{ requireSecondFactor: false, sshKeys: false, loginLink: true, allowUsers: [], adminUsers: [] },
+      ...{ requireSecondFactor: false, sshKeys: false, loginLink: true },
+      ...{ allowUsers: [], adminUsers: [], roles: [] },
       ...{ identity: undefined, localBypass: undefined },
     },
     role: { kind: "standalone" },

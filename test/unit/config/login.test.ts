@@ -4,6 +4,7 @@ import { serve } from "./command-line.ts";
 test("with nothing said a user of this system logs in with a password", () => {
   expect(serve("").auth).toEqual({
     mode: "login",
+    roles: [],
     password: { kind: "system" },
     ...{ requireSecondFactor: false, sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
     ...{ identity: undefined, localBypass: undefined },

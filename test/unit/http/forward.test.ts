@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN, rightsOf } from "../../../src/auth/roles.ts";
 import { factsOf } from "../../../src/http/facts.ts";
 import { type Forwarded, forward } from "../../../src/http/routes/forward.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -246,6 +246,21 @@ describe("for whom is asked", () => {
       expect(factsOf({ headers: { ...headers }, socket: {} }, where).onBehalfOf).toBe(user);
     },
   );
+});
+
+describe("for an operator, who reaches all sessions", () => {
+  const principal: Principal = { user: "eve", method: "token", rights: rightsOf("operator"), owner: "eve" };
+
+  test("sessions are everybody's, and repositories the operator's own, not the remote's", async () => {
+    const session = await forwarded({ path: ["sessions", "s1"] }, { principal });
+    expect(session.headers).not.toHaveProperty("ttyhq-on-behalf-of");
+    const worktrees = await forwarded({ path: ["worktrees"] }, { principal });
+    expect(worktrees.headers).toMatchObject({ "ttyhq-on-behalf-of": "eve" });
+  });
+
+  test("what this HQ does not know is not sent on", async () => {
+    await expect(forwarded({ path: ["git", "unheard-of"] }, { principal })).rejects.toThrow("remotes:manage");
+  });
 });
 
 describe("who reads a remote's notifications", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { nameOf } from "../../../src/http/routes/notice-reader.ts";
 
 test("notifications of the server's own are no user's, whatever that user is called", () => {

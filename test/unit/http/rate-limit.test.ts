@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL } from "../../../src/auth/rights.ts";
+import { ALL } from "../../../src/auth/roles.ts";
 import { createRateLimit } from "../../../src/http/rate-limit.ts";
 
 const address = "10.0.0.1";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../src/auth/roles.ts";
 import type { Context } from "../../../src/http/route.ts";
 import { remoteRoutes } from "../../../src/http/routes/remote-routes.ts";
 import { MemoryFleet } from "../hq/memory-fleet.ts";

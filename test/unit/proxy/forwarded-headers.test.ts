@@ -134,6 +134,7 @@ const SPELLINGS = [
     "Proxy-User-Profile-Pic: https://x.example/",
     "X-Real-IP: 127.0.0.1",
     "Via: 1.1 me",
+    "Proxy-User-Groups: ops",
   ],
 ];
 
@@ -147,7 +148,7 @@ test("however a client spells, repeats, folds or hides such headers, the server 
       const forwarded = forwardedHeaders(request, voucher, "request");
       const again = asRequest(forwarded);
       const facts = factsOf(again, { queryToken: undefined, address: "10.0.0.7", place: "api" });
-      expect(await isOwn(facts)).toEqual({ user: "ada@example.com", method: "proxy" });
+      expect(await isOwn(facts)).toEqual({ user: "ada@example.com", method: "proxy", groups: [] });
       expect(facts).toMatchObject({ localToken: undefined, onBehalfOf: undefined });
       const ours = Object.keys(forwarded).filter((name) => /proxy|forwarded|ttyhq|via|real-ip|_/.test(name));
       expect(ours.sort()).toEqual(OURS);

@@ -3,7 +3,7 @@ import { AccountCheck } from "../../../../src/auth/accounts/account-check.ts";
 import type { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
 import { neverOver } from "../../../../src/auth/chain.ts";
 import type { Principal } from "../../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../../src/auth/rights.ts";
+import { ALL, OWN } from "../../../../src/auth/roles.ts";
 import { BARE } from "../request-facts.ts";
 
 const ada: Principal = { user: "ada", method: "token", rights: OWN, owner: "ada", account: "ada" };

@@ -1,0 +1,196 @@
+// What each role may do: the one table of roles, and of what endpoints and frames need.
+import type { EndpointName } from "../protocol/endpoints.ts";
+import { FrameType } from "../protocol/frame.ts";
+import type { Role } from "../protocol/role.ts";
+import type { ShareMode } from "../protocol/share.ts";
+
+/** What somebody may do; each endpoint and each frame needs one of them. */
+export const PERMISSIONS = [
+  /** One's own login: ending it, and its second factor. */
+  "account:use",
+  /** List sessions, watch them, read their output and recordings. */
+  "sessions:view",
+  "sessions:create",
+  /** Type, resize, set markers. */
+  "sessions:control",
+  /** Rename, send signals, end, remove, share. */
+  "sessions:manage",
+  /** Worktrees, branches and follow mode. */
+  "repositories:use",
+  /** The machines of an HQ. */
+  "remotes:view",
+  /** Register, refresh and unregister a remote. */
+  "remotes:register",
+  /** Join tokens and the keys of remotes. */
+  "remotes:manage",
+  "clients:view",
+  "metrics:view",
+] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** Whose sessions a role reaches: all others are not there for it. */
+type Grant = { readonly sessions: "all" | "own"; readonly permissions: readonly Permission[] };
+
+const VIEWING = ["account:use", "sessions:view", "remotes:view"] as const;
+const USING = [
+  ...VIEWING,
+  ...(["sessions:create", "sessions:control", "sessions:manage", "repositories:use"] as const),
+] as const;
+
+/** Everybody who is logged in has one of these. */
+export const ROLES = {
+  viewer: { sessions: "own", permissions: VIEWING },
+  user: { sessions: "own", permissions: USING },
+  operator: { sessions: "all", permissions: [...USING, "clients:view", "metrics:view"] },
+  auditor: { sessions: "all", permissions: VIEWING },
+  admin: { sessions: "all", permissions: PERMISSIONS },
+} as const satisfies Record<Role, Grant>;
+
+/** Of the one session that a share link opens. */
+export const GUESTS = {
+  view: ["sessions:view"],
+  type: ["sessions:view", "sessions:control"],
+} as const satisfies Record<ShareMode, readonly Permission[]>;
+
+/** Of a remote with its own credential, for itself. */
+export const REMOTE: readonly Permission[] = ["remotes:register"];
+
+/** "open": no login is asked for. "login": every login will do, and every share link. */
+export type Need = Permission | "open" | "login";
+
+export const ENDPOINT_NEEDS = {
+  listSessions: "sessions:view",
+  createSession: "sessions:create",
+  getSession: "sessions:view",
+  renameSession: "sessions:manage",
+  deleteSession: "sessions:manage",
+  cleanupSession: "sessions:manage",
+  cleanupExited: "sessions:manage",
+  inputSession: "sessions:control",
+  resizeSession: "sessions:control",
+  killSession: "sessions:manage",
+  markSession: "sessions:control",
+  sessionText: "sessions:view",
+  sessionBuffer: "sessions:view",
+  sessionResync: "sessions:view",
+  sessionRecording: "sessions:view",
+  sessionStream: "sessions:view",
+  sessionOutput: "sessions:view",
+  sessionEvents: "sessions:view",
+  createShare: "sessions:manage",
+  listShares: "sessions:manage",
+  revokeShare: "sessions:manage",
+  listClients: "clients:view",
+  health: "open",
+  livez: "open",
+  readyz: "open",
+  ready: "open",
+  metrics: "metrics:view",
+  openapi: "open",
+  createToken: "open",
+  authConfig: "open",
+  createWsTicket: "login",
+  createLoginLink: "account:use",
+  passwordLogin: "open",
+  createChallenge: "open",
+  sshLogin: "open",
+  sshKeyLogin: "open",
+  avatar: "open",
+  secondFactor: "open",
+  listPasskeys: "account:use",
+  passkeyOptions: "account:use",
+  createPasskey: "account:use",
+  removePasskey: "account:use",
+  createRecoveryCodes: "account:use",
+  verifyToken: "login",
+  currentUser: "open",
+  logout: "account:use",
+  listRemotes: "remotes:view",
+  registerRemote: "remotes:register",
+  removeRemote: "remotes:register",
+  refreshSessions: "remotes:register",
+  joinRemote: "open",
+  createJoinToken: "remotes:manage",
+  listJoinTokens: "remotes:manage",
+  revokeJoinToken: "remotes:manage",
+  listRemoteKeys: "remotes:manage",
+  revokeRemoteKey: "remotes:manage",
+  // What is forwarded needs in addition what it would need here, see http/routes/forward.ts.
+  proxyGet: "remotes:view",
+  proxyPost: "remotes:view",
+  proxyPatch: "remotes:view",
+  proxyDelete: "remotes:view",
+  listWorktrees: "repositories:use",
+  createWorktree: "repositories:use",
+  removeWorktree: "repositories:use",
+  pruneWorktrees: "repositories:use",
+  switchBranch: "repositories:use",
+  repositoryInfo: "repositories:use",
+  repositoryStatus: "repositories:use",
+  repositoryRemote: "repositories:use",
+  repositorySummary: "repositories:use",
+  listBranches: "repositories:use",
+  discoverRepositories: "repositories:use",
+  setFollow: "repositories:use",
+  getFollow: "repositories:use",
+  gitEvent: "repositories:use",
+  listNotifications: "repositories:use",
+} as const satisfies Record<EndpointName, Need>;
+
+/** The frames that clients send and that are not refused to everybody. */
+export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
+  [FrameType.HELLO, "login"],
+  [FrameType.PING, "login"],
+  [FrameType.SUBSCRIBE, "sessions:view"],
+  [FrameType.UNSUBSCRIBE, "sessions:view"],
+  [FrameType.INPUT_TEXT, "sessions:control"],
+  [FrameType.INPUT_KEY, "sessions:control"],
+  [FrameType.RESIZE, "sessions:control"],
+  [FrameType.KILL, "sessions:manage"],
+]);
+
+/** What of the sessions somebody may see and touch (contract 5.7). */
+export type Rights =
+  | { readonly kind: "all"; readonly role: Role }
+  | { readonly kind: "own"; readonly role: Role }
+  /** Of a remote with its own credential: to register, refresh and unregister itself. */
+  | { readonly kind: "remote"; readonly id: string; readonly name: string }
+  /** One session, by a share link. `created` tells it from a later one of the same id. */
+  | {
+      readonly kind: "invited";
+      readonly session: { readonly id: string; readonly created: string };
+      readonly mode: ShareMode;
+      /** Output before this offset is not for them; `undefined`: they have all of it. */
+      readonly from?: number | undefined;
+    };
+
+export function rightsOf(role: Role): Rights {
+  return { kind: ROLES[role].sessions, role };
+}
+
+export const ALL: Rights = rightsOf("admin");
+export const OWN: Rights = rightsOf("user");
+
+export function permits(rights: Rights, need: Need): boolean {
+  if (need === "open") return true;
+  if (need === "login") return rights.kind !== "remote";
+  return permissionsOf(rights).includes(need);
+}
+
+function permissionsOf(rights: Rights): readonly Permission[] {
+  if (rights.kind === "remote") return REMOTE;
+  return rights.kind === "invited" ? GUESTS[rights.mode] : ROLES[rights.role].permissions;
+}
+
+/** Why somebody may not send frames of that type; `undefined`: they may, or there is no such type. */
+export function frameRefusal(rights: Rights, frame: number): string | undefined {
+  const need = FRAME_NEEDS.get(frame);
+  return need === undefined || permits(rights, need) ? undefined : refusalOf(rights, need);
+}
+
+/** Why somebody may not do what needs that. */
+export function refusalOf(rights: Rights, need: Need): string {
+  if (rights.kind === "invited") return "a share link opens one session, and allows no more than it says";
+  if (rights.kind === "remote") return "this credential registers one remote and does nothing else";
+  return `the role ${rights.role} does not have ${need}: --role gives users another one`;
+}

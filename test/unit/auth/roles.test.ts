@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import {
+  ENDPOINT_NEEDS,
+  FRAME_NEEDS,
+  frameRefusal,
+  GUESTS,
+  PERMISSIONS,
+  permits,
+  ROLES,
+  rightsOf,
+} from "../../../src/auth/roles.ts";
+import type { Endpoint } from "../../../src/protocol/endpoint.ts";
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { FrameType } from "../../../src/protocol/frame.ts";
+import { Role } from "../../../src/protocol/role.ts";
+
+const all: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
+
+test.each(all)(
+  "%s needs a permission where it needs a login, and none where it does not",
+  (name, endpoint) => {
+    const need = Object.entries(ENDPOINT_NEEDS).find(([each]) => each === name)?.[1];
+    expect(need === "open").toBe(endpoint.access === "open");
+  },
+);
+
+test("each role has what it is there for, and admin has everything", () => {
+  const lacking = (role: Role): readonly string[] =>
+    PERMISSIONS.filter((permission) => !permits(rightsOf(role), permission));
+  const managing = ["remotes:register", "remotes:manage", "clients:view", "metrics:view"];
+  const using = ["sessions:create", "sessions:control", "sessions:manage", "repositories:use"];
+  expect(Object.fromEntries(Role.options.map((role) => [role, lacking(role)]))).toEqual({
+    viewer: [...using, ...managing],
+    user: managing,
+    operator: ["remotes:register", "remotes:manage"],
+    auditor: [...using, ...managing],
+    admin: [],
+  });
+  expect(Role.options.filter((role) => ROLES[role].sessions === "all")).toEqual([
+    "operator",
+    "auditor",
+    "admin",
+  ]);
+});
+
+test("a guest has nothing but the sight of the session, and the keyboard where the link says so", () => {
+  expect(GUESTS).toEqual({ view: ["sessions:view"], type: ["sessions:view", "sessions:control"] });
+});
+
+test("what changes a session over /ws needs what it needs over REST", () => {
+  expect(FRAME_NEEDS.get(FrameType.INPUT_TEXT)).toBe(ENDPOINT_NEEDS.inputSession);
+  expect(FRAME_NEEDS.get(FrameType.INPUT_KEY)).toBe(ENDPOINT_NEEDS.inputSession);
+  expect(FRAME_NEEDS.get(FrameType.RESIZE)).toBe(ENDPOINT_NEEDS.resizeSession);
+  expect(FRAME_NEEDS.get(FrameType.KILL)).toBe(ENDPOINT_NEEDS.killSession);
+  expect(FRAME_NEEDS.get(FrameType.SUBSCRIBE)).toBe(ENDPOINT_NEEDS.sessionOutput);
+  expect(frameRefusal(rightsOf("auditor"), FrameType.KILL)).toContain(
+    "auditor does not have sessions:manage",
+  );
+  expect(frameRefusal(rightsOf("operator"), FrameType.KILL)).toBeUndefined();
+});
