@@ -1,5 +1,7 @@
 // The composition root: from a configuration to something that runs. Only this and app/ wire folders together.
 import { randomUUID } from "node:crypto";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
 import { privateDoors } from "./app/doors.ts";
@@ -46,7 +48,7 @@ export async function startSessionHost(
   const log = logOf(config, surroundings);
   const { version, account } = surroundings;
   await using stack = new AsyncDisposableStack();
-  const controlDir = new ControlDir(config.controlDir);
+  const controlDir = new ControlDir(config.controlDir, config.hostSocket);
   const { backend: sessions, ...own } = await openLocalSessions(config, surroundings, controlDir, log);
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
@@ -66,6 +68,7 @@ export async function startSessionHost(
   };
   const ready = recovered.promise;
   const doors = privateDoors({ routes, hub, log, user: account.user, ready, asksForUsers: true });
+  await mkdir(dirname(controlDir.hostSocket), { recursive: true, mode: 0o700 });
   const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
   stack.use(await Listener.open({ path: temporary }, doors));
   if (!(await claimSocket(temporary, controlDir.hostSocket))) {
@@ -96,7 +99,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   for (const warning of config.warnings) log.warn({}, warning);
   const { account, version } = surroundings;
   await using stack = new AsyncDisposableStack();
-  const controlDir = new ControlDir(config.controlDir);
+  const controlDir = new ControlDir(config.controlDir, config.hostSocket);
   const instanceId = randomUUID();
   const audit = stack.use(await openAuditLog({ config, surroundings, controlDir, log }));
   const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
@@ -135,7 +138,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
 
 /** Starts the session host of a control directory unless one answers there. */
 export async function ensureSessionHost(config: HostConfig, surroundings: Surroundings): Promise<void> {
-  await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir)));
+  await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir, config.hostSocket)));
 }
 
 function hasLoginLink({ auth }: Config): boolean {

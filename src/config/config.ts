@@ -17,6 +17,8 @@ import { readTls, type TlsConfig } from "./tls.ts";
 export type HostConfig = {
   /** Absolute. */
   readonly controlDir: string;
+  /** Absolute; `undefined`: in the control directory. */
+  readonly hostSocket: string | undefined;
   /** `maxBytes` for each session; `keep`: what is kept of ended ones, `undefined`: everything. */
   readonly recording: {
     readonly maxBytes: number;
@@ -179,6 +181,7 @@ export function parseHostConfig(input: ConfigInput): SessionHostConfig {
 function readHost(reader: OptionReader): HostConfig {
   return {
     controlDir: readControlDir(reader),
+    hostSocket: readHostSocket(reader),
     recording: {
       maxBytes: reader.value(OPTIONS.maxRecordingSize),
       withInput: reader.isOn(OPTIONS.recordInput),
@@ -197,6 +200,12 @@ function readControlDir(reader: OptionReader): string {
   const path = reader.absolute(OPTIONS.controlDir, reader.value(OPTIONS.controlDir));
   for (const problem of controlDirProblems(path)) reader.refuse(problem);
   return path;
+}
+
+/** Absolute. */
+function readHostSocket(reader: OptionReader): string | undefined {
+  const given = reader.value(OPTIONS.hostSocket);
+  return given === undefined ? undefined : reader.absolute(OPTIONS.hostSocket, given);
 }
 
 /** A sentence if the sockets in an absolute control directory would have paths that no system takes. */

@@ -8,10 +8,11 @@ import { retentionText } from "./span.ts";
  * gets none of the server's variables, so what is not said here is as it is by default.
  */
 export function hostArguments(config: HostConfig): readonly string[] {
-  const { controlDir, recording, graceMs, log } = config;
+  const { controlDir, hostSocket, recording, graceMs, log } = config;
   const { keep } = recording;
   return [
     ...argument(OPTIONS.controlDir, controlDir),
+    ...(hostSocket === undefined ? [] : argument(OPTIONS.hostSocket, hostSocket)),
     ...argument(OPTIONS.maxRecordingSize, String(recording.maxBytes)),
     ...argument(OPTIONS.grace, `${graceMs}ms`),
     ...(keep === undefined ? [] : argument(OPTIONS.keepRecordings, retentionText(keep))),

@@ -128,6 +128,17 @@ export const OPTIONS = {
       "`apart`: sessions run in a process of their own and outlive the server. `external`: that process is started by others, such as another container of the pod; the server starts and ends none, and waits for it. `inline`: sessions end with the server.",
     roles: SERVER,
   }),
+  hostSocket: value<string | undefined>({
+    name: "host-socket",
+    placeholder: "path",
+    parse: path,
+    isPath: true,
+    fallback: undefined,
+    fallbackText: "",
+    prose:
+      "Unix socket at which the session host listens, where that is not `host.sock` in the control directory: of two containers that share nothing but the folder of this socket each has a control directory of its own.",
+    roles: BOTH,
+  }),
   exitWhenIdle: toggle({
     name: "exit-when-idle",
     prose:

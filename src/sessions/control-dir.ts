@@ -1,27 +1,33 @@
-import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkOwnEntry, checkTrustedPath, trustContext } from "../lib/trusted-path.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
 /** Of a directory that everybody may write into, such as /tmp. */
 const STICKY = 0o1000;
+const HOST_SOCKET = "host.sock";
 
 /** Where a server and its session host keep what outlives them. Mode 0700: whoever can look in can open the sockets. */
 export class ControlDir {
   readonly path: string;
+  /** The session host's socket; everything that is sent there is trusted. */
+  readonly hostSocket: string;
 
   /**
    * Makes the directory, and closes it to others when it exists with wider rights. Throws `start_failed`, also where
-   * somebody else could exchange it, could have written into it, or has put something there.
+   * somebody else could exchange it, could have written into it, or has put something there. `hostSocket`: where the
+   * session host listens, unless that is in here; a link leads there, for the commands that look for it here.
    */
-  constructor(path: string) {
+  constructor(path: string, hostSocket?: string) {
     this.path = path;
+    this.hostSocket = hostSocket ?? join(path, HOST_SOCKET);
     try {
       checkTrustedPath(dirname(path));
       mkdirSync(path, { recursive: true, mode: 0o700 });
       if (isShared(path)) throw new Error("others have files in it");
       closeToOthers(path);
       mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
+      if (hostSocket !== undefined) linkTo(hostSocket, join(path, HOST_SOCKET));
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       const message = `cannot use ${path} as the control directory (${reason}): give one of your own with --control-dir`;
@@ -31,11 +37,6 @@ export class ControlDir {
 
   get sessions(): string {
     return join(this.path, "sessions");
-  }
-
-  /** The session host's socket; everything that is sent there is trusted. */
-  get hostSocket(): string {
-    return join(this.path, "host.sock");
   }
 
   /** The server's socket: whoever can open it is the server's own user. */
@@ -102,7 +103,19 @@ function closeToOthers(path: string): void {
   const context = trustContext();
   checkTrustedPath(path, context);
   chmodSync(path, 0o700);
-  for (const name of readdirSync(path)) checkOwnEntry(join(path, name), context);
+  for (const name of readdirSync(path)) {
+    if (name !== HOST_SOCKET || !isOwnLink(join(path, name))) checkOwnEntry(join(path, name), context);
+  }
+}
+
+function linkTo(target: string, path: string): void {
+  rmSync(path, { force: true });
+  symlinkSync(target, path);
+}
+
+function isOwnLink(path: string): boolean {
+  const found = lstatSync(path);
+  return found.isSymbolicLink() && found.uid === process.geteuid?.();
 }
 
 /** `log`: unless another file was named. `head`: its sealed last line. `key`: of the seal. */

@@ -1,7 +1,7 @@
 // A session host that others start, as in a container of its own beside the server's (contract 9).
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempDisposable } from "node:fs/promises";
+import { mkdtempDisposable, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -31,8 +31,8 @@ class Host implements AsyncDisposable {
     this.#process = process;
   }
 
-  static async start(controlDir: string): Promise<Host> {
-    const child = spawn(process.execPath, [MAIN, "session-host", "--control-dir", controlDir], {
+  static async start(controlDir: string, ...args: readonly string[]): Promise<Host> {
+    const child = spawn(process.execPath, [MAIN, "session-host", "--control-dir", controlDir, ...args], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     await withDeadline(once(child.stdout, "data"), START_TIMEOUT_MS, "the start of the session host");
@@ -121,4 +121,27 @@ test("`ttyhq health --session-host` asks the session host, whatever the server d
   expect(await ttyhq(["health", "--session-host", "--url", server.url])).toMatchObject({
     stderr: expect.stringContaining("--session-host is asked by its control directory"),
   });
+});
+
+test("a server and its session host share the socket's folder alone: each keeps its own files", async () => {
+  await using own = await controlDir();
+  await using hosts = await controlDir();
+  await using shared = await controlDir();
+  const socket = join(shared.path, "host", "host.sock");
+  await using host = await Host.start(hosts.path, "--host-socket", socket);
+  await using server = await TestServer.start({
+    args: [...ARGS, "--host-socket", socket],
+    controlDir: own.path,
+  });
+  const rest = new Rest(server);
+  const { id } = await rest.run("echo apart; cat");
+  await rest.shows(id, /apart/);
+  expect(await server.hostPid()).toBe(host.pid);
+  expect(await readdir(join(own.path, "sessions"))).toEqual([]);
+  expect(await readdir(join(hosts.path, "sessions"))).toEqual([id]);
+  expect(await readdir(hosts.path)).not.toContain("audit.log");
+  expect((await stat(join(shared.path, "host"))).mode & 0o777).toBe(0o700);
+  // The commands find it in either directory.
+  expect((await ttyhq(["ls", "--json", "--control-dir", hosts.path])).stdout).toContain(id);
+  expect((await ttyhq(["health", "--session-host", "--control-dir", own.path])).code).toBe(0);
 });

@@ -17,11 +17,13 @@ test("a session host started with the flags that a server makes for it has the s
     "--grace 90s --keep-recordings 30d,10GB",
     "--keep-recordings 7d",
     "--keep-recordings 5GiB",
+    "--host-socket run/host.sock",
   ]) {
-    const { controlDir, recording, graceMs, log } = serve(commandLine);
-    const flags = hostArguments({ controlDir, recording, graceMs, log });
+    const { controlDir, hostSocket, recording, graceMs, log } = serve(commandLine);
+    const flags = hostArguments({ controlDir, hostSocket, recording, graceMs, log });
     expect(parseHostConfig(input(flags.join(" "), {}, "session-host"))).toEqual({
       controlDir,
+      hostSocket,
       recording,
       graceMs,
       log,

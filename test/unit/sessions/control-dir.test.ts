@@ -1,4 +1,13 @@
-import { chmod, chown, mkdir, mkdtempDisposable, readdir, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtempDisposable,
+  readdir,
+  readlink,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -53,3 +62,13 @@ test.runIf(isRoot)(
     expect(() => new ControlDir(path)).toThrow(`belongs to another user: chown 0 ${path}`);
   },
 );
+
+test("the link to a session host's socket elsewhere is its own, and made anew at every start", async () => {
+  const { parent, path, remove } = await scratch();
+  await using _ = { [Symbol.asyncDispose]: remove };
+  for (const name of ["one.sock", "other.sock"]) {
+    expect(new ControlDir(path, join(parent, name)).hostSocket).toBe(join(parent, name));
+    expect(await readlink(join(path, "host.sock"))).toBe(join(parent, name));
+  }
+  expect(() => new ControlDir(path)).not.toThrow();
+});
