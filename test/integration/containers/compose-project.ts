@@ -1,12 +1,13 @@
 // The real compose.yaml, as a project of its own: its ports, secrets, volumes and network are nobody else's.
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Client, createClient } from "../../../src/protocol/client.ts";
+import type { Client } from "../../../src/protocol/client.ts";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import type { RemoteRecord } from "../../../src/protocol/remote.ts";
-import { createSender } from "../../../src/remote/send.ts";
+import type { Access } from "../../../src/testing/access.ts";
+import { ServerClient } from "../../../src/testing/server-client.ts";
 import { eventually } from "../harness/eventually.ts";
 import { IMAGE, ROOT } from "./built-image.ts";
 import { output } from "./docker.ts";
@@ -21,6 +22,8 @@ export class ComposeProject implements AsyncDisposable {
   readonly #name = `ttyhq-test-${randomBytes(4).toString("hex")}`;
   readonly #secrets: string;
   readonly #flavour: Flavour;
+  readonly #folders: string[] = [];
+  #files: readonly string[] = [join(ROOT, "compose.yaml")];
 
   private constructor(secrets: string, flavour: Flavour) {
     this.#secrets = secrets;
@@ -43,7 +46,7 @@ export class ComposeProject implements AsyncDisposable {
   /** Starts what is not running, and replaces what has changed. */
   async up(...options: string[]): Promise<void> {
     // A service with a profile starts when it is named, with what it depends on.
-    const services = this.#flavour === "tls" ? [this.remote] : [];
+    const services = this.#flavour === "tls" ? [this.remote(1), this.remote(2)] : [];
     await this.compose("up", "--wait", ...options, ...services);
   }
 
@@ -58,18 +61,43 @@ export class ComposeProject implements AsyncDisposable {
     return this.#flavour === "tls" ? "hq-tls" : "hq";
   }
 
-  get remote(): string {
-    return this.#flavour === "tls" ? "remote-tls" : "remote";
+  /** The service of a remote's server; that of its session host has `-host` behind it. */
+  remote(number: number): string {
+    return this.#flavour === "tls" ? `remote-tls-${number}` : `remote-${number}`;
+  }
+
+  /** As `docker/compose/remotes` says it for whoever has no project of a test. */
+  async setRemotes(count: number): Promise<void> {
+    const folder = await mkdtemp(join(tmpdir(), "ttyhq-compose-"));
+    this.#folders.push(folder);
+    await mkdir(join(folder, "docker/compose"), { recursive: true });
+    for (const file of ["compose.yaml", "docker/compose/remotes"])
+      await copyFile(join(ROOT, file), join(folder, file));
+    await output("sh", [join(folder, "docker/compose/remotes"), String(count)]);
+    const override = join(folder, "compose.override.yaml");
+    this.#files = count > 2 ? [join(folder, "compose.yaml"), override] : [join(ROOT, "compose.yaml")];
   }
 
   /** A client of the HQ, logged in with the password that init.sh made. */
   async client(): Promise<Client> {
+    return new ServerClient(await this.access()).api;
+  }
+
+  async access(): Promise<Access> {
     const address = await this.compose("port", this.hq, PORT);
-    const password = (await readFile(join(this.#secrets, "hq-password"), "utf8")).trim();
-    const proof = Buffer.from(`admin:${password}`).toString("base64");
+    const credentials = { username: "admin", password: await this.secret("hq-password") };
     const tls = this.#flavour === "tls" ? { ca: await readFile(join(this.#secrets, "ca.crt")) } : {};
-    const url = `${this.#flavour === "tls" ? "https" : "http"}://${address}`;
-    return createClient(createSender({ url, headers: { authorization: `Basic ${proof}` }, ...tls }).send);
+    return { url: `${this.#flavour === "tls" ? "https" : "http"}://${address}`, credentials, ...tls };
+  }
+
+  /** What init.sh made under that name. */
+  async secret(name: string): Promise<string> {
+    return (await readFile(join(this.#secrets, name), "utf8")).trim();
+  }
+
+  /** What a script of the shell says in the container of a service. */
+  sh(service: string, script: string): Promise<string> {
+    return this.compose("exec", "--no-TTY", service, "sh", "-c", script);
   }
 
   /** The remotes by name, once there are so many. */
@@ -84,7 +112,7 @@ export class ComposeProject implements AsyncDisposable {
 
   get #env(): Readonly<Record<string, string>> {
     return {
-      COMPOSE_FILE: join(ROOT, "compose.yaml"),
+      COMPOSE_FILE: this.#files.join(":"),
       TTYHQ_IMAGE: IMAGE,
       TTYHQ_SECRETS: this.#secrets,
       // Any free ones.
@@ -97,7 +125,8 @@ export class ComposeProject implements AsyncDisposable {
     try {
       await this.compose("down", "--volumes", "--timeout", "5");
     } finally {
-      await rm(this.#secrets, { recursive: true, force: true });
+      for (const folder of [this.#secrets, ...this.#folders])
+        await rm(folder, { recursive: true, force: true });
     }
   }
 }

@@ -20,25 +20,26 @@ test.concurrent.each(FLAVOURS)(
     const remotes = await project.remotes(2);
     expect(remotes.map(({ name }) => name)).toEqual(["remote-1", "remote-2"]);
     const client = await project.client();
-    for (const [at, { id, name }] of remotes.entries()) {
-      const container = await project.compose("exec", "--index", `${at + 1}`, project.remote, "hostname");
-      expect(await said(client, id, "hostname")).toContain(container);
-      expect(await said(client, id, "pwd -P")).toContain(`/data/${name}`);
+    for (const [at, { id }] of remotes.entries()) {
+      expect(await said(client, id, "hostname")).toContain(project.remote(at + 1));
+      expect(await said(client, id, "pwd -P")).toContain("/data");
       expect(await said(client, id, "ls /run/secrets")).not.toContain("hq-password");
     }
   },
 );
 
-test.concurrent("replicas come and go, and come back as who they were", async () => {
+test.concurrent("remotes come and go, and come back as who they were", async () => {
   await using project = await ComposeProject.start("plain");
   const [first, second] = await project.remotes(2);
   const { id } = await (await project.client()).create({ command: ["true"], remoteId: second?.id });
 
-  await project.up("--scale", `${project.remote}=3`);
+  await project.setRemotes(3);
+  await project.up();
   expect((await project.remotes(3)).map(({ name }) => name)).toEqual(["remote-1", "remote-2", "remote-3"]);
 
-  await project.up("--scale", `${project.remote}=1`);
-  expect((await project.remotes(1)).map(({ name }) => name)).toEqual(["remote-1"]);
+  await project.setRemotes(2);
+  await project.up("--remove-orphans");
+  expect((await project.remotes(2)).map(({ name }) => name)).toEqual(["remote-1", "remote-2"]);
 
   // Containers are new, what they keep is not.
   await project.compose("down");

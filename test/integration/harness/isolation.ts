@@ -1,0 +1,94 @@
+// The attacks of break-out.ts on one remote of an HQ, wherever its containers run.
+import { expect, test } from "vitest";
+import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { ServerClient } from "../../../src/testing/server-client.ts";
+import { BREAK_OUT, BROKEN_OUT, REPOSITORY, typed } from "./break-out.ts";
+import { PATIENCE_MS } from "./patience.ts";
+
+/** A remote, and what the containers of it have. */
+export type Isolated = {
+  readonly client: ServerClient;
+  /** Of the remote. */
+  readonly id: string;
+  readonly name: string;
+  /** What a script of the shell says in one of its containers. */
+  inSessionHost(script: string): Promise<string>;
+  inServer(script: string): Promise<string>;
+  /** What the service has beside what is in the server's home. */
+  secrets(): Promise<readonly string[]>;
+};
+
+/** Where a remote keeps what must not be read. */
+const SERVER_FILES =
+  "cat ~/.ttyhq/jwt-secret 2>/dev/null; echo; cat ~/.ttyhq/*.json ~/.ttyhq/remote-* 2>/dev/null; true";
+const MIN_SECRET_LENGTH = 24;
+
+export function testIsolation(open: () => Promise<Isolated>): void {
+  test("a program in a session gets no credential and leaves the audit log as it is", async () => {
+    const remote = await open();
+    const before = await auditLog(remote);
+    using shell = await remote.client.run({ remoteId: remote.id, command: ["sh", "-c", BREAK_OUT] });
+    await shell.until(() => BROKEN_OUT.exec(shell.screenWithScrollback) ?? undefined, "the loot");
+    await useRepository(remote);
+    await expectNothingTaken(remote, before);
+  });
+
+  test("nor does a guest with a link to type", async () => {
+    const remote = await open();
+    const before = await auditLog(remote);
+    using shell = await remote.client.run({ remoteId: remote.id, command: ["sh"] });
+    await shell.type("rm -rf ~/loot ~/repo ~/repo-*; echo clean''ed\r");
+    await shell.shows(/^cleaned/m);
+    const { token } = await remote.client.api.call(endpoints.createShare, {
+      params: { id: shell.sessionId },
+      body: { mode: "type" },
+    });
+    using guest = new ServerClient({ ...remote.client.access, credentials: { token } });
+    using screen = await guest.attach(shell.sessionId);
+    for (const line of typed(BREAK_OUT)) await screen.type(line);
+    await screen.shows(BROKEN_OUT, { withScrollback: true });
+    await useRepository(remote);
+    await expectNothingTaken(remote, before);
+  });
+
+  test("links in the folder that both containers share lead the server nowhere", async () => {
+    const remote = await open();
+    const before = await auditLog(remote);
+    const swap =
+      "cd /run/ttyhq-host && mv private was && ln -s /data/.ttyhq private && ls -la private/ 2>&1; true";
+    expect(await remote.inSessionHost(swap)).not.toContain("audit.log");
+    await useRepository(remote);
+    await remote.inSessionHost("cd /run/ttyhq-host && rm private && mv was private");
+    expect((await auditLog(remote)).startsWith(before)).toBe(true);
+  });
+}
+
+/** Everything that runs git in what the session has made. */
+async function useRepository({ client: { api }, name }: Isolated): Promise<void> {
+  const call = (path: string, body: object): Promise<unknown> =>
+    api.stream(endpoints.proxyPost, { params: { name, path }, body }, AbortSignal.timeout(PATIENCE_MS));
+  const branch = `through-the-hq-${Date.now()}`;
+  for (const [path, body] of [
+    ["api/worktrees", { repoPath: REPOSITORY, branch }],
+    ["api/git/event", { repoPath: REPOSITORY }],
+  ] as const) {
+    await call(path, body).catch(() => undefined);
+  }
+}
+
+async function expectNothingTaken(remote: Isolated, auditLogBefore: string): Promise<void> {
+  const loot = await remote.inSessionHost("cd ~/loot && ls && cat *");
+  // The traps did run, where they can do no harm.
+  for (const trap of ["trap-clean", "trap-post-checkout"]) expect(loot).toContain(trap);
+  const own = (await remote.inServer(SERVER_FILES)).split(/[\s",:{}]+/);
+  const secrets = [...(await remote.secrets()), ...own].filter((text) => text.length >= MIN_SECRET_LENGTH);
+  expect(secrets.length).toBeGreaterThan(2);
+  for (const secret of secrets) expect(loot).not.toContain(secret);
+  const after = await auditLog(remote);
+  expect(auditLogBefore.length).toBeGreaterThan(0);
+  expect(after.startsWith(auditLogBefore)).toBe(true);
+}
+
+function auditLog(remote: Isolated): Promise<string> {
+  return remote.inServer("cat ~/.ttyhq/audit.log");
+}
