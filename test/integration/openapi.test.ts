@@ -81,6 +81,14 @@ const made = new AsyncDisposableStack();
 /** With a worktree that has the branch `feature`. */
 const repository = async (): Promise<string> => made.use(await FollowRepository.make()).main.path;
 
+const PASSKEY = {
+  challengeId: "any",
+  name: "key",
+  registration: {
+    ...{ id: "any", rawId: "any", type: "public-key", clientExtensionResults: {} },
+    response: { clientDataJSON: "any", attestationObject: "any" },
+  },
+};
 const SIGNED = { challengeId: "any", publicKey: "any", signature: "any" };
 
 /** What each endpoint is called with; one that is missing here fails the walk. */
@@ -129,6 +137,12 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   currentUser: async () => ({}),
   avatar: async () => ({}),
   logout: async () => ({}),
+  secondFactor: async () => ({ body: { challengeId: "any", recoveryCode: "any" } }),
+  listPasskeys: async () => ({}),
+  passkeyOptions: async () => ({}),
+  createPasskey: async () => ({ body: PASSKEY }),
+  removePasskey: async () => ({}),
+  createRecoveryCodes: async () => ({}),
   setFollow: async () => ({ body: { repoPath: await repository(), branch: "feature", enable: true } }),
   getFollow: async () => ({ query: `?path=${encodeURIComponent(await repository())}` }),
   gitEvent: async () => ({ body: { repoPath: await repository(), event: "commit" } }),
@@ -153,6 +167,14 @@ const REFUSED: Readonly<Record<string, string>> = {
   createLoginLink: "403",
   // Without the option for keys.
   ...{ createChallenge: "403", sshLogin: "403", sshKeyLogin: "403" },
+  // A passkey is for a name, not an address, and no authenticator answers here: see browser/passkeys.test.ts.
+  ...{
+    secondFactor: "401",
+    passkeyOptions: "400",
+    createPasskey: "401",
+    removePasskey: "404",
+    createRecoveryCodes: "404",
+  },
 };
 
 function requestOf({ method, path }: Described, { id, shareId, branch, query = "", body }: Input): Call {

@@ -71,8 +71,26 @@ export class SystemCallTrace implements AsyncDisposable {
 
 function callsOf(lines: readonly string[], threads: ReadonlySet<number>): readonly SystemCall[] {
   const own = new Set(threads);
-  /** Which child of the traced process each other one belongs to. */
-  const children = new Map<number, number>();
+  /** Who created a process or thread. Its own calls may stand before the end of the call that created it. */
+  const creators = new Map<number, number>();
+  const calls = wholeCalls(lines);
+  for (const { pid, name, text } of calls) {
+    const created = /^(?:clone3?|v?fork)$/.test(name) ? Number(/= (\d+)/.exec(text)?.[1]) : Number.NaN;
+    if (Number.isNaN(created)) continue;
+    if (own.has(pid) && text.includes("CLONE_THREAD")) own.add(created);
+    else creators.set(created, pid);
+  }
+  const childOf = (pid: number): number | undefined => {
+    if (own.has(pid)) return undefined;
+    const creator = creators.get(pid);
+    return creator === undefined || own.has(creator) ? pid : childOf(creator);
+  };
+  return calls.map(({ pid, name, text }) => ({ name, text, child: childOf(pid) }));
+}
+
+function wholeCalls(
+  lines: readonly string[],
+): readonly { readonly pid: number; readonly name: string; readonly text: string }[] {
   const unfinished = new Map<number, string>();
   return lines.flatMap((line) => {
     const [, pidText = "", rest = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
@@ -84,12 +102,6 @@ function callsOf(lines: readonly string[], threads: ReadonlySet<number>): readon
     const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest)?.[1];
     const text = resumed === undefined ? rest : (unfinished.get(pid) ?? "") + resumed;
     const name = /^(\w+)\(/.exec(text)?.[1];
-    if (name === undefined) return [];
-    const created = /^(?:clone3?|v?fork)$/.test(name) ? Number(/= (\d+)/.exec(text)?.[1]) : Number.NaN;
-    if (!Number.isNaN(created)) {
-      if (own.has(pid) && text.includes("CLONE_THREAD")) own.add(created);
-      else children.set(created, children.get(pid) ?? created);
-    }
-    return [{ name, text, child: own.has(pid) ? undefined : (children.get(pid) ?? pid) }];
+    return name === undefined ? [] : [{ pid, name, text }];
   });
 }
