@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
-import { privateDoors } from "./app/doors.ts";
+import { openServerSocket, privateDoors } from "./app/doors.ts";
 import { drain } from "./app/drain.ts";
 import { healthOf } from "./app/facts.ts";
 import { hostMetrics, serverMetrics } from "./app/figures.ts";
@@ -15,6 +15,7 @@ import { Readiness } from "./app/readiness.ts";
 import { openRole } from "./app/role.ts";
 import { openServerDoors } from "./app/server-doors.ts";
 import type { Surroundings } from "./app/surroundings.ts";
+import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
@@ -100,15 +101,16 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const { account, version } = surroundings;
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir, config.hostSocket);
+  const socket = stack.use(await openServerSocket(controlDir));
   const instanceId = randomUUID();
-  const audit = stack.use(await openAuditLog({ config, surroundings, controlDir, log }));
-  const role = stack.use(await openRole({ config, surroundings, controlDir, instanceId, audit, log }));
-  const { backend, identity, machineToken, readiness } = role;
-  const gate = stack.use(await openGate({ config, surroundings, controlDir, machineToken, log }));
+  const base = { config, surroundings, controlDir, log };
+  const audit = stack.use(await openAuditLog(base));
+  const role = stack.use(await openRole({ ...base, instanceId, audit }));
+  const { backend, identity, machineToken, records: sharedRecords, readiness } = role;
+  const gate = stack.use(await openGate({ ...base, machineToken, sharedRecords }));
   const hub = stack.use(new Hub({ backend, now }));
   const address = Promise.withResolvers<string>();
-  const newLoginLink = async (): Promise<string> =>
-    `${await address.promise}/#login=${gate.links.issue(account.user)}`;
+  const newLoginLink = loginLinks(gate, account.user, address.promise);
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
   const access = stack.use(openAccess({ backend, hub, gate }));
@@ -123,11 +125,11 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     ...pictureRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
-  const parts = { config, surroundings, controlDir, gate, routes, hub, ...auditing, audit, log };
+  const parts = { ...base, socket, gate, routes, hub, ...auditing, audit };
   const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));
-  const { url, behind, reachableAt } = doors;
+  const { url, behind } = doors;
   address.resolve(url);
-  stack.use(role.listening(reachableAt));
+  stack.use(role.listening(doors.reachableAt));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.
@@ -139,6 +141,15 @@ export async function startServer(config: Config, surroundings: Surroundings): P
 /** Starts the session host of a control directory unless one answers there. */
 export async function ensureSessionHost(config: HostConfig, surroundings: Surroundings): Promise<void> {
   await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir, config.hostSocket)));
+}
+
+/** Each address logs that user in once. */
+function loginLinks(
+  { links }: Pick<Gate, "links">,
+  user: string,
+  url: Promise<string>,
+): () => Promise<string> {
+  return async () => `${await url}/#login=${await links.issue(user)}`;
 }
 
 function hasLoginLink({ auth }: Config): boolean {

@@ -16,6 +16,7 @@ import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../
 import type { Hub } from "../hub/hub.ts";
 import { claimSocket, temporarySocketPath } from "../lib/unix-socket.ts";
 import type { Log } from "../log.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
 
 export type Doors = {
@@ -134,12 +135,35 @@ export function privateDoors(parts: {
   };
 }
 
-/** The server's own unix socket. A second server on the same control directory leaves it to the first. */
-export async function openServerSocket(controlDir: ControlDir, doors: Doors, log: Log): Promise<Listener> {
+/** The server's own unix socket. */
+export type ServerSocket = AsyncDisposable & {
+  readonly listener: Listener;
+  /** Requests wait until this is called. */
+  serve(doors: Doors): void;
+};
+
+/**
+ * Whoever listens at the socket has the control directory, until its process ends. Throws `start_failed` while another
+ * server has it: each would overwrite what the other keeps of logins, shares and remotes.
+ */
+export async function openServerSocket(controlDir: ControlDir): Promise<ServerSocket> {
   const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
-  const listener = await Listener.open({ path: temporary }, doors);
-  if (!(await claimSocket(temporary, controlDir.serverSocket))) {
-    log.warn({ controlDir: controlDir.path }, "another server serves this control directory, too");
+  const { promise, resolve } = Promise.withResolvers<Doors>();
+  const listener = await Listener.open(
+    { path: temporary },
+    {
+      request: (request, response) => void promise.then((doors) => doors.request(request, response)),
+      upgrade: {
+        handle: (...handshake) => void promise.then(({ upgrade }) => upgrade.handle(...handshake)),
+        close: () => void promise.then(({ upgrade }) => upgrade.close()),
+      },
+      onShortage: (isShort) => void promise.then(({ onShortage }) => onShortage?.(isShort)),
+    },
+  );
+  if (await claimSocket(temporary, controlDir.serverSocket)) {
+    return { listener, serve: resolve, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() };
   }
-  return listener;
+  await listener[Symbol.asyncDispose]();
+  const way = "give this one another --control-dir, and HQs that share their remotes --registry-url as well";
+  throw new ServiceError("start_failed", `another server runs on ${controlDir.path}: ${way}`);
 }

@@ -3,6 +3,8 @@ import { randomBytes } from "node:crypto";
 import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
+import { DiskCare } from "../lib/disk-care.ts";
+import type { RecordStore } from "../lib/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
@@ -16,9 +18,11 @@ export async function openGate(parts: {
   readonly surroundings: Surroundings;
   readonly controlDir: ControlDir;
   readonly machineToken: Secret | undefined;
+  /** What the HQs of a group share; `undefined`: the server has a file of its own. */
+  readonly sharedRecords: RecordStore | undefined;
   readonly log: Log;
 }): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
-  const { config, surroundings, controlDir, machineToken, log } = parts;
+  const { config, surroundings, controlDir, machineToken, sharedRecords, log } = parts;
   // What only a server needs is not loaded into a session host: 15 MB of memory.
   const [{ createGate }, { Accounts }, { openEnrolmentFile }] = await Promise.all([
     import("../auth/gate.ts"),
@@ -27,7 +31,6 @@ export async function openGate(parts: {
   ]);
   const accounts = new Accounts(() => performance.now());
   const { role } = config;
-  const { secret, revokedTokens, shares } = controlDir;
   // HQs of a group would each have passkeys of their own, and one without them would let people in by the password alone.
   const secondFactor = {
     open: () => openEnrolmentFile(controlDir.passkeys),
@@ -40,7 +43,8 @@ export async function openGate(parts: {
     isRoot: surroundings.isRoot,
     serverHome: surroundings.account.home,
     tokenSecret: config.tokenSecret,
-    files: { secret, revokedTokens, shares },
+    secretFile: controlDir.secret,
+    openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),
     ...(role.kind === "hq" && role.sharedRegistry !== undefined ? {} : { secondFactor }),
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,
     openRegistration: role.kind === "hq" && role.joining.isOpen,
@@ -49,4 +53,14 @@ export async function openGate(parts: {
   const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };
   const ended = { [Symbol.dispose]: () => accounts[Symbol.dispose]() };
   return { ...gate, ...ended, config: { ...gate.config, ...logout }, proxyProof, accounts };
+}
+
+/** What a full disk does not take is refused, and stored when there is room: nothing that was revoked comes back. */
+async function ownRecords(controlDir: ControlDir, log: Log): Promise<RecordStore> {
+  const { FileRecords } = await import("../auth/tokens/file-records.ts");
+  const care = new DiskCare({ log, path: controlDir.path, now: () => performance.now() });
+  return await FileRecords.open({
+    ...{ path: controlDir.logins, now: () => Date.now(), log },
+    store: (write) => care.insist("logins", write),
+  });
 }

@@ -6,12 +6,14 @@ import type { Config } from "../config/config.ts";
 import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
 import { Joining } from "../hq/joining/joining.ts";
-import { JoiningFile } from "../hq/joining/joining-store.ts";
+import { JoiningFile, type JoiningStore } from "../hq/joining/joining-store.ts";
 import { redisJoiningStore } from "../hq/joining/redis-joining-store.ts";
 import { refuseLoop } from "../hq/loop.ts";
 import { OwnLedger } from "../hq/own-ledger.ts";
 import { isAlive, Probe } from "../hq/probe.ts";
 import type { RedisLedger } from "../hq/redis-ledger.ts";
+import type { RedisRecords } from "../hq/redis-records.ts";
+import type { RunScript } from "../hq/redis-scripts.ts";
 import { Registry, type Remote } from "../hq/registry.ts";
 import { registryFile } from "../hq/registry-file.ts";
 import { askHealth, remoteTarget } from "../hq/remote-line.ts";
@@ -20,6 +22,7 @@ import { TokenSeal } from "../hq/token-seal.ts";
 import type { Routes } from "../http/route.ts";
 import { joinRoutes, RegistrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
+import type { RecordStore } from "../lib/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
@@ -35,6 +38,8 @@ export type Headquarters = AsyncDisposable & {
   readonly isRegistryConnected: () => boolean;
   /** `tokens`: of the server, for the credentials of remotes. */
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
+  /** Logins and share links of all HQs that share the registry; `undefined`: this HQ has its own. */
+  readonly records: RecordStore | undefined;
   /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
   readonly instanceId: () => string;
 };
@@ -59,10 +64,11 @@ export async function openHeadquarters(parts: {
   const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
   const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
-  const shared = await sharedLedger(config, instanceId, log);
-  const ledger = stack.use(shared ?? ownLedger(secret, controlDir, log));
+  const shared = await sharedRegistry(config, instanceId, log);
+  const ledger = stack.use(shared?.ledger ?? ownLedger(secret, controlDir, log));
   const isAliveNow = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
   const registry = stack.use(await Registry.open({ ledger, isAlive: isAliveNow, now: () => new Date() }));
+  const records = await shared?.openRecords();
   const fleet = new Fleet({
     ...{ registry, local, log },
     targetOf: (remote) => remoteTarget(remote, trustedCa),
@@ -72,7 +78,7 @@ export async function openHeadquarters(parts: {
   const returns = stack.use(new Returns({ registry, ask }));
   const probe = stack.use(
     new Probe({
-      ...{ registry, ask, lease: shared?.lease },
+      ...{ registry, ask, lease: shared?.ledger.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
       onSilent: (remote) => {
         const { id, name, url } = remote;
@@ -82,12 +88,10 @@ export async function openHeadquarters(parts: {
       },
     }),
   );
-  const sharedInstanceId = (): string => shared?.instanceId ?? instanceId;
-  const joining = new Joining({
-    store: shared === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(shared.run),
-    ...{ seal: new TokenSeal(secret), configured: joiningOf(config).token, hqId: sharedInstanceId },
-    now: () => Date.now(),
-  });
+  const sharedInstanceId = (): string => shared?.ledger.instanceId ?? instanceId;
+  const store =
+    shared === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(shared.run);
+  const joining = joiningAt(config, { store, secret, hqId: sharedInstanceId });
   const guard = new RegistrationGuard({ joining, isBasicTaken: joiningOf(config).isBasicTaken });
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard },
@@ -95,7 +99,7 @@ export async function openHeadquarters(parts: {
   });
   const owned = stack.move();
   return {
-    ...{ fleet, registry, probe, instanceId: sharedInstanceId },
+    ...{ fleet, registry, probe, records, instanceId: sharedInstanceId },
     routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens) }),
     isRegistryConnected: () => ledger.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -112,6 +116,18 @@ function joiningOf({ role }: HeadquartersConfig): JoiningConfig {
   return role.kind === "hq" ? role.joining : { isOpen: false, isBasicTaken: true, token: undefined };
 }
 
+function joiningAt(
+  config: HeadquartersConfig,
+  {
+    store,
+    secret,
+    hqId,
+  }: { readonly store: JoiningStore; readonly secret: Secret; readonly hqId: () => string },
+): Joining {
+  const configured = joiningOf(config).token;
+  return new Joining({ store, seal: new TokenSeal(secret), configured, hqId, now: () => Date.now() });
+}
+
 function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): OwnLedger {
   const path = controlDir.registry;
   return new OwnLedger({
@@ -122,17 +138,36 @@ function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): OwnLedger 
   });
 }
 
+type SharedRegistry = {
+  readonly ledger: RedisLedger;
+  /** Once the ledger is loaded. */
+  readonly openRecords: () => Promise<RedisRecords>;
+  readonly run: RunScript;
+};
+
 /** `undefined` where the registry is this HQ's alone. */
-async function sharedLedger(
+async function sharedRegistry(
   { role, tokenSecret, trustedCa }: HeadquartersConfig,
   replicaId: string,
   log: Log,
-): Promise<RedisLedger | undefined> {
+): Promise<SharedRegistry | undefined> {
   if (role.kind !== "hq" || role.sharedRegistry === undefined || tokenSecret === undefined) return undefined;
   // Whoever does not use it does without its memory.
+  const { RedisFollower } = await import("../hq/redis-follower.ts");
   const { RedisLedger } = await import("../hq/redis-ledger.ts");
-  return new RedisLedger({
-    ...{ address: role.sharedRegistry, ca: trustedCa, seal: new TokenSeal(tokenSecret), replicaId, log },
-    ...{ random: Math.random, now: () => new Date() },
+  const { RedisRecords } = await import("../hq/redis-records.ts");
+  const seal = new TokenSeal(tokenSecret);
+  const follower = new RedisFollower({
+    address: role.sharedRegistry,
+    ca: trustedCa,
+    log,
+    random: Math.random,
   });
+  const ledger = new RedisLedger({ follower, seal, replicaId, now: () => new Date() });
+  const instanceId = (): string => ledger.instanceId;
+  return {
+    ledger,
+    run: follower.run,
+    openRecords: () => RedisRecords.open({ follower, seal, instanceId, now: () => Date.now() }),
+  };
 }

@@ -9,6 +9,7 @@ import { keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-
 import { keptRemoteId } from "../hq/remote-id.ts";
 import type { Routes } from "../http/route.ts";
 import { repositoryRoutes } from "../http/routes/repository-routes.ts";
+import type { RecordStore } from "../lib/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
@@ -29,6 +30,8 @@ export type Role = AsyncDisposable & {
   readonly identity: Pick<Identity, "remotes" | "remoteId" | "hqSessions" | "sharedInstanceId" | "running">;
   /** What an HQ proves itself with. */
   readonly machineToken: Secret | undefined;
+  /** Of HQs that share a registry: the logins and share links of all of them. */
+  readonly records: RecordStore | undefined;
   /** An HQ can always serve: whether a machine of it can be reached is a matter of that machine. */
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
@@ -59,7 +62,13 @@ export async function openRole(parts: RoleParts): Promise<Role> {
 function alone(own: OwnSessions): Role {
   const { backend, repositories, host } = own;
   return {
-    ...{ backend, identity: {}, machineToken: undefined, routes: () => repositoryRoutes(repositories) },
+    ...{
+      backend,
+      identity: {},
+      machineToken: undefined,
+      records: undefined,
+      routes: () => repositoryRoutes(repositories),
+    },
     readiness: new Readiness({ isServing: () => host?.isConnected !== false, leave: () => host?.leave() }),
     measure: (metrics) => measureOwn(metrics, own),
     listening: () => new AsyncDisposableStack(),
@@ -77,9 +86,9 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
   const { version } = parts.surroundings;
   const local = own?.backend;
   const headquarters = await openHeadquarters({ ...parts, local, version });
-  const { fleet, registry, routes, instanceId: sharedInstanceId } = headquarters;
+  const { fleet, registry, routes, records, instanceId: sharedInstanceId } = headquarters;
   return {
-    ...{ backend: fleet, machineToken: undefined },
+    ...{ backend: fleet, machineToken: undefined, records },
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
     // Without sessions of its own its users have no business on its disk.
     routes: (tokens) => ({ ...routes(tokens), ...(own && repositoryRoutes(own.repositories)) }),

@@ -6,8 +6,13 @@ import type { RequestAuditHook } from "../http/audit-hook.ts";
 import { isLoopbackName } from "../lib/address.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Metrics } from "../metrics.ts";
-import type { ControlDir } from "../sessions/control-dir.ts";
-import { openMetricsDoor, openPublicDoor, openServerSocket, type PublicDoor, privateDoors } from "./doors.ts";
+import {
+  openMetricsDoor,
+  openPublicDoor,
+  type PublicDoor,
+  privateDoors,
+  type ServerSocket,
+} from "./doors.ts";
 import { measureListener } from "./measure.ts";
 import { openProxyDoor } from "./proxy.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -32,13 +37,14 @@ export type ServerDoors = AsyncDisposable & {
 export async function openServerDoors(
   parts: Omit<PublicDoor, "pageDir" | "clientOf"> & {
     readonly surroundings: Surroundings;
-    readonly controlDir: ControlDir;
+    /** The server's own, which serves from now on. */
+    readonly socket: ServerSocket;
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly audit: Audit;
     readonly metrics: Metrics;
   },
 ): Promise<ServerDoors> {
-  const { config, surroundings, controlDir, routes, log } = parts;
+  const { config, surroundings, routes, log } = parts;
   const { account, hostname, pageDir } = surroundings;
   await using stack = new AsyncDisposableStack();
   const proxy = stack.use(await openProxyDoor(parts));
@@ -59,16 +65,16 @@ export async function openServerDoors(
   measureListener(parts.metrics, door);
   proxy.leadTo(port);
   stack.use(await openMetricsDoor(config, routes, parts));
-  const doors = privateDoors({ ...parts, user: account.user, ready: Promise.resolve() });
-  const socket = stack.use(await openServerSocket(controlDir, doors, log));
+  const { listener } = stack.use(parts.socket);
+  parts.socket.serve(privateDoors({ ...parts, user: account.user, ready: Promise.resolve() }));
   const own = urlOf(config, "localhost", port);
   const { url = own } = proxy;
   const owned = stack.move();
   return {
     ...{ url, behind: url === own ? undefined : own, reachableAt: urlOf(config, hostname, port) },
-    endKeepAlive: () => [door, socket].forEach((each) => void each.endKeepAlive()),
+    endKeepAlive: () => [door, listener].forEach((each) => void each.endKeepAlive()),
     stop: async (graceMs) => {
-      const stopped = await Promise.all([door.stop(graceMs), socket.stop(graceMs)]);
+      const stopped = await Promise.all([door.stop(graceMs), listener.stop(graceMs)]);
       return { broken: stopped.reduce((sum, { broken }) => sum + broken, 0) };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

@@ -1,9 +1,13 @@
 import { createSecretKey, type KeyObject, randomUUID } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { z } from "zod";
+import type { LiveRecord, RecordStore } from "../lib/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
+import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
+  MAX_LOGINS,
+  MAX_LOGINS_PER_USER,
   MAX_SESSION_ID_LENGTH,
   MAX_SHARE_LIFETIME_S,
   MAX_TOKEN_LENGTH,
@@ -12,7 +16,6 @@ import {
 } from "../protocol/limits.ts";
 import { ShareMode } from "../protocol/share.ts";
 import type { Principal, Proof } from "./principal.ts";
-import type { Revocations } from "./revocations.ts";
 
 /** What a login answers (specification 2.4); `expiresIn` in seconds. */
 export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
@@ -40,6 +43,11 @@ export type SharedSession = z.infer<typeof SharedSession>;
 const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
 export type NamedRemote = z.infer<typeof NamedRemote>;
 
+/** What is kept of a login. */
+const KeptLogin = z.object({ user: z.string(), method: z.string(), createdAt: z.string() });
+const LOGIN = "login";
+
+/** The JWT library checks the issuer, the audience and the times. */
 const Claims = z
   .object({
     sub: z.string().min(1).max(256),
@@ -57,65 +65,75 @@ const Claims = z
 /** The token of a share link, and what it is listed and revoked by. */
 export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
 
-/** Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links, too. */
+type AccessTokensOptions = {
+  readonly secret: Secret;
+  readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "list" | "put" | "end" | "watch">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: Pick<Log, "warn">;
+};
+
+/**
+ * Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links, too.
+ * A token counts while the record of its `jti` is live: what nobody knows of is refused.
+ */
 export class AccessTokens {
   readonly #key: KeyObject;
-  readonly #revocations: Pick<Revocations, "has" | "add" | "watch">;
-  readonly #now: () => number;
+  readonly #options: AccessTokensOptions;
 
-  /** `now`: milliseconds since 1970. */
-  constructor(options: {
-    readonly secret: Secret;
-    readonly revocations: Pick<Revocations, "has" | "add" | "watch">;
-    readonly now: () => number;
-  }) {
+  constructor(options: AccessTokensOptions) {
     this.#key = createSecretKey(options.secret.bytes());
-    this.#revocations = options.revocations;
-    this.#now = options.now;
+    this.#options = options;
   }
 
-  issue(user: string): IssuedToken {
-    const iat = Math.floor(this.#now() / 1000);
-    const claims = { sub: user, iat, exp: iat + TOKEN_LIFETIME_S, jti: randomUUID(), iss: ISSUER };
-    const token = jwt.sign(claims, this.#key, { algorithm: ALGORITHM });
+  /** `method`: how they logged in. Over MAX_LOGINS_PER_USER, and MAX_LOGINS of all, the oldest login ends. */
+  async issue(user: string, method: string): Promise<IssuedToken> {
+    const { records, log } = this.#options;
+    const { token, id, expiresAtS } = this.#sign({ sub: user }, TOKEN_LIFETIME_S);
+    const value: z.infer<typeof KeptLogin> = { user, method, createdAt: new Date(this.#now()).toISOString() };
+    const crowd = this.#beyondBounds(user);
+    try {
+      await Promise.all([records.put({ id, kind: LOGIN, expiresAtS, value }), records.end(crowd)]);
+    } catch (error) {
+      // A full disk keeps nobody out; a restart before it is stored does.
+      log.warn({ error, user }, "login not stored yet");
+    }
     return { token, expiresIn: TOKEN_LIFETIME_S, user };
   }
 
-  /** A token that opens one session to whoever has it, for `lifetimeS` seconds; nobody is logged in by it. */
+  /**
+   * A token that opens one session to whoever has it, for `lifetimeS` seconds; nobody is logged in by it. It counts once
+   * its record is put.
+   */
   issueShare(session: SharedSession, lifetimeS: number): IssuedShare {
-    const iat = Math.floor(this.#now() / 1000);
-    const [id, exp] = [randomUUID(), iat + lifetimeS];
-    const claims = { sub: `guest-${id}`, iat, exp, jti: id, iss: ISSUER, share: session };
-    return { token: jwt.sign(claims, this.#key, { algorithm: ALGORITHM }), id, expiresAtS: exp };
+    return this.#sign({ share: session }, lifetimeS);
   }
 
-  /** The short-lived credential of a remote: it registers that one, and logs nobody in. */
+  /** The short-lived credential of a remote: it registers that one, and logs nobody in. No record is kept of it. */
   issueRemote(remote: NamedRemote): Pick<IssuedToken, "token" | "expiresIn"> {
-    const iat = Math.floor(this.#now() / 1000);
-    const [exp, sub] = [iat + REMOTE_CREDENTIAL_LIFETIME_S, `remote:${remote.name}`];
-    const claims = { sub, iat, exp, jti: randomUUID(), iss: ISSUER, remote };
-    const token = jwt.sign(claims, this.#key, { algorithm: ALGORITHM });
+    const claims = { sub: `remote:${remote.name}`, remote };
+    const { token } = this.#sign(claims, REMOTE_CREDENTIAL_LIFETIME_S);
     return { token, expiresIn: REMOTE_CREDENTIAL_LIFETIME_S };
   }
 
-  /** Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`. */
-  verify(token: string): Proof {
-    const { sub, jti, iat, exp, share, remote } = this.#claims(token);
-    if (this.#revocations.has({ id: jti, expiresAtS: exp, issuedAtS: iat }))
-      throw refused("token was revoked: log in again");
+  /**
+   * Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`; `registry_unavailable` when
+   * nobody can tell now.
+   */
+  async verify(token: string): Promise<Proof> {
+    const { sub, jti, exp, share, remote } = this.#claims(token);
+    if (remote !== undefined) return { user: sub, method: "remote", rights: { kind: "remote", ...remote } };
+    if ((await this.#options.records.find(jti)) === undefined) throw refused("login is over: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
-    if (remote !== undefined) return { ...known, method: "remote", rights: { kind: "remote", ...remote } };
     if (share === undefined) return { ...known, method: "token" };
     const { mode, from, ...session } = share;
     return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };
   }
 
   /** False once the token behind a principal has expired or was revoked; true where there is none. */
-  isCurrent({ tokenId, expiresAtMs }: ProvenToken): boolean {
+  async isCurrent({ tokenId, expiresAtMs }: ProvenToken): Promise<boolean> {
     if (tokenId === undefined || expiresAtMs === undefined) return true;
-    return (
-      this.#now() < expiresAtMs && !this.#revocations.has({ id: tokenId, expiresAtS: expiresAtMs / 1000 })
-    );
+    return this.#now() < expiresAtMs && (await this.#options.records.find(tokenId)) !== undefined;
   }
 
   /**
@@ -125,17 +143,16 @@ export class AccessTokens {
   whenOver({ tokenId, expiresAtMs }: ProvenToken, over: (reason: string) => void): Disposable {
     const watch = new DisposableStack();
     if (tokenId === undefined || expiresAtMs === undefined) return watch;
-    const token = { id: tokenId, expiresAtS: expiresAtMs / 1000 };
-    const isRevoked = (): boolean => this.#revocations.has(token);
+    const isLive = (): boolean => this.#options.records.get(tokenId) !== undefined;
     const end = (): void => {
       if (watch.disposed) return;
       watch.dispose();
-      over(isRevoked() ? "logged out" : "login expired");
+      over(this.#now() < expiresAtMs && !isLive() ? "logged out" : "login expired");
     };
-    watch.use(this.#revocations.watch(() => isRevoked() && end()));
+    watch.use(this.#options.records.watch((id) => id === tokenId && end()));
     let timer: NodeJS.Timeout | undefined;
     const wait = (): void => {
-      const leftMs = isRevoked() ? 0 : expiresAtMs - this.#now();
+      const leftMs = isLive() ? expiresAtMs - this.#now() : 0;
       timer = leftMs > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS) : setTimeout(end, leftMs);
     };
     wait();
@@ -143,18 +160,44 @@ export class AccessTokens {
     return watch;
   }
 
-  /** Logout: the token behind this principal works no more, nor do tickets that it bought. See Revocations.add. */
+  /** Logout: the token behind this principal works no more, nor do tickets that it bought. See RecordStore.end. */
   async revoke({ tokenId, expiresAtMs }: ProvenToken): Promise<void> {
     if (tokenId === undefined || expiresAtMs === undefined) return;
-    await this.#revocations.add({ id: tokenId, expiresAtS: expiresAtMs / 1000 });
+    await this.#options.records.end([
+      { id: tokenId, kind: LOGIN, expiresAtS: expiresAtMs / 1000, value: undefined },
+    ]);
+  }
+
+  #now(): number {
+    return this.#options.now();
+  }
+
+  #sign(claims: object, lifetimeS: number): IssuedShare {
+    const iat = Math.floor(this.#now() / 1000);
+    const [id, expiresAtS] = [randomUUID(), iat + lifetimeS];
+    const own = { iat, exp: expiresAtS, jti: id, iss: ISSUER, aud: this.#options.records.instanceId };
+    const token = jwt.sign({ sub: `guest-${id}`, ...claims, ...own }, this.#key, { algorithm: ALGORITHM });
+    return { token, id, expiresAtS };
+  }
+
+  /** The oldest logins, as many as one more needs room for. */
+  #beyondBounds(user: string): readonly LiveRecord[] {
+    const logins = this.#options.records.list(LOGIN).toSorted((a, b) => a.expiresAtS - b.expiresAtS);
+    const own = logins.filter(({ value }) => KeptLogin.safeParse(value).data?.user === user);
+    const all = [
+      ...own.slice(0, Math.max(0, own.length + 1 - MAX_LOGINS_PER_USER)),
+      ...logins.slice(0, Math.max(0, logins.length + 1 - MAX_LOGINS)),
+    ];
+    return [...new Set(all)];
   }
 
   #claims(token: string): z.infer<typeof Claims> {
     if (token.length > MAX_TOKEN_LENGTH || !SHAPE.test(token)) throw refused("invalid token: log in again");
     try {
       const clockTimestamp = Math.floor(this.#now() / 1000);
+      const audience = this.#options.records.instanceId;
       return Claims.parse(
-        jwt.verify(token, this.#key, { algorithms: [ALGORITHM], issuer: ISSUER, clockTimestamp }),
+        jwt.verify(token, this.#key, { algorithms: [ALGORITHM], issuer: ISSUER, audience, clockTimestamp }),
       );
     } catch (cause) {
       // Whatever a stranger's bytes make the library throw, it is no more than a token that is not ours.

@@ -86,7 +86,7 @@ export function openRegistry(serverUser: string): Authenticator {
 export function byBearer(tokens: Pick<AccessTokens, "verify">): Prover {
   return async ({ authorization }) => {
     const token = bearerToken(authorization);
-    return token === undefined ? undefined : tokens.verify(token);
+    return token === undefined ? undefined : await tokens.verify(token);
   };
 }
 
@@ -99,9 +99,9 @@ export function byQueryToken(
     const counts = place === "websocket" || place === "event-stream";
     if (!counts || queryToken === undefined) return undefined;
     // A ticket has no dots, a JWT always has two.
-    if (queryToken.includes(".")) return tokens.verify(queryToken);
-    const holder = tickets.redeem(queryToken);
-    if (!tokens.isCurrent(holder)) throw new ServiceError("unauthorized", "log in again");
+    if (queryToken.includes(".")) return await tokens.verify(queryToken);
+    const holder = await tickets.redeem(queryToken);
+    if (!(await tokens.isCurrent(holder))) throw new ServiceError("unauthorized", "log in again");
     return { ...holder, method: "ticket" };
   };
 }

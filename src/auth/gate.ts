@@ -1,8 +1,8 @@
 // Everything about logging in, put together from the configuration.
-import { dirname } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { z } from "zod";
 import type { Credentials } from "../lib/credentials.ts";
-import { DiskCare, type DiskCareOptions } from "../lib/disk-care.ts";
+import type { RecordStore, TicketStore } from "../lib/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
 import { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
@@ -29,17 +29,17 @@ import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
 import { byMachineToken } from "./machine-token.ts";
 import type { EnrolmentStore } from "./passkey/enrolments.ts";
-import { type PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
+import { PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
 import { configuredPassword, type PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
 import { byProxyIdentity } from "./proxy-identity.ts";
-import { Revocations } from "./revocations.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
-import { Shares, type SharesOptions } from "./shares.ts";
+import { Shares } from "./shares.ts";
 import { Challenges } from "./ssh/challenges.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
 import { LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
+import { FileRecords } from "./tokens/file-records.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
 /** How people log in, of the configuration. */
@@ -66,8 +66,10 @@ export type GateOptions = {
   /** The home of that user, where the keys are that log in. */
   readonly serverHome: string;
   readonly tokenSecret: Secret | undefined;
-  /** Where the secret and the lists of revoked tokens and share links are kept. */
-  readonly files: { readonly secret: string; readonly revokedTokens: string; readonly shares: string };
+  /** Where the secret is kept that no option gave. */
+  readonly secretFile: string;
+  /** Logins, share links and tickets; not used where nobody logs in. */
+  readonly openRecords: () => Promise<RecordStore>;
   /** Passkeys after a password; without it the password is enough. */
   readonly secondFactor?: { readonly open: () => Promise<EnrolmentStore>; readonly isRequired: boolean };
   readonly log: Log;
@@ -103,33 +105,26 @@ export type Gate = {
   readonly attempts: Pick<LoginAttempts, "refusals">;
 };
 
-/** What a full disk does not take is refused, and stored when there is room: nothing that was revoked comes back. */
-function storing(options: DiskCareOptions): (name: string) => (write: () => Promise<void>) => Promise<void> {
-  const care = new DiskCare(options);
-  return (name) => (write) => care.insist(name, write);
-}
+/** Who bought a ticket: nobody but us writes it. */
+const Holder = z.custom<Principal>((value) => typeof value === "object" && value !== null);
 
 export async function createGate(options: GateOptions): Promise<Gate> {
-  const { mode, serverUser, log, files } = options;
+  const { mode, serverUser, log } = options;
   const now = (): number => Date.now();
   const monotonic = (): number => performance.now();
-  const store = storing({ log, path: dirname(files.revokedTokens), now: monotonic });
-  const revoked = { path: files.revokedTokens, now, log, store: store("logouts") };
-  const revocations = await Revocations.open(revoked);
+  const records = mode.mode === "none" ? FileRecords.inMemory(now) : await options.openRecords();
   const secret = await tokenSecretOf(options);
-  const tokens = new AccessTokens({ secret, revocations, now });
-  const tickets = new Tickets<Principal>(WS_TICKETS, monotonic);
-  const links = new Tickets<string>(LOGIN_LINKS, monotonic);
+  const tokens = new AccessTokens({ secret, records, now, log });
+  const tickets = new Tickets(WS_TICKETS, Holder, records.tickets);
+  const links = new Tickets(LOGIN_LINKS, z.string(), records.tickets);
   const modes = mode.mode === "login" ? mode : undefined;
   const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
   const attempts = new LoginAttempts(monotonic);
   const logins = loginTally();
   const { users, proxied } = everyUserOf(options, modes);
   const password = modes && (await passwordCheckOf(modes, options, users));
-  const revoke: SharesOptions["revoke"] = (token) => revocations.add(token);
-  const listed = { path: files.shares, tokens, revoke, now, log, store: store("share links") };
-  const shares = modes && (await Shares.open(listed));
-  const secondFactor = password && (await secondFactorOf(options.secondFactor, monotonic));
+  const shares = modes && new Shares({ tokens, records, now });
+  const secondFactor = password && (await secondFactorOf(options.secondFactor, records.tickets));
   const login = new Login({
     ...{ serverUser, tokens, links, log, attempts, users, secondFactor, tally: logins },
     mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
@@ -155,9 +150,9 @@ export async function createGate(options: GateOptions): Promise<Gate> {
 }
 
 /** Tokens that anyone may have must not outlive the mode in which anyone may have them. */
-async function tokenSecretOf({ mode, tokenSecret, files, log }: GateOptions): Promise<Secret> {
+async function tokenSecretOf({ mode, tokenSecret, secretFile, log }: GateOptions): Promise<Secret> {
   if (mode.mode === "none") return passingTokenSecret();
-  return tokenSecret ?? (await keptTokenSecret(files.secret, log));
+  return tokenSecret ?? (await keptTokenSecret(secretFile, log));
 }
 
 function loginTally(): Gate["logins"] {
@@ -175,12 +170,12 @@ function loginTally(): Gate["logins"] {
 
 async function secondFactorOf(
   options: GateOptions["secondFactor"],
-  now: () => number,
+  tickets: TicketStore,
 ): Promise<SecondFactor | undefined> {
   if (options === undefined) return undefined;
   return new SecondFactor({
     store: await options.open(),
-    pending: new Tickets<PendingFactor>(SECOND_FACTORS, now),
+    pending: new Tickets(SECOND_FACTORS, PendingFactor, tickets),
     isRequired: options.isRequired,
     now: () => new Date(),
   });

@@ -61,7 +61,7 @@ export class Login {
     readonly origin?: string | undefined;
   }): Promise<IssuedToken> {
     const { mode, serverUser, defaultUser, tokens } = this.#parts;
-    if (mode.mode === "none") return tokens.issue(serverUser);
+    if (mode.mode === "none") return await tokens.issue(serverUser, "none");
     const { password: check } = mode;
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
     const { username = defaultUser, password = "", address } = request;
@@ -148,7 +148,7 @@ export class Login {
       const user = await attempts.guard(claimant, proof);
       tally?.add(method, "ok");
       log.info({ user, method, address }, "logged in");
-      return tokens.issue(user);
+      return await tokens.issue(user, method);
     } catch (error) {
       // The name is not logged, because people type their password there, nor what comes beyond the limit.
       const code = error instanceof ServiceError ? error.code : "internal_error";

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { ExpiringMap } from "../lib/expiring-map.ts";
+import type { z } from "zod";
+import type { TicketKind, TicketStore } from "../lib/live-records.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
   LOGIN_LINK_LIFETIME_MS,
@@ -11,42 +12,47 @@ import {
   WS_TICKET_LIFETIME_MS,
 } from "../protocol/limits.ts";
 
-type TicketKind = { readonly lifetimeMs: number; readonly maxEntries: number };
-
 /** For `/ws` and event streams, where a browser cannot send a header (contract 5.5). */
-export const WS_TICKETS: TicketKind = { lifetimeMs: WS_TICKET_LIFETIME_MS, maxEntries: MAX_WS_TICKETS };
+export const WS_TICKETS: TicketKind = {
+  ...{ name: "ws", lifetimeMs: WS_TICKET_LIFETIME_MS, maxEntries: MAX_WS_TICKETS },
+};
 /** For a login that a password alone was not enough for, and for a passkey that is being made. */
 export const SECOND_FACTORS: TicketKind = {
-  lifetimeMs: SECOND_FACTOR_LIFETIME_MS,
-  maxEntries: MAX_SECOND_FACTORS,
+  ...{ name: "second-factor", lifetimeMs: SECOND_FACTOR_LIFETIME_MS, maxEntries: MAX_SECOND_FACTORS },
 };
 /** For the one-time login link that a server prints when it starts. */
-export const LOGIN_LINKS: TicketKind = { lifetimeMs: LOGIN_LINK_LIFETIME_MS, maxEntries: MAX_LOGIN_LINKS };
+export const LOGIN_LINKS: TicketKind = {
+  ...{ name: "login-link", lifetimeMs: LOGIN_LINK_LIFETIME_MS, maxEntries: MAX_LOGIN_LINKS },
+};
 
 /**
- * Secrets that work once and not for long, each standing for a holder. Bounded by the kind's `maxEntries`: over
- * that the oldest is forgotten. Only hashes are kept, so a look-up tells nothing about how near a guess came.
+ * Secrets that work once and not for long, each standing for a holder. Only hashes are kept, so a look-up tells nothing
+ * about how near a guess came.
  */
 export class Tickets<Holder> {
-  readonly #holders: ExpiringMap<string, Holder>;
+  readonly #kind: TicketKind;
+  readonly #holder: z.ZodType<Holder>;
+  readonly #store: TicketStore;
 
-  /** `now` in milliseconds, never going back. */
-  constructor(kind: TicketKind, now: () => number) {
-    this.#holders = new ExpiringMap({ ...kind, now });
+  constructor(kind: TicketKind, holder: z.ZodType<Holder>, store: TicketStore) {
+    this.#kind = kind;
+    this.#holder = holder;
+    this.#store = store;
   }
 
   /** A new ticket: 43 letters of base64url, 256 random bits. */
-  issue(holder: Holder): string {
+  async issue(holder: Holder): Promise<string> {
     const ticket = randomBytes(32).toString("base64url");
-    this.#holders.set(hash(ticket), holder);
+    await this.#store.put(this.#kind, hash(ticket), JSON.stringify(holder));
     return ticket;
   }
 
   /** The holder, once. Unknown, used or too old: ServiceError `unauthorized`. */
-  redeem(ticket: string): Holder {
-    const holder = ticket.length > MAX_TOKEN_LENGTH ? undefined : this.#holders.take(hash(ticket));
-    if (holder === undefined) throw new ServiceError("unauthorized", "ticket was used or is too old");
-    return holder;
+  async redeem(ticket: string): Promise<Holder> {
+    const text =
+      ticket.length > MAX_TOKEN_LENGTH ? undefined : await this.#store.take(this.#kind, hash(ticket));
+    if (text === undefined) throw new ServiceError("unauthorized", "ticket was used or is too old");
+    return this.#holder.parse(JSON.parse(text));
   }
 }
 

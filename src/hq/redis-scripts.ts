@@ -1,5 +1,10 @@
 // What a ledger does in Redis as one step each. Every key is given, so that a user may be let to those alone.
-import { MAX_LEDGER_CHANGES, MAX_SILENT_REMOTES, SILENT_REMOTE_MEMORY_MS } from "../protocol/limits.ts";
+import {
+  MAX_ENDED_RECORDS,
+  MAX_LEDGER_CHANGES,
+  MAX_SILENT_REMOTES,
+  SILENT_REMOTE_MEMORY_MS,
+} from "../protocol/limits.ts";
 
 export type Script = { readonly name: string; readonly text: string };
 
@@ -22,11 +27,19 @@ export const LEDGER_KEYS = {
   names: "ttyhq:names",
   /**
    * Stream: what changed, `REVISION-0` → id, remote, which is empty for one that was dropped, and silent, its name where
-   * that was because it did not answer.
+   * that was because it did not answer. Or → record, an id; sealed, empty for one that has ended; expiresAtS.
    */
   changes: "ttyhq:changes",
   /** Sorted set: names of those that did not answer by when they were dropped, in seconds. */
   silent: "ttyhq:silent",
+  /** Hash: id → a login or share link, sealed. */
+  records: "ttyhq:records",
+  /** Sorted sets: ids of those, and of those that were ended, by when they expire, in seconds. */
+  recordTimes: "ttyhq:records:times",
+  endedRecords: "ttyhq:records:ended",
+  /** For each kind, as `:KIND`, a hash: hash of a ticket → what it stands for, sealed; a sorted set: by its end, in ms. */
+  tickets: "ttyhq:tickets",
+  ticketTimes: "ttyhq:tickets:times",
   /** Text: the replica that may remove remotes, or `!REPLICA`: anyone but that one. */
   lease: "ttyhq:probe",
   /** Sorted set: replicas by when they last looked at the remotes, in seconds. */
@@ -148,5 +161,102 @@ export const LEAVE: Script = {
 redis.call('ZREM', KEYS[2], ARGV[1])
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
 return 1
+`,
+};
+
+const RECORD_CHANGE = `
+local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
+local function change(id, sealed, expiresAtS)
+  local now = redis.call('INCR', KEYS[1])
+  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_LEDGER_CHANGES}, now .. '-0',
+    'record', id, 'sealed', sealed, 'expiresAtS', expiresAtS)
+  return now
+end
+local function forgetExpired()
+  local now = redis.call('TIME')[1]
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 100)) do
+    redis.call('HDEL', KEYS[3], id)
+    redis.call('ZREM', KEYS[4], id)
+  end
+  redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now)
+  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_ENDED_RECORDS + 1})
+end
+`;
+
+/** revision, changes, records, times, ended → {revision, records: id, sealed, …, ended: id, seconds, …}. */
+export const READ_RECORDS: Script = {
+  name: "read records",
+  text: `${RECORD_CHANGE}
+forgetExpired()
+return { revision(), redis.call('HGETALL', KEYS[3]), redis.call('ZRANGE', KEYS[5], 0, -1, 'WITHSCORES') }
+`,
+};
+
+/** records; id → what is sealed, or nothing. */
+export const FIND_RECORD: Script = {
+  name: "find record",
+  text: "return redis.call('HGET', KEYS[1], ARGV[1])",
+};
+
+/** revision, changes, records, times, ended; id, seconds, sealed → {revision}. One that was ended stays so. */
+export const PUT_RECORD: Script = {
+  name: "put record",
+  text: `${RECORD_CHANGE}
+local id, expiresAtS, sealed = ARGV[1], ARGV[2], ARGV[3]
+forgetExpired()
+if redis.call('ZSCORE', KEYS[5], id) then return { revision() } end
+redis.call('HSET', KEYS[3], id, sealed)
+redis.call('ZADD', KEYS[4], expiresAtS, id)
+return { change(id, sealed, expiresAtS) }
+`,
+};
+
+/** revision, changes, records, times, ended; id, seconds → {revision}. */
+export const END_RECORD: Script = {
+  name: "end record",
+  text: `${RECORD_CHANGE}
+local id, expiresAtS = ARGV[1], ARGV[2]
+forgetExpired()
+if redis.call('ZSCORE', KEYS[5], id) then return { revision() } end
+redis.call('HDEL', KEYS[3], id)
+redis.call('ZREM', KEYS[4], id)
+redis.call('ZADD', KEYS[5], expiresAtS, id)
+return { change(id, '', expiresAtS) }
+`,
+};
+
+const TICKET_TIME = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function forget(tickets)
+  for _, hash in ipairs(tickets) do
+    redis.call('HDEL', KEYS[1], hash)
+    redis.call('ZREM', KEYS[2], hash)
+  end
+end
+forget(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 100))
+`;
+
+/** tickets, times; hash, sealed, ms, how many at most → 1. */
+export const PUT_TICKET: Script = {
+  name: "put ticket",
+  text: `${TICKET_TIME}
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[1])
+local beyond = redis.call('ZCARD', KEYS[2]) - ARGV[4]
+if beyond > 0 then forget(redis.call('ZRANGE', KEYS[2], 0, beyond - 1)) end
+return 1
+`,
+};
+
+/** tickets, times; hash → what is sealed, for the first who asks; or nothing. */
+export const TAKE_TICKET: Script = {
+  name: "take ticket",
+  text: `${TICKET_TIME}
+local endsAt = redis.call('ZSCORE', KEYS[2], ARGV[1])
+local sealed = redis.call('HGET', KEYS[1], ARGV[1])
+forget({ ARGV[1] })
+if endsAt and tonumber(endsAt) > now then return sealed end
+return false
 `,
 };

@@ -58,6 +58,7 @@ export const ERROR_STATUS = {
   git_unavailable: 503,
   out_of_descriptors: 503,
   provider_unreachable: 503,
+  registry_unavailable: 503,
   shutting_down: 503,
   remote_timeout: 504,
   disk_failed: 507,

@@ -123,8 +123,11 @@ export const SECOND_FACTOR_LIFETIME_MS = 300_000;
 export const MAX_SECOND_FACTORS = 1_000;
 /** Of one user. */
 export const MAX_PASSKEYS = 20;
-/** Revoked tokens remembered one by one; over that older tokens are refused wholesale. */
-export const MAX_REVOKED_TOKENS = 10_000;
+/** Logins that count at a time, of a user and of all; over that the oldest is over. */
+export const MAX_LOGINS_PER_USER = 500;
+export const MAX_LOGINS = 10_000;
+/** Logins and share links that were ended and are remembered until they would have expired; over that the oldest is forgotten. */
+export const MAX_ENDED_RECORDS = 50_000;
 /** Failed logins are counted over this long. */
 export const LOGIN_WINDOW_MS = 60_000;
 /** How much longer than that window an address waits at most that fails again and again, and how long that is remembered. */

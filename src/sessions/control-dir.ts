@@ -52,8 +52,9 @@ export class ControlDir {
     return join(this.path, "jwt-secret");
   }
 
-  get revokedTokens(): string {
-    return join(this.path, "revoked-tokens.json");
+  /** The logins and share links that count, of a server that shares them with no other. */
+  get logins(): string {
+    return join(this.path, "logins.json");
   }
 
   get audit(): AuditFiles {
@@ -63,10 +64,6 @@ export class ControlDir {
   /** The repositories in which follow mode is on. */
   get follow(): string {
     return join(this.path, "follow.json");
-  }
-
-  get shares(): string {
-    return join(this.path, "shares.json");
   }
 
   /** Second factors: public keys, and hashes of recovery codes. */

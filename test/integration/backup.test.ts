@@ -118,7 +118,7 @@ test("a login and a logout of the time of the copy count in what was restored; s
   await runs("Restore", { ...places, CONTROL_DIR: controlDir });
   const names = await readdir(controlDir);
   expect(names.filter((name) => name.includes(".sock"))).toEqual([]);
-  expect(names).toEqual(expect.arrayContaining(["jwt-secret", "revoked-tokens.json", "audit.log"]));
+  expect(names).toEqual(expect.arrayContaining(["jwt-secret", "logins.json", "audit.log"]));
   expect((await stat(join(controlDir, "jwt-secret"))).mode & 0o777).toBe(0o600);
   await using restored = await passwordServer("apart", { controlDir });
   expect((await askAs(kept, restored, "/api/sessions")).status).toBe(200);

@@ -125,27 +125,6 @@ test.each(["SIGTERM", "SIGINT"] as const)("%s while it drains ends it at once", 
   response.destroy();
 });
 
-test("without its session host a server is alive and not ready, and ready again when there is one", async () => {
-  await using starter = await TestServer.start({ args: OPEN });
-  const { controlDir } = starter;
-  await using server = await TestServer.start({ args: [...OPEN, "--session-host", "external"], controlDir });
-  expect((await ask(server.url, "/api/ready")).status).toBe(200);
-  await starter.kill("SIGTERM");
-  await starter.killHost();
-  expect(await notReady(server.url)).toMatchObject({
-    status: 503,
-    json: { code: "host_unreachable", details: { status: "no_session_host" } },
-  });
-  expect((await ask(server.url, "/livez")).status).toBe(200);
-  await starter.restart();
-  await eventually(
-    async () => (await ask(server.url, "/api/ready")).status === 200 || undefined,
-    "readiness",
-  );
-  // It would start another host while everything is taken down.
-  await starter.kill("SIGTERM");
-});
-
 /** The output of an ended session, of which the client reads nothing yet. */
 async function startedDownload(server: TestServer): Promise<IncomingMessage> {
   const command = ["sh", "-c", `stty raw; head -c ${DOWNLOAD_BYTES} /dev/zero`];

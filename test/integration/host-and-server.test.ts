@@ -1,11 +1,10 @@
 // Server and session host are two processes: each may stop, die and come back without the other.
-import { mkdtemp, readdir, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { endpoints } from "../../src/protocol/endpoints.ts";
 import { FrameType } from "../../src/protocol/frame.ts";
 import { SubscribeFlag } from "../../src/protocol/payload.ts";
+import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";
 import { RawSocket, textOf } from "./harness/raw-socket.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
@@ -29,31 +28,21 @@ async function commandOf(pid: number): Promise<readonly string[]> {
   );
 }
 
-test("two servers that start at once on one control directory end up with one session host", async () => {
-  for (const isStale of [false, true]) {
-    const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-"));
-    if (isStale) await killBoth(controlDir);
-    await using stack = new AsyncDisposableStack();
-    const starting = [1, 2, 3].map(() => TestServer.start({ controlDir }));
-    const servers = (await Promise.all(starting)).map((server) => stack.use(server));
-    const hosts = await eventually(async () => {
-      const pids = await hostsOf(controlDir);
-      return pids.length <= 1 ? pids : undefined;
-    }, "the end of the hosts that came too late");
-    expect(hosts).toEqual([await servers[0]?.hostPid()]);
-    const [first, ...others] = servers.map((server) => server.client());
-    const session = await first?.create({ command: ["cat"] });
-    for (const other of others) expect((await other.list()).map(({ id }) => id)).toEqual([session?.id]);
-    // Each of them would start another host for the one that is ended first, in a directory that is being removed.
-    for (const server of servers) await server.kill("SIGTERM");
+test("a second server on a control directory says so and ends; when the first is killed another one starts", async () => {
+  await using server = await TestServer.start();
+  const { controlDir } = server;
+  const { id } = await server.client().create({ command: ["cat"] });
+  const host = await server.hostPid();
+  for (const role of [[], ["--hq"]]) {
+    const place = ["--bind", "127.0.0.1", "--port", "0", "--control-dir", controlDir];
+    const second = await ttyhq(["serve", "--no-auth", ...place, ...role]);
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining("another server runs on") });
+    expect(second.stderr).toContain("--registry-url");
   }
+  expect(await hostsOf(controlDir)).toEqual([host]);
+  await server.restart();
+  expect((await server.client().list()).map((session) => session.id)).toEqual([id]);
 });
-
-async function killBoth(controlDir: string): Promise<void> {
-  const server = await TestServer.start({ controlDir });
-  await server.kill();
-  await server.killHost();
-}
 
 test("after kill -9 of both, what they left in the directory is in nobody's way", async () => {
   await using server = await TestServer.start();

@@ -1,7 +1,9 @@
 // What goes on for as long as a login does, a socket or a stream, ends with it (contract 5.3).
-import { createHmac } from "node:crypto";
 import { once } from "node:events";
+import { mkdtemp } from "node:fs/promises";
 import { request } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { withDeadline } from "../../src/lib/deadline.ts";
@@ -9,6 +11,7 @@ import { encodeFrame, FrameType } from "../../src/protocol/frame.ts";
 import { headOf } from "./harness/answer-head.ts";
 import { betterTime } from "./harness/better-time.ts";
 import { Follower } from "./harness/follower.ts";
+import { keepLogins, knownToken } from "./harness/known-logins.ts";
 import {
   askAs,
   bearer,
@@ -49,13 +52,6 @@ async function startCat(token: string, server: TestServer): Promise<string> {
   return json.id;
 }
 
-function forgeToken(expiresAtS: number): string {
-  const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const claims = { sub: USERNAME, iat: expiresAtS - 60, exp: expiresAtS, jti: "forged", iss: "ttyhq" };
-  const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}`;
-  return `${signed}.${createHmac("sha256", TOKEN_SECRET).update(signed).digest("base64url")}`;
-}
-
 /** One short binary message of a client; a mask of zeros masks nothing. */
 function clientMessage(frame: Uint8Array): Uint8Array {
   return Uint8Array.from([0x82, 0x80 | frame.length, 0, 0, 0, 0, ...frame]);
@@ -80,10 +76,13 @@ test("a logout closes the sockets of that token within a second, and no other's"
 });
 
 test("a token that expires takes its sockets with it", async () => {
-  await using server = await passwordServer("inline", { env: { TTYHQ_JWT_SECRET: TOKEN_SECRET } });
+  const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-"));
+  await keepLogins(controlDir, [USERNAME]);
+  const env = { TTYHQ_JWT_SECRET: TOKEN_SECRET };
+  await using server = await passwordServer("inline", { controlDir, env });
   const missed = async (): Promise<number> => {
     const expiresAtS = Math.floor(Date.now() / 1000) + 8;
-    const token = forgeToken(expiresAtS);
+    const token = knownToken(USERNAME, { exp: expiresAtS });
     using socket = await connect(server, { token });
     const { code, reason, at } = await closeOf(socket);
     expect([code, reason]).toEqual([4401, "login expired"]);

@@ -68,7 +68,7 @@ test("tokens outlive a restart of the server, and a logout outlives it too", asy
   await server.restart();
   expect((await verify(server, kept)).status).toBe(200);
   expect((await verify(server, given)).json).toEqual({
-    ...{ error: "token was revoked: log in again", code: "unauthorized", details: {} },
+    ...{ error: "login is over: log in again", code: "unauthorized", details: {} },
   });
 });
 

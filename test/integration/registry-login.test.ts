@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../src/auth/gate.ts";
+import { FileRecords } from "../../src/auth/tokens/file-records.ts";
 import { connectionOf } from "../../src/http/client-address.ts";
 import { Listener } from "../../src/http/listener.ts";
 import { createRateLimit } from "../../src/http/rate-limit.ts";
@@ -51,11 +52,8 @@ async function hq(options: Partial<GateOptions>) {
       ...{ allowUsers: [], adminUsers: [], identity: undefined, localBypass: undefined },
     },
     ...{ serverUser: "me", serverHome: "/", isRoot: false, tokenSecret: undefined, log },
-    files: {
-      secret: join(directory.path, "secret"),
-      revokedTokens: join(directory.path, "revoked"),
-      shares: join(directory.path, "shares"),
-    },
+    secretFile: join(directory.path, "secret"),
+    openRecords: async () => FileRecords.inMemory(() => Date.now()),
     accounts: stack.use(new Accounts(() => performance.now())),
     ...options,
   });

@@ -24,7 +24,7 @@ test("sockets, secrets, logs and recordings are their owner's alone, in a direct
     );
   }
   expect(await modeOf(server.controlDir)).toBe("700");
-  for (const name of ["server.sock", "host.sock", "host.log", "jwt-secret", "revoked-tokens.json"]) {
+  for (const name of ["server.sock", "host.sock", "host.log", "jwt-secret", "logins.json"]) {
     expect([name, modes.get(name)]).toEqual([name, "600"]);
   }
   expect(modes.get(`sessions/${json.id}`)).toBe("700 d");

@@ -20,10 +20,10 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   const shares = async () => (await askAs(token, server, `/api/sessions/${json.id}/shares`)).json;
   const stored = (name: string): Promise<string> => readFile(join(server.controlDir, name), "utf8");
   expect((await share()).status).toBe(201);
-  const [listed, kept] = [await shares(), await stored("shares.json")];
+  const [listed, kept] = [await shares(), await stored("logins.json")];
   const makeRoom = await disk.fill();
   expect(await share()).toMatchObject({ status: 507, json: { code: "disk_failed" } });
-  expect([await shares(), await stored("shares.json")]).toEqual([listed, kept]);
+  expect([await shares(), await stored("logins.json")]).toEqual([listed, kept]);
   // Whoever logs out is out, and told that it is not stored.
   expect((await askAs(other, server, "/api/auth/logout", { method: "POST" })).status).toBe(507);
   expect((await askAs(other, server, "/api/sessions")).status).toBe(401);

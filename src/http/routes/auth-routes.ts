@@ -57,7 +57,7 @@ export function authRoutes(parts: {
     },
     verifyToken: async (_, context) => ({ valid: true, userId: principalOf(context).user }),
     createWsTicket: async (_, context) => ({
-      ticket: tickets.issue(principalOf(context)),
+      ticket: await tickets.issue(principalOf(context)),
       expiresIn: WS_TICKET_LIFETIME_MS / 1000,
     }),
     logout: async (_, context) => {

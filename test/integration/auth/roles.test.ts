@@ -48,7 +48,8 @@ beforeAll(async () => {
   people = await People.make();
   for (const role of Role.options) users.set(role, isRoot ? scope.use(await SystemUser.make()).name : role);
   const roles = Role.options.flatMap((role) => ["--role", `${users.get(role)}=${role}`]);
-  hq = await people.server({ args: ["--hq", "--no-hq-auth", "--hq-sessions", ...roles] });
+  const others = [...users.values()];
+  hq = await people.server({ args: ["--hq", "--no-hq-auth", "--hq-sessions", ...roles], others });
   const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--no-hq-auth", "--name", "worker"];
   worker = await people.server({ args: to });
   const admin = new Person(hq, await logIn(hq));

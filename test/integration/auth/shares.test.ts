@@ -162,7 +162,7 @@ test("a guest who may type does, and resizes", async () => {
 test("a link tells whoever has it nothing of the session but its id and when it began", async () => {
   const { token } = await share(await startCat(), "view");
   const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
-  expect(Object.keys(claims).sort()).toEqual(["exp", "iat", "iss", "jti", "share", "sub"]);
+  expect(Object.keys(claims).sort()).toEqual(["aud", "exp", "iat", "iss", "jti", "share", "sub"]);
   expect(Object.keys(claims.share).sort()).toEqual(["created", "id", "mode"]);
 });
 
@@ -217,7 +217,7 @@ test("an ended session can still be looked at by its link", async () => {
 test("the file that lists the links holds nothing that opens a session, and is the server's alone", async () => {
   const session = await startCat();
   const { id, token } = await share(session, "view");
-  const file = join(server.controlDir, "shares.json");
+  const file = join(server.controlDir, "logins.json");
   const text = await readFile(file, "utf8");
   expect(text).toContain(id);
   expect(text).not.toContain(token);

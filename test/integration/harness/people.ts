@@ -1,20 +1,18 @@
 // Users of one server: each with a token as a login would give it, so that no test needs their passwords.
-import { AccessTokens } from "../../../src/auth/access-token.ts";
-import { Secret } from "../../../src/lib/secret.ts";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
 import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/session.ts";
 import { SystemUser } from "../auth/system-user.ts";
+import { keepLogins, knownToken } from "./known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "./password-server.ts";
 import { type Answer, ask, type Question } from "./raw-http.ts";
 import { RawSocket } from "./raw-socket.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 
-const tokens = new AccessTokens({
-  secret: Secret.fromText(TOKEN_SECRET),
-  revocations: { has: () => false, add: async () => {}, watch: () => new DisposableStack() },
-  now: () => Date.now(),
-});
-
 const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+/** Who has a login from before, and may not log in any more. */
+export const STRANGER = "eve";
 
 /** Two users who may log in, and one who may everything beside the server's own user; of this system where the server runs as root and their programs as them. */
 export class People implements AsyncDisposable {
@@ -37,12 +35,24 @@ export class People implements AsyncDisposable {
     return new People([one.name, other.name, admin.name], users.move());
   }
 
-  /** A server that they may log in to. */
-  server(options: TestServerOptions = {}): Promise<TestServer> {
-    const { args = [], env = {}, ...rest } = options;
+  /** A server that they may log in to. `others`: who has a login there as well. */
+  async server(
+    options: TestServerOptions & { readonly others?: readonly string[] } = {},
+  ): Promise<TestServer> {
+    const { args = [], env = {}, directory = tmpdir(), others = [], ...rest } = options;
+    const { controlDir = await mkdtemp(join(directory, "ttyhq-")) } = rest;
+    await keepLogins(controlDir, [
+      this.one,
+      this.other,
+      this.admin,
+      USERNAME,
+      userInfo().username,
+      STRANGER,
+      ...others,
+    ]);
     const users = ["--allow-user", this.one, "--allow-user", this.other, "--admin-user", this.admin];
-    return TestServer.start({
-      ...{ ...rest, args: [...users, ...NO_LIMITS, ...args] },
+    return await TestServer.start({
+      ...{ ...rest, controlDir, args: [...users, ...NO_LIMITS, ...args] },
       env: {
         ...{ SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET },
         ...env,
@@ -66,7 +76,7 @@ export class Person {
   }
 
   static named(server: TestServer, user: string): Person {
-    return new Person(server, tokens.issue(user).token);
+    return new Person(server, knownToken(user));
   }
 
   ask(path: string, question: Question = {}): Promise<Answer> {

@@ -46,11 +46,14 @@ export class RawSocket implements AsyncDisposable {
   /** `url` is the server's, with http. */
   static async open(
     url: string,
-    options: { readonly magic?: Magic; readonly headers?: Readonly<Record<string, string>> } = {},
+    options: {
+      readonly magic?: Magic;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly path?: string;
+    } = {},
   ): Promise<RawSocket> {
-    const { magic = "VT", headers = {} } = options;
-    const address = new URL("/ws", url);
-    const socket = new WebSocket(`ws://${address.host}/ws`, { headers, perMessageDeflate: false });
+    const { magic = "VT", headers = {}, path = "/ws" } = options;
+    const socket = new WebSocket(`ws://${new URL(url).host}${path}`, { headers, perMessageDeflate: false });
     const raw = new RawSocket(socket, magic);
     await withDeadline(once(socket, "open"), PATIENCE_MS, "the WebSocket's opening");
     return raw;

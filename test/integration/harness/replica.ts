@@ -1,5 +1,7 @@
 // One of the HQs that share a ledger on a real Redis, as far as the ledger goes.
+import { RedisFollower } from "../../../src/hq/redis-follower.ts";
 import { RedisLedger } from "../../../src/hq/redis-ledger.ts";
+import { RedisRecords } from "../../../src/hq/redis-records.ts";
 import type { LedgerChange, Remote } from "../../../src/hq/registry.ts";
 import { TokenSeal } from "../../../src/hq/token-seal.ts";
 import { parseRedisAddress } from "../../../src/lib/redis-address.ts";
@@ -16,6 +18,8 @@ export class Replica implements AsyncDisposable {
   readonly ledger: RedisLedger;
   readonly log: Line[] = [];
   readonly heard: LedgerChange[] = [];
+  readonly #follower: RedisFollower;
+  readonly #seal: TokenSeal;
 
   /** `url`: of the Redis, with credentials. `ca`: an authority that is trusted, PEM. */
   constructor(
@@ -31,11 +35,11 @@ export class Replica implements AsyncDisposable {
     };
     const address = parseRedisAddress(url);
     if (address === undefined) throw new Error("no address");
-    this.ledger = new RedisLedger({
-      ...{ address, ca, seal: new TokenSeal(Secret.fromText(secret)), replicaId: name },
-      ...{ log: { info: note("info"), warn: note("warn"), error: note("error") }, random: () => 1 },
-      now: () => new Date(),
-    });
+    const log = { info: note("info"), warn: note("warn"), error: note("error") };
+    this.#follower = new RedisFollower({ address, ca, log, random: () => 1 });
+    this.#seal = new TokenSeal(Secret.fromText(secret));
+    const own = { follower: this.#follower, seal: this.#seal, replicaId: name };
+    this.ledger = new RedisLedger({ ...own, now: () => new Date() });
     this.ledger.watch((change) => this.heard.push(change));
   }
 
@@ -43,6 +47,14 @@ export class Replica implements AsyncDisposable {
     const replica = new Replica(name, { url });
     await replica.ledger.load();
     return replica;
+  }
+
+  /** Its logins and share links, once the ledger is loaded. */
+  records(): Promise<RedisRecords> {
+    const instanceId = (): string => this.ledger.instanceId;
+    return RedisRecords.open({
+      ...{ follower: this.#follower, seal: this.#seal, instanceId, now: () => Date.now() },
+    });
   }
 
   messages(): readonly string[] {

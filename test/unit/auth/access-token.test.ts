@@ -5,14 +5,21 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { AccessTokens } from "../../../src/auth/access-token.ts";
-import { Revocations } from "../../../src/auth/revocations.ts";
+import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { MAX_LOGINS_PER_USER } from "../../../src/protocol/limits.ts";
 
 const SECRET = "a secret of more than thirty-two bytes";
 const START_MS = Date.UTC(2026, 0, 1);
 const START_S = START_MS / 1000;
-const CLAIMS = { sub: "ada", iat: START_S, exp: START_S + 86_400, jti: "id-1", iss: "ttyhq" };
+const INSTANCE = "0e3b1bd7-9a54-4e7b-8c0c-3b6f5a0a8f10";
+const CLAIMS = {
+  ...{ sub: "ada", iat: START_S, exp: START_S + 86_400 },
+  ...{ jti: "id-1", iss: "ttyhq", aud: INSTANCE },
+};
+/** The login that CLAIMS are of. */
+const KNOWN = { id: "id-1", kind: "login", expiresAtS: CLAIMS.exp, value: { user: "ada" } };
 
 function part(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -29,32 +36,61 @@ function forge(
   return `${signed}.${createHmac(hash, secret).update(signed).digest("base64url")}`;
 }
 
+/** With one login that is known there. */
 async function scratch() {
   const directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-token-"));
   const clock = { ms: START_MS };
-  const path = join(directory.path, "revoked.json");
+  const path = join(directory.path, "logins.json");
+  await writeFile(path, JSON.stringify({ version: 1, instance: INSTANCE, records: [KNOWN] }));
+  const warnings: string[] = [];
+  const log = { warn: (_: unknown, message: string) => void warnings.push(message) };
   const open = async (secret = SECRET) => {
     const now = () => clock.ms;
-    const revocations = await Revocations.open({
-      path,
-      now,
-      log: { warn: () => {} },
-    });
-    return new AccessTokens({ secret: Secret.fromText(secret), revocations, now });
+    const records = await FileRecords.open({ path, now, log });
+    return new AccessTokens({ secret: Secret.fromText(secret), records, now, log });
   };
-  return { clock, path, open, [Symbol.asyncDispose]: () => directory.remove() };
+  return { clock, path, warnings, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
 
-test("a share link of before the list of revoked tokens was lost opens nothing, one of after does", async () => {
+test.each(["", "{", '{"version":2}', '{"version":1,"instance":"x","records":[]}'])(
+  "a list of logins that holds %j lets no token in that was issued before, and says so",
+  async (text) => {
+    await using place = await scratch();
+    const before = await (await place.open()).issue("ada", "password");
+    await writeFile(place.path, text);
+    const tokens = await place.open();
+    expect(place.warnings).toEqual(["list of logins is unreadable: everyone has to log in again"]);
+    await expect(tokens.verify(before.token)).rejects.toThrow("invalid token");
+    const after = await tokens.issue("ada", "password");
+    for (const at of [tokens, await place.open()]) expect((await at.verify(after.token)).user).toBe("ada");
+  },
+);
+
+test("a token of another server with the same secret is refused, and so is one that names no server", async () => {
   await using place = await scratch();
-  const session = { id: "one", created: "2026-01-01T00:00:00.000Z", mode: "view" } as const;
-  const before = (await place.open()).issueShare(session, 30 * 86_400);
-  await writeFile(place.path, "{");
-  place.clock.ms += 1_000;
   const tokens = await place.open();
-  expect(() => tokens.verify(before.token)).toThrow("revoked");
-  const after = tokens.issueShare(session, 30 * 86_400);
-  for (const at of [tokens, await place.open()]) expect(at.verify(after.token).method).toBe("share");
+  for (const aud of ["7c3a4f43-23ab-4bd7-9c8d-0f5a2d0a6b11", undefined]) {
+    await expect(tokens.verify(forge({ ...CLAIMS, aud }))).rejects.toMatchObject({ code: "unauthorized" });
+  }
+});
+
+test("a token that is signed right and that nobody was given is refused", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  await expect(tokens.verify(forge({ ...CLAIMS, jti: "another" }))).rejects.toThrow("login is over");
+});
+
+test("over the bound of a user the login that was first is over, and nobody else's", async () => {
+  await using place = await scratch();
+  const tokens = await place.open();
+  const other = await tokens.issue("bob", "password");
+  const first = (await tokens.issue("eve", "password")).token;
+  place.clock.ms += 1_000;
+  const second = (await tokens.issue("eve", "password")).token;
+  place.clock.ms += 1_000;
+  for (let count = 2; count <= MAX_LOGINS_PER_USER; count++) await tokens.issue("eve", "password");
+  await expect(tokens.verify(first)).rejects.toThrow("login is over");
+  for (const token of [second, other.token]) expect((await tokens.verify(token)).method).toBe("token");
 });
 
 test("the credential of a remote names it and logs nobody in, for 20 minutes", async () => {
@@ -63,41 +99,41 @@ test("the credential of a remote names it and logs nobody in, for 20 minutes", a
   const { token, expiresIn } = tokens.issueRemote({ id: "id-1", name: "build-1" });
   expect(expiresIn).toBe(1_200);
   const rights = { kind: "remote", id: "id-1", name: "build-1" };
-  expect(tokens.verify(token)).toMatchObject({ user: "remote:build-1", method: "remote", rights });
+  expect(await tokens.verify(token)).toMatchObject({ user: "remote:build-1", method: "remote", rights });
   place.clock.ms += 1_200_000;
-  expect(() => tokens.verify(token)).toThrow("expired");
+  await expect(tokens.verify(token)).rejects.toThrow("expired");
 });
 
 test("a token says who it was issued to, for 24 hours and not a second longer", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const { token, expiresIn, user } = tokens.issue("ada");
+  const { token, expiresIn, user } = await tokens.issue("ada", "password");
   expect({ expiresIn, user }).toEqual({ expiresIn: 86_400, user: "ada" });
   place.clock.ms += 86_399_000;
-  expect(tokens.verify(token)).toMatchObject({
+  expect(await tokens.verify(token)).toMatchObject({
     user: "ada",
     method: "token",
     expiresAtMs: START_MS + 86_400_000,
   });
   place.clock.ms += 1000;
-  expect(() => tokens.verify(token)).toThrow("token expired: log in again");
+  await expect(tokens.verify(token)).rejects.toThrow("token expired: log in again");
 });
 
 test("the claims are those of the contract", async () => {
   await using place = await scratch();
-  const [header = "", claims = ""] = (await place.open()).issue("ada").token.split(".");
+  const [header = "", claims = ""] = (await (await place.open()).issue("ada", "password")).token.split(".");
   const decode = (text: string): unknown => JSON.parse(Buffer.from(text, "base64url").toString());
   expect(decode(header)).toEqual({ alg: "HS256", typ: "JWT" });
   expect(decode(claims)).toEqual({ ...CLAIMS, jti: expect.stringMatching(/^[0-9a-f-]{36}$/) });
 });
 
-test("a token signed elsewhere with the same secret is as good, one with another secret is not", async () => {
+test("a token signed elsewhere with the same secret is as good for a login of ours, one with another secret is not", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  expect(tokens.verify(forge(CLAIMS)).user).toBe("ada");
-  expect(() => tokens.verify(forge(CLAIMS, undefined, "another secret of thirty-two bytes.."))).toThrow(
-    "invalid token",
-  );
+  expect((await tokens.verify(forge(CLAIMS))).user).toBe("ada");
+  await expect(
+    tokens.verify(forge(CLAIMS, undefined, "another secret of thirty-two bytes..")),
+  ).rejects.toThrow("invalid token");
 });
 
 test.each([
@@ -105,6 +141,7 @@ test.each([
   ["no algorithm and some signature", () => `${part({ alg: "none" })}.${part(CLAIMS)}.AAAA`],
   ["another algorithm", () => forge(CLAIMS, { alg: "HS512", typ: "JWT" }, SECRET, "sha512")],
   ["another issuer", () => forge({ ...CLAIMS, iss: "other" })],
+  ["no server", () => forge({ ...CLAIMS, aud: undefined })],
   ["no issuer", () => forge({ ...CLAIMS, iss: undefined })],
   ["no end", () => forge({ ...CLAIMS, exp: undefined })],
   ["an end that is text", () => forge({ ...CLAIMS, exp: "tomorrow" })],
@@ -133,15 +170,18 @@ test.each([
 test("a revoked token is refused, at once and after a restart, and no other is", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const [mine, other] = [tokens.issue("ada").token, tokens.issue("ada").token];
-  const principal = tokens.verify(mine);
+  const [{ token: mine }, { token: other }] = [
+    await tokens.issue("ada", "password"),
+    await tokens.issue("ada", "password"),
+  ];
+  const principal = await tokens.verify(mine);
   const revoking = tokens.revoke(principal);
-  expect(() => tokens.verify(mine)).toThrow("token was revoked: log in again");
-  expect(tokens.isCurrent(principal)).toBe(false);
+  await expect(tokens.verify(mine)).rejects.toThrow("login is over: log in again");
+  expect(await tokens.isCurrent(principal)).toBe(false);
   await revoking;
   const restarted = await place.open();
-  expect(() => restarted.verify(mine)).toThrow("revoked");
-  expect(restarted.verify(other).user).toBe("ada");
+  await expect(restarted.verify(mine)).rejects.toThrow("login is over");
+  expect((await restarted.verify(other)).user).toBe("ada");
 });
 
 test("someone without a token is current for ever and has nothing to revoke", async () => {
@@ -149,16 +189,16 @@ test("someone without a token is current for ever and has nothing to revoke", as
   const tokens = await place.open();
   await tokens.revoke({});
   place.clock.ms += 1e12;
-  expect(tokens.isCurrent({})).toBe(true);
+  expect(await tokens.isCurrent({})).toBe(true);
 });
 
 test("whoever watches a token hears once that it was revoked", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const principal = tokens.verify(tokens.issue("ada").token);
+  const principal = await given(tokens);
   const heard: string[] = [];
   using _watch = tokens.whenOver(principal, (reason) => heard.push(reason));
-  await tokens.revoke(tokens.verify(tokens.issue("ada").token));
+  await tokens.revoke(await given(tokens));
   expect(heard).toEqual([]);
   await tokens.revoke(principal);
   await tokens.revoke(principal);
@@ -168,7 +208,7 @@ test("whoever watches a token hears once that it was revoked", async () => {
 test("whoever watches a token hears when it expires", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const principal = tokens.verify(tokens.issue("ada").token);
+  const principal = await given(tokens);
   place.clock.ms += 86_400_000 - 5;
   const heard = Promise.withResolvers<string>();
   using _watch = tokens.whenOver(principal, heard.resolve);
@@ -178,7 +218,7 @@ test("whoever watches a token hears when it expires", async () => {
 test("a token that was over before anybody watched it is told of as well", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const principal = tokens.verify(tokens.issue("ada").token);
+  const principal = await given(tokens);
   await tokens.revoke(principal);
   const heard = Promise.withResolvers<string>();
   using _watch = tokens.whenOver(principal, heard.resolve);
@@ -188,7 +228,7 @@ test("a token that was over before anybody watched it is told of as well", async
 test("whoever stopped watching hears nothing, and nobody hears of a login without a token", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const principal = tokens.verify(tokens.issue("ada").token);
+  const principal = await given(tokens);
   place.clock.ms += 86_400_000 - 1;
   const heard: string[] = [];
   tokens.whenOver(principal, (reason) => heard.push(reason))[Symbol.dispose]();
@@ -203,14 +243,14 @@ test("whoever stopped watching hears nothing, and nobody hears of a login withou
 test("a token changed at any one byte is refused with a ServiceError", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const { token } = tokens.issue("ada");
+  const { token } = await tokens.issue("ada", "password");
   for (let at = 0; at < token.length; at++) {
     for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
       const changed = String.fromCharCode(token.charCodeAt(at) ^ bit);
-      expect(outcome(tokens, token.slice(0, at) + changed + token.slice(at + 1))).toBe("unauthorized");
+      expect(await outcome(tokens, token.slice(0, at) + changed + token.slice(at + 1))).toBe("unauthorized");
     }
-    expect(outcome(tokens, token.slice(0, at))).toBe("unauthorized");
-    expect(outcome(tokens, token.slice(0, at) + token.slice(at + 1))).toBe("unauthorized");
+    expect(await outcome(tokens, token.slice(0, at))).toBe("unauthorized");
+    expect(await outcome(tokens, token.slice(0, at) + token.slice(at + 1))).toBe("unauthorized");
   }
 });
 
@@ -224,16 +264,25 @@ test("no text but a token of ours is accepted or makes anything but a ServiceErr
   const signed = fc.jsonValue().map((claims) => forge(claims));
   const header = fc.jsonValue().map((value) => forge(CLAIMS, { alg: "HS512", typ: value }, SECRET, "sha512"));
   return fc.assert(
-    fc.property(fc.oneof(fc.string(), fc.string({ unit: "binary" }), shaped, signed, header), (text) => {
-      expect(outcome(tokens, text)).toBe("unauthorized");
-    }),
+    fc.asyncProperty(
+      fc.oneof(fc.string(), fc.string({ unit: "binary" }), shaped, signed, header),
+      async (text) => {
+        expect(await outcome(tokens, text)).toBe("unauthorized");
+      },
+    ),
     { numRuns: 3_000 },
   );
 });
 
-function outcome(tokens: AccessTokens, token: string): string {
+/** Who was just logged in. */
+async function given(tokens: AccessTokens) {
+  const { token } = await tokens.issue("ada", "password");
+  return await tokens.verify(token);
+}
+
+async function outcome(tokens: AccessTokens, token: string): Promise<string> {
   try {
-    return `accepted ${tokens.verify(token).user}`;
+    return `accepted ${(await tokens.verify(token)).user}`;
   } catch (error) {
     return error instanceof ServiceError ? error.code : String(error);
   }

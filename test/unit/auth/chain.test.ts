@@ -1,26 +1,24 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { AccessTokens } from "../../../src/auth/access-token.ts";
 import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src/auth/chain.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
+import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { BARE } from "./request-facts.ts";
 
 const refused = { code: "unauthorized" };
 
-function login() {
+async function login() {
   const clock = { ms: 1_800_000_000_000 };
   const now = () => clock.ms;
-  const revoked = new Set<string>();
-  const revocations = {
-    has: ({ id }: { id: string }) => revoked.has(id),
-    add: async ({ id }: { id: string }) => void revoked.add(id),
-    watch: () => new DisposableStack(),
-  };
-  const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), revocations, now });
-  const tickets = new Tickets<Principal>(WS_TICKETS, now);
+  const records = FileRecords.inMemory(now);
+  const log = { warn: () => {} };
+  const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), records, now, log });
+  const tickets = new Tickets(WS_TICKETS, z.custom<Principal>(), records.tickets);
   const users = usersOf({
     ...{ serverUser: "me", isRoot: false, configuredUser: "admin" },
     ...{ allowUsers: ["ada"], adminUsers: [] },
@@ -29,15 +27,18 @@ function login() {
     onlyFor(users, byBearer(tokens)),
     onlyFor(users, byQueryToken(tokens, tickets)),
   ]);
-  return { clock, tokens, tickets, authenticate, token: tokens.issue("ada").token };
+  return { clock, tokens, tickets, authenticate, token: (await tokens.issue("ada", "password")).token };
 }
 
 test("a request without any proof is unauthorized", async () => {
-  await expect(login().authenticate(BARE)).rejects.toMatchObject({ ...refused, message: "log in first" });
+  await expect((await login()).authenticate(BARE)).rejects.toMatchObject({
+    ...refused,
+    message: "log in first",
+  });
 });
 
 test("a Bearer token says who asks, everywhere", async () => {
-  const { authenticate, token } = login();
+  const { authenticate, token } = await login();
   for (const place of ["api", "websocket", "event-stream"] as const) {
     const request = { ...BARE, authorization: `Bearer ${token}`, place };
     expect(await authenticate(request)).toMatchObject({ user: "ada", method: "token" });
@@ -45,7 +46,7 @@ test("a Bearer token says who asks, everywhere", async () => {
 });
 
 test("a token in the query counts on /ws and event streams alone", async () => {
-  const { authenticate, token } = login();
+  const { authenticate, token } = await login();
   for (const place of ["websocket", "event-stream"] as const) {
     expect((await authenticate({ ...BARE, queryToken: token, place })).user).toBe("ada");
   }
@@ -53,16 +54,16 @@ test("a token in the query counts on /ws and event streams alone", async () => {
 });
 
 test("a ticket opens one socket, and stands for the token that bought it", async () => {
-  const { authenticate, tokens, tickets, token } = login();
-  const buyer = { ...tokens.verify(token), rights: OWN };
-  const request = { ...BARE, queryToken: tickets.issue(buyer), place: "websocket" } as const;
+  const { authenticate, tokens, tickets, token } = await login();
+  const buyer = { ...(await tokens.verify(token)), rights: OWN };
+  const request = { ...BARE, queryToken: await tickets.issue(buyer), place: "websocket" } as const;
   expect(await authenticate(request)).toEqual({ ...buyer, method: "ticket" });
   await expect(authenticate(request)).rejects.toMatchObject(refused);
 });
 
 test("a ticket is no Bearer token, and is not used up by trying", async () => {
-  const { authenticate, tokens, tickets, token } = login();
-  const ticket = tickets.issue({ ...tokens.verify(token), rights: OWN });
+  const { authenticate, tokens, tickets, token } = await login();
+  const ticket = await tickets.issue({ ...(await tokens.verify(token)), rights: OWN });
   await expect(authenticate({ ...BARE, authorization: `Bearer ${ticket}` })).rejects.toMatchObject(refused);
   await expect(authenticate({ ...BARE, queryToken: ticket })).rejects.toMatchObject(refused);
   expect(await authenticate({ ...BARE, queryToken: ticket, place: "websocket" })).toMatchObject({
@@ -71,16 +72,16 @@ test("a ticket is no Bearer token, and is not used up by trying", async () => {
 });
 
 test("a ticket dies with the token that bought it", async () => {
-  const { authenticate, clock, tokens, tickets, token } = login();
-  const buyer = { ...tokens.verify(token), rights: OWN };
-  const revoked = tickets.issue(buyer);
+  const { authenticate, clock, tokens, tickets, token } = await login();
+  const buyer = { ...(await tokens.verify(token)), rights: OWN };
+  const revoked = await tickets.issue(buyer);
   await tokens.revoke(buyer);
   await expect(authenticate({ ...BARE, queryToken: revoked, place: "websocket" })).rejects.toMatchObject(
     refused,
   );
-  const other = { ...tokens.verify(tokens.issue("ada").token), rights: OWN };
+  const other = { ...(await tokens.verify((await tokens.issue("ada", "password")).token)), rights: OWN };
   clock.ms += 86_400_000 - 1_000;
-  const late = tickets.issue(other);
+  const late = await tickets.issue(other);
   clock.ms += 1_000;
   await expect(authenticate({ ...BARE, queryToken: late, place: "websocket" })).rejects.toMatchObject(
     refused,
@@ -88,13 +89,13 @@ test("a ticket dies with the token that bought it", async () => {
 });
 
 test("a wrong Bearer token is refused although the query holds a right one", async () => {
-  const { authenticate, token } = login();
+  const { authenticate, token } = await login();
   const request = { ...BARE, authorization: "Bearer wrong", queryToken: token, place: "websocket" } as const;
   await expect(authenticate(request)).rejects.toMatchObject(refused);
 });
 
 test("another scheme, such as a proxy's own login, does not stand in the way of a query token", async () => {
-  const { authenticate, token } = login();
+  const { authenticate, token } = await login();
   const request = {
     ...BARE,
     authorization: "Basic dXNlcjpwYXNz",
@@ -105,12 +106,12 @@ test("another scheme, such as a proxy's own login, does not stand in the way of 
 });
 
 test("a token of a user who may not log in any more is refused", async () => {
-  const { authenticate, tokens } = login();
+  const { authenticate, tokens } = await login();
   for (const user of ["me", "admin", "ada"]) {
-    const request = { ...BARE, authorization: `Bearer ${tokens.issue(user).token}` };
+    const request = { ...BARE, authorization: `Bearer ${(await tokens.issue(user, "password")).token}` };
     expect((await authenticate(request)).user).toBe(user);
   }
-  const former = { ...BARE, authorization: `Bearer ${tokens.issue("eve").token}` };
+  const former = { ...BARE, authorization: `Bearer ${(await tokens.issue("eve", "password")).token}` };
   await expect(authenticate(former)).rejects.toMatchObject(refused);
 });
 

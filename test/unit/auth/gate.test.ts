@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../../src/auth/gate.ts";
 import { ALL } from "../../../src/auth/roles.ts";
+import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
 import { BARE } from "./request-facts.ts";
@@ -19,24 +20,25 @@ const address = "10.0.0.1";
 
 async function scratch() {
   const directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-gate-"));
-  const files = {
-    secret: join(directory.path, "jwt-secret"),
-    revokedTokens: join(directory.path, "revoked-tokens.json"),
-    shares: join(directory.path, "shares.json"),
-  };
+  const secretFile = join(directory.path, "jwt-secret");
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const accounts = new Accounts(() => performance.now());
+  const path = join(directory.path, "logins.json");
+  const openRecords = () => FileRecords.open({ path, now: () => Date.now(), log });
   /** A server started on this control directory. */
   const open = (mode: GateOptions["mode"], tokenSecret?: Secret, more: Partial<GateOptions> = {}) =>
     createGate({
-      mode,
-      serverUser: "me",
-      serverHome: "/",
-      isRoot: false,
-      tokenSecret,
-      files,
-      log,
-      accounts,
+      ...{
+        mode,
+        serverUser: "me",
+        serverHome: "/",
+        isRoot: false,
+        tokenSecret,
+        secretFile,
+        openRecords,
+        log,
+        accounts,
+      },
       ...more,
     });
   return { path: directory.path, open, [Symbol.asyncDispose]: () => directory.remove() };
@@ -77,8 +79,8 @@ test("without a login nothing secret is written", async () => {
 test("a ticket stands for its buyer on a socket", async () => {
   await using place = await scratch();
   const gate = await place.open(LOGIN);
-  const { token } = await gate.login.withLink({ ticket: gate.links.issue("me"), address });
-  const queryToken = gate.tickets.issue(await gate.authenticate(facts(token)));
+  const { token } = await gate.login.withLink({ ticket: await gate.links.issue("me"), address });
+  const queryToken = await gate.tickets.issue(await gate.authenticate(facts(token)));
   const principal = await gate.authenticate({ ...BARE, queryToken, place: "websocket" });
   expect(principal).toMatchObject({ user: "me", method: "ticket" });
 });
@@ -106,7 +108,7 @@ test("an HQ takes its pair as Basic and a token alike, another server a token al
 test("a proxy's own Basic login stands in the way of no ticket on an HQ", async () => {
   await using place = await scratch();
   const hq = await place.open(LOGIN, undefined, { hqCredentials });
-  const queryToken = hq.tickets.issue({ user: "admin", method: "token", rights: ALL });
+  const queryToken = await hq.tickets.issue({ user: "admin", method: "token", rights: ALL });
   const request = { ...BARE, authorization: basic("proxy:x"), queryToken, place: "websocket" } as const;
   expect((await hq.authenticate(request)).method).toBe("ticket");
 });

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { LoginAttempts } from "../../../src/auth/attempts.ts";
 import { Login, type LoginMode } from "../../../src/auth/login.ts";
 import { configuredPassword } from "../../../src/auth/password-login.ts";
 import { OWN } from "../../../src/auth/roles.ts";
 import { LOGIN_LINKS, Tickets } from "../../../src/auth/tickets.ts";
+import { MemoryTickets } from "../../../src/auth/tokens/file-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
 const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });
@@ -11,9 +13,9 @@ const address = "10.0.0.1";
 
 function loginWith(mode: LoginMode) {
   const now = () => 0;
-  const links = new Tickets<string>(LOGIN_LINKS, now);
+  const links = new Tickets(LOGIN_LINKS, z.string(), new MemoryTickets(now));
   const tokens = {
-    issue: (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
+    issue: async (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
     revoke: async () => {},
   };
   const logged: [object, string][] = [];
@@ -70,7 +72,7 @@ test("where no password is configured, a login by password is told that it is di
 
 test("a login link gives a token once", async () => {
   const { login, links } = loginWith({ mode: "login", password: undefined });
-  const ticket = links.issue("me");
+  const ticket = await links.issue("me");
   expect((await login.withLink({ ticket, address })).user).toBe("me");
   await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "unauthorized" });
 });
@@ -78,7 +80,7 @@ test("a login link gives a token once", async () => {
 test("guessing login links is limited like guessing passwords", async () => {
   const { login, links } = loginWith({ mode: "login", password });
   for (let count = 0; count < 10; count++) await login.withLink({ ticket: "guess", address }).catch(() => {});
-  const ticket = links.issue("me");
+  const ticket = await links.issue("me");
   await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "rate_limited" });
   expect((await login.withLink({ ticket, address: "10.0.0.2" })).user).toBe("me");
 });
@@ -87,7 +89,7 @@ test("the log tells of logins and of refused ones, but not which name was given"
   const { login, links, logged } = loginWith({ mode: "login", password });
   await login.withPassword({ password: "right", address });
   await login.withPassword({ username: "my password", password: "", address }).catch(() => {});
-  await login.withLink({ ticket: links.issue("ada"), address });
+  await login.withLink({ ticket: await links.issue("ada"), address });
   await login.withLink({ ticket: "guessed", address }).catch(() => {});
   await login.logOut({ user: "ada", method: "token", rights: OWN });
   expect(logged).toEqual([

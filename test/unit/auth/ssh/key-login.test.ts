@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { LoginAttempts } from "../../../../src/auth/attempts.ts";
 import { Login } from "../../../../src/auth/login.ts";
 import { Challenges } from "../../../../src/auth/ssh/challenges.ts";
 import { KeyLogin } from "../../../../src/auth/ssh/key-login.ts";
 import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tickets.ts";
+import { MemoryTickets } from "../../../../src/auth/tokens/file-records.ts";
 import { base64, newKey, wire } from "./key-pair.ts";
 
 const ada = newKey();
@@ -34,10 +36,13 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
   const login = new Login({
     ...{ mode: { mode: "login", password: undefined }, serverUser: "me", defaultUser: "ada", users },
     tokens: {
-      issue: (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
+      issue: async (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
       revoke: async () => {},
     },
-    ...{ links: new Tickets<string>(LOGIN_LINKS, now), attempts: new LoginAttempts(now) },
+    ...{
+      links: new Tickets(LOGIN_LINKS, z.string(), new MemoryTickets(now)),
+      attempts: new LoginAttempts(now),
+    },
     ...{ keys: isOn ? keys : undefined, log: { info: write, warn: write } },
   });
   return { login, clock, pauses, logged, asked };

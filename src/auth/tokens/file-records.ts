@@ -1,0 +1,136 @@
+// The records of one server alone: in a file of its control directory, or in memory where nothing is to be kept.
+import { randomUUID } from "node:crypto";
+import { z } from "zod";
+import { ExpiringMap } from "../../lib/expiring-map.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/json-file.ts";
+import {
+  type LiveRecord,
+  LiveRecords,
+  type RecordStore,
+  type TicketKind,
+  type TicketStore,
+} from "../../lib/live-records.ts";
+import type { Log } from "../../log.ts";
+
+const Stored = z.object({
+  version: z.literal(1),
+  instance: z.uuid(),
+  records: z.array(
+    z.object({ id: z.string(), kind: z.string(), expiresAtS: z.number(), value: z.unknown() }),
+  ),
+});
+
+export type FileRecordsOptions = {
+  readonly path: string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  readonly log: Pick<Log, "warn">;
+  /** Sees to it that a write that the disk refused is tried again; settles as the first try does. */
+  readonly store?: (write: () => Promise<void>) => Promise<void>;
+};
+
+type Save = () => Promise<void>;
+
+/** Whoever is not in the file is not logged in: a file that is lost or damaged logs everybody out. */
+export class FileRecords implements RecordStore {
+  readonly instanceId: string;
+  readonly tickets: TicketStore = new MemoryTickets(() => performance.now());
+  readonly #records: LiveRecords;
+  readonly #save: Save;
+
+  private constructor(instanceId: string, records: LiveRecords, save: Save) {
+    this.instanceId = instanceId;
+    this.#records = records;
+    this.#save = save;
+  }
+
+  static async open({
+    path,
+    now,
+    log,
+    store = (write) => write(),
+  }: FileRecordsOptions): Promise<FileRecords> {
+    const records = new LiveRecords(now);
+    const stored = await readJsonFile(path, (value) => Stored.parse(value)).catch((error: unknown) => {
+      log.warn({ error }, "list of logins is unreadable: everyone has to log in again");
+      return undefined;
+    });
+    for (const record of stored?.records ?? []) records.put(record);
+    const instance = stored?.instance ?? randomUUID();
+    const write = (): Promise<void> =>
+      writeJsonFile(path, { version: 1, instance, records: records.all() }, 0o600);
+    const save = coalesced(() => store(write));
+    // Tokens of which no record is kept name the server as well.
+    if (stored === undefined) {
+      await save().catch((error: unknown) => log.warn({ error }, "list of logins not stored yet"));
+    }
+    return new FileRecords(instance, records, save);
+  }
+
+  /** Of a server at which nobody logs in: what it issued ends with it. */
+  static inMemory(now: () => number): FileRecords {
+    return new FileRecords(randomUUID(), new LiveRecords(now), async () => {});
+  }
+
+  get(id: string): LiveRecord | undefined {
+    return this.#records.get(id);
+  }
+
+  async find(id: string): Promise<LiveRecord | undefined> {
+    return this.get(id);
+  }
+
+  list(kind: string): readonly LiveRecord[] {
+    return this.#records.list(kind);
+  }
+
+  async put(record: LiveRecord): Promise<void> {
+    if (this.#records.put(record)) await this.#save();
+  }
+
+  async end(records: readonly LiveRecord[]): Promise<void> {
+    for (const { id, expiresAtS } of records) this.#records.end(id, expiresAtS);
+    if (records.length > 0) await this.#save();
+  }
+
+  watch(listener: (id: string) => void): Disposable {
+    return this.#records.watch(listener);
+  }
+}
+
+/** One write at a time; all that ask meanwhile share the next one, which has what they changed. */
+function coalesced(write: Save): Save {
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () => {
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        running = write();
+        return running;
+      });
+    return next;
+  };
+}
+
+/** Whoever asks first in this process is first. */
+export class MemoryTickets implements TicketStore {
+  readonly #now: () => number;
+  readonly #kinds = new Map<string, ExpiringMap<string, string>>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  async put(kind: TicketKind, hash: string, text: string): Promise<void> {
+    const tickets =
+      this.#kinds.get(kind.name) ?? new ExpiringMap<string, string>({ ...kind, now: this.#now });
+    this.#kinds.set(kind.name, tickets);
+    tickets.set(hash, text);
+  }
+
+  async take({ name }: TicketKind, hash: string): Promise<string | undefined> {
+    return this.#kinds.get(name)?.take(hash);
+  }
+}

@@ -1,0 +1,200 @@
+// Logins, share links and tickets of two HQs that share their registry: what is over at one is over at both.
+import { mkdtempDisposable, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { NewShare } from "../../../src/protocol/share.ts";
+import { betterTime } from "../harness/better-time.ts";
+import { eventually } from "../harness/eventually.ts";
+import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
+import { Person } from "../harness/people.ts";
+import { type Answer, ask } from "../harness/raw-http.ts";
+import { RawSocket } from "../harness/raw-socket.ts";
+import { RedisServer } from "../harness/redis-server.ts";
+import { BACK, OUT_OF_REACH } from "../harness/replica.ts";
+import { TestServer } from "../harness/test-server.ts";
+
+const OUT_WITHIN_MS = 1_000;
+const LOGIN_OVER = 4401;
+const LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
+const LOGIN = { TTYHQ_USERNAME: USERNAME, TTYHQ_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET };
+
+let owned: AsyncDisposableStack;
+let redis: RedisServer;
+let first: TestServer;
+let second: TestServer;
+let hqs: readonly TestServer[];
+
+beforeAll(async () => {
+  await using stack = new AsyncDisposableStack();
+  redis = stack.use(await RedisServer.start());
+  const folder = stack.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-shared-")));
+  const url = join(folder.path, "registry-url");
+  await writeFile(url, redis.url);
+  const args = ["--hq", "--registry-url-file", url, ...LIMITS];
+  first = stack.use(await TestServer.start({ args, env: LOGIN }));
+  second = stack.use(await TestServer.start({ args, env: LOGIN }));
+  hqs = [first, second];
+  owned = stack.move();
+});
+afterAll(() => owned[Symbol.asyncDispose]());
+
+async function logIn(hq: TestServer): Promise<string> {
+  const { json } = await ask(hq.url, "/api/auth/token", { body: { password: PASSWORD } });
+  return json.token;
+}
+
+async function logOut(token: string, hq: TestServer): Promise<Answer> {
+  return await new Person(hq, token).ask("/api/auth/logout", { method: "POST" });
+}
+
+async function statuses(token: string, calls = 1): Promise<readonly number[]> {
+  const all: number[] = [];
+  for (let call = 0; call < calls; call++) {
+    for (const hq of hqs) all.push((await new Person(hq, token).ask("/api/sessions")).status);
+  }
+  return all;
+}
+
+/** Resolves when both have said so since. */
+async function bothSay(words: string, work: () => Promise<void>): Promise<void> {
+  const before = hqs.map((hq) => hq.log.split(words).length);
+  await work();
+  const isSaid = async () =>
+    hqs.every((hq, at) => hq.log.split(words).length > (before[at] ?? 0)) || undefined;
+  await eventually(isSaid, words);
+}
+
+const stopRedis = (isDataKept: boolean): Promise<void> =>
+  bothSay(OUT_OF_REACH, () => redis.stop({ isDataKept }));
+const resumeRedis = (): Promise<void> => bothSay(BACK, () => redis.resume());
+
+test("a token of one is good at the other at once, and one that is logged out at neither, on no call of 12", async () => {
+  const token = await logIn(first);
+  expect(await statuses(token, 6)).toEqual(Array(12).fill(200));
+  expect((await logOut(token, second)).status).toBe(200);
+  expect(await statuses(token, 6)).toEqual(Array(12).fill(401));
+});
+
+test("sockets at one are closed within a second of a logout at the other", async () => {
+  const closed = async (): Promise<number> => {
+    const token = await logIn(first);
+    await using socket = await new Person(first, token).connect();
+    const at = performance.now();
+    await logOut(token, second);
+    expect((await socket.closed()).code).toBe(LOGIN_OVER);
+    return performance.now() - at;
+  };
+  expect(await betterTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
+});
+
+test("a ticket works at the other, and of many who use it at both one gets in", async () => {
+  const person = new Person(first, await logIn(first));
+  for (let round = 0; round < 5; round++) {
+    const { json } = await person.ask("/api/auth/ws-ticket", { method: "POST" });
+    const where = round === 0 ? [second] : [second, first, second, first];
+    const tries = where.map((hq) => RawSocket.open(hq.url, { path: `/ws?token=${json.ticket}` }));
+    const outcomes = await Promise.allSettled(tries);
+    const open = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+    for (const socket of open) await socket[Symbol.asyncDispose]();
+    expect(open).toHaveLength(1);
+  }
+});
+
+test("a share link that one made is listed and revoked at the other, and its guest is out", async () => {
+  const name = "worker";
+  const to = ["--hq-url", first.url, "--allow-insecure-hq", "--name", name, ...LIMITS];
+  await using _worker = await TestServer.start({
+    args: to,
+    env: {
+      ...{ SERVICE_USERNAME: "keeper", SERVICE_PASSWORD: "of the lighthouse" },
+      ...{ TTYHQ_HQ_USERNAME: USERNAME, TTYHQ_HQ_PASSWORD: PASSWORD },
+    },
+  });
+  const [one, other] = [new Person(first, await logIn(first)), new Person(second, await logIn(second))];
+  const remoteId = await eventually(async () => (await one.ask("/api/remotes")).json[0]?.id, "the remote");
+  const { id } = await one.start({ command: ["cat"], cwd: "/", remoteId });
+  const path = `/api/sessions/${id}`;
+  const share = NewShare.parse((await one.ask(`${path}/share`, { body: {} })).json);
+  const guests = hqs.map((hq) => new Person(hq, share.token));
+  for (const guest of guests) expect((await guest.ask(path)).status).toBe(200);
+  const sockets = await Promise.all(guests.map((guest) => guest.connect()));
+  expect((await other.ask(`${path}/shares`)).json).toEqual([expect.objectContaining({ id: share.id })]);
+  expect((await other.ask(`${path}/shares/${share.id}`, { method: "DELETE" })).status).toBe(200);
+  for (const socket of sockets) expect((await socket.closed()).code).toBe(LOGIN_OVER);
+  for (const guest of guests) expect((await guest.ask(path)).status).toBe(401);
+  expect((await one.ask(`${path}/shares`)).json).toEqual([]);
+});
+
+test("what is over stays over, and what is not goes on, when an HQ or Redis starts again", async () => {
+  const [kept, over] = [await logIn(first), await logIn(first)];
+  await logOut(over, first);
+  await second.kill();
+  const whileAway = await logIn(first);
+  await logOut(whileAway, first);
+  await second.restart();
+  await stopRedis(true);
+  await resumeRedis();
+  expect(await statuses(kept)).toEqual([200, 200]);
+  for (const token of [over, whileAway]) expect(await statuses(token)).toEqual([401, 401]);
+});
+
+test("a Redis that lost everything brings back no login that is over", async () => {
+  const [kept, over] = [await logIn(first), await logIn(first)];
+  expect(await statuses(kept)).toEqual([200, 200]);
+  await logOut(over, second);
+  await stopRedis(false);
+  await resumeRedis();
+  await second.restart();
+  expect(await statuses(kept)).toEqual([200, 200]);
+  expect(await statuses(over)).toEqual([401, 401]);
+});
+
+test("while Redis is away what is known counts, nobody believes a ticket, and a logout is made known when it is back", async () => {
+  const [kept, over, leaving] = [await logIn(first), await logIn(first), await logIn(first)];
+  for (const token of [kept, over, leaving]) expect(await statuses(token)).toEqual([200, 200]);
+  await logOut(over, first);
+  const { json } = await new Person(first, kept).ask("/api/auth/ws-ticket", { method: "POST" });
+  await stopRedis(true);
+  expect(await statuses(kept)).toEqual([200, 200]);
+  expect(await statuses(over)).toEqual([401, 401]);
+  const unavailable = { status: 503, json: { code: "registry_unavailable" } };
+  await expect(RawSocket.open(second.url, { path: `/ws?token=${json.ticket}` })).rejects.toThrow();
+  expect(await new Person(first, kept).ask("/api/auth/ws-ticket", { method: "POST" })).toMatchObject(
+    unavailable,
+  );
+  expect(await logOut(leaving, first)).toMatchObject(unavailable);
+  expect((await new Person(first, leaving).ask("/api/sessions")).status).toBe(401);
+  const late = await logIn(first);
+  expect((await new Person(first, late).ask("/api/sessions")).status).toBe(200);
+  expect(await new Person(second, late).ask("/api/sessions")).toMatchObject(unavailable);
+  await resumeRedis();
+  expect(await statuses(late)).toEqual([200, 200]);
+  for (const token of [over, leaving]) expect(await statuses(token)).toEqual([401, 401]);
+});
+
+test("a token of another server is refused, though it has the same secret", async () => {
+  await using other = await TestServer.start({ args: ["--hq", ...LIMITS], env: LOGIN });
+  const token = await logIn(first);
+  expect((await new Person(other, token).ask("/api/sessions")).status).toBe(401);
+  expect(await statuses(await logIn(other))).toEqual([401, 401]);
+});
+
+test("nothing that opens anything stands in Redis", async () => {
+  const token = await logIn(first);
+  const { json } = await new Person(first, token).ask("/api/auth/ws-ticket", { method: "POST" });
+  const everything = await redis.ask(async (asking) => {
+    const keys = await asking.keys("*");
+    expect(keys.filter((key) => !key.startsWith("ttyhq:"))).toEqual([]);
+    return JSON.stringify([
+      await asking.hgetall("ttyhq:records"),
+      await asking.hgetall("ttyhq:tickets:ws"),
+      await asking.xrange("ttyhq:changes", "-", "+"),
+    ]);
+  });
+  const id = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).jti;
+  expect(everything).toContain(id);
+  for (const secret of [token, token.split(".")[2] ?? "", json.ticket, `"${USERNAME}"`]) {
+    expect(everything).not.toContain(secret);
+  }
+});
