@@ -3,10 +3,10 @@ import { Turns } from "../lib/turns.ts";
 
 /** A followed repository: for whom, where our hooks are, and the key that they send. */
 export const FollowEntry = z.object({
-  repoPath: z.string(),
-  user: z.string(),
-  hookFolders: z.array(z.string()),
-  hookKey: z.string().optional(),
+  repoPath: z.string().max(4096),
+  user: z.string().max(256),
+  hookFolders: z.array(z.string().max(4096)).max(8),
+  hookKey: z.string().max(64).optional(),
 });
 export type FollowEntry = z.infer<typeof FollowEntry>;
 

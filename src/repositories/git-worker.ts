@@ -15,6 +15,10 @@ const MAX_RESTART_MS = 60_000;
 /** What is known of folders is trusted so long without a worker. */
 const TRUST_MS = 300_000;
 
+const LOG_WINDOW_MS = 60_000;
+const MAX_LOG_LINES = 60;
+/** Of the fields as JSON, and of the message. */
+const MAX_LOG_LENGTH = 16_384;
 /** How long the end of a worker is waited for. */
 const STOP_WAIT_MS = 3_000;
 
@@ -40,6 +44,8 @@ export type RepositoryCall = {
 };
 
 export type GitWorkerParts = {
+  /** The system user whose worker it is; `undefined`: the session host's own, who may speak for every name. */
+  readonly account: string | undefined;
   /** Starts the process; rejects with `forbidden` for a user who may not run anything. */
   readonly start: (onMessage: (message: FromWorker) => void) => Promise<WorkerProcess>;
   /**
@@ -60,6 +66,8 @@ export class GitWorker implements AsyncDisposable {
   readonly #parts: GitWorkerParts;
   readonly #calls = new Map<number, Pending>();
   readonly #presences = new Map<number, Presence>();
+  /** The same by folder. */
+  readonly #folders = new Map<string, Set<Presence>>();
   /** The process that runs or is being started. */
   #process: Promise<WorkerProcess> | undefined;
   #running: WorkerProcess | undefined;
@@ -72,6 +80,8 @@ export class GitWorker implements AsyncDisposable {
   #sentBeforeIdle = -1;
   #listedMs = -Infinity;
   #restartMs = RESTART_MS;
+  #logSinceMs = -Infinity;
+  #logged = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -121,9 +131,12 @@ export class GitWorker implements AsyncDisposable {
   /** A session is in that folder. */
   enter(cwd: string, isLive: boolean, onChange: () => void): PresenceOfSession {
     const id = ++this.#lastNumber;
+    const folder = this.#folders.get(cwd) ?? new Set();
+    this.#folders.set(cwd, folder);
     // Another session may be there already.
-    const { facts } = [...this.#presences.values()].find((other) => other.cwd === cwd) ?? {};
-    const presence: Presence = { cwd, isLive, facts, onChange };
+    const [other] = folder;
+    const presence: Presence = { cwd, isLive, facts: other?.facts, onChange };
+    folder.add(presence);
     this.#presences.set(id, presence);
     if (this.#running === undefined) this.#wake();
     else this.#send(this.#running, { type: "enter", id, cwd, isLive });
@@ -138,6 +151,8 @@ export class GitWorker implements AsyncDisposable {
       },
       [Symbol.dispose]: () => {
         if (!this.#presences.delete(id)) return;
+        folder.delete(presence);
+        if (folder.size === 0) this.#folders.delete(cwd);
         if (this.#running !== undefined) this.#send(this.#running, { type: "leave", id });
       },
     };
@@ -209,7 +224,8 @@ export class GitWorker implements AsyncDisposable {
         break;
       case "notice":
       case "announce":
-        this.#parts.onNotice(message);
+        // The process is that user's, who must not speak in another name.
+        this.#parts.onNotice({ ...message, user: this.#parts.account ?? message.user });
         break;
       case "store":
         void this.#store(worker, message);
@@ -218,9 +234,19 @@ export class GitWorker implements AsyncDisposable {
         this.#idle(worker, message.isIdle);
         break;
       case "log":
-        this.#parts.log[message.level](message.fields, message.message);
+        this.#log(message);
         break;
     }
+  }
+
+  /** At most MAX_LOG_LINES a minute: a user must not fill the host's disk. */
+  #log({ level, fields, message }: From<"log">): void {
+    const { log, now } = this.#parts;
+    if (now() - this.#logSinceMs >= LOG_WINDOW_MS) [this.#logSinceMs, this.#logged] = [now(), 0];
+    this.#logged += 1;
+    if (this.#logged <= MAX_LOG_LINES && JSON.stringify(fields).length <= MAX_LOG_LENGTH)
+      log[level](fields, message.slice(0, MAX_LOG_LENGTH));
+    else if (this.#logged === MAX_LOG_LINES + 1) log.warn({}, "git worker logs too much: lines are left out");
   }
 
   #learned({ id, facts }: From<"facts">): void {

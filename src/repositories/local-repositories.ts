@@ -127,13 +127,14 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       throw new ServiceError("git_busy", `git works for ${MAX_WORKERS} users already: try again later`);
     const { log } = this.#parts;
     const worker = new GitWorker({
+      account,
       start: (onMessage) => this.#start(account, onMessage),
       verify: () => this.#verify(account),
       target: () => this.#hookPlace(account),
       store: { get: () => this.#file.of(account), set: (entries) => this.#file.set(account, entries) },
       onNotice: (notice) => {
         if (notice.type === "notice") this.#notices.add(notice);
-        else void this.#announce(notice);
+        else void this.#announce(notice, account);
       },
       log: account === undefined ? log : log.child({ account }),
       now,
@@ -200,10 +201,13 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return { success: true, repoPath, followMode, sessionsUpdated: sessionIds.length, notification };
   }
 
-  async #announce({ notification, user, tops }: Announcement): Promise<void> {
+  async #announce({ notification, user, tops }: Announcement, account: string | undefined): Promise<void> {
     const { repoPath, timestamp } = notification;
     try {
-      const sessionIds = (await this.#sessionsIn(tops)).map(({ id }) => id);
+      // Of users of the system the owner has the same name; one is told nothing about another's sessions.
+      const sessionIds = (await this.#sessionsIn(tops))
+        .filter(({ owner }) => account === undefined || owner === account)
+        .map(({ id }) => id);
       this.#events.emit({ type: "git-notification", timestamp, owner: user, notification, sessionIds });
     } catch (error) {
       this.#parts.log.warn({ error, repoPath }, "notification not sent");

@@ -15,6 +15,8 @@ export type WorkerCommand = {
 /** Of what the process says on its standard error, in bytes: why it did not start. */
 const MAX_STDERR_BYTES = 2_000;
 const HOST_SOCKET_FD = 3;
+/** More than one git command may take. */
+const END_TIMEOUT_MS = 90_000;
 
 /** The source is run as it is in development, and compiled otherwise. */
 const MAIN = fileURLToPath(
@@ -31,6 +33,7 @@ export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #lines: JsonLines;
   readonly #socket: Duplex;
+  #isEnding = false;
   /** Resolves when it has ended, with why. */
   readonly ended: Promise<ServiceError>;
 
@@ -48,16 +51,19 @@ export class WorkerProcess {
       onMessage: (message) => onMessage(FromWorker.parse(message)),
     });
     this.ended = ended(this.#child);
-    socket.once("close", () => this.kill());
+    socket.once("close", () => {
+      if (!this.#isEnding) this.kill();
+    });
   }
 
   send(message: ToWorker): void {
     this.#lines.send(message);
   }
 
-  /** It finishes what it has begun in a repository, and ends. */
+  /** It finishes what it has begun in a repository, and ends; after END_TIMEOUT_MS it is killed. */
   end(): void {
-    this.#socket.removeAllListeners("close");
+    setTimeout(() => this.kill(), END_TIMEOUT_MS).unref();
+    this.#isEnding = true;
     this.#socket.end();
     this.#child.unref();
   }

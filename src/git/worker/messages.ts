@@ -4,6 +4,7 @@ import { z } from "zod";
 import { GitNotification } from "../../protocol/follow.ts";
 import { GitFacts } from "../../protocol/session.ts";
 import { FollowEntry } from "../follow-list.ts";
+import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
 /** Of one message, in UTF-16 units: an answer holds at most what git may print, escaped. */
 export const MAX_WORKER_MESSAGE_LENGTH = 64 * 1024 * 1024;
@@ -41,6 +42,9 @@ export const ToWorker = z.discriminatedUnion("type", [
 export type ToWorker = z.infer<typeof ToWorker>;
 
 const Fields = z.record(z.string(), z.unknown());
+/** Records of sessions go to everybody who may list them. */
+const MAX_FACTS_LENGTH = 16_384;
+const Facts = GitFacts.refine((facts) => JSON.stringify(facts).length <= MAX_FACTS_LENGTH, "too long");
 
 /** From the worker. */
 export const FromWorker = z.discriminatedUnion("type", [
@@ -51,7 +55,7 @@ export const FromWorker = z.discriminatedUnion("type", [
     error: z.object({ error: z.string(), code: z.string(), details: Fields }),
   }),
   /** What is known of the folder of that session. */
-  z.object({ type: z.literal("facts"), id: z.int(), facts: GitFacts.optional() }),
+  z.object({ type: z.literal("facts"), id: z.int(), facts: Facts.optional() }),
   /** Follow mode has something to tell. */
   z.object({ type: z.literal("notice"), notification: GitNotification, user: z.string() }),
   /** The same for those who watch sessions in one of the working trees `tops`. */
@@ -60,7 +64,10 @@ export const FromWorker = z.discriminatedUnion("type", [
     ...{ user: z.string(), tops: z.array(z.string()) },
   }),
   /** The followed repositories are these now. */
-  z.object({ type: z.literal("store"), number: z.int(), entries: z.array(FollowEntry) }),
+  z.object({
+    ...{ type: z.literal("store"), number: z.int() },
+    entries: z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES),
+  }),
   /** The answer to "is-idle". */
   z.object({ type: z.literal("idle"), isIdle: z.boolean() }),
   z.object({

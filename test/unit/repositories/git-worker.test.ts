@@ -1,0 +1,74 @@
+// The host's side of a git worker, with workers that a user has taken over.
+import { expect, test } from "vitest";
+import type { FromWorker } from "../../../src/git/worker/messages.ts";
+import { GitWorker, type GitWorkerParts } from "../../../src/repositories/git-worker.ts";
+import { WorkerProcess } from "../../../src/repositories/worker-process.ts";
+
+type Told = Parameters<GitWorkerParts["onNotice"]>[0];
+
+/** A process in place of the worker: `script` has the socket as `host`. */
+function hostile(script: string) {
+  const notices: Told[] = [];
+  const lines: string[] = [];
+  const log = {
+    ...{ debug: () => {}, error: (_: object, message: string) => void lines.push(message) },
+    info: (_: object, message: string) => void lines.push(message),
+    warn: (_: object, message: string) => void lines.push(message),
+    child: () => log,
+  };
+  const program = `const host = new (require("net").Socket)({ fd: 3 });
+    host.on("end", () => process.exit());
+    const say = (message) => host.write(JSON.stringify(message) + "\\n");
+    ${script}`;
+  const command = { file: process.execPath, args: ["-e", program], env: {} };
+  const worker = new GitWorker({
+    account: "ada",
+    start: async (onMessage: (message: FromWorker) => void) => new WorkerProcess(command, onMessage),
+    verify: async () => "ada",
+    target: async () => ({ node: "node", main: "main.js", controlDir: "/nowhere" }),
+    store: { get: () => [], set: async () => {} },
+    onNotice: (notice) => void notices.push(notice),
+    log,
+    now: () => performance.now(),
+  });
+  return { worker, notices, lines };
+}
+
+const NOTICE = `{ type: "notice", user: "bob", notification: { type: "main-synced", level: "info", title: "t",
+  message: "m", repoPath: "/r", timestamp: "2026-01-01T00:00:00.000Z" } }`;
+const call = { name: "listBranches", input: {}, user: "ada" };
+const signal = new AbortController().signal;
+const answering = 'host.on("data", () => say({ type: "answer", number: 1, body: "[]" }));';
+
+test("a notification is its user's, whoever the worker says it is for", async () => {
+  const { worker, notices } = hostile(`say(${NOTICE}); ${answering}`);
+  await using _ = worker;
+  expect(await worker.call(call, signal)).toBe("[]");
+  expect(notices).toMatchObject([{ type: "notice", user: "ada" }]);
+});
+
+test.each([
+  ["no JSON", 'host.write("nonsense\\n");'],
+  ["a message that nobody knows", 'say({ type: "root" });'],
+  [
+    "a folder's facts that are longer than any",
+    'say({ type: "facts", id: 1, facts: { gitBranch: "x".repeat(20000) } });',
+  ],
+  [
+    "more repositories than may be followed",
+    'say({ type: "store", number: 1, entries: Array(101).fill({ repoPath: "/r", user: "u", hookFolders: [] }) });',
+  ],
+])("a worker that sends %s is ended, and its calls fail", async (_, script) => {
+  const { worker } = hostile(`host.on("data", () => { ${script} });`);
+  await using _worker = worker;
+  await expect(worker.call(call, signal)).rejects.toMatchObject({ code: "git_failed" });
+});
+
+test("a worker does not fill the log", async () => {
+  const line = '{ type: "log", level: "warn", fields: {}, message: "full" }';
+  const { worker, lines } = hostile(`for (let i = 0; i < 5000; i++) say(${line}); ${answering}`);
+  await using _ = worker;
+  await worker.call(call, signal);
+  expect(lines.filter((text) => text === "full").length).toBeLessThanOrEqual(60);
+  expect(lines.at(-1)).toContain("too much");
+});
