@@ -16,6 +16,7 @@ chromium   chromium
 asciinema  asciinema
 tmux       tmux
 redis-server redis-server
+strace     strace
 openssl    openssl
 sshd       openssh-server
 nginx      nginx-light
