@@ -24,7 +24,10 @@ test.runIf(process.getuid?.() === 0)(
     await chmod(room.path, 0o755);
     await using people = await People.make();
     await using third = await SystemUser.make();
-    await using server = await people.server({ args: ["--allow-user", third.name, "--enable-ssh-keys"] });
+    await using server = await people.server({
+      args: ["--allow-user", third.name, "--enable-ssh-keys"],
+      others: [third.name],
+    });
     const users = await Promise.all([people.one, people.other, third.name].map(userOf));
     const repositories = new Map<string, string>();
     for (const user of users) repositories.set(user.name, await ownRepository(room, user));
