@@ -102,7 +102,7 @@ export class AccountCheck {
   }
 }
 
-/** By a password or key of the system: nobody else gets a token here. */
-function loggedInHere({ method, rights }: Principal): boolean {
-  return rights.kind !== "invited" && (method === "token" || method === "ticket");
+/** By a password or key of the system: nobody else gets a token here. A ticket bought by a proxy's word has none. */
+function loggedInHere({ method, rights, tokenId }: Principal): boolean {
+  return rights.kind !== "invited" && tokenId !== undefined && (method === "token" || method === "ticket");
 }

@@ -15,6 +15,7 @@ export class SystemUser implements AsyncDisposable {
   readonly gid: number;
   readonly home: string;
   readonly #directory: string;
+  #isRemoved = false;
 
   private constructor(name: string, ids: readonly [number, number], directory: string) {
     this.name = name;
@@ -50,8 +51,15 @@ export class SystemUser implements AsyncDisposable {
     await unlocked("usermod", [...args, this.name]);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** The account is gone, the home stays. */
+  async remove(): Promise<void> {
+    if (this.#isRemoved) return;
+    this.#isRemoved = true;
     await unlocked("userdel", ["--force", this.name]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.remove();
     await rm(this.#directory, { recursive: true, force: true });
   }
 }

@@ -163,7 +163,7 @@ describe("variables of the request", () => {
 describe("directories and programs", () => {
   test.each([
     ["a directory that only root may enter", "/srv/root", "no permission to enter the directory"],
-    ["a directory in one that only root may enter", "/data/.ttyhq", "no such directory"],
+    ["a directory in one that only root may enter", "/data/.ttyhq/sessions", "no such directory"],
     ["another user's directory", "/srv/bob", "no permission to enter the directory"],
     ["a file", "/etc/passwd", "not a directory"],
     ["what is not there", "~/nowhere", "no such directory"],

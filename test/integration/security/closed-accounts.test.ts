@@ -1,12 +1,18 @@
 // An account that was closed after its user had logged in: expired, without a login shell, or removed.
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SystemUser } from "../auth/system-user.ts";
 import { eventually } from "../harness/eventually.ts";
+import { keepLogins } from "../harness/known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { Person } from "../harness/people.ts";
 import type { Question } from "../harness/raw-http.ts";
 import { TestServer } from "../harness/test-server.ts";
 
+/** Those that the tests take. */
+const USERS = 5;
 const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const refused = { status: 401, json: { code: "unauthorized", error: "this user may not log in here" } };
 
@@ -24,14 +30,29 @@ const QUESTIONS: readonly (readonly [string, Question])[] = [
 
 describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
   let server: TestServer;
+  const owned = new AsyncDisposableStack();
+  const free: SystemUser[] = [];
+  /** Another one each time, with a login from before the server's start. */
+  const nextUser = (): SystemUser => {
+    const user = free.pop();
+    if (user === undefined) throw new Error("more users than were made");
+    return user;
+  };
 
   beforeAll(async () => {
+    for (let made = 0; made < USERS; made++) free.push(owned.use(await SystemUser.make()));
+    const controlDir = await mkdtemp(join(tmpdir(), "ttyhq-"));
+    const names = free.map(({ name }) => name);
+    await keepLogins(controlDir, names);
     server = await TestServer.start({
-      args: NO_LIMITS,
+      ...{ args: NO_LIMITS, controlDir },
       env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET },
     });
   });
-  afterAll(() => server[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    await owned.disposeAsync();
+  });
 
   test.each([
     ["expired", ["--expiredate", "1"]],
@@ -39,7 +60,7 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
   ])(
     "a token of an account that is %s opens nothing, and does again when that is over",
     async (_, change) => {
-      await using user = await SystemUser.make();
+      const user = nextUser();
       await user.modify(...change);
       const person = Person.named(server, user.name);
       for (const [path, question] of QUESTIONS) {
@@ -53,14 +74,13 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
   );
 
   test("a token of an account that was removed opens nothing", async () => {
-    const user = await SystemUser.make();
-    await user[Symbol.asyncDispose]();
+    const user = nextUser();
+    await user.remove();
     expect(await Person.named(server, user.name).ask("/api/sessions")).toMatchObject(refused);
   });
 
   test("what is open ends within a minute of the account's end, and its sessions take no more input", async () => {
-    await using user = await SystemUser.make();
-    await using other = await SystemUser.make();
+    const [user, other] = [nextUser(), nextUser()];
     const [person, neighbour] = [user, other].map(({ name }) => Person.named(server, name));
     if (person === undefined || neighbour === undefined) throw new Error("nobody");
     const { id } = await person.start({ command: ["cat"], cwd: "/" });

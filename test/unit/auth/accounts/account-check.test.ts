@@ -6,7 +6,10 @@ import type { Principal } from "../../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../../src/auth/roles.ts";
 import { BARE } from "../request-facts.ts";
 
-const ada: Principal = { user: "ada", method: "token", rights: OWN, owner: "ada", account: "ada" };
+const ada: Principal = {
+  ...{ user: "ada", method: "token", tokenId: "login" },
+  ...{ rights: OWN, owner: "ada", account: "ada" },
+};
 const account = { name: "ada", uid: 1, gid: 1, home: "/", shell: "/bin/sh" };
 const OPEN: AccountStatus = { account };
 const CLOSED: AccountStatus = { account, refusal: "the account has expired" };
@@ -43,6 +46,12 @@ test("a server that is not root checks the accounts of those who log in to it, w
   const { account: _, ...asServer } = ada;
   await expect(stage(asServer, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
   expect(await stage(asServer, { status: CLOSED, hasSystemUsers: false }).ask()).toBe(asServer);
+});
+
+test("a ticket that was bought by a proxy's word says as little of an account as the proxy does", async () => {
+  const { tokenId: _, ...named } = { ...ada, method: "ticket" as const };
+  expect(await stage(named, { status: MISSING }).ask()).toBe(named);
+  await expect(stage(named, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
 });
 
 test.each(["proxy", "hq"] as const)("whom a %s names may be unknown here, but not closed", async (method) => {
