@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import { ServerClient } from "../../../src/testing/server-client.ts";
 import { BREAK_OUT, BROKEN_OUT, REPOSITORY, typed } from "./break-out.ts";
-import { PATIENCE_MS } from "./patience.ts";
+import { postToRemote } from "./remote-request.ts";
 
 /** A remote, and what the containers of it have. */
 export type Isolated = {
@@ -29,7 +29,7 @@ export function testIsolation(open: () => Promise<Isolated>): void {
     const before = await auditLog(remote);
     using shell = await remote.client.run({ remoteId: remote.id, command: ["sh", "-c", BREAK_OUT] });
     await shell.until(() => BROKEN_OUT.exec(shell.screenWithScrollback) ?? undefined, "the loot");
-    await useRepository(remote);
+    expect(await useRepository(remote)).toEqual([201, 200]);
     await expectNothingTaken(remote, before);
   });
 
@@ -47,7 +47,7 @@ export function testIsolation(open: () => Promise<Isolated>): void {
     using screen = await guest.attach(shell.sessionId);
     for (const line of typed(BREAK_OUT)) await screen.type(line);
     await screen.shows(BROKEN_OUT, { withScrollback: true });
-    await useRepository(remote);
+    expect(await useRepository(remote)).toEqual([201, 200]);
     await expectNothingTaken(remote, before);
   });
 
@@ -63,17 +63,14 @@ export function testIsolation(open: () => Promise<Isolated>): void {
   });
 }
 
-/** Everything that runs git in what the session has made. */
-async function useRepository({ client: { api }, name }: Isolated): Promise<void> {
-  const call = (path: string, body: object): Promise<unknown> =>
-    api.stream(endpoints.proxyPost, { params: { name, path }, body }, AbortSignal.timeout(PATIENCE_MS));
+/** The statuses of all that runs git in what the session has made. */
+async function useRepository({ client, name }: Isolated): Promise<readonly number[]> {
+  const post = (path: string, body: object): Promise<number> => postToRemote(client, name, path, body);
   const branch = `through-the-hq-${Date.now()}`;
-  for (const [path, body] of [
-    ["api/worktrees", { repoPath: REPOSITORY, branch }],
-    ["api/git/event", { repoPath: REPOSITORY }],
-  ] as const) {
-    await call(path, body).catch(() => undefined);
-  }
+  return [
+    await post("api/worktrees", { repoPath: REPOSITORY, branch }),
+    await post("api/git/event", { repoPath: REPOSITORY }),
+  ];
 }
 
 async function expectNothingTaken(remote: Isolated, auditLogBefore: string): Promise<void> {

@@ -1,7 +1,7 @@
 // What the server of a remote does on a node while people use repositories there.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { postToRemote } from "../harness/remote-request.ts";
 import { type SystemCall, SystemCallTrace } from "../harness/system-calls.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
@@ -23,17 +23,7 @@ onLab("the server's container runs no program and opens nothing but the server's
   ].join("\n");
   using shell = await client.run({ remoteId, command: ["sh", "-c", script], cwd: "/data" });
   await shell.shows(/^made/m);
-  const proxied = { name: REMOTE, path: "api/worktrees" };
-  const signal = AbortSignal.timeout(60_000);
-  const post = async (path: string, body: object): Promise<number> => {
-    const answer = await client.api.stream(
-      endpoints.proxyPost,
-      { params: { ...proxied, path }, body },
-      signal,
-    );
-    for await (const _ of answer.body);
-    return answer.status;
-  };
+  const post = (path: string, body: object): Promise<number> => postToRemote(client, REMOTE, path, body);
   expect(await post("api/worktrees", { repoPath: REPOSITORY, branch: "side" })).toBe(201);
   expect(await post("api/worktrees/follow", { repoPath: REPOSITORY, branch: "side", enable: true })).toBe(
     200,
