@@ -24,16 +24,16 @@ export async function openGate(parts: {
 }): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, surroundings, controlDir, machineToken, sharedRecords, log } = parts;
   // What only a server needs is not loaded into a session host: 15 MB of memory.
-  const [{ createGate }, { Accounts }, { openEnrolmentFile }] = await Promise.all([
+  const [{ createGate }, { Accounts }, { openFactorFile }] = await Promise.all([
     import("../auth/gate.ts"),
     import("../auth/accounts/accounts.ts"),
-    import("../auth/passkey/enrolments.ts"),
+    import("../auth/passkey/factor-store.ts"),
   ]);
   const accounts = new Accounts(() => performance.now());
   const { role } = config;
   // HQs of a group would each have passkeys of their own, and one without them would let people in by the password alone.
   const secondFactor = {
-    open: () => openEnrolmentFile(controlDir.passkeys),
+    open: () => openFactorFile(controlDir.passkeys),
     isRequired: config.auth.mode === "login" && config.auth.requireSecondFactor,
   };
   const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));

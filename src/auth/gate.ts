@@ -28,7 +28,7 @@ import {
 import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
 import { byMachineToken } from "./machine-token.ts";
-import type { EnrolmentStore } from "./passkey/enrolments.ts";
+import type { FactorStore } from "./passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
 import { configuredPassword, type PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
@@ -71,7 +71,7 @@ export type GateOptions = {
   /** Logins, share links and tickets; not used where nobody logs in. */
   readonly openRecords: () => Promise<RecordStore>;
   /** Passkeys after a password; without it the password is enough. */
-  readonly secondFactor?: { readonly open: () => Promise<EnrolmentStore>; readonly isRequired: boolean };
+  readonly secondFactor?: { readonly open: () => Promise<FactorStore>; readonly isRequired: boolean };
   readonly log: Log;
   /** Users of the system. */
   readonly accounts: Accounts;

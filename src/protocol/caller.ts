@@ -4,7 +4,7 @@ import { isTimeout, withDeadline } from "../lib/deadline.ts";
 import { type Endpoint, endpointPath } from "./endpoint.ts";
 import { type ErrorCode, errorFromBody, ServiceError } from "./errors.ts";
 import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "./limits.ts";
-import type { ClientResponse, Send } from "./send.ts";
+import type { ClientRequest, ClientResponse, Send } from "./send.ts";
 
 type Written<T> = T extends z.ZodType ? z.input<T> : undefined;
 
@@ -63,10 +63,21 @@ export function createCaller(send: Send): Caller {
 }
 
 type AnyInput = {
-  readonly params?: Readonly<Record<string, string>>;
+  readonly params?: Readonly<Record<string, string>> | undefined;
   readonly query?: unknown;
   readonly body?: unknown;
 };
+
+/** How an endpoint is asked with that input, whoever sends it. */
+export function requestOf(endpoint: Endpoint, input: AnyInput): Omit<ClientRequest, "signal"> {
+  const hasBody = input.body !== undefined;
+  return {
+    method: METHODS[endpoint.method],
+    path: endpointPath(endpoint, input.params) + queryText(input.query),
+    headers: hasBody ? { "content-type": "application/json" } : {},
+    body: hasBody ? JSON.stringify(input.body) : undefined,
+  };
+}
 
 async function request(
   send: Send,
@@ -74,14 +85,7 @@ async function request(
   input: AnyInput,
   signal: AbortSignal,
 ): Promise<ClientResponse> {
-  const hasBody = input.body !== undefined;
-  const response = await send({
-    method: METHODS[endpoint.method],
-    path: endpointPath(endpoint, input.params) + queryText(input.query),
-    headers: hasBody ? { "content-type": "application/json" } : {},
-    body: hasBody ? JSON.stringify(input.body) : undefined,
-    signal,
-  });
+  const response = await send({ ...requestOf(endpoint, input), signal });
   if (response.status >= 200 && response.status < 300) return response;
   throw await refusal(endpoint, response);
 }
@@ -133,7 +137,7 @@ async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): P
 }
 
 /** `undefined` for what is no JSON; the schema says so then. */
-function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {

@@ -1,10 +1,11 @@
 // Repositories behind another process that has git workers: a server asks its session host.
 import { collectBytes } from "../lib/collect.ts";
 import { withDeadline } from "../lib/deadline.ts";
-import { type Endpoint, endpointPath } from "../protocol/endpoint.ts";
+import { parseJson, requestOf } from "../protocol/caller.ts";
+import type { Endpoint } from "../protocol/endpoint.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import type { ClientRequest, Send } from "../protocol/send.ts";
+import type { Send } from "../protocol/send.ts";
 import type {
   Repositories,
   RepositoryCaller,
@@ -17,7 +18,6 @@ const ANSWER_TIMEOUT_MS = 120_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** For whom the server asks; the host's socket is open to its own user alone. */
 export const CALLER_HEADER = "ttyhq-caller";
-const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;
 
 export class ForwardedRepositories implements Repositories {
   readonly #send: Send;
@@ -33,9 +33,14 @@ export class ForwardedRepositories implements Repositories {
     signal: AbortSignal,
   ): Promise<Uint8Array> {
     const endpoint: Endpoint = endpoints[name];
+    const request = requestOf(endpoint, input);
+    const named = { [CALLER_HEADER]: encodeURIComponent(JSON.stringify(caller)) };
     return await withDeadline(
       async (giveUp) => {
-        const { status, body } = await this.#send({ ...requestOf(endpoint, input, caller), signal: giveUp });
+        const { status, body } = await this.#send({
+          ...{ ...request, headers: { ...request.headers, ...named } },
+          signal: giveUp,
+        });
         const bytes = await collectBytes(body, MAX_ANSWER_BYTES);
         if (status >= 200 && status < 300) return bytes;
         throw refusal(status, bytes);
@@ -47,34 +52,9 @@ export class ForwardedRepositories implements Repositories {
   }
 }
 
-function requestOf(
-  endpoint: Endpoint,
-  { params, query, body }: RepositoryInput,
-  caller: RepositoryCaller,
-): Omit<ClientRequest, "signal"> {
-  const search = new URLSearchParams(textEntries(query));
-  const path = endpointPath(endpoint, Object.fromEntries(textEntries(params)));
-  const hasBody = endpoint.method !== "get" && body !== undefined;
-  return {
-    method: METHODS[endpoint.method],
-    path: search.size === 0 ? path : `${path}?${search}`,
-    headers: {
-      [CALLER_HEADER]: encodeURIComponent(JSON.stringify(caller)),
-      ...(hasBody ? { "content-type": "application/json" } : {}),
-    },
-    body: hasBody ? JSON.stringify(body) : undefined,
-  };
-}
-
-function textEntries(values: unknown): [string, string][] {
-  return Object.entries(values ?? {}).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
-  );
-}
-
 function refusal(status: number, bytes: Uint8Array): ServiceError {
   const error = errorFromBody(
-    parsed(bytes),
+    parseJson(bytes),
     "internal_error",
     `the session host answered with status ${status}`,
   );
@@ -82,12 +62,4 @@ function refusal(status: number, bytes: Uint8Array): ServiceError {
   const message =
     "the session host is of a version without repositories: end its sessions and start it again";
   return new ServiceError("host_incompatible", message);
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }

@@ -8,7 +8,7 @@ export type RepositoryEndpointName = (keyof typeof gitEndpoints | keyof typeof f
 
 /** What a router has parsed; members that an endpoint does not have are `undefined`. */
 export type RepositoryInput = {
-  readonly params?: unknown;
+  readonly params?: Readonly<Record<string, string>> | undefined;
   readonly query?: unknown;
   readonly body?: unknown;
 };

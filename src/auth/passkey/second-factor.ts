@@ -15,7 +15,7 @@ import type {
 } from "../../protocol/passkey.ts";
 import { Passkey } from "../../protocol/passkey.ts";
 import type { Tickets } from "../tickets.ts";
-import type { Enrolment, EnrolmentStore, KeptPasskey } from "./enrolments.ts";
+import type { FactorStore, Factors, KeptPasskey } from "./factor-store.ts";
 import { newRecoveryCodes, recoveryHash } from "./recovery-codes.ts";
 import {
   assertionOptions,
@@ -37,7 +37,7 @@ export const PendingFactor = z.object({
 export type PendingFactor = z.infer<typeof PendingFactor>;
 
 export type SecondFactorOptions = {
-  readonly store: EnrolmentStore;
+  readonly store: FactorStore;
   /** Each is answered once. */
   readonly pending: Tickets<PendingFactor>;
   /** Whether users need a second factor who have not set one up. */
@@ -102,11 +102,11 @@ export class SecondFactor {
   /** Throws `invalid_credentials` unless it is one that was not used yet. */
   async useRecoveryCode(user: string, code: string): Promise<void> {
     const hash = recoveryHash(code);
-    await this.#change(user, (enrolment) => {
-      if (!enrolment.recovery.includes(hash)) {
+    await this.#change(user, (factors) => {
+      if (!factors.recovery.includes(hash)) {
         throw new ServiceError("invalid_credentials", "this recovery code is wrong, or was used already");
       }
-      return { ...enrolment, recovery: enrolment.recovery.filter((each) => each !== hash) };
+      return { ...factors, recovery: factors.recovery.filter((each) => each !== hash) };
     });
   }
 
@@ -220,10 +220,7 @@ export class SecondFactor {
     return { passkey: Passkey.parse(made), ...(codes === undefined ? {} : { recoveryCodes: [...codes] }) };
   }
 
-  async #change(
-    user: string,
-    change: (enrolment: Enrolment) => Enrolment | Promise<Enrolment>,
-  ): Promise<void> {
+  async #change(user: string, change: (factors: Factors) => Factors | Promise<Factors>): Promise<void> {
     const { store } = this.#options;
     await this.#turns.take(user, async () => await store.put(user, await change(await store.get(user))));
   }

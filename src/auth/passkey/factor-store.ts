@@ -13,30 +13,30 @@ const KeptPasskey = Passkey.extend({
 export type KeptPasskey = z.infer<typeof KeptPasskey>;
 
 /** `recovery`: SHA-256 of the codes that were not used. */
-export const Enrolment = z.object({ passkeys: z.array(KeptPasskey), recovery: z.array(z.string()) });
-export type Enrolment = z.infer<typeof Enrolment>;
+export const Factors = z.object({ passkeys: z.array(KeptPasskey), recovery: z.array(z.string()) });
+export type Factors = z.infer<typeof Factors>;
 
-export const NO_ENROLMENT: Enrolment = { passkeys: [], recovery: [] };
+export const NO_FACTORS: Factors = { passkeys: [], recovery: [] };
 
-/** Where enrolments are kept. */
-export type EnrolmentStore = {
-  get(user: string): Promise<Enrolment>;
+/** Where the second factors of users are kept. */
+export type FactorStore = {
+  get(user: string): Promise<Factors>;
   /** Resolves when it is kept, and counts only then. */
-  put(user: string, enrolment: Enrolment): Promise<void>;
+  put(user: string, factors: Factors): Promise<void>;
 };
 
-const Stored = z.object({ version: z.literal(1), users: z.record(z.string(), Enrolment) });
+const Stored = z.object({ version: z.literal(1), users: z.record(z.string(), Factors) });
 
 /** A file of mode 0600. One that is damaged is no reason to let anybody in by the password alone: it throws. */
-export async function openEnrolmentFile(path: string): Promise<EnrolmentStore> {
+export async function openFactorFile(path: string): Promise<FactorStore> {
   const stored = await readJsonFile(path, (value) => Stored.parse(value));
   let users = new Map(Object.entries(stored?.users ?? {}));
   const turns = new KeyedTurns();
   return {
-    get: async (user) => users.get(user) ?? NO_ENROLMENT,
-    put: (user, enrolment) =>
+    get: async (user) => users.get(user) ?? NO_FACTORS,
+    put: (user, factors) =>
       turns.take(path, async () => {
-        const next = new Map(users).set(user, enrolment);
+        const next = new Map(users).set(user, factors);
         await writeJsonFile(path, { version: 1, users: Object.fromEntries(next) }, 0o600);
         users = next;
       }),
