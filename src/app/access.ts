@@ -7,6 +7,7 @@ import { sessionRoutes } from "../http/routes/session-routes.ts";
 import { shareRoutes } from "../http/routes/share-routes.ts";
 import type { Hub, HubView } from "../hub/hub.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { RandomUuid } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 export type Access = Disposable & {
@@ -33,13 +34,7 @@ export function openAccess(parts: {
       ...sessionRoutes({
         sessionsOf,
         ownRequest: (request, principal) => {
-          // Whether an id is taken would tell of the sessions of others.
-          if (request.id !== undefined && sessionsOf(principal) !== backend) {
-            throw new ServiceError(
-              "forbidden",
-              "the server chooses the ids of your sessions: leave the id out",
-            );
-          }
+          if (sessionsOf(principal) !== backend) refuseGuessable(request.id);
           return ownedRequest(request, known(principal), users.accountOf);
         },
         viewersOf: (id) => hub.viewersOf(id),
@@ -55,6 +50,15 @@ function forgetRemoved(backend: SessionBackend, forget: (sessionId: string) => P
     // What cannot be written now opens nothing all the same: the session of that link is gone.
     if (type === "session-removed" && sessionId !== undefined) void forget(sessionId).catch(() => undefined);
   });
+}
+
+/** That an id is taken tells of others' sessions, unless nobody could name it without having heard of it. */
+function refuseGuessable(id: string | undefined): void {
+  if (id === undefined || RandomUuid.safeParse(id).success) return;
+  throw new ServiceError(
+    "forbidden",
+    "an id of your own choice is a random UUID (version 4 or 7): use one, or leave the id out",
+  );
 }
 
 function known(principal: Principal | undefined): Principal {

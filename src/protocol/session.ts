@@ -16,6 +16,9 @@ export const SessionId = z
     "1 to 64 letters, digits, hyphens or underscores",
   );
 
+/** An id that nobody guesses: RFC 9562, version 4 or 7. */
+export const RandomUuid = z.union([z.uuidv4(), z.uuidv7()]);
+
 const Extent = z.int().min(MIN_TERMINAL_SIZE).max(MAX_TERMINAL_SIZE);
 const Text = z
   .string()
@@ -36,7 +39,9 @@ const Env = z.record(
 
 /** The body of POST /api/sessions (contract 2.1). Members that are not named here are ignored: old clients send some. */
 export const CreateSession = z.object({
-  id: SessionId.optional(),
+  id: SessionId.optional().describe(
+    "of one's own choice: a UUID of version 4 or 7; anything else for whoever may do everything",
+  ),
   command: z
     .union([
       Text.min(1),

@@ -181,14 +181,28 @@ test("another session under a freed id is nobody's but its owner's", async () =>
   expect((await admin.ask(`/api/sessions/${id}`)).json.id).toBe(id);
 });
 
-test("whether somebody has a session of some id is not told to whoever asks for one of that id", async () => {
-  const asked = async (id: string) => {
-    const { status, text } = await other.ask("/api/sessions", { body: { id, command: ["true"], cwd: "/" } });
-    return { status, text };
-  };
-  const taken = await asked(session.id);
-  expect(taken).toMatchObject({ status: 403 });
-  expect(await asked("nobody-has-this-id")).toEqual(taken);
+describe("the id of a new session", () => {
+  const create = (person: Person, id: string) =>
+    person.ask("/api/sessions", { body: { id, command: ["true"], cwd: "/" } });
+
+  test("that others could guess is refused alike whether or not somebody has it", async () => {
+    const admin = Person.named(server, people.admin);
+    expect(await create(admin, "nightly-build")).toMatchObject({ status: 201 });
+    const taken = await create(other, "nightly-build");
+    expect(taken).toMatchObject({ status: 403, json: { error: expect.stringContaining("UUID") } });
+    const free = await create(other, "nightly-tests");
+    expect([free.status, free.text]).toEqual([taken.status, taken.text]);
+    const fromTheClock = await create(other, "c232ab00-9414-11ec-b3c8-9f6bdeced846");
+    expect(fromTheClock).toMatchObject({ status: 403 });
+  });
+
+  test.each(["5df41881-3aed-4515-88a7-2f4a814cf09e", "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"])(
+    "is everybody's to choose where it is a random UUID, as %s is, and is taken from then on",
+    async (id) => {
+      expect(await create(other, id)).toMatchObject({ status: 201, json: { id } });
+      expect(await create(owner, id)).toMatchObject({ status: 409, json: { code: "session_exists" } });
+    },
+  );
 });
 
 test("nobody but an HQ with its token can ask for somebody else", async () => {
