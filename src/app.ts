@@ -121,7 +121,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
       ...{ hub, version, health, metrics, checkReady: () => readiness.check() },
       mounted: () => Object.keys(routes),
     }),
-    ...authRoutes({ ...gate, newLoginLink, serverUser: account.user }),
+    ...authRoutes({ ...gate, newLoginLink }),
     ...pictureRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };

@@ -53,7 +53,10 @@ export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
     api: counted(createRateLimit(apiCalls), () => meter.limited.add("api")),
     sessions: counted(createRateLimit(sessions), () => meter.limited.add("sessions")),
   };
-  const request = createRouter({ ...common, routes, pageDir, rateLimits });
+  const request = createRouter({
+    ...{ ...common, routes, pageDir, rateLimits },
+    pictures: gate.config.proxyAuth ? "https" : "own",
+  });
   const upgrade = createUpgrade({ ...common, viewOf });
   return Listener.open(config.listen, { request, upgrade, onShortage: toldTo(log) }, config.tls);
 }

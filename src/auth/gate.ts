@@ -42,6 +42,9 @@ import { LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
 import { FileRecords } from "./tokens/file-records.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
+/** `isPasswordDisallowed`: by --disallow-user-password, which changes nothing here. */
+export type NoLogin = { readonly mode: "none"; readonly isPasswordDisallowed: boolean };
+
 /** How people log in, of the configuration. */
 export type LoginModes = {
   readonly mode: "login";
@@ -59,7 +62,7 @@ export type LoginModes = {
 };
 
 export type GateOptions = {
-  readonly mode: { readonly mode: "none" } | LoginModes;
+  readonly mode: NoLogin | LoginModes;
   /** Who the server runs as, and whether that is root, who may become everybody else. */
   readonly serverUser: string;
   readonly isRoot: boolean;
@@ -140,7 +143,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     }),
     config: {
       enableSSHKeys: modes?.sshKeys ?? false,
-      disallowUserPassword: modes !== undefined && password === undefined,
+      disallowUserPassword: mode.mode === "none" ? mode.isPasswordDisallowed : mode.password === undefined,
       noAuth: modes === undefined,
       ...(password === undefined ? {} : { passwordMode: pair === undefined ? "system" : "configured" }),
       proxyAuth: modes?.identity !== undefined,

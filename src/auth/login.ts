@@ -47,6 +47,11 @@ export class Login {
     this.#parts = parts;
   }
 
+  /** Who logs in when no name is given. */
+  get defaultUser(): string {
+    return this.#parts.defaultUser;
+  }
+
   /**
    * A token for a password, or for nothing where no login is asked for. ServiceError `invalid_credentials`,
    * `password_disabled`, `second_factor_required`, `rate_limited`. `address`: the peer's, `undefined` on a unix socket.

@@ -1,3 +1,4 @@
+import type { Profile } from "../lib/profile.ts";
 import type { Rights } from "./roles.ts";
 
 /** In place of an owner's name where there has to be one: the server's own, which no user is called. */
@@ -24,6 +25,8 @@ export type Principal = {
     | "share"
     | "remote";
   readonly rights: Rights;
+  /** With "proxy": what else it says of the user. */
+  readonly profile?: Profile;
   /** Under which name their sessions are owned; `undefined`: they are the server's own, which have no name. */
   readonly owner?: string | undefined;
   /** The system user that their programs run as; `undefined`: the server's own. */

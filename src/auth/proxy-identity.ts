@@ -1,5 +1,6 @@
 import { isLoopbackAddress } from "../lib/address.ts";
 import { isLoginName } from "../lib/login-name.ts";
+import { shownProfile } from "../lib/profile.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Prover, RequestFacts } from "./chain.ts";
 import { sameBytes } from "./same-bytes.ts";
@@ -21,7 +22,7 @@ export function byProxyIdentity(trusted: TrustedIdentity): Prover {
     if (login === undefined || !isProof(facts.identityProof ?? "")) return undefined;
     // Another proxy may hand on what a client sent: groups give roles.
     const groups = trusted.from === "own-proxy" ? groupsOf(facts.identity?.groups) : [];
-    return { user: login, method: "proxy", groups };
+    return { user: login, method: "proxy", groups, profile: shownProfile(facts.identity ?? {}) };
   };
 }
 

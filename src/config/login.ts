@@ -7,7 +7,8 @@ import type { OptionReader } from "./reader.ts";
 
 /** How people log in. */
 export type AuthConfig =
-  | { readonly mode: "none" }
+  /** `isPasswordDisallowed`: by an option that changes nothing here. */
+  | { readonly mode: "none"; readonly isPasswordDisallowed: boolean }
   | {
       readonly mode: "login";
       /** `undefined` with --disallow-user-password. */
@@ -43,16 +44,16 @@ export function readLogin(
   // Without --hq these two are refused as such, and there is nothing to say about them here.
   const pairs = context.isHq ? [hq, service] : [service];
   const localBypass = readLocalBypass(reader);
+  const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
   if (reader.isOn(OPTIONS.noAuth)) {
     warnWithoutLogin(reader, context.host, pairs);
-    return { mode: "none" };
+    return { mode: "none", isPasswordDisallowed: isWithoutPassword };
   }
   for (const { problem } of pairs) if (problem !== undefined) reader.refuse(problem);
   refuseDifferent(reader, pairs);
   const credentials = pairs.map((pair) => pair.credentials).find((each) => each !== undefined);
   const configured = credentials && ({ kind: "configured", ...credentials } as const);
   refuseSecondFactor(reader);
-  const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
   if (isWithoutPassword) {
     const because = reader.sourceOf(OPTIONS.disallowUserPassword) ?? "";
     reader.imply(OPTIONS.enableSshKeys, { text: "true", because });

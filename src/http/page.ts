@@ -10,7 +10,6 @@ import type { Client } from "./client-address.ts";
 const PAGE_POLICY = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
   "object-src 'none'",
   "base-uri 'none'",
   "form-action 'self'",
@@ -42,13 +41,17 @@ const API = /^\/api(?:\/|$)/;
 const HASHED_ASSETS = /[/\\]assets[/\\]/;
 const YEAR_S = 31_536_000;
 
+/** "https": a reverse proxy names the addresses of users' pictures, which may be anywhere. */
+export type PagePictures = "own" | "https";
+
 export function setSecurityHeaders(
   { url = "/" }: Pick<IncomingMessage, "url">,
   response: Pick<ServerResponse, "setHeader">,
   client: Client,
+  pictures: PagePictures,
 ): void {
   const isApi = API.test(url.split("?", 1)[0] ?? "");
-  response.setHeader("content-security-policy", isApi ? API_POLICY : pagePolicy(client));
+  response.setHeader("content-security-policy", isApi ? API_POLICY : pagePolicy(client, pictures));
   response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("x-frame-options", "DENY");
   response.setHeader("referrer-policy", "no-referrer");
@@ -59,13 +62,14 @@ export function setSecurityHeaders(
 }
 
 /** To Safari before 16, 'self' is not the WebSocket of the same server. */
-function pagePolicy({ host = "", isHttps }: Client): string {
+function pagePolicy({ host = "", isHttps }: Client, pictures: PagePictures): string {
   const parsed = parseHost(host);
   const sockets =
     parsed === undefined
       ? []
       : (isHttps ? ["wss"] : ["ws", "wss"]).map((scheme) => formatOrigin({ scheme, host: parsed }));
-  return `${PAGE_POLICY}; ${["connect-src 'self'", ...sockets].join(" ")}`;
+  const images = `img-src 'self' data:${pictures === "https" ? " https:" : ""}`;
+  return [PAGE_POLICY, images, ["connect-src 'self'", ...sockets].join(" ")].join("; ");
 }
 
 /**

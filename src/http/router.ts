@@ -18,7 +18,7 @@ import { audited, contextOf, type RequestAuditHook, type RequestContext } from "
 import type { ClientOf } from "./client-address.ts";
 import { factsOf } from "./facts.ts";
 import { refuseDeep } from "./json-depth.ts";
-import { PAGE_FILES, setSecurityHeaders } from "./page.ts";
+import { PAGE_FILES, type PagePictures, setSecurityHeaders } from "./page.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
 import type { RequestMeter } from "./request-meter.ts";
@@ -38,6 +38,8 @@ export type RouterOptions = {
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   /** Where the page's files are; undefined for none. */
   readonly pageDir: string | undefined;
+  /** From where the page shows pictures. */
+  readonly pictures?: PagePictures;
   readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
   readonly log: Log;
@@ -56,7 +58,7 @@ export function createRouter(options: RouterOptions): RequestListener {
   // A path has one spelling: what a remote answers at /API/… would come with the policy of the page.
   app.enable("case sensitive routing");
   app.use((request, response, next) => {
-    setSecurityHeaders(request, response, options.clientOf(request));
+    setSecurityHeaders(request, response, options.clientOf(request), options.pictures ?? "own");
     next();
   });
   const accessLog = new AccessLog(options);

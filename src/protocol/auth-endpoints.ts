@@ -112,7 +112,7 @@ export const authEndpoints = {
     ...openAuth,
     method: "get",
     path: "/api/auth/current-user",
-    summary: "The user that the server runs as",
+    summary: "Who logs in without a name: the configured user, else the one that the server runs as",
     reply: { status: 200, json: CurrentUser },
     errors: [],
   },

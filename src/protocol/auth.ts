@@ -16,15 +16,27 @@ export const TokenResponse = z.object({
 });
 export type TokenResponse = z.infer<typeof TokenResponse>;
 
-/** Specification 2.5, contract 5.4. */
+/** Whom a reverse proxy names (specification 5.4): the name is the login where it says none, the picture an https address. */
+export const ProxyUser = z.object({
+  login: z.string(),
+  name: z.string(),
+  profilePic: z.string().optional(),
+});
+export type ProxyUser = z.infer<typeof ProxyUser>;
+
+/** Specification 2.5, contract 5.4; with the names that VibeTunnel's page looks for behind a proxy (facts 4.1). */
 export const AuthConfig = z.object({
   enableSSHKeys: z.boolean(),
-  disallowUserPassword: z.boolean(),
+  disallowUserPassword: z.boolean().describe("the option of that name"),
   noAuth: z.boolean(),
-  passwordMode: z.enum(["system", "configured"]).optional(),
+  passwordMode: z.enum(["system", "configured"]).optional().describe("absent where no password logs in"),
   proxyAuth: z.boolean(),
   user: z.string().optional().describe("who the server takes you for without any login"),
   logoutPath: z.string().optional().describe("page of the reverse proxy at which that user logs out"),
+  proxyUser: ProxyUser.optional().describe("who the reverse proxy in front says that you are"),
+  tailscaleAuth: z.literal(true).optional().describe("the same for old clients"),
+  authenticatedUser: z.string().optional(),
+  tailscaleUser: ProxyUser.optional(),
 });
 export type AuthConfig = z.infer<typeof AuthConfig>;
 
@@ -69,8 +81,8 @@ export const SshLogin = z.object({
 export type SshLogin = z.infer<typeof SshLogin>;
 export const SshKeyResponse = PasswordResponse.extend({ authMethod: z.literal("ssh-key") });
 
-/** GET /api/auth/avatar/:userId as JSON (facts 4.1). */
+/** Of GET /api/auth/avatar/:userId: a login or an e-mail address (facts 4.1). */
 export const UserId = z
   .string()
   .max(255, "User ID too long")
-  .regex(/^[A-Za-z0-9._-]+$/, "Invalid user ID format");
+  .regex(/^[A-Za-z0-9._@+-]+$/, "Invalid user ID format");

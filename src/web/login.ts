@@ -1,6 +1,6 @@
 // Who uses the page. One state, from the first question to the server until the log out.
 import { type ReadonlySignal, signal } from "@preact/signals";
-import type { AuthConfig, TokenResponse } from "../protocol/auth.ts";
+import type { AuthConfig, ProxyUser, TokenResponse } from "../protocol/auth.ts";
 import { type Client, createClient } from "../protocol/client.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -25,6 +25,8 @@ export type Access =
       readonly kind: "known";
       readonly user: string;
       readonly token: undefined;
+      /** What the proxy says of this user. */
+      readonly profile: ProxyUser | undefined;
       /** Where that ends, with a proxy that can. */
       readonly logoutPath: string | undefined;
     }
@@ -147,8 +149,8 @@ export class Login implements Disposable {
     this.#keep(response);
   }
 
-  /** The user that the server runs as, who need not be one that may log in. */
-  async serverUser(): Promise<string> {
+  /** Who logs in without a name, who need not be one that may. */
+  async defaultUser(): Promise<string> {
     return (await this.#client.call(endpoints.currentUser)).userId;
   }
 
@@ -222,9 +224,9 @@ export class Login implements Disposable {
     if (performance.now() > SELF_LOGIN_INTERVAL_MS) this.#window.location.reload();
   }
 
-  async #letSelfIn({ noAuth, user = "", logoutPath }: AuthConfig): Promise<void> {
+  async #letSelfIn({ noAuth, user = "", logoutPath, proxyUser: profile }: AuthConfig): Promise<void> {
     this.#lastSelfLogin = performance.now();
-    if (!noAuth) return this.#let({ kind: "known", user, token: undefined, logoutPath });
+    if (!noAuth) return this.#let({ kind: "known", user, token: undefined, profile, logoutPath });
     // Nothing to keep where the next visit is let in as well.
     const response = await this.#client.token({});
     this.#let({ kind: "open", user: response.user, token: response.token });

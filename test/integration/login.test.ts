@@ -43,6 +43,24 @@ test("the configured user gets a token for the password, with or without a name,
   });
 });
 
+test("the current user is the configured one where there is a pair, and else the server's own", async () => {
+  await using server = await passwordServer("inline");
+  await using open = await TestServer.start();
+  const current = async ({ url }: TestServer) => (await ask(url, "/api/auth/current-user")).json;
+  expect(await current(server)).toEqual({ userId: USERNAME });
+  expect(await current(open)).toEqual({ userId: userInfo().username });
+});
+
+test.each([
+  [["--no-auth"], false],
+  [["--no-auth", "--disallow-user-password"], true],
+  [["--login-link"], false],
+  [["--login-link", "--disallow-user-password"], true],
+])("with %j disallowUserPassword is %s, as the option says", async (args, expected) => {
+  await using server = await TestServer.start({ args: [...args, "--session-host", "inline"] });
+  expect((await ask(server.url, "/api/auth/config")).json.disallowUserPassword).toBe(expected);
+});
+
 test("a wrong password and an unknown user are refused alike", async () => {
   await using server = await passwordServer("inline");
   const answers = [

@@ -14,20 +14,20 @@ export function authRoutes(parts: {
   readonly secondFactor: SecondFactor | undefined;
   readonly tickets: Tickets<Principal>;
   readonly config: AuthConfig;
-  readonly serverUser: string;
   readonly newLoginLink: () => Promise<string>;
 }): Routes {
-  const { login, secondFactor, tickets, config, serverUser, newLoginLink } = parts;
+  const { login, secondFactor, tickets, config, newLoginLink } = parts;
   return {
     ...(secondFactor === undefined ? {} : passkeyRoutes({ login, secondFactor })),
     authConfig: async (_, { identified }) => {
       const principal = await identified();
       const { logoutPath, ...others } = config;
       if (principal === undefined) return others;
-      const isProxied = principal.method === "proxy" && logoutPath !== undefined;
-      return { ...others, user: principal.user, ...(isProxied ? { logoutPath } : {}) };
+      const { user, method } = principal;
+      if (method !== "proxy") return { ...others, user };
+      return { ...others, user, ...(logoutPath === undefined ? {} : { logoutPath }), ...namedBy(principal) };
     },
-    currentUser: async () => ({ userId: serverUser }),
+    currentUser: async () => ({ userId: login.defaultUser }),
     createToken: async ({ body: { ticket, ...pair } }, { address, origin }) =>
       ticket === undefined
         ? login.withPassword({ ...pair, address, origin })
@@ -65,6 +65,19 @@ export function authRoutes(parts: {
       return { success: true, message: "Logged out successfully" };
     },
   };
+}
+
+/** What a proxy says of whoever asks. */
+function namedBy({
+  user,
+  profile,
+}: Pick<Principal, "user" | "profile">): Pick<
+  AuthConfig,
+  "proxyUser" | "tailscaleAuth" | "authenticatedUser" | "tailscaleUser"
+> {
+  const { name = user, picture } = profile ?? {};
+  const proxyUser = { login: user, name, ...(picture === undefined ? {} : { profilePic: picture }) };
+  return { proxyUser, tailscaleAuth: true, authenticatedUser: user, tailscaleUser: proxyUser };
 }
 
 function principalOf({ principal }: Context): Principal {

@@ -4,19 +4,28 @@ import { UserId } from "../../protocol/auth.ts";
 import { endpointPath } from "../../protocol/endpoint.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 
+type AvatarProps = {
+  readonly user: string;
+  /** The address of a picture elsewhere, in place of the server's. */
+  readonly picture?: string | undefined;
+};
+
 /** The picture of a user; nothing where there is none. The name stands beside it. */
-export function Avatar({ user }: { readonly user: string }): VNode | undefined {
-  const missing = useSignal<string | undefined>(undefined);
-  if (!UserId.safeParse(user).success || missing.value === user) return undefined;
-  const src = endpointPath(endpoints.avatar, { userId: user });
+export function Avatar({ user, picture }: AvatarProps): VNode | undefined {
+  const missing = useSignal<readonly string[]>([]);
+  const own = UserId.safeParse(user).success ? [endpointPath(endpoints.avatar, { userId: user })] : [];
+  const sources = picture === undefined ? own : [picture, ...own];
+  const src = sources.find((each) => !missing.value.includes(each));
+  if (src === undefined) return undefined;
   return (
     <img
-      key={user}
+      key={src}
       class="avatar"
       src={src}
       alt=""
+      referrerpolicy="no-referrer"
       onError={() => {
-        missing.value = user;
+        missing.value = [...missing.value, src];
       }}
     />
   );

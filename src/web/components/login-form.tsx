@@ -2,12 +2,12 @@ import type { VNode } from "preact";
 import type { AuthConfig } from "../../protocol/auth.ts";
 import type { StoredKey } from "../keys/stored-key.ts";
 import { Choice } from "./choice.tsx";
+import { useDefaultUser } from "./default-user.ts";
 import { KeyLogin } from "./key-login.tsx";
 import type { LoginDraft, Way } from "./login-draft.ts";
 import { LoginHead } from "./login-head.tsx";
 import type { LoginViewProps, Step } from "./login-props.ts";
 import { PasswordLogin } from "./password-login.tsx";
-import { useServerUser } from "./server-user.ts";
 
 type LoginFormProps = LoginViewProps & {
   /** The key to log in with; undefined where there is none. */
@@ -27,15 +27,15 @@ export function LoginForm({ login, keyring, state, stored, draft, go }: LoginFor
   const ways = waysOf(config);
   const wanted = draft.way.value ?? (stored === undefined ? "password" : "key");
   const way = ways.includes(wanted) ? wanted : ways[0];
-  const serverUser = useServerUser(login, config);
+  const defaultUser = useDefaultUser(login);
   const name = draft.user.value ?? (way === "key" ? stored?.user : undefined) ?? "";
   const onName = (typed: string): void => {
     draft.user.value = typed;
   };
-  const fields = { login, user: { name, default: serverUser, onName } };
+  const fields = { login, user: { name, default: defaultUser, onName } };
   return (
     <>
-      <LoginHead login={login} reason={reason} known={config.user} user={name === "" ? serverUser : name} />
+      <LoginHead login={login} reason={reason} known={config.user} user={name === "" ? defaultUser : name} />
       {way !== undefined && ways.length > 1 && (
         <Choice
           label="How to log in"
@@ -55,9 +55,9 @@ export function LoginForm({ login, keyring, state, stored, draft, go }: LoginFor
   );
 }
 
-function waysOf({ disallowUserPassword, enableSSHKeys }: AuthConfig): readonly Way[] {
+function waysOf({ passwordMode, enableSSHKeys }: AuthConfig): readonly Way[] {
   return [
-    ...(disallowUserPassword ? [] : (["password"] as const)),
+    ...(passwordMode === undefined ? [] : (["password"] as const)),
     ...(enableSSHKeys ? (["key"] as const) : []),
   ];
 }

@@ -15,6 +15,7 @@ type SidebarProps = WorkspaceProps & {
 };
 
 export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
+  const profile = access.kind === "known" ? access.profile : undefined;
   return (
     <aside class="sidebar" ref={root}>
       <header class="sidebar-head">
@@ -30,9 +31,9 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
       <SessionLists page={page} workspace={workspace} />
       <footer class="sidebar-foot">
         <ConnectionDot workspace={workspace} />
-        <Avatar user={access.user} />
+        <Avatar user={access.user} picture={profile?.profilePic} />
         <span class="sidebar-user" title={`Logged in as ${access.user}`}>
-          {access.user}
+          {profile?.name ?? access.user}
         </span>
         {access.kind === "login" && <PasskeyButton workspace={workspace} />}
         {access.kind === "login" && (

@@ -39,6 +39,40 @@ test("a proxy on this machine says who asks, over REST and over /ws", async () =
   expect((await shakeHands(server.url, "/ws", headers)).status).toBe(101);
 });
 
+test("the page hears the name and the picture that the proxy says, as far as they can be shown", async () => {
+  const told = async (more: Record<string, string>) =>
+    (await ask(server.url, "/api/auth/config", { headers: by("ada@example.com", more) })).json;
+  const name = Buffer.from("Ada Løvelace \u202e").toString("latin1");
+  const ada = { login: "ada@example.com", name: "Ada Løvelace", profilePic: "https://x.example/a.png" };
+  expect(await told({ "proxy-user-name": name, "proxy-user-profile-pic": ada.profilePic })).toMatchObject({
+    ...{ user: ada.login, proxyUser: ada },
+    // As VibeTunnel's page knows it.
+    ...{ tailscaleAuth: true, authenticatedUser: ada.login, tailscaleUser: ada },
+  });
+  const plain = { login: "ada@example.com", name: "ada@example.com" };
+  for (const picture of [
+    "http://x.example/a.png",
+    "javascript:alert(1)",
+    "data:image/png;base64,AA",
+    "https://",
+    "https://x y/",
+  ])
+    expect((await told({ "proxy-user-profile-pic": picture })).proxyUser).toEqual(plain);
+});
+
+test("the name and the picture of whom nobody vouches for reach nobody", async () => {
+  await using plain = await passwordServer("inline");
+  const headers = by(USERNAME, { "proxy-user-name": "Ada" });
+  expect((await ask(plain.url, "/api/auth/config", { headers })).json).not.toHaveProperty("proxyUser");
+  const policies = [server, plain].map(
+    async ({ url }) => (await ask(url, "/")).headers["content-security-policy"],
+  );
+  expect(await Promise.all(policies)).toEqual([
+    expect.stringContaining("img-src 'self' data: https:;"),
+    expect.stringContaining("img-src 'self' data:;"),
+  ]);
+});
+
 test("whom --allow-user does not name is not let in, and not taken for anybody", async () => {
   const headers = by("mallory@example.com");
   expect((await ask(server.url, "/api/sessions", { headers })).status).toBe(401);

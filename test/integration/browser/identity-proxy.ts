@@ -7,13 +7,15 @@ export class IdentityProxy implements AsyncDisposable {
   readonly #server: Server;
   /** Whom it names; undefined: nobody. */
   login: string | undefined;
+  /** What else it says of that user. */
+  more: Readonly<Record<string, string>> = {};
 
   private constructor(target: string) {
     const proxy = createProxyServer({ target, ws: true });
     // A browser that is closed resets its connections, and the library throws what nobody listens to.
     proxy.on("error", () => undefined);
     const headers = (): Record<string, string> =>
-      this.login === undefined ? {} : { "proxy-user-login": this.login };
+      this.login === undefined ? {} : { "proxy-user-login": this.login, ...this.more };
     this.#server = createServer((request, response) =>
       proxy.web(request, response, { headers: headers() }, () => response.destroy()),
     );

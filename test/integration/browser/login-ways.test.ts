@@ -6,6 +6,7 @@ import type { PageDriver } from "./page-driver.ts";
 import { ServerProcess } from "./server-process.ts";
 
 const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>';
 const scope = new AsyncDisposableStack();
 let chromium: Chromium;
 beforeAll(async () => {
@@ -84,6 +85,30 @@ test("whom a proxy names is in at once, without a token, and is not offered a lo
   await driver.connection("open");
 });
 
+test("whom a proxy names is shown by name and picture, which no other site learns of more than it must", async () => {
+  const flags = ["--enable-proxy-serve", "--proxy-external", "--allow-user", "ada@example.com"];
+  await using server = await ServerProcess.start({ flags, env: ACCOUNT });
+  await using proxy = await IdentityProxy.start(server.url);
+  proxy.login = "ada@example.com";
+  proxy.more = { "proxy-user-name": "Ada Lovelace", "proxy-user-profile-pic": "https://pictures.test/ada" };
+  await using driver = await chromium.open(proxy.url);
+  const asked = Promise.withResolvers<Record<string, string>>();
+  await driver.page.route("https://pictures.test/**", async (route) => {
+    asked.resolve(await route.request().allHeaders());
+    await route.fulfill({ contentType: "image/svg+xml", body: SVG });
+  });
+  await driver.page.reload();
+  await driver.page.getByTitle("Logged in as ada@example.com").getByText("Ada Lovelace").waitFor();
+  expect(await asked.promise).not.toHaveProperty("referer");
+  const picture = driver.page.locator("img.avatar");
+  expect(await picture.getAttribute("src")).toBe("https://pictures.test/ada");
+  // A picture that does not come gives way to the server's own.
+  await driver.page.unroute("https://pictures.test/**");
+  await driver.page.route("https://pictures.test/**", (route) => route.abort());
+  await driver.page.reload();
+  await driver.page.locator("img.avatar[src='/api/auth/avatar/ada%40example.com']").waitFor();
+});
+
 test("with --allow-local-bypass a browser on the same machine is in at once", async () => {
   await using server = await ServerProcess.start({ flags: ["--allow-local-bypass"], env: ACCOUNT });
   await using driver = await chromium.open(server.url);
@@ -101,7 +126,7 @@ test("the picture of the user is shown, and nothing where there is none", async 
   expect(await picture.getAttribute("src")).toBe("/api/auth/avatar/ada");
   await driver.page.getByLabel("User").fill("ada@example.com");
   await driver.page.getByLabel("Password", { exact: true }).focus();
-  await picture.waitFor({ state: "detached" });
+  await driver.page.locator("img.avatar[src='/api/auth/avatar/ada%40example.com']").waitFor();
   await driver.page.route("**/avatar/**", (route) => route.abort());
   await driver.page.getByLabel("User").fill("bob");
   await driver.page.getByLabel("Password", { exact: true }).focus();

@@ -62,7 +62,7 @@ test("a token that anyone got without a login is worth nothing once there is one
   await using place = await scratch();
   const given = Secret.fromText("g".repeat(32));
   for (const tokenSecret of [undefined, given]) {
-    const open = await place.open({ mode: "none" }, tokenSecret);
+    const open = await place.open({ mode: "none", isPasswordDisallowed: false }, tokenSecret);
     const { token } = await open.login.withPassword({ address });
     expect((await open.authenticate(facts(token))).method).toBe("none");
     const closed = await place.open(LOGIN, tokenSecret);
@@ -72,7 +72,7 @@ test("a token that anyone got without a login is worth nothing once there is one
 
 test("without a login nothing secret is written", async () => {
   await using place = await scratch();
-  await place.open({ mode: "none" });
+  await place.open({ mode: "none", isPasswordDisallowed: false });
   expect(await readdir(place.path)).toEqual([]);
 });
 
@@ -147,7 +147,7 @@ test("the HQ of a remote is known by the token of this start, with and without a
   await using place = await scratch();
   const token = "m".repeat(43);
   const more = { machineToken: Secret.fromText(token) };
-  for (const mode of [LOGIN, { mode: "none" }] as const) {
+  for (const mode of [LOGIN, { mode: "none", isPasswordDisallowed: false }] as const) {
     const remote = await place.open(mode, undefined, more);
     expect(await remote.authenticate(facts(token))).toEqual({ user: "me", method: "hq", rights: ALL });
     const restarted = await place.open(mode, undefined, { machineToken: Secret.fromText("n".repeat(43)) });

@@ -13,7 +13,7 @@ function facts(login: string | undefined, more: Partial<RequestFacts> = {}): Req
   return { ...BARE, peer: "127.0.0.1", identity: { login, name: "Ada", picture: undefined }, ...more };
 }
 
-const ada = { user: "ada@example.com", method: "proxy", groups: [] };
+const ada = { user: "ada@example.com", method: "proxy", groups: [], profile: { name: "Ada" } };
 
 test("a proxy on this machine says who asks; our own one proves that it is that", async () => {
   expect(await byOther(facts("ada@example.com"))).toEqual(ada);

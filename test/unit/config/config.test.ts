@@ -43,7 +43,7 @@ test("every option can be given as a flag", () => {
   expect(config).toMatchObject({
     listen: { host: "::1", port: 0 },
     controlDir: "/var/lib/t",
-    auth: { mode: "none" },
+    auth: { mode: "none", isPasswordDisallowed: false },
     policy: { allowedOrigins: ["https://a.example", "http://b:81"], isLoopbackHostOnly: true },
     rateLimits: { sessions: undefined, apiCalls: 7 },
     recording: { maxBytes: 2 ** 30, withInput: true },
@@ -71,7 +71,7 @@ test("every option can be given as a variable", () => {
   expect(config).toMatchObject({
     listen: { host: "localhost", port: 81 },
     controlDir: "/home/me/t",
-    auth: { mode: "none" },
+    auth: { mode: "none", isPasswordDisallowed: false },
     policy: { allowedOrigins: ["https://a.example", "http://b:81"], isLoopbackHostOnly: true },
     rateLimits: { sessions: undefined, apiCalls: 100 },
     recording: { maxBytes: 10_000_000, withInput: true },
@@ -226,7 +226,7 @@ test("--no-auth overrides every other option about logging in, and says what it 
     SERVICE_USERNAME: "a",
     SERVICE_PASSWORD: "b",
   });
-  expect(config.auth).toEqual({ mode: "none" });
+  expect(config.auth).toEqual({ mode: "none", isPasswordDisallowed: false });
   expect(config.warnings).toEqual(["--no-auth: SERVICE_USERNAME and SERVICE_PASSWORD are not used"]);
   expect(problems("--no-auth", { SERVICE_USERNAME: "a" })).toEqual([]);
 });

@@ -21,7 +21,7 @@ test("keys are offered beside a password, or in its place", () => {
 test("--no-auth overrides every other option about logging in", () => {
   const others = "--enable-ssh-keys --allow-local-bypass --enable-proxy-serve --admin-user ada";
   const config = serve(`--no-auth --bind 127.0.0.1 ${others}`);
-  expect(config.auth).toEqual({ mode: "none" });
+  expect(config.auth).toEqual({ mode: "none", isPasswordDisallowed: false });
   expect(config.proxyServe).toBeUndefined();
 });
 

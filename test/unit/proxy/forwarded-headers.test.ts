@@ -148,7 +148,10 @@ test("however a client spells, repeats, folds or hides such headers, the server 
       const forwarded = forwardedHeaders(request, voucher, "request");
       const again = asRequest(forwarded);
       const facts = factsOf(again, { queryToken: undefined, address: "10.0.0.7", place: "api" });
-      expect(await isOwn(facts)).toEqual({ user: "ada@example.com", method: "proxy", groups: [] });
+      expect(await isOwn(facts)).toEqual({
+        ...{ user: "ada@example.com", method: "proxy", groups: [] },
+        profile: { name: user.name, picture: user.picture },
+      });
       expect(facts).toMatchObject({ localToken: undefined, onBehalfOf: undefined });
       const ours = Object.keys(forwarded).filter((name) => /proxy|forwarded|ttyhq|via|real-ip|_/.test(name));
       expect(ours.sort()).toEqual(OURS);

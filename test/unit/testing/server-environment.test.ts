@@ -31,7 +31,7 @@ test("a server is told to be a remote of an HQ, and lets people in by the same l
 test("a server of its own has a login or none", () => {
   expect(passwordOf(serve("", serverEnvironment({ kind: "standalone", login }, place)))).toBe("s3cret");
   const open = serve("--no-auth", serverEnvironment({ kind: "standalone", login: undefined }, place));
-  expect(open.auth).toEqual({ mode: "none" });
+  expect(open.auth).toEqual({ mode: "none", isPasswordDisallowed: false });
 });
 
 test("every variable is one that the program reads", () => {
