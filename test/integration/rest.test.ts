@@ -25,16 +25,11 @@ afterAll(() => server[Symbol.asyncDispose]());
 
 describe("POST /api/sessions", () => {
   test("answers 201 with the session, under its new and its old names", async () => {
-    const answer = await rest.post("/api/sessions", {
-      command: "cat",
-      cwd: "/tmp",
-      name: "n",
-      cols: 90,
-      rows: 20,
-    });
-    expect(answer.status).toBe(201);
-    expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
-    const session = answer.json;
+    const { body: session } = await rest.api
+      .post("/api/sessions")
+      .send({ command: "cat", cwd: "/tmp", name: "n", cols: 90, rows: 20 })
+      .expect(201)
+      .expect("content-type", "application/json; charset=utf-8");
     expect(session).toMatchObject({
       ...{ name: "n", status: "running", command: ["cat"], cwd: "/tmp", workingDir: "/tmp" },
       ...{ cols: 90, rows: 20, outputBytes: 0, viewers: 0 },
@@ -43,8 +38,7 @@ describe("POST /api/sessions", () => {
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       lastModified: expect.stringMatching(/Z$/),
     });
-    expect(session).toMatchObject({ sessionId: Reflect.get(Object(session), "id") });
-    expect(session).toMatchObject({ startedAt: Reflect.get(Object(session), "created") });
+    expect(session).toMatchObject({ sessionId: session.id, startedAt: session.created });
   });
 
   test.each<[string, object, string]>([
@@ -101,13 +95,9 @@ describe("GET /api/sessions", () => {
     const second = await rest.create({ command: "cat" });
     await rest.ended(first.id);
     await expect.poll(() => rest.record(first.id)).toMatchObject({ viewers: 0 });
-    const answer = await rest.get("/api/sessions");
-    expect(answer.status).toBe(200);
-    expect(answer.json).toEqual(
-      expect.arrayContaining([await rest.record(first.id), await rest.record(second.id)]),
-    );
-    const [newest, older] = [answer.json].flat();
-    expect([newest, older]).toMatchObject([{ id: second.id }, { id: first.id, status: "exited" }]);
+    const { body: list } = await rest.api.get("/api/sessions").expect(200);
+    expect(list).toEqual(expect.arrayContaining([await rest.record(first.id), await rest.record(second.id)]));
+    expect(list.slice(0, 2)).toMatchObject([{ id: second.id }, { id: first.id, status: "exited" }]);
   });
 
   test("counts viewers, bytes and tells the title", async () => {
@@ -127,8 +117,8 @@ describe("GET /api/sessions", () => {
 describe("one session", () => {
   test("is renamed", async () => {
     const { id } = await rest.create({ command: "cat" });
-    const answer = await rest.send("PATCH", `/api/sessions/${id}`, { name: "  other  " });
-    expect([answer.status, answer.json]).toEqual([200, { success: true, name: "other" }]);
+    const rename = rest.api.patch(`/api/sessions/${id}`).send({ name: "  other  " });
+    await rename.expect(200, { success: true, name: "other" });
     expect(await rest.record(id)).toMatchObject({ name: "other" });
   });
 
@@ -136,16 +126,15 @@ describe("one session", () => {
     const { id } = await rest.run("stty raw -echo; echo ready; head -c 9 | od -An -tx1; read rest");
     await rest.shows(id, /ready/);
     for (const input of [{ text: "é!" }, { key: "arrow_up" }, { data: "AP+A" }]) {
-      const answer = await rest.post(`/api/sessions/${id}/input`, input);
-      expect([answer.status, answer.json]).toEqual([200, { success: true }]);
+      await rest.api.post(`/api/sessions/${id}/input`).send(input).expect(200, { success: true });
     }
     await rest.shows(id, /c3 a9 21 1b 5b 41 00 ff 80/);
   });
 
   test("is resized", async () => {
     const { id } = await rest.create({ command: "cat" });
-    const answer = await rest.post(`/api/sessions/${id}/resize`, { cols: 1, rows: 1000 });
-    expect([answer.status, answer.json]).toEqual([200, { success: true, cols: 1, rows: 1000 }]);
+    const resize = rest.api.post(`/api/sessions/${id}/resize`).send({ cols: 1, rows: 1000 });
+    await resize.expect(200, { success: true, cols: 1, rows: 1000 });
     expect(await rest.record(id)).toMatchObject({ cols: 1, rows: 1000 });
   });
 
@@ -156,8 +145,7 @@ describe("one session", () => {
       [undefined, "SIGTERM"],
     ] as const) {
       const { id } = await rest.create({ command: ["sleep", "1000"] });
-      const answer = await rest.post(`/api/sessions/${id}/kill`, body);
-      expect([answer.status, answer.json]).toEqual([200, { success: true }]);
+      await rest.api.post(`/api/sessions/${id}/kill`).send(body).expect(200, { success: true });
       expect(await rest.ended(id)).toMatchObject({ exitSignal, exitReason: "signal" });
     }
   });
@@ -165,38 +153,35 @@ describe("one session", () => {
   test("is ended by DELETE, and removed by the next", async () => {
     const { id } = await rest.run("trap 'exit 6' HUP; echo ready; while :; do sleep 0.01; done");
     await rest.shows(id, /ready/);
-    const first = await rest.send("DELETE", `/api/sessions/${id}`);
-    expect([first.status, first.json]).toEqual([200, { success: true, status: "exited", exitCode: 6 }]);
+    const remove = () => rest.api.delete(`/api/sessions/${id}`);
+    await remove().expect(200, { success: true, status: "exited", exitCode: 6 });
     expect(await rest.record(id)).toMatchObject({ status: "exited", exitCode: 6 });
-    const second = await rest.send("DELETE", `/api/sessions/${id}`);
-    expect([second.status, second.json]).toEqual([200, { success: true, status: "removed" }]);
-    expect((await rest.send("DELETE", `/api/sessions/${id}`)).status).toBe(404);
+    await remove().expect(200, { success: true, status: "removed" });
+    await remove().expect(404);
   });
 
   test("is removed by cleanup once it has ended", async () => {
     const { id } = await rest.create({ command: "true" });
     await rest.ended(id);
-    const answer = await rest.send("DELETE", `/api/sessions/${id}/cleanup`);
-    expect([answer.status, answer.json]).toEqual([200, { success: true, status: "removed" }]);
-    expect((await rest.get(`/api/sessions/${id}`)).status).toBe(404);
+    await rest.api.delete(`/api/sessions/${id}/cleanup`).expect(200, { success: true, status: "removed" });
+    await rest.api.get(`/api/sessions/${id}`).expect(404);
   });
 
   test("is removed with all other ended ones by cleanup-exited, running ones stay", async () => {
     const ended = await rest.create({ command: "true" });
     const running = await rest.create({ command: "cat" });
     await rest.ended(ended.id);
-    const answer = await rest.post("/api/cleanup-exited");
-    expect(answer.status).toBe(200);
-    const { cleanedSessions, localCleaned } = Object(answer.json);
+    const { body } = await rest.api.post("/api/cleanup-exited").expect(200);
+    const { cleanedSessions, localCleaned } = body;
     expect(cleanedSessions).toContain(ended.id);
-    expect(answer.json).toMatchObject({
+    expect(body).toMatchObject({
       success: true,
       message: `${localCleaned} exited sessions cleaned up across all servers`,
       localCleaned: cleanedSessions.length,
     });
-    const left = [(await rest.get("/api/sessions")).json].flat();
+    const { body: left } = await rest.api.get("/api/sessions");
     expect(left).toContainEqual(expect.objectContaining({ id: running.id }));
-    expect(left.every((record) => Object(record).status === "running")).toBe(true);
+    for (const record of left) expect(record).toMatchObject({ status: "running" });
   });
 });
 
@@ -208,12 +193,12 @@ describe("the views of a session", () => {
   });
 
   test("text", async () => {
-    const plain = await rest.get(`/api/sessions/${id}/text`);
-    expect(plain.headers["content-type"]).toBe("text/plain; charset=utf-8");
+    const text = (query = "") => rest.api.get(`/api/sessions/${id}/text${query}`).expect(200);
+    const plain = await text().expect("content-type", "text/plain; charset=utf-8");
     expect(plain.text.split("\n").slice(0, 2)).toEqual(["8", "9"]);
-    expect((await rest.get(`/api/sessions/${id}/text?scrollback=1`)).text).toMatch(/^1\n2\n[\s\S]*last\n*$/);
-    expect((await rest.get(`/api/sessions/${id}/text?styles`)).text).toContain("[style inverse]last[/style]");
-    expect((await rest.get(`/api/sessions/${id}/text?styles=0`)).text).toBe(plain.text);
+    await text("?scrollback=1").expect(/^1\n2\n[\s\S]*last\n*$/);
+    await text("?styles").expect(/\[style inverse\]last\[\/style\]/);
+    await text("?styles=0").expect(plain.text);
   });
 
   test("buffer and resync", async () => {
@@ -236,20 +221,24 @@ describe("the views of a session", () => {
   test("events, resumed by Last-Event-ID", async () => {
     const { id: other } = await rest.run("echo one; exit 4");
     await rest.ended(other);
-    const all = await rest.get(`/api/sessions/${other}/stream`);
-    expect(all.headers).toMatchObject({ "content-type": "text/event-stream", "cache-control": "no-cache" });
-    expect(all.text).toMatch(/^:ok\n\nid: 1\ndata: \{"version":2[\s\S]*data: \["exit",4,/);
+    const stream = (query = "") => rest.api.get(`/api/sessions/${other}/stream${query}`);
+    const all = await stream()
+      .expect("content-type", "text/event-stream")
+      .expect("cache-control", "no-cache")
+      .expect(/^:ok\n\nid: 1\ndata: \{"version":2[\s\S]*data: \["exit",4,/);
     // The output may have come in pieces, each with an id of its own.
     const last = Number(/id: (\d+)\ndata: \["exit"/.exec(all.text)?.[1]);
-    const rest2 = await rest.get(`/api/sessions/${other}/stream`, { "last-event-id": `${last - 1}` });
-    expect(rest2.text).toBe(`:ok\n\nid: ${last}\ndata: ["exit",4,"${other}"]\n\n`);
-    expect((await rest.get(`/api/sessions/${other}/stream?after=${last - 1}`)).text).toBe(rest2.text);
+    const end = `:ok\n\nid: ${last}\ndata: ["exit",4,"${other}"]\n\n`;
+    await stream()
+      .set("last-event-id", `${last - 1}`)
+      .expect(200, end);
+    await stream(`?after=${last - 1}`).expect(200, end);
   });
 
   test("events of the journal", async () => {
-    await rest.post(`/api/sessions/${id}/markers`, { label: "here" });
-    const answer = await rest.get(`/api/sessions/${id}/events?from=1`);
-    expect(answer.json).toEqual([{ time: expect.any(Number), offset: 123, kind: "m", data: "here" }]);
+    await rest.api.post(`/api/sessions/${id}/markers`).send({ label: "here" }).expect(200);
+    const { body } = await rest.api.get(`/api/sessions/${id}/events?from=1`);
+    expect(body).toEqual([{ time: expect.any(Number), offset: 123, kind: "m", data: "here" }]);
   });
 
   test("HEAD has the headers of GET and no body, also where that would go on for ever", async () => {

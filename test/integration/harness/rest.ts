@@ -1,14 +1,18 @@
 // What tests of REST do with sessions again and again: real calls, whole answers.
+import supertest from "supertest";
 import { SessionRecord } from "../../../src/protocol/session.ts";
 import { Follower } from "./follower.ts";
 import { type Answer, call } from "./http-call.ts";
 import type { TestServer } from "./test-server.ts";
 
 export class Rest {
+  /** For expectations of status, headers and JSON; `get` and `send` have the exact bytes. */
+  readonly api: ReturnType<typeof supertest>;
   readonly #server: TestServer;
 
   constructor(server: TestServer) {
     this.#server = server;
+    this.api = supertest(server.url);
   }
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
