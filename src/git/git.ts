@@ -1,6 +1,4 @@
-// The one place that runs git, as the user of this process. simple-git is not used: it ends a git that hangs with one
-// SIGINT, and nothing that git has started, holds as much output as there is, and waits 50 ms more for every command
-// that prints nothing.
+// The one place that runs git, as the user of this process. docs/decisions.md says why simple-git does not stand behind it.
 import { Slots } from "../lib/slots.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type GitEnv, gitEnv, readingEnv } from "./git-env.ts";

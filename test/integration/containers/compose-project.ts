@@ -3,6 +3,15 @@ import { randomBytes } from "node:crypto";
 import { copyFile, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import {
+  downAll,
+  exec,
+  type IDockerComposeOptions,
+  type IDockerComposeResult,
+  port,
+  upAll,
+  upMany,
+} from "docker-compose";
 import type { Client } from "../../../src/protocol/client.ts";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import type { RemoteRecord } from "../../../src/protocol/remote.ts";
@@ -46,15 +55,14 @@ export class ComposeProject implements AsyncDisposable {
   /** Starts what is not running, and replaces what has changed. */
   async up(...options: string[]): Promise<void> {
     // A service with a profile starts when it is named, with what it depends on.
-    const services = this.#flavour === "tls" ? [this.remote(1), this.remote(2)] : [];
-    await this.compose("up", "--wait", ...options, ...services);
+    const compose = this.#compose("--wait", ...options);
+    const services = [this.remote(1), this.remote(2)];
+    await succeeded(this.#flavour === "tls" ? upMany(services, compose) : upAll(compose));
   }
 
-  compose(...args: string[]): Promise<string> {
-    const profile = this.#flavour === "tls" ? ["--profile", "tls"] : [];
-    return output("docker", ["compose", "--project-name", this.#name, ...profile, ...args], {
-      env: this.#env,
-    });
+  /** Removes the containers and the network; volumes stay unless `--volumes` is among the options. */
+  async down(...options: string[]): Promise<void> {
+    await succeeded(downAll(this.#compose(...options)));
   }
 
   get hq(): string {
@@ -84,10 +92,11 @@ export class ComposeProject implements AsyncDisposable {
   }
 
   async access(): Promise<Access> {
-    const address = await this.compose("port", this.hq, PORT);
+    const { data } = await succeeded(port(this.hq, PORT, this.#compose()));
     const credentials = { username: "admin", password: await this.secret("hq-password") };
     const tls = this.#flavour === "tls" ? { ca: await readFile(join(this.#secrets, "ca.crt")) } : {};
-    return { url: `${this.#flavour === "tls" ? "https" : "http"}://${address}`, credentials, ...tls };
+    const scheme = this.#flavour === "tls" ? "https" : "http";
+    return { url: `${scheme}://${data.address}:${data.port}`, credentials, ...tls };
   }
 
   /** What init.sh made under that name. */
@@ -96,8 +105,9 @@ export class ComposeProject implements AsyncDisposable {
   }
 
   /** What a script of the shell says in the container of a service. */
-  sh(service: string, script: string): Promise<string> {
-    return this.compose("exec", "--no-TTY", service, "sh", "-c", script);
+  async sh(service: string, script: string): Promise<string> {
+    const { out } = await succeeded(exec(service, ["sh", "-c", script], this.#compose()));
+    return out.trim();
   }
 
   /** The remotes by name, once there are so many. */
@@ -108,6 +118,17 @@ export class ComposeProject implements AsyncDisposable {
     await eventually(all, `${count} remotes`);
     const records = await client.call(endpoints.listRemotes);
     return records.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  #compose(...commandOptions: string[]): IDockerComposeOptions {
+    return {
+      env: { ...process.env, ...this.#env },
+      composeOptions: [
+        ["--project-name", this.#name],
+        ...(this.#flavour === "tls" ? [["--profile", "tls"]] : []),
+      ],
+      commandOptions,
+    };
   }
 
   get #env(): Readonly<Record<string, string>> {
@@ -123,10 +144,21 @@ export class ComposeProject implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     try {
-      await this.compose("down", "--volumes", "--timeout", "5");
+      await this.down("--volumes", "--timeout=5");
     } finally {
       for (const folder of [this.#secrets, ...this.#folders])
         await rm(folder, { recursive: true, force: true });
     }
+  }
+}
+
+/** docker-compose rejects with a plain object; a failed test shows what the command wrote. */
+async function succeeded<Result extends IDockerComposeResult>(command: Promise<Result>): Promise<Result> {
+  try {
+    return await command;
+  } catch (cause) {
+    if (cause instanceof Error) throw cause;
+    const { exitCode, out, err } = Object(cause);
+    throw new Error(`docker compose: code ${exitCode}: ${err}\n${out}`, { cause });
   }
 }

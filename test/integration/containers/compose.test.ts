@@ -42,7 +42,7 @@ test.concurrent("remotes come and go, and come back as who they were", async () 
   expect((await project.remotes(2)).map(({ name }) => name)).toEqual(["remote-1", "remote-2"]);
 
   // Containers are new, what they keep is not.
-  await project.compose("down");
+  await project.down();
   await project.up();
   expect((await project.remotes(2)).map((remote) => remote.id)).toEqual([first?.id, second?.id]);
   expect(await (await project.client()).get(id)).toMatchObject({ source: "remote-2", status: "exited" });
