@@ -4,7 +4,7 @@ import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
 import { DiskCare } from "../lib/disk-care.ts";
-import type { RecordStore } from "../lib/live-records.ts";
+import type { RecordStore, SharedRecordStore } from "../lib/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
@@ -19,21 +19,21 @@ export async function openGate(parts: {
   readonly controlDir: ControlDir;
   readonly machineToken: Secret | undefined;
   /** What the HQs of a group share; `undefined`: the server has a file of its own. */
-  readonly sharedRecords: RecordStore | undefined;
+  readonly sharedRecords: SharedRecordStore | undefined;
   readonly log: Log;
 }): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
   const { config, surroundings, controlDir, machineToken, sharedRecords, log } = parts;
   // What only a server needs is not loaded into a session host: 15 MB of memory.
-  const [{ createGate }, { Accounts }, { openFactorFile }] = await Promise.all([
+  const [{ createGate }, { Accounts }, { openFactorFile, sharedFactors }] = await Promise.all([
     import("../auth/gate.ts"),
     import("../auth/accounts/accounts.ts"),
     import("../auth/passkey/factor-store.ts"),
   ]);
   const accounts = new Accounts(() => performance.now());
   const { role } = config;
-  // HQs of a group would each have passkeys of their own, and one without them would let people in by the password alone.
   const secondFactor = {
-    open: () => openFactorFile(controlDir.passkeys),
+    open: async () =>
+      sharedRecords === undefined ? await openFactorFile(controlDir.passkeys) : sharedFactors(sharedRecords),
     isRequired: config.auth.mode === "login" && config.auth.requireSecondFactor,
   };
   const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));
@@ -45,10 +45,9 @@ export async function openGate(parts: {
     tokenSecret: config.tokenSecret,
     secretFile: controlDir.secret,
     openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),
-    ...(role.kind === "hq" && role.sharedRegistry !== undefined ? {} : { secondFactor }),
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,
     openRegistration: role.kind === "hq" && role.joining.isOpen,
-    ...{ machineToken, proxyProof, accounts, log },
+    ...{ secondFactor, machineToken, proxyProof, accounts, log },
   });
   const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };
   const ended = { [Symbol.dispose]: () => accounts[Symbol.dispose]() };

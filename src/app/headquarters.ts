@@ -22,7 +22,7 @@ import { TokenSeal } from "../hq/token-seal.ts";
 import type { Routes } from "../http/route.ts";
 import { joinRoutes, RegistrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
-import type { RecordStore } from "../lib/live-records.ts";
+import type { SharedRecordStore } from "../lib/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
@@ -39,7 +39,7 @@ export type Headquarters = AsyncDisposable & {
   /** `tokens`: of the server, for the credentials of remotes. */
   readonly routes: (tokens: Pick<AccessTokens, "issueRemote">) => Routes;
   /** Logins and share links of all HQs that share the registry; `undefined`: this HQ has its own. */
-  readonly records: RecordStore | undefined;
+  readonly records: SharedRecordStore | undefined;
   /** Who this HQ is to its remotes: the same as others with which it shares its registry. */
   readonly instanceId: () => string;
 };

@@ -9,7 +9,7 @@ import { keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-
 import { keptRemoteId } from "../hq/remote-id.ts";
 import type { Routes } from "../http/route.ts";
 import { repositoryRoutes } from "../http/routes/repository-routes.ts";
-import type { RecordStore } from "../lib/live-records.ts";
+import type { SharedRecordStore } from "../lib/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
@@ -31,7 +31,7 @@ export type Role = AsyncDisposable & {
   /** What an HQ proves itself with. */
   readonly machineToken: Secret | undefined;
   /** Of HQs that share a registry: the logins and share links of all of them. */
-  readonly records: RecordStore | undefined;
+  readonly records: SharedRecordStore | undefined;
   /** An HQ can always serve: whether a machine of it can be reached is a matter of that machine. */
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;

@@ -53,7 +53,6 @@ export function readLogin(
   refuseDifferent(reader, pairs);
   const credentials = pairs.map((pair) => pair.credentials).find((each) => each !== undefined);
   const configured = credentials && ({ kind: "configured", ...credentials } as const);
-  refuseSecondFactor(reader);
   if (isWithoutPassword) {
     const because = reader.sourceOf(OPTIONS.disallowUserPassword) ?? "";
     reader.imply(OPTIONS.enableSshKeys, { text: "true", because });
@@ -70,11 +69,6 @@ export function readLogin(
     identity: readIdentity(reader),
     localBypass,
   };
-}
-
-function refuseSecondFactor(reader: OptionReader): void {
-  if (!reader.isOn(OPTIONS.requireSecondFactor) || reader.sourceOf(OPTIONS.registryUrl) === undefined) return;
-  reader.refuse("--require-second-factor does not go with --registry-url: each HQ would have other passkeys");
 }
 
 function readLocalBypass(reader: OptionReader): { readonly token: Secret | undefined } | undefined {

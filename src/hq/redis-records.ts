@@ -3,7 +3,7 @@ import { z } from "zod";
 import {
   type LiveRecord,
   LiveRecords,
-  type RecordStore,
+  type SharedRecordStore,
   type TicketKind,
   type TicketStore,
 } from "../lib/live-records.ts";
@@ -16,6 +16,7 @@ import {
   PUT_RECORD,
   PUT_TICKET,
   READ_RECORDS,
+  REPLACE_RECORD,
   type RunScript,
   type Script,
   TAKE_TICKET,
@@ -36,13 +37,14 @@ const KEYS = [revision, changes, records, recordTimes, endedRecords];
 /** Lists of ids and values in turn. */
 const Contents = z.tuple([z.int(), z.array(z.string()), z.array(z.string())]);
 const Found = z.string().nullable();
+const Replaced = z.tuple([z.literal([0, 1])]);
 const Kept = z.object({ kind: z.string(), expiresAtS: z.number(), value: z.unknown() });
 
 /**
  * A record has a copy in every HQ, which hears within a moment what became of it. While Redis is out of reach each goes on
  * with its copy; when it is back the copies are merged: what has ended anywhere has ended.
  */
-export class RedisRecords implements RecordStore, FollowedPart {
+export class RedisRecords implements SharedRecordStore, FollowedPart {
   readonly tickets: TicketStore;
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
@@ -72,9 +74,24 @@ export class RedisRecords implements RecordStore, FollowedPart {
   async find(id: string): Promise<LiveRecord | undefined> {
     const known = this.#copy.get(id);
     if (known !== undefined || this.#copy.hasEnded(id)) return known;
-    const text = Found.parse(await asked(this.#options.follower.run(FIND_RECORD, [records], [id])));
-    if (text !== null) this.#put(id, text);
+    const text = await this.#sealed(id);
+    if (text !== undefined) this.#put(id, text);
     return this.#copy.get(id);
+  }
+
+  async latest(id: string): Promise<LiveRecord | undefined> {
+    const text = await this.#sealed(id).catch(() => undefined);
+    return text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text);
+  }
+
+  async update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      const text = await this.#sealed(id);
+      // Redis may have lost it, and not got it back yet.
+      const record = await change(text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text));
+      const answer = await asked(this.#change(REPLACE_RECORD, [...this.#written(record), text ?? ""]));
+      isDone = Replaced.parse(answer)[0] === 1;
+    }
   }
 
   list(kind: string): readonly LiveRecord[] {
@@ -106,7 +123,8 @@ export class RedisRecords implements RecordStore, FollowedPart {
     const own = this.#copy.all().filter(({ id }) => !there.has(id));
     await Promise.all([
       ...ownEnded.map(([id, expiresAtS]) => run(END_RECORD, KEYS, [id, `${expiresAtS}`])),
-      ...own.map((record) => run(PUT_RECORD, KEYS, this.#written(record))),
+      // Another HQ may have been faster, and know more of it.
+      ...own.map((record) => run(REPLACE_RECORD, KEYS, [...this.#written(record), ""])),
     ]);
     return at;
   }
@@ -121,8 +139,26 @@ export class RedisRecords implements RecordStore, FollowedPart {
 
   /** What another secret sealed is as if it were not there. */
   #put(id: string, text: string): void {
+    const record = this.#opened(id, text);
+    if (record !== undefined) this.#copy.put(record);
+  }
+
+  #opened(id: string, text: string): LiveRecord | undefined {
     const opened = this.#options.seal.open(sealOf("record", id), text);
-    if (opened !== undefined) this.#copy.put({ id, ...Kept.parse(JSON.parse(opened)) });
+    return opened === undefined ? undefined : { id, ...Kept.parse(JSON.parse(opened)) };
+  }
+
+  #mustOpen(id: string, text: string): LiveRecord {
+    const record = this.#opened(id, text);
+    if (record !== undefined) return record;
+    throw new ServiceError(
+      "internal_error",
+      `the record ${id} in the registry was sealed with another secret`,
+    );
+  }
+
+  async #sealed(id: string): Promise<string | undefined> {
+    return Found.parse(await asked(this.#options.follower.run(FIND_RECORD, [records], [id]))) ?? undefined;
   }
 
   #written({ id, kind, expiresAtS, value }: LiveRecord): readonly string[] {

@@ -211,6 +211,23 @@ return { change(id, sealed, expiresAtS) }
 `,
 };
 
+/**
+ * revision, changes, records, times, ended; id, seconds, sealed, what must be sealed there now or "" for nothing →
+ * {revision, 1}, or {revision, 0} where something else is. One that was ended stays so.
+ */
+export const REPLACE_RECORD: Script = {
+  name: "replace record",
+  text: `${RECORD_CHANGE}
+local id, expiresAtS, sealed, before = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+forgetExpired()
+if redis.call('ZSCORE', KEYS[5], id) then return { revision(), 1 } end
+if (redis.call('HGET', KEYS[3], id) or '') ~= before then return { revision(), 0 } end
+redis.call('HSET', KEYS[3], id, sealed)
+redis.call('ZADD', KEYS[4], expiresAtS, id)
+return { change(id, sealed, expiresAtS), 1 }
+`,
+};
+
 /** revision, changes, records, times, ended; id, seconds → {revision}. */
 export const END_RECORD: Script = {
   name: "end record",

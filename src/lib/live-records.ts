@@ -34,6 +34,17 @@ export type RecordStore = {
   readonly tickets: TicketStore;
 };
 
+/** What the HQs of a group share. */
+export type SharedRecordStore = RecordStore & {
+  /** As the store has it now; as it is known here while the store is out of reach. */
+  latest(id: string): Promise<LiveRecord | undefined>;
+  /**
+   * Replaces a record with what `change` makes of the latest one, as one step: `change` is called again when another HQ
+   * was faster. ServiceError `registry_unavailable`: nobody can tell whether it was replaced.
+   */
+  update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void>;
+};
+
 /** Secrets that work once, by their hash. At most `maxEntries` of a kind: over that the oldest is forgotten. */
 export type TicketStore = {
   put(kind: TicketKind, hash: string, text: string): Promise<void>;

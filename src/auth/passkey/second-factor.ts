@@ -1,7 +1,6 @@
 // The second factor of logins with a password: who needs one, what proves it, and what a user has of it.
 import { isIP } from "node:net";
 import { z } from "zod";
-import { KeyedTurns } from "../../lib/keyed-turns.ts";
 import { parseOrigin } from "../../lib/origin.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_PASSKEYS } from "../../protocol/limits.ts";
@@ -49,8 +48,6 @@ const FIRST_NAME = "First passkey";
 
 export class SecondFactor {
   readonly #options: SecondFactorOptions;
-  /** A recovery code works once, also for two who come at once. */
-  readonly #turns = new KeyedTurns();
 
   constructor(options: SecondFactorOptions) {
     this.#options = options;
@@ -221,8 +218,7 @@ export class SecondFactor {
   }
 
   async #change(user: string, change: (factors: Factors) => Factors | Promise<Factors>): Promise<void> {
-    const { store } = this.#options;
-    await this.#turns.take(user, async () => await store.put(user, await change(await store.get(user))));
+    await this.#options.store.change(user, change);
   }
 }
 
