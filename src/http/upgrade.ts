@@ -5,7 +5,7 @@ import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
-import type { Hub, HubView } from "../hub/hub.ts";
+import type { Hub, HubClient, HubView } from "../hub/hub.ts";
 import type { Peer } from "../hub/outbox.ts";
 import { withDeadline } from "../lib/deadline.ts";
 import { refuseAmbiguous } from "../lib/request-head.ts";
@@ -22,6 +22,11 @@ import type { RequestMeter } from "./request-meter.ts";
 import { tracedUpgrade } from "./traced.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
+/**
+ * What a client is given to take the 101 by itself. Some listen for messages only once they know that the socket is open,
+ * and lose what they read together with the 101. One that sends something is open, and waits for nothing.
+ */
+const OPENING_MS = 10;
 /** What a client is given to answer the close when its login is over. */
 const CLOSE_TIMEOUT_MS = 500;
 /** Close codes: of RFC 6455, and our own for a login that is over, named after the status 401. */
@@ -81,7 +86,9 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
         refuseTooMany(options.hub.clients, principal);
         server.handleUpgrade(request, socket, head, (webSocket) => {
           passed(SWITCHING_PROTOCOLS);
-          connect(webSocket, principal, request, options);
+          const { viewer } = connect(webSocket, principal, request, options);
+          // Nothing is written here: the callback comes when all before it, the 101, has left this process.
+          socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
         });
       })
       .catch((error: unknown) => {
@@ -129,7 +136,7 @@ function connect(
   principal: Principal,
   request: IncomingMessage,
   options: UpgradeOptions,
-): void {
+): HubClient {
   const { address } = options.clientOf(request);
   const who = { user: principal.user, address };
   const client = options.hub.connect(peerOf(webSocket), who, options.viewOf?.(principal, address));
@@ -155,6 +162,7 @@ function connect(
     login[Symbol.dispose]();
     void client[Symbol.asyncDispose]();
   });
+  return client;
 }
 
 function peerOf(webSocket: WebSocket): Peer {

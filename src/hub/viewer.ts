@@ -46,6 +46,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   readonly #reader: FrameReader;
   readonly #heartbeat: Heartbeat;
   #isClosed = false;
+  #isWelcomed = false;
   #isGlobal = false;
   #hello: Hello | undefined;
 
@@ -57,7 +58,6 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#inbox = new Inbox({ peer, handle: (frame) => this.#handle(frame) });
     this.#reader = new FrameReader({ traffic, refused: (error) => this.#error("", error) });
     this.#heartbeat = new Heartbeat({ peer, traffic, now });
-    this.#send(FrameType.WELCOME, "", encodeJson({ ok: true, version: 3 }));
   }
 
   get magic(): Magic {
@@ -87,9 +87,22 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return [...this.#subscriptions.keys()];
   }
 
+  /**
+   * The client knows that its socket is open, as it also does once it sends something: the first frame goes out, once.
+   * In both byte orders: a client that reads before it sends has not shown its own yet, and drops the other one.
+   */
+  welcome(): void {
+    if (this.#isWelcomed || this.#isClosed) return;
+    this.#isWelcomed = true;
+    const payload = encodeJson({ ok: true, version: 3 });
+    for (const magic of ["VT", "TV"] as const)
+      this.#outbox.answer(encodeFrame(FrameType.WELCOME, "", payload, magic));
+  }
+
   /** One binary message from the client. */
   receive(message: Uint8Array): void {
     if (this.#isClosed) return;
+    this.welcome();
     this.heard();
     const frame = this.#reader.read(message);
     if (frame !== undefined) this.#inbox.receive(frame);
@@ -98,6 +111,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   /** A text message: nothing that this protocol has. */
   receiveText(): void {
+    this.welcome();
     this.heard();
     this.#error("", new ServiceError("binary_only", "this socket takes binary frames alone"));
   }

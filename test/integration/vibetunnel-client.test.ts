@@ -58,7 +58,16 @@ test("the web's terminal gets the header, the history and what is live, types, p
   expect(client.exitCode(id)).toBe(3);
   expect(client.text(id)).toBe("before €\r\nhéy\r\n\r\x1b[A");
   expect(client.frames.at(-1)?.type).toBe(22);
-  expect(client.dropped).toBeLessThanOrEqual(1);
+  expect(client.dropped).toBe(1);
+});
+
+test("a client that waits for WELCOME in its own byte order before it sends anything gets it", async () => {
+  await using client = await VibeTunnelClient.open(server.url);
+  await client.until(() => client.of("WELCOME").length > 0);
+  expect(client.of("WELCOME").map(({ payload }) => JSON.parse(payload.toString()))).toEqual([
+    { ok: true, version: 3 },
+  ]);
+  expect(client.frames.length).toBe(1);
 });
 
 test("the web's terminal is resized, and the program with it", async () => {

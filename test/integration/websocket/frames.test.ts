@@ -1,8 +1,12 @@
 // Contract 1.1, 1.2, 1.5 and 1.6: what a frame is, and what becomes of one that is none.
+import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
+import { WebSocket } from "ws";
+import { withDeadline } from "../../../src/lib/deadline.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
 import { encodeSubscribe, SubscribeFlag } from "../../../src/protocol/payload.ts";
-import { RawSocket } from "../harness/raw-socket.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
+import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 const MIB = 1024 * 1024;
@@ -22,15 +26,23 @@ async function echo(): Promise<string> {
   return id;
 }
 
-test("WELCOME is the first frame, before anything was sent", async () => {
+test("WELCOME is the first frame, before anything was sent, in both byte orders: VT first", async () => {
   await using socket = await RawSocket.open(server.url);
-  const { magic, sessionId, payload } = await socket.frame(FrameType.WELCOME);
-  expect(socket.frames.length).toBe(1);
-  expect([magic, sessionId, new TextDecoder().decode(payload)]).toEqual([
-    "VT",
-    "",
-    '{"ok":true,"version":3}',
+  await socket.until(() => socket.frames[1], "two frames");
+  const told = socket.frames.map(({ magic, type, payload }) => [magic, type, textOf(payload)]);
+  const welcome = [FrameType.WELCOME, '{"ok":true,"version":3}'];
+  expect(told).toEqual([
+    ["VT", ...welcome],
+    ["TV", ...welcome],
   ]);
+});
+
+test("a client that listens only once its socket is open still reads WELCOME", async () => {
+  const socket = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
+  await withDeadline(once(socket, "open"), PATIENCE_MS, "the opening");
+  const [message] = await withDeadline(once(socket, "message"), PATIENCE_MS, "WELCOME");
+  expect(decodeFrame(message)).toMatchObject({ type: FrameType.WELCOME, magic: "VT" });
+  socket.close();
 });
 
 test("both byte orders of the magic are taken, and answered in that of the first valid frame", async () => {
@@ -54,7 +66,7 @@ test("both byte orders of the magic are taken, and answered in that of the first
     );
     socket.send(FrameType.PING);
     await all;
-    expect(socket.frames.slice(0, early).map((frame) => frame.magic)).toEqual(["VT", "VT"]);
+    expect(socket.frames.slice(0, early).map((frame) => frame.magic)).toEqual(["VT", "TV", "VT"]);
     expect(new Set(socket.frames.slice(early).map((frame) => frame.magic))).toEqual(new Set([magic]));
   }
 });

@@ -58,6 +58,8 @@ export class MemoryClient implements AsyncDisposable {
 
   constructor(hub: Hub, view?: HubView) {
     this.#client = hub.connect(this.peer, { user: "me", address: undefined }, view);
+    // Its socket is open.
+    this.viewer.welcome();
   }
 
   get viewer() {

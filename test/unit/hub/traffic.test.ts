@@ -20,10 +20,10 @@ test("frames and their bytes are counted both ways, and so is what cannot be rea
   const { hub, client } = setUp();
   await using viewer = client();
   const before = { ...hub.traffic };
-  expect([before.framesOut, before.bytesOut]).toEqual([1, viewer.peer.unreadBytes]);
+  expect([before.framesOut, before.bytesOut]).toEqual([2, viewer.peer.unreadBytes]);
   viewer.send(FrameType.PING, "", new Uint8Array(8));
   viewer.receive(new Uint8Array(3));
-  expect(hub.traffic).toMatchObject({ framesIn: 2, badFrames: 1, framesOut: 3 });
+  expect(hub.traffic).toMatchObject({ framesIn: 2, badFrames: 1, framesOut: 4 });
   expect(hub.traffic.bytesIn).toBe(12 + 8 + 3);
   expect(hub.traffic.bytesOut).toBe(viewer.peer.unreadBytes);
 });

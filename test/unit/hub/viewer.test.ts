@@ -37,10 +37,10 @@ test("a PONG follows whatever became of the commands before its PING", async () 
   viewer.send(FrameType.PING, "", bytesOf("2"));
   commands[1]?.reject(new Error("a secret"));
   await turns();
-  expect(viewer.peer.unread.length).toBe(1);
+  expect(viewer.peer.unread.length).toBe(2);
   commands[0]?.resolve();
   await viewer.reads(() => viewer.of(FrameType.PONG).length === 2);
-  const told = viewer.frames.slice(1).map(({ type, payload }) => [type, new TextDecoder().decode(payload)]);
+  const told = viewer.frames.slice(2).map(({ type, payload }) => [type, new TextDecoder().decode(payload)]);
   expect(told).toEqual([
     [FrameType.PONG, "1"],
     [FrameType.ERROR, '{"message":"internal error","code":"internal_error","request":"command"}'],
@@ -79,6 +79,7 @@ test("commands reach the backend in order, also those behind a SUBSCRIBE that ta
   await viewer.reads(() => viewer.of(FrameType.PONG).length === 1);
   expect(session.input.map(String)).toEqual(["49", "50"]);
   expect(viewer.frames.map(({ type }) => type)).toEqual([
+    FrameType.WELCOME,
     FrameType.WELCOME,
     FrameType.SUBSCRIBED,
     FrameType.PONG,
@@ -225,9 +226,10 @@ test("the answers come in the byte order of the first valid frame", async () => 
     viewer.send(FrameType.SUBSCRIBE, "s", encodeSubscribe({ flags: 15 }));
     viewer.receive(encodeFrame(FrameType.PING, "", new Uint8Array(), magic === "VT" ? "TV" : "VT"));
     await viewer.reads(() => viewer.of(FrameType.PONG).length === 1);
-    expect(viewer.frames.slice(0, 2).map((frame) => frame.magic)).toEqual(["VT", "VT"]);
-    expect(viewer.frames.slice(2).map((frame) => frame.magic)).toEqual(
-      viewer.frames.slice(2).map(() => magic),
+    // WELCOME twice, and the ERROR that the first message is answered with.
+    expect(viewer.frames.slice(0, 3).map((frame) => frame.magic)).toEqual(["VT", "TV", "VT"]);
+    expect(viewer.frames.slice(3).map((frame) => frame.magic)).toEqual(
+      viewer.frames.slice(3).map(() => magic),
     );
   }
 });

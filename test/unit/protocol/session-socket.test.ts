@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../src/protocol/event.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
+import { encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
 import { decodeSubscribe, encodeJson } from "../../../src/protocol/payload.ts";
 import { bytesOf, collect, connect, until } from "./memory-client.ts";
 import { MemoryServer } from "./memory-server.ts";
@@ -16,6 +16,21 @@ describe("subscriptions", () => {
     const [hello, subscribe] = server.link.received;
     expect(hello?.type).toBe(FrameType.HELLO);
     expect(decodeSubscribe(subscribe?.payload ?? new Uint8Array())).toMatchObject({ flags: 13, from: 0 });
+  });
+
+  test("begin as well where the server sends WELCOME in both byte orders", async () => {
+    const server = new MemoryServer();
+    server.create("a", bytesOf("x"));
+    using socket = connect(server);
+    await socket.opened(1_000);
+    const payload = encodeJson({ ok: true, version: 3 });
+    for (const magic of ["VT", "TV"] as const)
+      server.link.handlers.onMessage(encodeFrame(FrameType.WELCOME, "", payload, magic));
+    const { seen, handlers } = collect();
+    socket.attach("a", { from: 0 }, handlers);
+    await until(() => seen.bytes.length === 1);
+    expect(server.links).toHaveLength(1);
+    expect(seen.errors).toEqual([]);
   });
 
   test("of an ended session are not renewed", async () => {
