@@ -6,6 +6,7 @@ import { Tally } from "../lib/tally.ts";
 import { inTrace, newTrace } from "../lib/trace.ts";
 import type { Caller } from "../protocol/caller.ts";
 import { endpoints } from "../protocol/endpoints.ts";
+import { ServiceError } from "../protocol/errors.ts";
 import {
   CLOCK_JUMP_MS,
   CLOCK_LOOK_MS,
@@ -18,6 +19,7 @@ import {
 } from "../protocol/limits.ts";
 import type { RegisterRemote } from "../protocol/remote.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
+import { anyHealth } from "./any-health.ts";
 
 export type EnrolmentLog = {
   info(fields: object, message: string): void;
@@ -25,7 +27,8 @@ export type EnrolmentLog = {
 };
 
 export type EnrolmentOptions = {
-  readonly hq: Pick<Caller, "call">;
+  /** Answers are read as bytes: of what an HQ answers the specification shows no more than the status. */
+  readonly hq: Pick<Caller, "call" | "bytes">;
   readonly request: RegisterRemote;
   readonly backend: Pick<SessionBackend, "watch">;
   readonly log: EnrolmentLog;
@@ -61,6 +64,8 @@ export class Enrolment implements AsyncDisposable {
   readonly #running: Promise<void>;
   #hqInstance: string | undefined;
   #isRegistered = false;
+  /** Aborted when the HQ says that it does not know this remote any more; another one with each registration. */
+  #forgotten = new AbortController();
   /** The HQ may know this remote: it was told to, whether or not it answered. */
   #isKnown = false;
   #hq: HqLook | undefined;
@@ -86,7 +91,8 @@ export class Enrolment implements AsyncDisposable {
     await this.#running;
     if (!this.#isKnown) return;
     const { hq, request } = this.#options;
-    const leave = hq.call(endpoints.removeRemote, { params: { id: request.id } });
+    const leave = hq.bytes(endpoints.removeRemote, { params: { id: request.id } });
+    // The specification has no way to leave: an HQ that knows none removes the remote by its health check.
     await withDeadline(leave, HEALTH_CHECK_TIMEOUT_MS, "leaving the HQ").catch(() => undefined);
   }
 
@@ -101,7 +107,7 @@ export class Enrolment implements AsyncDisposable {
   /** Returns when it is time to register again. */
   async #stay(): Promise<void> {
     const { now } = this.#options;
-    const { signal } = this.#stop;
+    const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
     const registered = now();
     for (let looked = registered; !signal.aborted; looked = now()) {
       await pause(CLOCK_LOOK_MS, undefined, { signal }).catch(() => undefined);
@@ -125,7 +131,7 @@ export class Enrolment implements AsyncDisposable {
       const instance = await this.#instanceOfHq().catch(() => undefined);
       this.#stop.signal.throwIfAborted();
       this.#isKnown = true;
-      const registration = hq.call(endpoints.registerRemote, { body: request });
+      const registration = hq.bytes(endpoints.registerRemote, { body: request });
       await withDeadline(
         registration,
         REGISTRATION_TIMEOUT_MS,
@@ -136,11 +142,12 @@ export class Enrolment implements AsyncDisposable {
       this.registrations.add("ok");
       if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");
       this.#isRegistered = true;
+      this.#forgotten = new AbortController();
       this.#hq = "same";
       this.#lookedAt = this.#options.now();
       this.#backoff.reset();
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       if (!this.#stop.signal.aborted) {
         this.registrations.add("failed");
         log.warn({ name, url, reason }, "not registered with the HQ");
@@ -159,17 +166,34 @@ export class Enrolment implements AsyncDisposable {
     }
   }
 
+  /** "" of an HQ that does not say which one it is: it is the same one as long as it answers. */
   async #instanceOfHq(): Promise<string> {
-    const health = this.#options.hq.call(endpoints.health);
-    return (await withDeadline(health, HEALTH_CHECK_TIMEOUT_MS, "the health of the HQ", this.#stop.signal))
-      .instanceId;
+    const health = this.#options.hq.call(anyHealth);
+    const { instanceId = "" } = await withDeadline(
+      health,
+      HEALTH_CHECK_TIMEOUT_MS,
+      "the health of the HQ",
+      this.#stop.signal,
+    );
+    return instanceId;
   }
 
   async #announce(action: "created" | "deleted", sessionId: string | undefined): Promise<void> {
-    const { hq, request } = this.#options;
+    const { hq, request, log } = this.#options;
     if (!this.#isRegistered || sessionId === undefined) return;
-    const body = { action, sessionId };
-    // The HQ hears of it by the event channel, too, and reads the list when that is open again.
-    await hq.call(endpoints.refreshSessions, { params: { name: request.name }, body }).catch(() => undefined);
+    const { name } = request;
+    const forgotten = this.#forgotten;
+    try {
+      await hq.bytes(endpoints.refreshSessions, { params: { name }, body: { action, sessionId } });
+    } catch (error) {
+      // An HQ of ours hears of it by the event channel, too, and reads the list when that is open again.
+      log.warn({ name, action, sessionId, reason: reasonOf(error) }, "the HQ was not told of a session");
+      // The registration makes it read the list, with this session.
+      if (error instanceof ServiceError && error.status === 404) forgotten.abort();
+    }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -1,9 +1,8 @@
 // The way from an HQ to one of its remotes: over http(s), with the bearer token that the remote registered.
-import { z } from "zod";
 import { createCaller } from "../protocol/caller.ts";
-import { endpoints } from "../protocol/endpoints.ts";
 import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
+import { anyHealth } from "./any-health.ts";
 import type { AskHealth } from "./probe.ts";
 import type { Remote } from "./registry.ts";
 
@@ -15,19 +14,11 @@ export function remoteTarget(
   return { url, headers: { authorization: `Bearer ${token}` }, ...(ca === undefined ? {} : { ca }) };
 }
 
-/** What any server of this kind says of itself, be it another version or another program. */
-const AnyHealth = z.looseObject({
-  instanceId: z.string().optional().catch(undefined),
-  mode: z.string().optional().catch(undefined),
-  remoteId: z.string().optional().catch(undefined),
-});
-const health = { ...endpoints.health, reply: { status: 200, json: AnyHealth } } as const;
-
 /** Asks over a connection of its own, which also tells whether one can be made. */
 export function askHealth(ca: Uint8Array | undefined): AskHealth {
   return async (remote, signal) => {
     using sender = createSender(remoteTarget(remote, ca));
     signal.addEventListener("abort", () => sender[Symbol.dispose](), { once: true });
-    return await createCaller(sender.send).call(health);
+    return await createCaller(sender.send).call(anyHealth);
   };
 }

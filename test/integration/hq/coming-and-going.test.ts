@@ -127,6 +127,27 @@ test("an HQ that lost its registry has its remotes back within 6 s", async () =>
   expect((await fleet.ask(`/api/sessions/${sessionId}`)).status).toBe(200);
 });
 
+test("a live remote that was deleted by hand is back within 2 s of its next use, and says why in its log", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  // Without a login, so that it can be used behind the HQ's back.
+  const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
+  await fleet.joined("worker-1");
+  const { id } = await fleet.record("worker-1");
+  const back = async (): Promise<number> => {
+    expect((await fleet.ask(`/api/remotes/${id}`, { method: "DELETE" })).status).toBe(200);
+    expect(await fleet.remotes()).toEqual([]);
+    const started = performance.now();
+    const session = await remote.client().create({ command: ["cat"] });
+    await usableAfter(fleet.hq, session.id, started);
+    const tookMs = performance.now() - started;
+    expect((await fleet.sessions()).map((record) => record.id)).toContain(session.id);
+    return tookMs;
+  };
+  expect(await betterTime(2_000, back)).toBeLessThan(2_000);
+  expect((await fleet.record("worker-1")).id).toBe(id);
+  await remote.logged("the HQ was not told of a session");
+});
+
 test("a remote waits for an HQ that is not there yet", async () => {
   await using fleet = await TestFleet.start({ remotes: 0 });
   await fleet.hq.kill();

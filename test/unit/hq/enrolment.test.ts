@@ -47,9 +47,10 @@ function hqOf(answer: (request: ClientRequest) => Promise<object>) {
   const send: Send = async (request) => {
     requests.push(`${request.method} ${request.path}`);
     changes.dispatchEvent(new Event("request"));
-    const body = new TextEncoder().encode(JSON.stringify(await answer(request)));
+    const answered: { readonly status?: unknown } = await answer(request);
+    const body = new TextEncoder().encode(JSON.stringify(answered));
     return {
-      status: 200,
+      status: typeof answered.status === "number" ? answered.status : 200,
       headers: new Map(),
       body: (async function* () {
         yield body;
@@ -166,4 +167,53 @@ test("a remote registers anew with an HQ that was started again just after it ha
   ms += HQ_LOOK_MS;
   await asked(REGISTER, 2);
   await enrolment[Symbol.asyncDispose]();
+});
+
+test("a remote that its HQ does not know any more registers again at its next use, and says so", async () => {
+  let isDeleted = true;
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path !== "/api/remotes/a/refresh-sessions" || !isDeleted) return answers(request);
+    return { status: 404, error: "no remote with the name a" };
+  });
+  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await asked(REGISTER, 2);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  expect(warnings).toEqual([expect.objectContaining({ name: "a", sessionId: "s", action: "created" })]);
+  isDeleted = false;
+  backend.announce({ type: "session-removed", timestamp: "", sessionId: "s" });
+  await asked(REFRESH, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("a session of which the HQ cannot be told is named in the log, and the remote stays registered", async () => {
+  const { hq, asked } = hqOf(async (request) => {
+    if (!request.path.endsWith("/refresh-sessions")) return answers(request);
+    return { status: 500, error: "failed to refresh sessions" };
+  });
+  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await asked(REFRESH);
+  while (warnings.length === 0) await new Promise(setImmediate);
+  expect(warnings).toEqual([
+    expect.objectContaining({ name: "a", sessionId: "s", reason: expect.any(String) }),
+  ]);
+  expect(enrolment.isRegistered).toBe(true);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("an HQ that knows the specification alone is the same one as long as it answers", async () => {
+  const { hq, requests, asked } = hqOf(async ({ path }) =>
+    path === "/api/health" ? { status: "healthy", uptime: 1, version: "0", sessions: 0 } : {},
+  );
+  let ms = 0;
+  const { enrolment, warnings } = enrolmentAt(hq, () => ms);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  ms += HQ_LOOK_MS;
+  await asked("GET /api/health", 2);
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).toEqual(["GET /api/health", REGISTER, "GET /api/health", LEAVE]);
+  expect(warnings).toEqual([]);
 });

@@ -1,0 +1,78 @@
+// Our remote under an HQ that knows the specification alone.
+import { expect, test } from "vitest";
+import { FrameType } from "../../../src/protocol/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { SpecHq } from "../fixtures/spec-hq.ts";
+import { eventually } from "../harness/eventually.ts";
+import { ask } from "../harness/raw-http.ts";
+import { RawSocket, textOf } from "../harness/raw-socket.ts";
+import { TestServer } from "../harness/test-server.ts";
+
+const CREDENTIALS = { username: "other", password: "program" } as const;
+
+/** Without a login, so that it can be used behind the HQ's back. */
+function startRemote(hq: SpecHq): Promise<TestServer> {
+  const to = ["--hq-url", hq.url, "--allow-insecure-hq", "--name", "worker-1"];
+  return TestServer.start({
+    args: [...to, "--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"],
+    env: { TTYHQ_HQ_USERNAME: CREDENTIALS.username, TTYHQ_HQ_PASSWORD: CREDENTIALS.password },
+  });
+}
+
+const joined = (hq: SpecHq) => eventually(async () => hq.remotes.get("worker-1"), "the registration");
+
+test("a remote registers with Basic, tells its sessions, and is driven by create, get, input, resize and delete", async () => {
+  await using hq = await SpecHq.open(CREDENTIALS);
+  await using remote = await startRemote(hq);
+  const { id: remoteId, url } = await joined(hq);
+  expect(url).toBe(remote.url);
+  const at = (path: string, more: object = {}) => ask(hq.url, path, { headers: hq.headers, ...more });
+
+  const told = await remote.client().create({ command: ["cat"] });
+  await eventually(
+    async () => hq.remotes.get("worker-1")?.sessionIds.includes(told.id) || undefined,
+    "its id",
+  );
+
+  const script = "stty -echo; echo ready; read line; stty size; echo $line; cat";
+  const body = { remoteId, command: ["sh", "-c", script], cwd: "/tmp", cols: 100, rows: 30, name: "mine" };
+  const created = await at("/api/sessions", { body });
+  expect([created.status, created.json]).toEqual([
+    201,
+    expect.objectContaining({ name: "mine", status: "running", pid: expect.any(Number) }),
+  ]);
+  expect(new Date(created.json.created).toISOString()).toBe(created.json.created);
+  const { id } = created.json;
+  expect((await at(`/api/sessions/${id}`)).json).toMatchObject({ id, name: "mine", status: "running" });
+  const sources = (await at("/api/sessions")).json.map(({ source }: { source: string }) => source);
+  expect(sources).toEqual(["worker-1", "worker-1"]);
+
+  await using viewer = await RawSocket.open(hq.url);
+  viewer.subscribe(id, { flags: SubscribeFlag.Stdout });
+  await viewer.shows(/ready\r\n/);
+  expect((await at(`/api/sessions/${id}/resize`, { body: { cols: 132, rows: 43 } })).status).toBe(200);
+  expect((await at(`/api/sessions/${id}/input`, { body: { text: "typed\n" } })).status).toBe(200);
+  await viewer.shows(/43 132\r\ntyped\r\n/);
+  expect(textOf(viewer.output(id))).toBe("ready\r\n43 132\r\ntyped\r\n");
+  expect(viewer.of(FrameType.OUTPUT)).toEqual([]);
+
+  expect((await at(`/api/sessions/${id}`, { method: "DELETE" })).status).toBe(200);
+  expect((await at(`/api/sessions/${id}`)).json.status).not.toBe("running");
+  expect((await at(`/api/sessions/${id}`, { method: "DELETE" })).status).toBe(200);
+  expect((await at(`/api/sessions/${id}`)).status).toBe(404);
+});
+
+test("a remote that its HQ does not know any more is back within 2 s of its next use", async () => {
+  await using hq = await SpecHq.open(CREDENTIALS);
+  await using remote = await startRemote(hq);
+  await joined(hq);
+  await remote.logged("registered with the HQ");
+  hq.remotes.clear();
+  const started = performance.now();
+  const { id } = await remote.client().create({ command: ["cat"] });
+  await joined(hq);
+  expect(performance.now() - started).toBeLessThan(2_000);
+  await remote.logged("the HQ was not told of a session");
+  const listed = (await ask(hq.url, "/api/sessions", { headers: hq.headers })).json;
+  expect(listed).toEqual([expect.objectContaining({ id, source: "worker-1" })]);
+});
