@@ -1,4 +1,4 @@
-// GET /ws: from an upgrade request to a client of the hub.
+// GET /ws, and the sockets that VibeTunnel had before: from an upgrade request to a client of the hub.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
@@ -6,6 +6,7 @@ import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Hub, HubClient, HubView } from "../hub/hub.ts";
+import { SOCKET_DIALECTS, type SocketDialect } from "../hub/legacy/socket-dialect.ts";
 import type { Peer } from "../hub/outbox.ts";
 import { withDeadline } from "../lib/deadline.ts";
 import { refuseAmbiguous } from "../lib/request-head.ts";
@@ -78,7 +79,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
     const passed = (status: number): void =>
       options.meter?.passed({ ...WEB_SOCKET, status, tookMs: performance.now() - beganMs });
     void admit(request, options)
-      .then((principal) => {
+      .then(({ principal, dialect }) => {
         const seen = contextOf(request, options.clientOf(request));
         options.auditHook?.({ ...seen, principal, outcome: { answer: undefined } });
         if (isClosed || options.hub.isLeaving)
@@ -86,7 +87,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
         refuseTooMany(options.hub.clients, principal);
         server.handleUpgrade(request, socket, head, (webSocket) => {
           passed(SWITCHING_PROTOCOLS);
-          const { viewer } = connect(webSocket, principal, request, options);
+          const { viewer } = connect(webSocket, { principal, dialect, request }, options);
           // Nothing is written here: the callback comes when all before it, the 101, has left this process.
           socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
         });
@@ -107,10 +108,16 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
   };
 }
 
-async function admit(request: IncomingMessage, options: UpgradeOptions): Promise<Principal> {
+/** `dialect`: what the client speaks in place of frames. */
+type Admitted = { readonly principal: Principal; readonly dialect: SocketDialect | undefined };
+
+async function admit(request: IncomingMessage, options: UpgradeOptions): Promise<Admitted> {
   refuseAmbiguous(request);
-  const [path, query] = (request.url ?? "").split("?", 2);
-  if (path !== "/ws") throw new ServiceError("not_found", "WebSockets are served at /ws alone");
+  const [path = "", search] = (request.url ?? "").split("?", 2);
+  const query = new URLSearchParams(search);
+  const dialectOf = SOCKET_DIALECTS.get(path);
+  if (path !== "/ws" && dialectOf === undefined)
+    throw new ServiceError("not_found", `no WebSocket is served at ${path}, see /ws`);
   if (request.method !== "GET") throw new ServiceError("method_not_allowed", "a handshake is a GET");
   const { host, origin } = request.headers;
   const client = options.clientOf(request);
@@ -118,10 +125,15 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
     const method = request.method ?? "GET";
     enforcePolicy(options.policy, { method, isUpgrade: true, host, origin, asked: client });
   }
-  const queryToken = new URLSearchParams(query).get("token") ?? undefined;
+  const queryToken = query.get("token") ?? undefined;
   const { address } = client;
   const facts = factsOf(request, { queryToken, address, place: "websocket" });
-  return withDeadline(options.authenticate(facts), AUTHENTICATION_TIMEOUT_MS, "the login check");
+  const principal = await withDeadline(
+    options.authenticate(facts),
+    AUTHENTICATION_TIMEOUT_MS,
+    "the login check",
+  );
+  return { principal, dialect: dialectOf?.(query) };
 }
 
 /** One user leaves the others room, as do all guests of one link. Where nobody logs in, there is nobody to tell apart. */
@@ -133,13 +145,12 @@ function refuseTooMany(clients: Hub["clients"], { user, method }: Principal): vo
 
 function connect(
   webSocket: WebSocket,
-  principal: Principal,
-  request: IncomingMessage,
+  { principal, dialect, request }: Admitted & { readonly request: IncomingMessage },
   options: UpgradeOptions,
 ): HubClient {
   const { address } = options.clientOf(request);
   const who = { user: principal.user, address };
-  const client = options.hub.connect(peerOf(webSocket), who, options.viewOf?.(principal, address));
+  const client = options.hub.connect(peerOf(webSocket, dialect), who, options.viewOf?.(principal, address));
   const { viewer, id } = client;
   options.log.debug({ client: id, user: principal.user, address }, "client connected");
   const login = options.whenOver(principal, (reason) => {
@@ -150,7 +161,8 @@ function connect(
   });
   const trace = currentTrace();
   webSocket.on("message", (data: RawData, isBinary: boolean) => {
-    if (!isBinary) viewer.receiveText();
+    if (dialect !== undefined) inTrace(trace, () => viewer.receive(dialect.toFrame(`${data}`)));
+    else if (!isBinary) viewer.receiveText();
     else if (data instanceof Uint8Array) inTrace(trace, () => viewer.receive(data));
   });
   for (const sign of ["ping", "pong"] as const) webSocket.on(sign, () => viewer.heard());
@@ -165,13 +177,16 @@ function connect(
   return client;
 }
 
-function peerOf(webSocket: WebSocket): Peer {
+function peerOf(webSocket: WebSocket, dialect: SocketDialect | undefined): Peer {
   return {
-    // What could not be sent is never reported as sent: nothing more is offered to who is gone.
-    send: (message, onSent) =>
-      webSocket.send(message, { binary: true, compress: false }, (error) => {
+    send: (frame, onSent) => {
+      const message = dialect === undefined ? frame : dialect.fromFrame(frame);
+      if (message === undefined) return queueMicrotask(onSent);
+      // What could not be sent is never reported as sent: nothing more is offered to who is gone.
+      webSocket.send(message, { binary: typeof message !== "string", compress: false }, (error) => {
         if (!(error instanceof Error)) onSent();
-      }),
+      });
+    },
     pause: () => webSocket.pause(),
     resume: () => webSocket.resume(),
     close: (code, reason) => webSocket.close(code, reason),
