@@ -20,6 +20,7 @@ import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
 import type { Routes } from "./http/route.ts";
 import { authRoutes } from "./http/routes/auth-routes.ts";
+import { loginRoutes } from "./http/routes/login-routes.ts";
 import { repositoryRoutes } from "./http/routes/repository-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
 import { sessionRoutes } from "./http/routes/session-routes.ts";
@@ -121,6 +122,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
       ...{ hub, version, health, metrics, checkReady: () => readiness.check() },
       mounted: () => Object.keys(routes),
     }),
+    ...loginRoutes({ logins: gate.loginRecords }),
     ...authRoutes({ ...gate, newLoginLink }),
     ...pictureRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),

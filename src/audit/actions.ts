@@ -41,6 +41,10 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   removePasskey: ({ params }) => ({ action: "passkey.remove", details: { id: params.passkeyId } }),
   createRecoveryCodes: () => ({ action: "recovery-codes.create" }),
   logout: () => ({ action: "logout" }),
+  endLogin: ({ params }, answer) => ({
+    action: "login.end",
+    details: { id: params.loginId, of: answer?.user },
+  }),
   createLoginLink: () => ({ action: "login-link.create" }),
 
   createSession: ({ body }, answer) => ({

@@ -6,6 +6,7 @@ export type AuditActionName =
   | "server.stop"
   | "login"
   | "logout"
+  | "login.end"
   | "login-link.create"
   | "passkey.create"
   | "passkey.remove"

@@ -1,13 +1,10 @@
 import { createSecretKey, type KeyObject, randomUUID } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { z } from "zod";
-import type { LiveRecord, RecordStore } from "../lib/live-records.ts";
+import type { RecordStore } from "../lib/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
-import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
-  MAX_LOGINS,
-  MAX_LOGINS_PER_USER,
   MAX_SESSION_ID_LENGTH,
   MAX_SHARE_LIFETIME_S,
   MAX_TOKEN_LENGTH,
@@ -16,6 +13,7 @@ import {
 } from "../protocol/limits.ts";
 import { ShareMode } from "../protocol/share.ts";
 import type { Principal, Proof } from "./principal.ts";
+import type { LoginRecords, LoginSource } from "./tokens/login-records.ts";
 
 /** What a login answers (specification 2.4); `expiresIn` in seconds. */
 export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
@@ -43,10 +41,6 @@ export type SharedSession = z.infer<typeof SharedSession>;
 const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
 export type NamedRemote = z.infer<typeof NamedRemote>;
 
-/** What is kept of a login. */
-const KeptLogin = z.object({ user: z.string(), method: z.string(), createdAt: z.string() });
-const LOGIN = "login";
-
 /** The JWT library checks the issuer, the audience and the times. */
 const Claims = z
   .object({
@@ -67,10 +61,10 @@ export type IssuedShare = { readonly token: string; readonly id: string; readonl
 
 type AccessTokensOptions = {
   readonly secret: Secret;
-  readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "list" | "put" | "end" | "watch">;
+  readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "end" | "watch">;
+  readonly logins: Pick<LoginRecords, "add" | "use" | "isIdle" | "hold">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  readonly log: Pick<Log, "warn">;
 };
 
 /**
@@ -86,18 +80,10 @@ export class AccessTokens {
     this.#options = options;
   }
 
-  /** `method`: how they logged in. Over MAX_LOGINS_PER_USER, and MAX_LOGINS of all, the oldest login ends. */
-  async issue(user: string, method: string): Promise<IssuedToken> {
-    const { records, log } = this.#options;
+  /** `method`: how they logged in. */
+  async issue(user: string, method: string, source: LoginSource): Promise<IssuedToken> {
     const { token, id, expiresAtS } = this.#sign({ sub: user }, TOKEN_LIFETIME_S);
-    const value: z.infer<typeof KeptLogin> = { user, method, createdAt: new Date(this.#now()).toISOString() };
-    const crowd = this.#beyondBounds(user);
-    try {
-      await Promise.all([records.put({ id, kind: LOGIN, expiresAtS, value }), records.end(crowd)]);
-    } catch (error) {
-      // A full disk keeps nobody out; a restart before it is stored does.
-      log.warn({ error, user }, "login not stored yet");
-    }
+    await this.#options.logins.add(id, expiresAtS, { ...source, user, method });
     return { token, expiresIn: TOKEN_LIFETIME_S, user };
   }
 
@@ -123,22 +109,28 @@ export class AccessTokens {
   async verify(token: string): Promise<Proof> {
     const { sub, jti, exp, share, remote } = this.#claims(token);
     if (remote !== undefined) return { user: sub, method: "remote", rights: { kind: "remote", ...remote } };
-    if ((await this.#options.records.find(jti)) === undefined) throw refused("login is over: log in again");
+    const { records, logins } = this.#options;
+    const record = await records.find(jti);
+    if (record === undefined) throw refused("login is over: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
-    if (share === undefined) return { ...known, method: "token" };
+    if (share === undefined) {
+      logins.use(record);
+      return { ...known, method: "token" };
+    }
     const { mode, from, ...session } = share;
     return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };
   }
 
-  /** False once the token behind a principal has expired or was revoked; true where there is none. */
+  /** False once the token behind a principal has expired, was revoked or idle for too long; true where there is none. */
   async isCurrent({ tokenId, expiresAtMs }: ProvenToken): Promise<boolean> {
     if (tokenId === undefined || expiresAtMs === undefined) return true;
-    return this.#now() < expiresAtMs && (await this.#options.records.find(tokenId)) !== undefined;
+    const record = this.#now() < expiresAtMs ? await this.#options.records.find(tokenId) : undefined;
+    return record !== undefined && !this.#options.logins.isIdle(record);
   }
 
   /**
    * Calls `over` once, with the reason, when the token behind a principal is revoked or expires; never where there is
-   * none. Not called before this returns, nor after the answer was disposed of.
+   * none. Not called before this returns, nor after the answer was disposed of. Until then its login is in use.
    */
   whenOver({ tokenId, expiresAtMs }: ProvenToken, over: (reason: string) => void): Disposable {
     const watch = new DisposableStack();
@@ -149,6 +141,7 @@ export class AccessTokens {
       watch.dispose();
       over(this.#now() < expiresAtMs && !isLive() ? "logged out" : "login expired");
     };
+    watch.use(this.#options.logins.hold(tokenId));
     watch.use(this.#options.records.watch((id) => id === tokenId && end()));
     let timer: NodeJS.Timeout | undefined;
     const wait = (): void => {
@@ -163,9 +156,7 @@ export class AccessTokens {
   /** Logout: the token behind this principal works no more, nor do tickets that it bought. See RecordStore.end. */
   async revoke({ tokenId, expiresAtMs }: ProvenToken): Promise<void> {
     if (tokenId === undefined || expiresAtMs === undefined) return;
-    await this.#options.records.end([
-      { id: tokenId, kind: LOGIN, expiresAtS: expiresAtMs / 1000, value: undefined },
-    ]);
+    await this.#options.records.end([{ id: tokenId, expiresAtS: expiresAtMs / 1000 }]);
   }
 
   #now(): number {
@@ -178,17 +169,6 @@ export class AccessTokens {
     const own = { iat, exp: expiresAtS, jti: id, iss: ISSUER, aud: this.#options.records.instanceId };
     const token = jwt.sign({ sub: `guest-${id}`, ...claims, ...own }, this.#key, { algorithm: ALGORITHM });
     return { token, id, expiresAtS };
-  }
-
-  /** The oldest logins, as many as one more needs room for. */
-  #beyondBounds(user: string): readonly LiveRecord[] {
-    const logins = this.#options.records.list(LOGIN).toSorted((a, b) => a.expiresAtS - b.expiresAtS);
-    const own = logins.filter(({ value }) => KeptLogin.safeParse(value).data?.user === user);
-    const all = [
-      ...own.slice(0, Math.max(0, own.length + 1 - MAX_LOGINS_PER_USER)),
-      ...logins.slice(0, Math.max(0, logins.length + 1 - MAX_LOGINS)),
-    ];
-    return [...new Set(all)];
   }
 
   #claims(token: string): z.infer<typeof Claims> {

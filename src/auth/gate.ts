@@ -40,6 +40,7 @@ import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
 import { LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
 import { FileRecords } from "./tokens/file-records.ts";
+import { LoginRecords } from "./tokens/login-records.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
 /** `isPasswordDisallowed`: by --disallow-user-password, which changes nothing here. */
@@ -57,6 +58,8 @@ export type LoginModes = {
   readonly allowUsers: readonly string[];
   readonly adminUsers: readonly string[];
   readonly roles?: readonly RoleRule[];
+  /** How long a login may go unused; `undefined`: until it expires. */
+  readonly idleTimeoutMs?: number | undefined;
   readonly identity: "own-proxy" | "local-proxy" | undefined;
   readonly localBypass: { readonly token: Secret | undefined } | undefined;
 };
@@ -95,6 +98,7 @@ export type Gate = {
   readonly whenOver: LoginWatch;
   readonly login: Login;
   readonly tokens: AccessTokens;
+  readonly loginRecords: LoginRecords;
   readonly tickets: Tickets<Principal>;
   readonly links: Tickets<string>;
   /** `undefined` where no password logs in. */
@@ -117,7 +121,9 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const monotonic = (): number => performance.now();
   const records = mode.mode === "none" ? FileRecords.inMemory(now) : await options.openRecords();
   const secret = await tokenSecretOf(options);
-  const tokens = new AccessTokens({ secret, records, now, log });
+  const idleMs = mode.mode === "login" ? mode.idleTimeoutMs : undefined;
+  const loginRecords = new LoginRecords({ records, now, idleMs, log });
+  const tokens = new AccessTokens({ secret, records, logins: loginRecords, now });
   const tickets = new Tickets(WS_TICKETS, Holder, records.tickets);
   const links = new Tickets(LOGIN_LINKS, z.string(), records.tickets);
   const modes = mode.mode === "login" ? mode : undefined;
@@ -136,7 +142,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   });
   const parts = { tokens, tickets, attempts, logins, users };
   return {
-    ...{ ...parts, login, links, secondFactor, shares },
+    ...{ ...parts, login, loginRecords, links, secondFactor, shares },
     ...accountCheckOf(options, modes, shares).guard({
       authenticate: chain(waysOf(options, { ...parts, proxied })),
       whenOver: (principal, over) => tokens.whenOver(principal, over),

@@ -10,6 +10,7 @@ import type { PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
 import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
 import type { Tickets } from "./tickets.ts";
+import type { LoginSource } from "./tokens/login-records.ts";
 import type { Users } from "./users.ts";
 
 /** How one logs in: not at all, or by what is offered. */
@@ -63,14 +64,15 @@ export class Login {
     /** In place of an answer to `second_factor_required`. */
     readonly recoveryCode?: string | undefined;
     readonly address: string | undefined;
+    readonly client?: string | undefined;
     readonly origin?: string | undefined;
   }): Promise<IssuedToken> {
     const { mode, serverUser, defaultUser, tokens } = this.#parts;
-    if (mode.mode === "none") return await tokens.issue(serverUser, "none");
+    if (mode.mode === "none") return await tokens.issue(serverUser, "none", request);
     const { password: check } = mode;
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
-    const { username = defaultUser, password = "", address } = request;
-    return await this.#admit("password", { address, user: username }, async () => {
+    const { username = defaultUser, password = "", address, client } = request;
+    return await this.#admit("password", { address, client, user: username }, async () => {
       const user = await check({ username, password, address });
       this.#refuseUnlisted(user);
       const { recoveryCode, origin } = request;
@@ -85,13 +87,14 @@ export class Login {
   async withSecondFactor({
     challengeId,
     address,
+    client,
     ...proof
-  }: SecondFactorProof & { readonly address: string | undefined }): Promise<SecondFactorResponse> {
+  }: SecondFactorProof & LoginSource): Promise<SecondFactorResponse> {
     const { secondFactor, attempts } = this.#parts;
     if (secondFactor === undefined) throw new ServiceError("unauthorized", "no second factor is asked for");
     const pending = await attempts.guard({ address }, () => secondFactor.take(challengeId));
     let codes: { readonly recoveryCodes?: readonly string[] | undefined } = {};
-    const issued = await this.#admit("second-factor", { address, user: pending.user }, async () => {
+    const issued = await this.#admit("second-factor", { address, client, user: pending.user }, async () => {
       codes = await secondFactor.prove(pending, proof);
       return pending.user;
     });
@@ -100,12 +103,8 @@ export class Login {
   }
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */
-  async withLink(request: {
-    readonly ticket: string;
-    readonly address: string | undefined;
-  }): Promise<IssuedToken> {
-    const { links } = this.#parts;
-    return await this.#admit("link", { address: request.address }, async () => links.redeem(request.ticket));
+  async withLink({ ticket, ...source }: LoginSource & { readonly ticket: string }): Promise<IssuedToken> {
+    return await this.#admit("link", source, () => this.#parts.links.redeem(ticket));
   }
 
   /** Something to sign with an SSH key, for the default user unless one is named. ServiceError `ssh_keys_disabled`. */
@@ -119,11 +118,12 @@ export class Login {
    */
   async withKey({
     challengeId,
+    client,
     ...proof
-  }: KeyProof & { readonly challengeId: string }): Promise<IssuedToken> {
+  }: KeyProof & LoginSource & { readonly challengeId: string }): Promise<IssuedToken> {
     const keys = this.#keys;
     const challenge = keys.take(challengeId);
-    const claimant = { address: proof.address, ...(challenge && { user: challenge.user }) };
+    const claimant = { address: proof.address, client, ...(challenge && { user: challenge.user }) };
     return await this.#admit("ssh-key", claimant, () => keys.prove(challenge, proof));
   }
 
@@ -146,14 +146,18 @@ export class Login {
     throw new ServiceError("invalid_credentials", "wrong user name or password");
   }
 
-  async #admit(method: string, claimant: Claimant, proof: () => Promise<string>): Promise<IssuedToken> {
+  async #admit(
+    method: string,
+    claimant: Claimant & LoginSource,
+    proof: () => Promise<string>,
+  ): Promise<IssuedToken> {
     const { tokens, attempts, log, tally } = this.#parts;
-    const { address } = claimant;
+    const { address, client } = claimant;
     try {
       const user = await attempts.guard(claimant, proof);
       tally?.add(method, "ok");
       log.info({ user, method, address }, "logged in");
-      return await tokens.issue(user, method);
+      return await tokens.issue(user, method, { address, client });
     } catch (error) {
       // The name is not logged, because people type their password there, nor what comes beyond the limit.
       const code = error instanceof ServiceError ? error.code : "internal_error";

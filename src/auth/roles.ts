@@ -6,8 +6,10 @@ import type { ShareMode } from "../protocol/share.ts";
 
 /** What somebody may do; each endpoint and each frame needs one of them. */
 export const PERMISSIONS = [
-  /** One's own login: ending it, and its second factor. */
+  /** One's own logins: listing and ending them, and their second factor. */
   "account:use",
+  /** Logins of everybody. */
+  "accounts:manage",
   /** List sessions, watch them, read their output and recordings. */
   "sessions:view",
   "sessions:create",
@@ -102,6 +104,8 @@ export const ENDPOINT_NEEDS = {
   createPasskey: "account:use",
   removePasskey: "account:use",
   createRecoveryCodes: "account:use",
+  listLogins: "account:use",
+  endLogin: "account:use",
   verifyToken: "login",
   currentUser: "open",
   logout: "account:use",

@@ -1,6 +1,7 @@
 // The part of the option table about who gets in (specification 5.1, contract 5).
 import { MIN_TOKEN_SECRET_BYTES } from "../protocol/limits.ts";
 import { list, type Role, secret, toggle, value } from "./option.ts";
+import { span } from "./span.ts";
 import { allowedUser, origin, roleRule, userName } from "./value.ts";
 
 const SERVER: readonly Role[] = ["server"];
@@ -25,6 +26,16 @@ export const LOGIN_OPTIONS = {
     name: "require-second-factor",
     prose:
       "Ask everybody who logs in with a password for a passkey as well, or a recovery code. Who has no passkey makes one at the next login. Without it: only those who have made one.",
+    roles: SERVER,
+  }),
+  loginIdleTimeout: value<number | undefined>({
+    name: "login-idle-timeout",
+    placeholder: "time",
+    parse: span(1_000, 24),
+    fallback: undefined,
+    fallbackText: "",
+    prose:
+      "End a login that was not used for so long, such as 30m. An open page or stream is use. Without it a login lasts its 24 hours: programs may keep a token between runs.",
     roles: SERVER,
   }),
   loginLink: toggle({

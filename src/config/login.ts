@@ -15,6 +15,8 @@ export type AuthConfig =
       readonly password: ConfiguredPassword | { readonly kind: "system" } | undefined;
       /** Whether a password is enough for those who have set up no second factor. */
       readonly requireSecondFactor: boolean;
+      /** How long a login may go unused; `undefined`: until it expires. */
+      readonly idleTimeoutMs: number | undefined;
       readonly sshKeys: boolean;
       /** A one-time login link is made and printed at the start. */
       readonly loginLink: boolean;
@@ -61,6 +63,7 @@ export function readLogin(
     mode: "login",
     password: isWithoutPassword ? undefined : (configured ?? { kind: "system" }),
     requireSecondFactor: reader.isOn(OPTIONS.requireSecondFactor),
+    idleTimeoutMs: reader.value(OPTIONS.loginIdleTimeout),
     sshKeys: isWithoutPassword || reader.isOn(OPTIONS.enableSshKeys),
     loginLink: reader.isOn(OPTIONS.loginLink),
     allowUsers: reader.list(OPTIONS.allowUser),

@@ -15,12 +15,15 @@ const SPAN = /^(\d{1,13})\s?([a-z]{0,2})$/;
 /** What is kept of recordings of ended sessions; `undefined`: no limit of that kind. */
 export type Retention = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
 
-/** A whole number of seconds, or with a unit: `20`, `500ms`, `5m`. In ms, from `minMs` to an hour. */
-export function span(minMs: number): (text: string) => number {
+const HOUR_MS = 3_600_000;
+
+/** A whole number of seconds, or with a unit: `20`, `500ms`, `5m`. In ms, from `minMs` to so many hours. */
+export function span(minMs: number, maxHours = 1): (text: string) => number {
+  const most = maxHours === 1 ? "an hour" : `${maxHours} hours`;
   return (text) => {
     const ms = spanMs(text.toLowerCase());
-    if (ms !== undefined && ms >= minMs && ms <= 3_600_000) return ms;
-    throw new RangeError(`must be a time from ${minMs / 1000} s to an hour, such as 20s or 2m`);
+    if (ms !== undefined && ms >= minMs && ms <= maxHours * HOUR_MS) return ms;
+    throw new RangeError(`must be a time from ${minMs / 1000} s to ${most}, such as 20s or 2m`);
   };
 }
 

@@ -102,7 +102,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     if (this.#copy.put(record)) await asked(this.#change(PUT_RECORD, this.#written(record)));
   }
 
-  async end(all: readonly LiveRecord[]): Promise<void> {
+  async end(all: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void> {
     for (const { id, expiresAtS } of all) this.#copy.end(id, expiresAtS);
     await asked(
       Promise.all(all.map(({ id, expiresAtS }) => this.#change(END_RECORD, [id, `${expiresAtS}`]))),

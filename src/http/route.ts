@@ -12,6 +12,8 @@ export type Context = {
   readonly identified: () => Promise<Principal | undefined>;
   /** The client's address, undefined on a unix socket. */
   readonly address: string | undefined;
+  /** The User-Agent header. */
+  readonly client?: string | undefined;
   /** Of the page that asks; one that may not use the server was refused before. */
   readonly origin?: string | undefined;
   readonly range: string | undefined;

@@ -171,9 +171,9 @@ async function answerOf(
     // Before what is wrong with the input; the audit log tells of it with what was asked for.
     if (seen.principal !== undefined) refuseOutsiders(name, seen.principal);
   }
-  const { range, accept, "last-event-id": lastEventId } = request.headers;
+  const { range, accept, "user-agent": client, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
-    ...{ principal: seen.principal, address: seen.address, range, accept, signal: abort.signal },
+    ...{ principal: seen.principal, address: seen.address, client, range, accept, signal: abort.signal },
     origin: options.policy === undefined ? undefined : seen.origin,
     identified: () => identified(request, { seen, options }),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,

@@ -28,7 +28,7 @@ export type RecordStore = {
    */
   put(record: LiveRecord): Promise<void>;
   /** Ends records: here at once, everywhere when it resolves. Rejects as `put`. */
-  end(records: readonly LiveRecord[]): Promise<void>;
+  end(records: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void>;
   /** Hears the id of each record that is ended, before it expires. */
   watch(listener: (id: string) => void): Disposable;
   readonly tickets: TicketStore;

@@ -3,6 +3,7 @@ import { authEndpoints } from "./auth-endpoints.ts";
 import { followEndpoints } from "./follow-endpoints.ts";
 import { gitEndpoints } from "./git-endpoints.ts";
 import { joinEndpoints } from "./join-endpoints.ts";
+import { loginEndpoints } from "./login-endpoints.ts";
 import { passkeyEndpoints } from "./passkey-endpoints.ts";
 import { remoteEndpoints } from "./remote-endpoints.ts";
 import { serverEndpoints } from "./server-endpoints.ts";
@@ -14,6 +15,7 @@ export const endpoints = {
   ...shareEndpoints,
   ...serverEndpoints,
   ...authEndpoints,
+  ...loginEndpoints,
   ...passkeyEndpoints,
   ...remoteEndpoints,
   ...joinEndpoints,

@@ -23,6 +23,7 @@ export const ERROR_STATUS = {
   share_not_found: 404,
   join_token_not_found: 404,
   passkey_not_found: 404,
+  login_not_found: 404,
   not_a_repository: 404,
   worktree_not_found: 404,
   branch_not_found: 404,

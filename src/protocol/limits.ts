@@ -126,6 +126,10 @@ export const MAX_PASSKEYS = 20;
 /** Logins that count at a time, of a user and of all; over that the oldest is over. */
 export const MAX_LOGINS_PER_USER = 500;
 export const MAX_LOGINS = 10_000;
+/** How often at most it is noted that a login is used. */
+export const LOGIN_USE_INTERVAL_MS = 60_000;
+/** Of a User-Agent that is kept with a login; what is longer is cut. */
+export const MAX_CLIENT_LENGTH = 256;
 /** Logins and share links that were ended and are remembered until they would have expired; over that the oldest is forgotten. */
 export const MAX_ENDED_RECORDS = 50_000;
 /** Failed logins are counted over this long. */

@@ -28,6 +28,7 @@ type Described = { readonly method: string; readonly path: string; readonly oper
 type Input = {
   readonly id?: string;
   readonly shareId?: string;
+  readonly loginId?: string;
   readonly branch?: string;
   readonly query?: string;
   readonly body?: unknown;
@@ -138,6 +139,13 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   avatar: async () => ({}),
   logout: async () => ({}),
   secondFactor: async () => ({ body: { challengeId: "any", recoveryCode: "any" } }),
+  listLogins: async () => ({ query: "?all=1" }),
+  endLogin: async () => {
+    await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
+    const { json } = await asUser({ path: "/api/auth/logins" });
+    const all = z.array(z.object({ id: z.string(), current: z.boolean() })).parse(json);
+    return { loginId: all.find(({ current }) => !current)?.id ?? "" };
+  },
   listPasskeys: async () => ({}),
   passkeyOptions: async () => ({}),
   createPasskey: async () => ({ body: PASSKEY }),
@@ -177,10 +185,14 @@ const REFUSED: Readonly<Record<string, string>> = {
   },
 };
 
-function requestOf({ method, path }: Described, { id, shareId, branch, query = "", body }: Input): Call {
+function requestOf(
+  { method, path }: Described,
+  { id, shareId, loginId, branch, query = "", body }: Input,
+): Call {
   const filled = path
     .replace("{id}", id ?? "nobody")
     .replace("{shareId}", shareId ?? "none")
+    .replace("{loginId}", loginId ?? "none")
     .replace("{branch}", branch ?? "none")
     .replace("{userId}", CREDENTIALS.username);
   return { method: method.toUpperCase(), path: filled + query, ...(body === undefined ? {} : { body }) };

@@ -88,7 +88,7 @@ export class FileRecords implements RecordStore {
     if (this.#records.put(record)) await this.#save();
   }
 
-  async end(records: readonly LiveRecord[]): Promise<void> {
+  async end(records: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void> {
     for (const { id, expiresAtS } of records) this.#records.end(id, expiresAtS);
     if (records.length > 0) await this.#save();
   }

@@ -28,22 +28,22 @@ export function authRoutes(parts: {
       return { ...others, user, ...(logoutPath === undefined ? {} : { logoutPath }), ...namedBy(principal) };
     },
     currentUser: async () => ({ userId: login.defaultUser }),
-    createToken: async ({ body: { ticket, ...pair } }, { address, origin }) =>
+    createToken: async ({ body: { ticket, ...pair } }, { address, client, origin }) =>
       ticket === undefined
-        ? login.withPassword({ ...pair, address, origin })
-        : login.withLink({ ticket, address }),
-    passwordLogin: async ({ body }, { address, origin }) => {
+        ? login.withPassword({ ...pair, address, client, origin })
+        : login.withLink({ ticket, address, client }),
+    passwordLogin: async ({ body }, { address, client, origin }) => {
       const { token, user } = await login.withPassword({
         username: body.userId,
         password: body.password,
-        ...{ address, origin },
+        ...{ address, client, origin },
       });
       return { success: true, token, userId: user, authMethod: "password" };
     },
     createChallenge: async ({ body }) => login.challenge(body.userId),
-    sshLogin: async ({ body }, { address }) => login.withKey({ ...body, address }),
-    sshKeyLogin: async ({ body }, { address }) => {
-      const { token, user } = await login.withKey({ ...body, address });
+    sshLogin: async ({ body }, { address, client }) => login.withKey({ ...body, address, client }),
+    sshKeyLogin: async ({ body }, { address, client }) => {
+      const { token, user } = await login.withKey({ ...body, address, client });
       return { success: true, token, userId: user, authMethod: "ssh-key" };
     },
     createLoginLink: async (_, context) => {

@@ -12,7 +12,8 @@ export function passkeyRoutes({
   readonly secondFactor: SecondFactor;
 }): Routes {
   return {
-    secondFactor: async ({ body }, { address }) => await login.withSecondFactor({ ...body, address }),
+    secondFactor: async ({ body }, { address, client }) =>
+      await login.withSecondFactor({ ...body, address, client }),
     listPasskeys: async (_, context) => await secondFactor.list(userOf(context)),
     passkeyOptions: async (_, context) => await secondFactor.offer(userOf(context), context.origin),
     createPasskey: async ({ body }, context) => await secondFactor.add(userOf(context), body),

@@ -50,11 +50,9 @@ export class Replica implements AsyncDisposable {
   }
 
   /** Its logins and share links, once the ledger is loaded. */
-  records(): Promise<RedisRecords> {
+  records(now = (): number => Date.now()): Promise<RedisRecords> {
     const instanceId = (): string => this.ledger.instanceId;
-    return RedisRecords.open({
-      ...{ follower: this.#follower, seal: this.#seal, instanceId, now: () => Date.now() },
-    });
+    return RedisRecords.open({ follower: this.#follower, seal: this.#seal, instanceId, now });
   }
 
   messages(): readonly string[] {

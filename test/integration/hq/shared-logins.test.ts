@@ -88,6 +88,23 @@ test("sockets at one are closed within a second of a logout at the other", async
   expect(await betterTime(OUT_WITHIN_MS, closed)).toBeLessThan(OUT_WITHIN_MS);
 });
 
+test("a login that is ended at one is over at the other, with its sockets, and the user's other logins are not", async () => {
+  const [lost, mine] = [new Person(first, await logIn(first)), new Person(second, await logIn(second))];
+  await using socket = await lost.connect();
+  const { json } = await lost.ask("/api/auth/logins");
+  const { id } = json.find(({ current }: { readonly current: boolean }) => current);
+  const listed = async () =>
+    (await mine.ask("/api/auth/logins")).json.some((login: { readonly id: string }) => login.id === id) ||
+    undefined;
+  await eventually(listed, "the login of the other HQ");
+  expect((await mine.ask(`/api/auth/logins/${id}`, { method: "DELETE" })).status).toBe(200);
+  expect((await socket.closed()).code).toBe(LOGIN_OVER);
+  for (const hq of hqs) {
+    expect((await ask(hq.url, "/api/sessions", { headers: lost.headers })).status).toBe(401);
+    expect((await ask(hq.url, "/api/sessions", { headers: mine.headers })).status).toBe(200);
+  }
+});
+
 test("a ticket works at the other, and of many who use it at both one gets in", async () => {
   const person = new Person(first, await logIn(first));
   for (let round = 0; round < 5; round++) {

@@ -6,6 +6,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { AccessTokens } from "../../../src/auth/access-token.ts";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
+import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { MAX_LOGINS_PER_USER } from "../../../src/protocol/limits.ts";
@@ -19,7 +20,11 @@ const CLAIMS = {
   ...{ jti: "id-1", iss: "ttyhq", aud: INSTANCE },
 };
 /** The login that CLAIMS are of. */
-const KNOWN = { id: "id-1", kind: "login", expiresAtS: CLAIMS.exp, value: { user: "ada" } };
+const KNOWN = {
+  ...{ id: "id-1", kind: "login", expiresAtS: CLAIMS.exp },
+  value: { user: "ada", method: "password", createdAt: "2026-01-01T00:00:00.000Z" },
+};
+const HERE = { address: "10.0.0.1" };
 
 function part(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -47,7 +52,8 @@ async function scratch() {
   const open = async (secret = SECRET) => {
     const now = () => clock.ms;
     const records = await FileRecords.open({ path, now, log });
-    return new AccessTokens({ secret: Secret.fromText(secret), records, now, log });
+    const logins = new LoginRecords({ records, now, log });
+    return new AccessTokens({ secret: Secret.fromText(secret), records, logins, now });
   };
   return { clock, path, warnings, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
@@ -56,12 +62,12 @@ test.each(["", "{", '{"version":2}', '{"version":1,"instance":"x","records":[]}'
   "a list of logins that holds %j lets no token in that was issued before, and says so",
   async (text) => {
     await using place = await scratch();
-    const before = await (await place.open()).issue("ada", "password");
+    const before = await (await place.open()).issue("ada", "password", HERE);
     await writeFile(place.path, text);
     const tokens = await place.open();
     expect(place.warnings).toEqual(["list of logins is unreadable: everyone has to log in again"]);
     await expect(tokens.verify(before.token)).rejects.toThrow("invalid token");
-    const after = await tokens.issue("ada", "password");
+    const after = await tokens.issue("ada", "password", HERE);
     for (const at of [tokens, await place.open()]) expect((await at.verify(after.token)).user).toBe("ada");
   },
 );
@@ -83,12 +89,12 @@ test("a token that is signed right and that nobody was given is refused", async 
 test("over the bound of a user the login that was first is over, and nobody else's", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const other = await tokens.issue("bob", "password");
-  const first = (await tokens.issue("eve", "password")).token;
+  const other = await tokens.issue("bob", "password", HERE);
+  const first = (await tokens.issue("eve", "password", HERE)).token;
   place.clock.ms += 1_000;
-  const second = (await tokens.issue("eve", "password")).token;
+  const second = (await tokens.issue("eve", "password", HERE)).token;
   place.clock.ms += 1_000;
-  for (let count = 2; count <= MAX_LOGINS_PER_USER; count++) await tokens.issue("eve", "password");
+  for (let count = 2; count <= MAX_LOGINS_PER_USER; count++) await tokens.issue("eve", "password", HERE);
   await expect(tokens.verify(first)).rejects.toThrow("login is over");
   for (const token of [second, other.token]) expect((await tokens.verify(token)).method).toBe("token");
 });
@@ -107,7 +113,7 @@ test("the credential of a remote names it and logs nobody in, for 20 minutes", a
 test("a token says who it was issued to, for 24 hours and not a second longer", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const { token, expiresIn, user } = await tokens.issue("ada", "password");
+  const { token, expiresIn, user } = await tokens.issue("ada", "password", HERE);
   expect({ expiresIn, user }).toEqual({ expiresIn: 86_400, user: "ada" });
   place.clock.ms += 86_399_000;
   expect(await tokens.verify(token)).toMatchObject({
@@ -121,7 +127,9 @@ test("a token says who it was issued to, for 24 hours and not a second longer", 
 
 test("the claims are those of the contract", async () => {
   await using place = await scratch();
-  const [header = "", claims = ""] = (await (await place.open()).issue("ada", "password")).token.split(".");
+  const [header = "", claims = ""] = (await (await place.open()).issue("ada", "password", HERE)).token.split(
+    ".",
+  );
   const decode = (text: string): unknown => JSON.parse(Buffer.from(text, "base64url").toString());
   expect(decode(header)).toEqual({ alg: "HS256", typ: "JWT" });
   expect(decode(claims)).toEqual({ ...CLAIMS, jti: expect.stringMatching(/^[0-9a-f-]{36}$/) });
@@ -171,8 +179,8 @@ test("a revoked token is refused, at once and after a restart, and no other is",
   await using place = await scratch();
   const tokens = await place.open();
   const [{ token: mine }, { token: other }] = [
-    await tokens.issue("ada", "password"),
-    await tokens.issue("ada", "password"),
+    await tokens.issue("ada", "password", HERE),
+    await tokens.issue("ada", "password", HERE),
   ];
   const principal = await tokens.verify(mine);
   const revoking = tokens.revoke(principal);
@@ -243,7 +251,7 @@ test("whoever stopped watching hears nothing, and nobody hears of a login withou
 test("a token changed at any one byte is refused with a ServiceError", async () => {
   await using place = await scratch();
   const tokens = await place.open();
-  const { token } = await tokens.issue("ada", "password");
+  const { token } = await tokens.issue("ada", "password", HERE);
   for (let at = 0; at < token.length; at++) {
     for (const bit of [1, 2, 4, 8, 16, 32, 64]) {
       const changed = String.fromCharCode(token.charCodeAt(at) ^ bit);
@@ -276,7 +284,7 @@ test("no text but a token of ours is accepted or makes anything but a ServiceErr
 
 /** Who was just logged in. */
 async function given(tokens: AccessTokens) {
-  const { token } = await tokens.issue("ada", "password");
+  const { token } = await tokens.issue("ada", "password", HERE);
   return await tokens.verify(token);
 }
 

@@ -6,9 +6,12 @@ import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
+import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { BARE } from "./request-facts.ts";
+
+const HERE = { address: undefined };
 
 const refused = { code: "unauthorized" };
 
@@ -17,7 +20,8 @@ async function login() {
   const now = () => clock.ms;
   const records = FileRecords.inMemory(now);
   const log = { warn: () => {} };
-  const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), records, now, log });
+  const logins = new LoginRecords({ records, now, log });
+  const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), records, logins, now });
   const tickets = new Tickets(WS_TICKETS, z.custom<Principal>(), records.tickets);
   const users = usersOf({
     ...{ serverUser: "me", isRoot: false, configuredUser: "admin" },
@@ -27,7 +31,7 @@ async function login() {
     onlyFor(users, byBearer(tokens)),
     onlyFor(users, byQueryToken(tokens, tickets)),
   ]);
-  return { clock, tokens, tickets, authenticate, token: (await tokens.issue("ada", "password")).token };
+  return { clock, tokens, tickets, authenticate, token: (await tokens.issue("ada", "password", HERE)).token };
 }
 
 test("a request without any proof is unauthorized", async () => {
@@ -79,7 +83,10 @@ test("a ticket dies with the token that bought it", async () => {
   await expect(authenticate({ ...BARE, queryToken: revoked, place: "websocket" })).rejects.toMatchObject(
     refused,
   );
-  const other = { ...(await tokens.verify((await tokens.issue("ada", "password")).token)), rights: OWN };
+  const other = {
+    ...(await tokens.verify((await tokens.issue("ada", "password", HERE)).token)),
+    rights: OWN,
+  };
   clock.ms += 86_400_000 - 1_000;
   const late = await tickets.issue(other);
   clock.ms += 1_000;
@@ -108,10 +115,13 @@ test("another scheme, such as a proxy's own login, does not stand in the way of 
 test("a token of a user who may not log in any more is refused", async () => {
   const { authenticate, tokens } = await login();
   for (const user of ["me", "admin", "ada"]) {
-    const request = { ...BARE, authorization: `Bearer ${(await tokens.issue(user, "password")).token}` };
+    const request = {
+      ...BARE,
+      authorization: `Bearer ${(await tokens.issue(user, "password", HERE)).token}`,
+    };
     expect((await authenticate(request)).user).toBe(user);
   }
-  const former = { ...BARE, authorization: `Bearer ${(await tokens.issue("eve", "password")).token}` };
+  const former = { ...BARE, authorization: `Bearer ${(await tokens.issue("eve", "password", HERE)).token}` };
   await expect(authenticate(former)).rejects.toMatchObject(refused);
 });
 

@@ -27,13 +27,14 @@ test.each(all)(
 test("each role has what it is there for, and admin has everything", () => {
   const lacking = (role: Role): readonly string[] =>
     PERMISSIONS.filter((permission) => !permits(rightsOf(role), permission));
-  const managing = ["remotes:register", "remotes:manage", "clients:view", "metrics:view"];
+  const managing = ["accounts:manage", "remotes:register", "remotes:manage", "clients:view", "metrics:view"];
+  const inOrder = (...of: readonly string[]) => PERMISSIONS.filter((each) => of.includes(each));
   const using = ["sessions:create", "sessions:control", "sessions:manage", "repositories:use"];
   expect(Object.fromEntries(Role.options.map((role) => [role, lacking(role)]))).toEqual({
-    viewer: [...using, ...managing],
+    viewer: inOrder(...using, ...managing),
     user: managing,
-    operator: ["remotes:register", "remotes:manage"],
-    auditor: [...using, ...managing],
+    operator: ["accounts:manage", "remotes:register", "remotes:manage"],
+    auditor: inOrder(...using, ...managing),
     admin: [],
   });
   expect(Role.options.filter((role) => ROLES[role].sessions === "all")).toEqual([

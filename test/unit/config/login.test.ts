@@ -7,8 +7,16 @@ test("with nothing said a user of this system logs in with a password", () => {
     roles: [],
     password: { kind: "system" },
     ...{ requireSecondFactor: false, sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
-    ...{ identity: undefined, localBypass: undefined },
+    ...{ identity: undefined, localBypass: undefined, idleTimeoutMs: undefined },
   });
+});
+
+test("an idle login ends after the time that is given, from a second to a day", () => {
+  expect(serve("--login-idle-timeout 30m").auth).toMatchObject({ idleTimeoutMs: 1_800_000 });
+  expect(serve("--login-idle-timeout 24h").auth).toMatchObject({ idleTimeoutMs: 86_400_000 });
+  for (const text of ["500ms", "25h", "long"]) {
+    expect(() => serve(`--login-idle-timeout ${text}`)).toThrow("must be a time from 1 s to 24 hours");
+  }
 });
 
 test("keys are offered beside a password, or in its place", () => {

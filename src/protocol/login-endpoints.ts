@@ -1,0 +1,31 @@
+import { z } from "zod";
+import type { Endpoint } from "./endpoint.ts";
+import { LoginRecord } from "./login.ts";
+import { Success } from "./success.ts";
+
+const own = { tag: "auth", access: "user", limit: "api", host: false } as const;
+
+/** Whose entries: one's own, or with `all=1` everybody's. */
+const Whose = z.object({ all: z.enum(["0", "1"]).default("0").describe("1: everybody's, for admins") });
+
+/** Logins, one by one. */
+export const loginEndpoints = {
+  listLogins: {
+    ...own,
+    method: "get",
+    path: "/api/auth/logins",
+    summary: "Your logins",
+    query: Whose,
+    reply: { status: 200, json: z.array(LoginRecord) },
+    errors: ["forbidden"],
+  },
+  endLogin: {
+    ...own,
+    method: "delete",
+    path: "/api/auth/logins/:loginId",
+    summary: "End a login: what it has open is closed within a second",
+    params: z.object({ loginId: z.string().max(128) }),
+    reply: { status: 200, json: Success.extend({ user: z.string() }) },
+    errors: ["login_not_found"],
+  },
+} as const satisfies Record<string, Endpoint>;
