@@ -31,10 +31,10 @@ const EARLY = 0.8;
  * One login at a provider. It ends by a logout, when the provider refuses to renew it, when the provider could not be
  * asked until its last answer was not good any more, and after PROXY_LOGIN_LIFETIME_MS. While it is used (by requests,
  * or by something that is open) it is renewed in time; one that nobody uses is renewed when it is used again. Where the
- * provider gave no refresh token it cannot be asked, and its word stands.
+ * provider gave no refresh token it cannot be asked, and its word stands. A renewal may change the groups of the user:
+ * what is open is closed then.
  */
 export class ProviderLogin implements Disposable {
-  readonly user: ProxyUser;
   readonly #parts: ProviderLoginParts;
   /** What is open by this login. */
   readonly #open = new Emitter<void>();
@@ -55,7 +55,6 @@ export class ProviderLogin implements Disposable {
     this.#ended = ended;
     this.#answer = parts.answer;
     this.#answeredAt = parts.now();
-    this.user = parts.answer.user;
     const { random, lifetimeMs = PROXY_LOGIN_LIFETIME_MS } = parts;
     this.#backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random });
     this.#endTimer = setTimeout(() => this[Symbol.dispose](), lifetimeMs).unref();
@@ -64,6 +63,11 @@ export class ProviderLogin implements Disposable {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** As the provider named them last. */
+  get user(): ProxyUser {
+    return this.#answer.user;
   }
 
   get idToken(): string | undefined {
@@ -127,15 +131,23 @@ export class ProviderLogin implements Disposable {
   async #ask(): Promise<void> {
     const askedAt = this.#parts.now();
     try {
+      const before = this.#answer.user;
       this.#answer = await this.#parts.renew(this.#answer);
       this.#answeredAt = askedAt;
       this.#isUsed = false;
       this.#backoff.reset();
       this.#renewAfter(this.#dueAfterMs);
+      // What is open has the rights of the groups before; it comes back with those of now.
+      if (!hasSameGroups(before, this.user)) this.#open.emit();
     } catch (error) {
       const isRefused = !(error instanceof ServiceError) || error.code !== "provider_unreachable";
       if (isRefused || !this.#isGood) this[Symbol.dispose]();
       else this.#renewAfter(this.#backoff.next());
     }
   }
+}
+
+function hasSameGroups(one: ProxyUser, other: ProxyUser): boolean {
+  const groupsOf = ({ groups = [] }: ProxyUser): ReadonlySet<string> => new Set(groups);
+  return groupsOf(one).symmetricDifference(groupsOf(other)).size === 0;
 }

@@ -95,13 +95,16 @@ export class Provider {
         ...{ pkceCodeVerifier: begun.codeVerifier, expectedState: begun.state, expectedNonce: begun.nonce },
         idTokenExpected: true,
       });
-      const claims = await claimsOf(configuration, tokens);
+      const claims = await claimsOf(configuration, tokens, Claims.parse(tokens.claims()));
       const user = this.#userOf(claims, configuration.serverMetadata().issuer);
       return { ...standing(tokens, {}), subject: claims.sub, user };
     });
   }
 
-  /** Asks whether a login still stands. `login_refused`: it does not, or it is somebody else's. */
+  /**
+   * Asks whether a login still stands, and with which claims: those of the ID token and of the userinfo endpoint, where the
+   * provider gives either. `login_refused`: it does not, it is somebody else's, or its claims would not log in as the same user.
+   */
   async renew(login: ProviderAnswer): Promise<ProviderAnswer> {
     const { refreshToken, subject } = login;
     if (refreshToken === undefined) return login;
@@ -112,8 +115,23 @@ export class Provider {
       if (renewed !== undefined && renewed.sub !== subject) {
         throw new ServiceError("login_refused", "the provider renews the login of somebody else");
       }
-      return { ...login, ...standing(tokens, login) };
+      const user = await this.#renewedUser(configuration, tokens, login);
+      return { ...login, ...standing(tokens, login), user };
     });
+  }
+
+  async #renewedUser(
+    configuration: Configuration,
+    tokens: Tokens,
+    { user: before, subject }: ProviderAnswer,
+  ): Promise<ProviderAnswer["user"]> {
+    const { issuer, userinfo_endpoint } = configuration.serverMetadata();
+    const renewed = tokens.claims();
+    if (renewed === undefined && userinfo_endpoint === undefined) return before;
+    const known = Claims.parse(renewed ?? { sub: subject });
+    const user = this.#userOf(await claimsOf(configuration, tokens, known), issuer);
+    if (user.login === before.login) return user;
+    throw new ServiceError("login_refused", "the provider gives this account another user name now");
   }
 
   /** Where a browser is sent to log out at the provider; `undefined`: it has no such place. */
@@ -197,8 +215,7 @@ function proofOf(secret: string): ClientAuth {
 }
 
 /** Claims that the ID token does not have, the userinfo endpoint may have. */
-async function claimsOf(configuration: Configuration, tokens: Tokens): Promise<Claims> {
-  const claims = Claims.parse(tokens.claims());
+async function claimsOf(configuration: Configuration, tokens: Tokens, claims: Claims): Promise<Claims> {
   if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
   return mergedClaims(
     claims,

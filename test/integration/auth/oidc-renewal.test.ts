@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { eventually } from "../harness/eventually.ts";
+import { ADA } from "../harness/login-provider.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
@@ -61,6 +62,43 @@ test("a renewal for somebody else ends the login", async () => {
   provider.bend = (claims) => ({ ...claims, sub: "2" });
   await withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
   expect(await stage().isLoggedIn(client)).toBe(false);
+});
+
+test.each<[string, Readonly<Record<string, unknown>>]>([
+  ["an email that was given to somebody else", { email: "grace@example.com" }],
+  ["an email that is not verified any more", { email_verified: false }],
+  ["another tenant", { hd: "example.org" }],
+])("a login is over when the provider renews it with %s", async (_, change) => {
+  await using strict = await OidcStage.open({
+    accessTokenLifetime: SHORT,
+    users: () => ["--allow-user", "ada@example.com", "--proxy-oidc-require", "hd=example.com"],
+  });
+  const person = { ...ADA, hd: "example.com" };
+  strict.provider.person = person;
+  const client = strict.browser();
+  await strict.logIn(client);
+  const socket = await client.webSocket(strict.origin, { origin: strict.origin });
+  const closed = withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
+  strict.provider.change({ ...person, ...change });
+  await closed;
+  expect(await strict.isLoggedIn(client)).toBe(false);
+});
+
+test("a group that the provider takes away takes its role along, and closes what was open by it", async () => {
+  const roles = ["--proxy-oidc-groups", "groups", "--role", "%ops=operator", "--allow-user", "*"];
+  await using grouped = await OidcStage.open({ accessTokenLifetime: SHORT, users: () => roles });
+  const person = { ...ADA, groups: ["ops", "others"] };
+  grouped.provider.person = person;
+  const client = grouped.browser();
+  await grouped.logIn(client);
+  const socket = await client.webSocket(grouped.origin, { origin: grouped.origin });
+  const metrics = async (): Promise<unknown> => (await client.ask(`${grouped.origin}/metrics`)).status;
+  expect(await metrics()).toBe(200);
+  const closed = withDeadline(once(socket, "close"), PATIENCE_MS, "the close");
+  grouped.provider.change({ ...person, groups: ["others"] });
+  await closed;
+  expect(await metrics()).toBe(403);
+  expect(await grouped.isLoggedIn(client)).toBe(true);
 });
 
 test("a login that nobody uses is not renewed until somebody does", async () => {

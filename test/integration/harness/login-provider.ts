@@ -81,6 +81,11 @@ export class LoginProvider implements AsyncDisposable {
     await once(this.#server, "listening");
   }
 
+  /** What it says of somebody from now on. */
+  change(person: Person): void {
+    this.#people.set(String(person.sub), person);
+  }
+
   /** Everything that it knew is gone with it. */
   async down(): Promise<void> {
     const server = this.#server;
