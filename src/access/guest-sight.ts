@@ -17,7 +17,16 @@ const HEADER_LINE = /^(data: )?(\{.*\})$/;
 /** Named one by one, so that a new member of a record is not shown until it is named here. */
 const Shown = SessionRecord.pick({
   ...{ id: true, sessionId: true, created: true, startedAt: true, lastModified: true, status: true },
-  ...{ cols: true, rows: true, outputBytes: true, viewers: true, recording: true, lostBytes: true },
+  ...{
+    cols: true,
+    rows: true,
+    initialCols: true,
+    initialRows: true,
+    outputBytes: true,
+    viewers: true,
+    recording: true,
+    lostBytes: true,
+  },
   ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, exitedAt: true },
 });
 

@@ -135,7 +135,7 @@ function mount(
     const answer = await audited(seen, options.auditHook, () => {
       return answerOf({ name, endpoint, route }, { request, response }, { seen, options });
     }).finally(() => accessLog.answered(response));
-    const { status } = endpoint.reply;
+    const status = successStatus(endpoint, seen.input?.body);
     if ("json" in endpoint.reply) sendJson(response, status, answer);
     else if (isMedia(answer)) {
       // A stream may go on for days; it ends with the login that opened it.
@@ -143,6 +143,11 @@ function mount(
       await sendBody(response, status, answer);
     }
   });
+}
+
+function successStatus({ reply }: Endpoint, body: unknown): number {
+  if (!("json" in reply) || reply.other === undefined) return reply.status;
+  return reply.other.isFor({ ...Object(body) }) ? reply.other.status : reply.status;
 }
 
 type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };

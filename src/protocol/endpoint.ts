@@ -25,7 +25,16 @@ export type Endpoint = {
 };
 
 export type Reply =
-  | { readonly status: number; readonly json: z.ZodType }
+  | {
+      readonly status: number;
+      /** The status of the same answer to requests with such a body. */
+      readonly other?: {
+        readonly status: number;
+        readonly isFor: (body: Readonly<Record<string, unknown>>) => boolean;
+        readonly description: string;
+      };
+      readonly json: z.ZodType;
+    }
   /** Bytes of a media type. */
   | { readonly status: number; readonly media: string; readonly description: string };
 

@@ -60,20 +60,20 @@ function operation(name: string, endpoint: Endpoint, schemes: Json): Json {
             content: { "application/json": { schema: schemaOf(endpoint.body, "input") } },
           },
         }),
-    responses: { [endpoint.reply.status]: reply(endpoint), ...errorReplies(endpoint) },
+    responses: { ...replies(endpoint), ...errorReplies(endpoint) },
   };
 }
 
-function reply({ reply }: Endpoint): Json {
-  if ("json" in reply) {
-    return {
-      description: "done",
-      content: { "application/json": { schema: schemaOf(reply.json, "output") } },
-    };
+function replies({ reply }: Endpoint): Json {
+  if (!("json" in reply)) {
+    const content = { [reply.media]: { schema: { type: "string", format: "binary" } } };
+    return { [reply.status]: { description: reply.description, content } };
   }
+  const content = { "application/json": { schema: schemaOf(reply.json, "output") } };
+  const { other } = reply;
   return {
-    description: reply.description,
-    content: { [reply.media]: { schema: { type: "string", format: "binary" } } },
+    [reply.status]: { description: "done", content },
+    ...(other && { [other.status]: { description: other.description, content } }),
   };
 }
 

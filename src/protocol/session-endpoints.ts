@@ -3,6 +3,7 @@ import type { Endpoint } from "./endpoint.ts";
 import {
   CreateSession,
   Input,
+  isVibeTunnelSpelling,
   Removal,
   SessionId,
   SessionRecord,
@@ -37,7 +38,15 @@ export const sessionEndpoints = {
     path: "/api/sessions",
     summary: "Run a program in a new terminal",
     body: CreateSession,
-    reply: { status: 201, json: SessionRecord },
+    reply: {
+      status: 201,
+      other: {
+        status: 200,
+        isFor: isVibeTunnelSpelling,
+        description: "done, for a request with workingDir and without cwd",
+      },
+      json: SessionRecord,
+    },
     errors: [
       "invalid_cwd",
       "command_not_found",

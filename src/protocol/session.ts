@@ -68,6 +68,17 @@ export const CreateSession = z.object({
     .describe("of a server to its session host: as whom the program runs"),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
+
+/** Whether it is written as VibeTunnel's clients write it, with `workingDir`: answered as they expect (contract 10.8). */
+export function isVibeTunnelSpelling({
+  cwd,
+  workingDir,
+}: {
+  readonly cwd?: unknown;
+  readonly workingDir?: unknown;
+}): boolean {
+  return workingDir !== undefined && cwd === undefined;
+}
 /** The same before defaults are filled in: what a client writes. */
 export type CreateSessionBody = z.input<typeof CreateSession>;
 
@@ -108,8 +119,17 @@ export const SessionRecord = z.object({
   command: z.array(z.string()),
   cwd: z.string(),
   workingDir: z.string().describe("the same as cwd, for old clients"),
+  cwdFallback: z
+    .literal(true)
+    .optional()
+    .describe("the workingDir that was asked for cannot be entered: the program began in the home directory"),
   cols: z.int(),
   rows: z.int(),
+  initialCols: z
+    .int()
+    .optional()
+    .describe("the size that the session began with; resizing does not change it"),
+  initialRows: z.int().optional(),
   lastModified: z.string(),
   exitCode: z.int().optional(),
   exitSignal: z.string().optional(),

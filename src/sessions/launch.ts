@@ -1,7 +1,7 @@
 // From a request to what a pty is given: which program, where, with which environment (contract 2.1).
 import { basename, resolve } from "node:path";
 import { ServiceError } from "../protocol/errors.ts";
-import type { CreateSession } from "../protocol/session.ts";
+import { type CreateSession, isVibeTunnelSpelling } from "../protocol/session.ts";
 import { type Account, type BaseEnv, launchEnv } from "./launch-env.ts";
 import type { PtyProgram } from "./pty.ts";
 import { userRunner } from "./run-as.ts";
@@ -24,6 +24,8 @@ export type LaunchContext = {
 export type LaunchPlan = PtyProgram & {
   readonly name: string;
   readonly command: readonly string[];
+  /** It starts in the home directory, because the one that was asked for cannot be entered. */
+  readonly isCwdFallback: boolean;
   /** What runs in the terminal to become that program: itself, unless it is another user's. */
   readonly inTerminal: PtyProgram;
 };
@@ -37,13 +39,14 @@ export async function planLaunch(request: CreateSession, context: LaunchContext)
   const { home, shell } = runner.account;
   const env = launchEnv(runner.env, request.env ?? {}, { id: context.id, account: runner.account });
   const [file, ...args] = commandWords(request, env.SHELL ?? shell);
-  const cwd = await usableDirectory(runner, askedDirectory(request, home));
+  const { cwd, isCwdFallback } = await usableDirectory(runner, request);
   await findProgram(runner, file, env.PATH ?? "", cwd);
   const name =
     request.name === undefined || request.name === "" ? defaultName(request, file, cwd, home) : request.name;
   const size = { cols: request.cols, rows: request.rows };
   const program = { file, args, cwd, size, env: { ...env, PWD: cwd } };
-  return { ...program, name, command: [file, ...args], inTerminal: runner.inTerminal(program) };
+  const command = [file, ...args];
+  return { ...program, name, command, isCwdFallback, inTerminal: runner.inTerminal(program) };
 }
 
 async function runnerOf({ account }: CreateSession, own: LaunchContext): Promise<Runner> {
@@ -80,13 +83,22 @@ function expandHome(path: string, home: string): string {
   return path === "~" || path.startsWith("~/") ? home + path.slice(1) : path;
 }
 
-/** Without a wish the home directory, or / where there is none, as a login does. */
-async function usableDirectory(runner: Runner, asked: string | undefined): Promise<string> {
-  const wanted = asked ?? runner.account.home;
-  const problem = await runner.directoryProblem(wanted);
-  if (problem === undefined) return wanted;
-  if (asked === undefined) return "/";
-  throw new ServiceError("invalid_cwd", `${problem}: ${asked}`, { details: { cwd: asked } });
+/**
+ * Without a wish the home directory, or / where there is none, as a login does. VibeTunnel's clients get that as well
+ * where the directory that they ask for cannot be entered.
+ */
+async function usableDirectory(
+  runner: Runner,
+  request: CreateSession,
+): Promise<{ readonly cwd: string; readonly isCwdFallback: boolean }> {
+  const { home } = runner.account;
+  const asked = askedDirectory(request, home);
+  const problem = asked === undefined ? undefined : await runner.directoryProblem(asked);
+  if (asked !== undefined && problem === undefined) return { cwd: asked, isCwdFallback: false };
+  if (asked !== undefined && !isVibeTunnelSpelling(request))
+    throw new ServiceError("invalid_cwd", `${problem}: ${asked}`, { details: { cwd: asked } });
+  const isHomeUsable = (await runner.directoryProblem(home)) === undefined;
+  return { cwd: isHomeUsable ? home : "/", isCwdFallback: asked !== undefined };
 }
 
 /**

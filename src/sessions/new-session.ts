@@ -15,7 +15,7 @@ export function newSession(
   { id, owner, account, plan }: NewSession,
   options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,
 ): Session {
-  const { name, command, cwd, size, env } = plan;
+  const { name, command, cwd, size, env, isCwdFallback } = plan;
   const stored = {
     id,
     name,
@@ -23,10 +23,12 @@ export function newSession(
     ...(account === undefined ? {} : { account }),
     command: [...command],
     cwd,
+    ...(isCwdFallback ? { cwdFallback: true as const } : {}),
     created: new Date().toISOString(),
     pid: 0,
     host: ownMark(),
     ...size,
+    ...{ initialCols: size.cols, initialRows: size.rows },
     shell: env.SHELL ?? "/bin/sh",
   };
   return new Session({ ...options, stored, sizes: [{ offset: 0, ...size }] });

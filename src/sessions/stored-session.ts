@@ -12,6 +12,8 @@ export const StoredSession = z.object({
   account: z.string().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
+  /** Another directory was asked for, which could not be entered. */
+  cwdFallback: z.literal(true).optional(),
   /** ISO 8601. */
   created: z.string(),
   pid: z.int(),
@@ -21,6 +23,9 @@ export const StoredSession = z.object({
   host: HostMark.optional(),
   cols: z.int(),
   rows: z.int(),
+  /** What it began with. None in sessions of versions that did not write it. */
+  initialCols: z.int().optional(),
+  initialRows: z.int().optional(),
   shell: z.string(),
   title: z.string().optional(),
   exit: z
@@ -49,9 +54,12 @@ export function sessionRecord(
   now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers" | "recording" | "lostBytes">,
 ): SessionRecord {
   const { id, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
+  const { cwdFallback, initialCols, initialRows } = stored;
   return {
     ...{ id, sessionId: id, name, created, startedAt: created, pid, command },
     ...{ cwd, workingDir: cwd, cols, rows, ...now },
+    ...(cwdFallback && { cwdFallback }),
+    ...(initialCols === undefined ? {} : { initialCols, initialRows }),
     status: exit === undefined ? "running" : "exited",
     ...(owner === undefined ? {} : { owner }),
     ...(title === undefined ? {} : { title }),

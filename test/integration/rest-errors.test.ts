@@ -44,7 +44,7 @@ describe("POST /api/sessions refuses", () => {
     ["a file that is no program", { command: "/etc/passwd" }, "command_not_found"],
     ["a directory as a program", { command: "/tmp" }, "command_not_found"],
     ["a directory that is not there", { command: "cat", cwd: "/no/such" }, "invalid_cwd"],
-    ["the same by its other name", { command: "cat", workingDir: "/no/such" }, "invalid_cwd"],
+    ["the same by both names", { command: "cat", cwd: "/no/such", workingDir: "/no/such" }, "invalid_cwd"],
     ["a file as a directory", { command: "cat", cwd: "/etc/passwd" }, "invalid_cwd"],
     ["two different directories", { command: "cat", cwd: "/", workingDir: "/tmp" }, "invalid_request"],
     ["an array with args", { command: ["cat"], args: ["x"] }, "invalid_request"],

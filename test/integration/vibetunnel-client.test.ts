@@ -34,6 +34,41 @@ async function start(command: readonly string[], more: object = {}): Promise<str
   return sessionId;
 }
 
+test("a create request with workingDir answers 200, and one with cwd 201", async () => {
+  const create = async (body: object) => {
+    const method = "POST";
+    const headers = { "content-type": "application/json" };
+    const answer = await fetch(`${server.url}/api/sessions`, { method, headers, body: JSON.stringify(body) });
+    return { status: answer.status, json: Object(await answer.json()) };
+  };
+  const size = { cols: 100, rows: 30 };
+  const old = await create({ command: ["cat"], workingDir: "/tmp", ...size });
+  const own = await create({ command: ["cat"], cwd: "/tmp", ...size });
+  expect([old.status, own.status]).toEqual([200, 201]);
+  expect(old.json.sessionId).toBe(old.json.id);
+  await server.client().resize(old.json.id, { cols: 90, rows: 20 });
+  const initial = { cwd: "/tmp", initialCols: 100, initialRows: 30 };
+  expect(await server.client().get(old.json.id)).toMatchObject({ ...initial, cols: 90, rows: 20 });
+  expect(own.json).toMatchObject(initial);
+  expect([old.json, own.json].some((record) => "cwdFallback" in record)).toBe(false);
+});
+
+test("a workingDir that does not exist falls back to home, which the record says; a cwd is refused", async () => {
+  const create = (body: object) =>
+    fetch(`${server.url}/api/sessions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ command: ["cat"], ...body }),
+    });
+  const { cwd: home } = await server.client().create({ command: ["cat"] });
+  const old = await create({ workingDir: "/no/such" });
+  const record = Object(await old.json());
+  expect([old.status, record.cwd, record.cwdFallback]).toEqual([200, home, true]);
+  expect(await server.client().get(record.id)).toMatchObject({ cwd: home, cwdFallback: true });
+  const own = await create({ cwd: "/no/such" });
+  expect([own.status, Object(await own.json()).code]).toEqual([400, "invalid_cwd"]);
+});
+
 test("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {
   const id = await start([
     "sh",

@@ -46,6 +46,8 @@ const TOLD = [
     "exitSignal",
     "exitedAt",
     "id",
+    "initialCols",
+    "initialRows",
   ],
   ...["lastModified", "lostBytes", "name", "outputBytes", "recording", "rows", "sessionId", "startedAt"],
   ...["status", "title", "viewers", "workingDir"],

@@ -56,6 +56,21 @@ describe("a new session", () => {
   });
 });
 
+describe("a new session in VibeTunnel's spelling", () => {
+  test("answers 200, and falls back to home where workingDir does not exist, as on the remote", async () => {
+    const { id: remoteId } = await fleet.record("worker-1");
+    const create = (body: object) => rest.post("/api/sessions", { remoteId, command: ["cat"], ...body });
+    const there = await create({ workingDir: "/tmp" });
+    expect([there.status, Object(there.json).cwd]).toEqual([200, "/tmp"]);
+    const lost = await create({ workingDir: "/no/such" });
+    expect([lost.status, lost.json]).toEqual([200, expect.objectContaining({ cwdFallback: true })]);
+    expect((await create({ cwd: "/tmp" })).status).toBe(201);
+    expect(await rest.record(String(Object(lost.json).id))).toMatchObject({
+      ...{ cwdFallback: true, initialCols: 80, initialRows: 24, source: "worker-1" },
+    });
+  });
+});
+
 describe("what the remote refuses", () => {
   const refused = async (answer: Promise<Answer>, status: number, code: string): Promise<void> => {
     const { status: seen, json } = await answer;

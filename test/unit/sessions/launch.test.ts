@@ -123,6 +123,13 @@ describe("the working directory", () => {
     await expect(refused).rejects.toThrow(message);
   });
 
+  test("that is not there is home in VibeTunnel's spelling, and the plan says so", async () => {
+    await using home = await makeHome();
+    const { cwd, isCwdFallback } = await plan({ workingDir: "/no/such/place" }, home.context);
+    expect([cwd, isCwdFallback]).toEqual([home.path, true]);
+    expect((await plan({ workingDir: "~/dev" }, home.context)).isCwdFallback).toBe(false);
+  });
+
   test("two different ones are refused", async () => {
     await using home = await makeHome();
     const refused = plan({ cwd: "/", workingDir: "/tmp" }, home.context);
