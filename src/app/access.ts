@@ -20,6 +20,8 @@ export function openAccess(parts: {
   readonly backend: SessionBackend;
   readonly hub: Hub;
   readonly gate: Pick<Gate, "shares" | "users">;
+  /** Names of an HQ's remotes. */
+  readonly remotes: (() => readonly string[]) | undefined;
 }): Access {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
@@ -38,6 +40,7 @@ export function openAccess(parts: {
           return ownedRequest(request, known(principal), users.accountOf);
         },
         viewersOf: (id) => hub.viewersOf(id),
+        remotes: parts.remotes,
       }),
       ...shareRoutes({ sessionsOf, shares, url }),
     }),

@@ -32,6 +32,8 @@ export type Role = AsyncDisposable & {
   readonly machineToken: Secret | undefined;
   /** Of HQs that share a registry: the logins and share links of all of them. */
   readonly records: SharedRecordStore | undefined;
+  /** Names of an HQ's remotes; `undefined`: it is no HQ. */
+  readonly remotes?: () => readonly string[];
   /** An HQ can always serve: whether a machine of it can be reached is a matter of that machine. */
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
@@ -89,6 +91,7 @@ async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<R
   const { fleet, registry, routes, records, instanceId: sharedInstanceId } = headquarters;
   return {
     ...{ backend: fleet, machineToken: undefined, records },
+    remotes: () => registry.remotes.map(({ name }) => name),
     readiness: new Readiness({ leave: () => own?.host?.leave() }),
     // Without sessions of its own its users have no business on its disk.
     routes: (tokens) => ({ ...routes(tokens), ...(own && repositoryRoutes(own.repositories)) }),

@@ -6,7 +6,7 @@ import type { ShareMode } from "../protocol/share.ts";
 
 /** What somebody may do; each endpoint and each frame needs one of them. */
 export const PERMISSIONS = [
-  /** One's own logins: listing and ending them, and their second factor. */
+  /** One's own logins: listing and ending them, their second factor, and whether their clients are told of events. */
   "account:use",
   /** Logins of everybody. */
   "accounts:manage",
@@ -83,6 +83,7 @@ export const ENDPOINT_NEEDS = {
   listShares: "sessions:manage",
   revokeShare: "sessions:manage",
   listClients: "clients:view",
+  testNotification: "account:use",
   health: "open",
   livez: "open",
   readyz: "open",

@@ -164,6 +164,13 @@ export class Hub implements AsyncDisposable {
     }
   }
 
+  /** An event for one user: to each of their clients that watches everything. Returns how many these are. */
+  tellUser(user: string, event: ServerEvent): number {
+    const viewers = this.clients.filter((client) => client.user === user && client.viewer.isGlobal);
+    for (const { viewer } of viewers) viewer.notify(event);
+    return viewers.length;
+  }
+
   /** Resolves when everybody has gone or was told to (GOAWAY, or a close). `random`: 0 to 1, as Math.random. */
   async sendAway(notice: GoAway, random: () => number): Promise<void> {
     this.#isLeaving = true;

@@ -83,6 +83,11 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return bytes;
   }
 
+  /** It watches everything that happens. */
+  get isGlobal(): boolean {
+    return this.#isGlobal;
+  }
+
   get sessionIds(): string[] {
     return [...this.#subscriptions.keys()];
   }

@@ -27,6 +27,7 @@ const ServerEventSchema = z.looseObject({
     "remote-joined",
     "remote-left",
     "git-notification",
+    "test-notification",
   ]),
   timestamp: z.string(),
   sessionId: z.string().exactOptional(),
@@ -37,6 +38,9 @@ const ServerEventSchema = z.looseObject({
   remoteName: z.string().exactOptional(),
   notification: GitNotification.exactOptional(),
   sessionIds: z.array(z.string()).exactOptional(),
+  message: z.string().exactOptional(),
+  title: z.string().exactOptional(),
+  body: z.string().exactOptional(),
 });
 
 export type DecodedEvent =

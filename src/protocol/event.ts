@@ -30,7 +30,8 @@ export type ServerEvent = {
     | "bell"
     | "remote-joined"
     | "remote-left"
-    | "git-notification";
+    | "git-notification"
+    | "test-notification";
   readonly timestamp: string;
   readonly sessionId?: string;
   readonly sessionName?: string;
@@ -42,6 +43,10 @@ export type ServerEvent = {
   /** What follow mode tells, and in which sessions' repository. */
   readonly notification?: GitNotification;
   readonly sessionIds?: readonly string[];
+  /** For a person to read, with its heading and its text. */
+  readonly message?: string;
+  readonly title?: string;
+  readonly body?: string;
 };
 
 export function resizeEvent(size: TerminalSize): ResizeEvent {

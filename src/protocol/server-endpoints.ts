@@ -29,6 +29,28 @@ export const serverEndpoints = {
     },
     errors: [],
   },
+  testNotification: {
+    ...probe,
+    access: "user",
+    limit: "api",
+    host: false,
+    method: "post",
+    path: "/api/test-notification",
+    summary: "Send the event test-notification to one's own clients",
+    reply: {
+      status: 200,
+      json: z.object({
+        success: z.literal(true),
+        message: z.string(),
+        event: z.object({
+          type: z.literal("test-notification"),
+          ...{ timestamp: z.string(), sessionId: z.string(), sessionName: z.string() },
+          ...{ message: z.string(), title: z.string(), body: z.string() },
+        }),
+      }),
+    },
+    errors: [],
+  },
   health: {
     ...probe,
     method: "get",

@@ -103,8 +103,11 @@ export const sessionEndpoints = {
       status: 200,
       json: Success.extend({
         message: z.string(),
-        localCleaned: z.int(),
-        cleanedSessions: z.array(z.string()),
+        localCleaned: z.int().describe("how many of this machine's were removed"),
+        cleanedSessions: z.array(z.string()).describe("the ids of all that were removed"),
+        remoteResults: z
+          .array(z.object({ remoteName: z.string(), cleaned: z.int(), error: z.string().optional() }))
+          .describe("on an HQ: how many of each remote's were removed, and why others were not"),
       }),
     },
     errors: [],

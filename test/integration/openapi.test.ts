@@ -120,6 +120,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
     return { id, shareId: Object(json).id };
   },
   listClients: async () => ({}),
+  testNotification: async () => ({}),
   health: async () => ({}),
   livez: async () => ({}),
   readyz: async () => ({}),
@@ -223,7 +224,8 @@ test("every endpoint answers valid input as it says", async () => {
   )) {
     const { operationId, responses } = each.operation;
     const answer = await asUser(requestOf(each, await (INPUTS[operationId] ?? (async () => ({})))()));
-    const expected = REFUSED[operationId] ?? Object.keys(responses).findLast((status) => status.startsWith("2"));
+    const expected =
+      REFUSED[operationId] ?? Object.keys(responses).findLast((status) => status.startsWith("2"));
     expect(`${operationId} ${answer.status}`).toBe(`${operationId} ${expected}`);
     expectDescribed(each, answer);
   }

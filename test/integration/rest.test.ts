@@ -178,6 +178,7 @@ describe("one session", () => {
       success: true,
       message: `${localCleaned} exited sessions cleaned up across all servers`,
       localCleaned: cleanedSessions.length,
+      remoteResults: [],
     });
     const { body: left } = await rest.api.get("/api/sessions");
     expect(left).toContainEqual(expect.objectContaining({ id: running.id }));

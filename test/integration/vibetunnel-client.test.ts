@@ -175,6 +175,28 @@ test("the web's previews and its global channel share one socket", async () => {
   expect(client.of("PONG")[0]).toEqual({ type: 41, sessionId: "", payload: Buffer.from("ping") });
 });
 
+test("POST /api/test-notification sends a test-notification event to the global channel, and to no other client", async () => {
+  await using client = await VibeTunnelClient.open(server.url);
+  await using deaf = await VibeTunnelClient.open(server.url);
+  client.subscribe("", GLOBAL);
+  await client.until(() => client.events("").length > 0);
+  const answer = await fetch(`${server.url}/api/test-notification`, { method: "POST" });
+  const { success, message, event } = Object(await answer.json());
+  expect([answer.status, success, message]).toEqual([
+    200,
+    true,
+    expect.stringContaining("1 of your clients"),
+  ]);
+  await client.until(() => client.events("test-session").length > 0);
+  expect(client.events("test-session")).toEqual([event]);
+  expect(event).toMatchObject({ type: "test-notification", sessionId: "test-session" });
+  for (const member of ["timestamp", "sessionName", "message", "title", "body"])
+    expect(event[member]).toEqual(expect.stringMatching(/./));
+  deaf.ping();
+  await deaf.until(() => deaf.of("PONG").length > 0);
+  expect(deaf.of("EVENT")).toEqual([]);
+});
+
 test("what goes wrong is told with a message", async () => {
   await using client = await VibeTunnelClient.open(server.url);
   client.subscribe("nobody", WEB);

@@ -11,7 +11,7 @@ export function serverRoutes(parts: {
   /** Throws when requests should go elsewhere. */
   readonly checkReady: () => void;
   readonly metrics: Pick<Metrics, "text" | "type">;
-  readonly hub: Pick<Hub, "clients">;
+  readonly hub: Pick<Hub, "clients" | "tellUser">;
   readonly version: string;
   /** Names of the endpoints that are served here: no others are described. */
   readonly mounted: () => readonly string[];
@@ -35,6 +35,11 @@ export function serverRoutes(parts: {
       description ??= describe(mounted(), version);
       return description;
     },
+    testNotification: async (_, { principal }) => {
+      const event = testEvent(new Date());
+      const told = principal === undefined ? 0 : hub.tellUser(principal.user, event);
+      return { success: true, message: `test notification sent to ${told} of your clients`, event };
+    },
     listClients: async () =>
       hub.clients.map(({ id, user, address, connectedAt, viewer }) => ({
         ...{ id, user, connectedAt, subscriptions: viewer.sessionIds },
@@ -42,6 +47,19 @@ export function serverRoutes(parts: {
         ...viewer.hello,
       })),
   };
+}
+
+/** As VibeTunnel's clients know it; its session is none. */
+function testEvent(now: Date) {
+  return {
+    type: "test-notification",
+    ...{ timestamp: now.toISOString(), sessionId: "test-session", sessionName: "Test" },
+    ...{
+      message: "Notifications arrive here",
+      title: "Test notification",
+      body: "Notifications arrive here",
+    },
+  } as const;
 }
 
 function describe(mounted: readonly string[], version: string): JsonBytes {

@@ -5,6 +5,7 @@ import type { Content, SessionBackend, View } from "../../sessions/backend.ts";
 import { readRange } from "../range.ts";
 import type { Context, Media, Routes } from "../route.ts";
 import { SessionListJson } from "../session-list.ts";
+import { cleanUpExited } from "./cleanup-exited.ts";
 
 /** Sessions over REST (contract 2), for any backend. */
 export function sessionRoutes(parts: SessionRouteParts): Routes {
@@ -30,7 +31,7 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
       await removeEnded(sessions, await sessions.get(params.id));
       return { success: true, status: "removed" };
     },
-    cleanupExited: async (_, { principal }) => cleanUp(sessionsOf(principal)),
+    cleanupExited: async (_, { principal }) => cleanUpExited(sessionsOf(principal), parts.remotes?.() ?? []),
     ...commandRoutes(parts),
     ...viewRoutes(parts),
   };
@@ -43,6 +44,8 @@ export type SessionRouteParts = {
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
   /** Subscriptions in this process. */
   readonly viewersOf: (sessionId: string) => number;
+  /** Names of an HQ's remotes. */
+  readonly remotes?: (() => readonly string[]) | undefined;
 };
 
 function commandRoutes({ sessionsOf }: SessionRouteParts): Routes {
@@ -139,29 +142,4 @@ async function removeEnded(backend: SessionBackend, record: SessionRecord): Prom
     throw new ServiceError("session_running", `session ${record.id} is running: end it first`);
   }
   await backend.remove(record.id);
-}
-
-async function cleanUp(backend: SessionBackend): Promise<{
-  success: true;
-  message: string;
-  localCleaned: number;
-  cleanedSessions: string[];
-}> {
-  const cleanedSessions: string[] = [];
-  for (const record of await backend.list()) {
-    if (record.status === "exited" && (await wasRemoved(backend, record.id))) cleanedSessions.push(record.id);
-  }
-  const message = `${cleanedSessions.length} exited sessions cleaned up across all servers`;
-  return { success: true, message, localCleaned: cleanedSessions.length, cleanedSessions };
-}
-
-/** False when somebody else was faster. */
-async function wasRemoved(backend: SessionBackend, id: string): Promise<boolean> {
-  try {
-    await backend.remove(id);
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "session_not_found") return false;
-    throw error;
-  }
 }

@@ -179,9 +179,16 @@ describe("a running session", () => {
     const others = [await run("exit 0"), await fleet.create("worker-2", { command: ["true"] })];
     for (const { id } of [one, ...others]) await rest.ended(id);
     expect((await rest.send("DELETE", `/api/sessions/${one.id}/cleanup`)).status).toBe(200);
-    const cleaned = Object((await rest.post("/api/cleanup-exited")).json).cleanedSessions;
+    const { cleanedSessions: cleaned, ...results } = Object((await rest.post("/api/cleanup-exited")).json);
     expect(cleaned).toEqual(expect.arrayContaining(others.map(({ id }) => id)));
     expect(cleaned).not.toContain(one.id);
+    expect(results.localCleaned).toBe(0);
+    expect(new Set(results.remoteResults)).toEqual(
+      new Set([
+        { remoteName: "worker-1", cleaned: cleaned.length - 1 },
+        { remoteName: "worker-2", cleaned: 1 },
+      ]),
+    );
     expect((await fleet.sessions()).every(({ status }) => status === "running")).toBe(true);
   });
 });

@@ -7,6 +7,8 @@ const UNTOLD = [
   "createChallenge",
   "passkeyOptions",
   "createWsTicket",
+  // To one's own clients alone.
+  "testNotification",
   // What git itself has done.
   "gitEvent",
   "refreshSessions",

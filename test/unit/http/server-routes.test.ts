@@ -15,7 +15,14 @@ test("the description of the API is made once, when it is first asked for", asyn
   };
   const health = () => Promise.reject(new Error("not asked"));
   const metrics = { type: "text/plain", text: async () => "" };
-  const parts = { health, metrics, mounted, version: "1", checkReady: () => {}, hub: { clients: [] } };
+  const parts = {
+    health,
+    metrics,
+    mounted,
+    version: "1",
+    checkReady: () => {},
+    hub: { clients: [], tellUser: () => 0 },
+  };
   const { openapi } = serverRoutes(parts);
   expect(made).toBe(0);
   const ask = () => openapi?.({ params: undefined, query: undefined, body: undefined }, CONTEXT);

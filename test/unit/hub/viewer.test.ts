@@ -1,9 +1,15 @@
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
-import { encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
 import { MAX_OPEN_REQUESTS, OUTBOX_PAUSE_BYTES } from "../../../src/protocol/limits.ts";
-import { encodeJson, encodeSize, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/payload.ts";
-import { MemoryClient, turns } from "./memory-client.ts";
+import {
+  decodeJson,
+  encodeJson,
+  encodeSize,
+  encodeSubscribe,
+  SubscribeFlag,
+} from "../../../src/protocol/payload.ts";
+import { MemoryClient, MemoryPeer, turns } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 
 const { Stdout, Events, Offsets } = SubscribeFlag;
@@ -215,6 +221,30 @@ test("who connects is known by its HELLO, and a HELLO that is none is refused", 
   await viewer.settled();
   expect(viewer.viewer.hello).toEqual({ client: "mine", version: "1" });
   expect(viewer.json(FrameType.ERROR)).toMatchObject([{ code: "invalid_request" }]);
+});
+
+test("what is for one user reaches the clients of that user that watch everything, and nobody else's", async () => {
+  const sessions = new MemorySessions();
+  const hub = new Hub({ backend: sessions, now: () => performance.now() });
+  const [mine, deaf, theirs] = [new MemoryPeer(), new MemoryPeer(), new MemoryPeer()];
+  const view = { sessions, shown: () => undefined };
+  const users = [
+    [mine, "me"],
+    [deaf, "me"],
+    [theirs, "other"],
+  ] as const;
+  for (const [peer, user] of users) {
+    const { viewer } = hub.connect(peer, { user, address: undefined }, view);
+    const flags = encodeSubscribe({ flags: peer === deaf ? 0 : Events });
+    viewer.receive(encodeFrame(FrameType.SUBSCRIBE, "", flags));
+    while (peer.read() !== undefined);
+  }
+  const event = { type: "test-notification", timestamp: "now", sessionId: "test-session" } as const;
+  expect(hub.tellUser("me", event)).toBe(1);
+  expect([deaf, theirs].map(({ unread }) => unread)).toEqual([[], []]);
+  const told = decodeFrame(mine.read() ?? new Uint8Array());
+  expect([told.sessionId, decodeJson(told.payload)]).toEqual(["test-session", event]);
+  await hub[Symbol.asyncDispose]();
 });
 
 test("the answers come in the byte order of the first valid frame", async () => {
