@@ -2,6 +2,7 @@
 import type { z } from "zod";
 import type { Endpoint, EndpointInput } from "../protocol/endpoint.ts";
 import type { EndpointName, Endpoints } from "../protocol/endpoints.ts";
+import type { SecondFactorProof } from "../protocol/passkey.ts";
 import type { AuditActionName, AuditDetails } from "./entry.ts";
 
 /** The action of a request, successful or not. */
@@ -35,11 +36,12 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   sshKeyLogin: (_, answer) => login("ssh-key", answer?.userId),
   secondFactor: ({ body }, answer) => ({
     ...login("second-factor", answer?.user),
-    details: { by: body.recoveryCode === undefined ? "passkey" : "recovery-code" },
+    details: { by: proofOf(body) },
   }),
   createPasskey: ({ body }) => ({ action: "passkey.create", details: { name: body.name } }),
   removePasskey: ({ params }) => ({ action: "passkey.remove", details: { id: params.passkeyId } }),
   createRecoveryCodes: () => ({ action: "recovery-codes.create" }),
+  createEnrolmentCode: ({ body }) => ({ action: "enrolment-code.create", details: { for: body.user } }),
   logout: () => ({ action: "logout" }),
   endLogin: ({ params }, answer) => ({
     action: "login.end",
@@ -169,4 +171,10 @@ function repoPathOf(named: {
 
 function login(method: string, user: string | undefined, claimed?: string): AuditAction {
   return { action: "login", method, user, claimed };
+}
+
+/** A passkey that is made at the login is not proof of who makes it: the code is. */
+function proofOf({ recoveryCode, registration }: SecondFactorProof): string {
+  if (recoveryCode !== undefined) return "recovery-code";
+  return registration === undefined ? "passkey" : "enrolment-code";
 }

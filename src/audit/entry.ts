@@ -11,6 +11,7 @@ export type AuditActionName =
   | "passkey.create"
   | "passkey.remove"
   | "recovery-codes.create"
+  | "enrolment-code.create"
   | "session.create"
   | "session.end"
   | "session.remove"

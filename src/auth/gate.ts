@@ -38,7 +38,7 @@ import { Shares } from "./shares.ts";
 import { Challenges } from "./ssh/challenges.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
-import { LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
+import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
 import { FileRecords } from "./tokens/file-records.ts";
 import { LoginRecords } from "./tokens/login-records.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
@@ -185,6 +185,7 @@ async function secondFactorOf(
   return new SecondFactor({
     store: await options.open(),
     pending: new Tickets(SECOND_FACTORS, PendingFactor, tickets),
+    enrolments: new Tickets(ENROLMENT_CODES, z.string(), tickets),
     isRequired: options.isRequired,
     now: () => new Date(),
   });

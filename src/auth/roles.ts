@@ -8,7 +8,7 @@ import type { ShareMode } from "../protocol/share.ts";
 export const PERMISSIONS = [
   /** One's own logins: listing and ending them, their second factor, and whether their clients are told of events. */
   "account:use",
-  /** Logins of everybody. */
+  /** Logins of everybody, and enrolment codes. */
   "accounts:manage",
   /** List sessions, watch them, read their output and recordings. */
   "sessions:view",
@@ -105,6 +105,7 @@ export const ENDPOINT_NEEDS = {
   createPasskey: "account:use",
   removePasskey: "account:use",
   createRecoveryCodes: "account:use",
+  createEnrolmentCode: "accounts:manage",
   listLogins: "account:use",
   endLogin: "account:use",
   verifyToken: "login",

@@ -3,7 +3,9 @@ import type { z } from "zod";
 import type { TicketKind, TicketStore } from "../lib/live-records.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
+  ENROLMENT_CODE_LIFETIME_S,
   LOGIN_LINK_LIFETIME_MS,
+  MAX_ENROLMENT_CODES,
   MAX_LOGIN_LINKS,
   MAX_SECOND_FACTORS,
   MAX_TOKEN_LENGTH,
@@ -19,6 +21,10 @@ export const WS_TICKETS: TicketKind = {
 /** For a login that a password alone was not enough for, and for a passkey that is being made. */
 export const SECOND_FACTORS: TicketKind = {
   ...{ name: "second-factor", lifetimeMs: SECOND_FACTOR_LIFETIME_MS, maxEntries: MAX_SECOND_FACTORS },
+};
+/** With which a user makes a passkey at the login; the holder is that user. */
+export const ENROLMENT_CODES: TicketKind = {
+  ...{ name: "enrolment", lifetimeMs: ENROLMENT_CODE_LIFETIME_S * 1000, maxEntries: MAX_ENROLMENT_CODES },
 };
 /** For the one-time login link that a server prints when it starts. */
 export const LOGIN_LINKS: TicketKind = {

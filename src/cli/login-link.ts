@@ -20,3 +20,24 @@ export function addLoginLink(program: Command, cli: Cli): void {
     examples(['xdg-open "$(ttyhq login-link)"', "opens the page"]),
   );
 }
+
+export function addEnrolmentCode(program: Command, cli: Cli): void {
+  const command = program
+    .command("enrolment-code")
+    .summary("print a code with which a user makes a passkey, once")
+    .description(
+      "Print a code for a user who needs a passkey and has none, or has lost it. Together with their password it makes one passkey and new recovery codes, once and within 24 hours.",
+    )
+    .argument("<user>", "name that they log in with")
+    .option("--json", 'print {"code", "expiresIn"}, the latter in seconds')
+    .allowExcessArguments(false)
+    .action(async (user: string, flags: ServerFlags & { readonly json?: true }) => {
+      const { client } = serverOf(flags, cli, "server");
+      const made = await client.call(endpoints.createEnrolmentCode, { body: { user } });
+      cli.stdout.write(flags.json ? `${JSON.stringify(made)}\n` : `${made.code}\n`);
+    });
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(["ttyhq enrolment-code ada", "for the second factor that --require-second-factor asks for"]),
+  );
+}

@@ -12,7 +12,7 @@ import { addGitEvent } from "./follow-git-event.ts";
 import { addHealth } from "./health.ts";
 import { addJoinToken, addRemoteKey } from "./join-token.ts";
 import { addKill } from "./kill.ts";
-import { addLoginLink } from "./login-link.ts";
+import { addEnrolmentCode, addLoginLink } from "./login-link.ts";
 import { addLs } from "./ls.ts";
 import { writeMessage } from "./message.ts";
 import { addPlay } from "./play.ts";
@@ -38,6 +38,7 @@ const COMMANDS = [
   addGitEvent,
   addHealth,
   addLoginLink,
+  addEnrolmentCode,
   addAudit,
   addUp,
   addJoinToken,

@@ -119,6 +119,10 @@ export const LOGIN_LINK_LIFETIME_MS = 600_000;
 export const MAX_LOGIN_LINKS = 16;
 /** How long a second factor may take. */
 export const SECOND_FACTOR_LIFETIME_MS = 300_000;
+/** How long a user may take to make a passkey with an administrator's code. */
+export const ENROLMENT_CODE_LIFETIME_S = 86_400;
+/** Codes that were not used yet; over that the oldest is forgotten. */
+export const MAX_ENROLMENT_CODES = 1_000;
 /** Logins that wait for one; over that the oldest is forgotten. */
 export const MAX_SECOND_FACTORS = 1_000;
 /** Of one user. */

@@ -1,6 +1,8 @@
 import { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
 import {
+  CreateEnrolmentCode,
+  EnrolmentCode,
   NewPasskey,
   PasskeyList,
   PasskeyMade,
@@ -64,5 +66,14 @@ export const passkeyEndpoints = {
     summary: "New recovery codes; the old ones end",
     reply: { status: 200, json: RecoveryCodes },
     errors: ["forbidden", "passkey_not_found"],
+  },
+  createEnrolmentCode: {
+    ...own,
+    method: "post",
+    path: "/api/auth/enrolment-codes",
+    summary: "A code with which a user makes a passkey at the next login with a password",
+    body: CreateEnrolmentCode,
+    reply: { status: 201, json: EnrolmentCode },
+    errors: ["forbidden", "invalid_request"],
   },
 } as const satisfies Record<string, Endpoint>;

@@ -29,8 +29,8 @@ const RecoveryCode = z.string().max(64);
 
 /**
  * `details` of the error `second_factor_required`. `assertion`: options for `navigator.credentials.get`, where the user
- * has a passkey for this address. `registration`: options for `navigator.credentials.create`, where the server asks for a
- * second factor and the user has none.
+ * has a passkey for this address. `registration`: options for `navigator.credentials.create`, for a user with an enrolment
+ * code.
  */
 export const SecondFactorChallenge = z.object({
   challengeId: z.string(),
@@ -40,18 +40,19 @@ export const SecondFactorChallenge = z.object({
 });
 export type SecondFactorChallenge = z.infer<typeof SecondFactorChallenge>;
 
-/** POST /api/auth/second-factor: one of the three. */
+/** POST /api/auth/second-factor: one of the three; a registration needs an enrolment code. */
 export const SecondFactorProof = z.object({
   challengeId: z.string().max(128),
   assertion: Assertion.optional(),
   registration: NewCredential.optional(),
+  enrolmentCode: z.string().max(128).optional(),
   recoveryCode: RecoveryCode.optional(),
 });
 export type SecondFactorProof = z.infer<typeof SecondFactorProof>;
 
 const Codes = z.array(z.string()).describe("each works once, and is never shown again");
 
-/** `recoveryCodes`: with the first passkey. */
+/** `recoveryCodes`: with a passkey that was made at this login. */
 export const SecondFactorResponse = TokenResponse.extend({ recoveryCodes: Codes.optional() });
 export type SecondFactorResponse = z.infer<typeof SecondFactorResponse>;
 
@@ -81,3 +82,10 @@ export const NewPasskey = z.object({
 export const PasskeyMade = z.object({ passkey: Passkey, recoveryCodes: Codes.optional() });
 export type PasskeyMade = z.infer<typeof PasskeyMade>;
 export const RecoveryCodes = z.object({ recoveryCodes: Codes });
+
+/** POST /api/auth/enrolment-codes: the user who is to make a passkey at the next login. */
+export const CreateEnrolmentCode = z.object({ user: z.string().min(1).max(256) });
+export const EnrolmentCode = z.object({
+  code: z.string().describe("works once, together with the password, and is never shown again"),
+  expiresIn: z.int().describe("seconds"),
+});

@@ -152,6 +152,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   createPasskey: async () => ({ body: PASSKEY }),
   removePasskey: async () => ({}),
   createRecoveryCodes: async () => ({}),
+  createEnrolmentCode: async () => ({ body: { user: CREDENTIALS.username } }),
   setFollow: async () => ({ body: { repoPath: await repository(), branch: "feature", enable: true } }),
   getFollow: async () => ({ query: `?path=${encodeURIComponent(await repository())}` }),
   gitEvent: async () => ({ body: { repoPath: await repository(), event: "commit" } }),

@@ -18,6 +18,7 @@ import type { FactorStore, Factors, KeptPasskey } from "./factor-store.ts";
 import { newRecoveryCodes, recoveryHash } from "./recovery-codes.ts";
 import {
   assertionOptions,
+  newCeremony,
   type RelyingParty,
   registrationOptions,
   verifiedAssertion,
@@ -39,12 +40,14 @@ export type SecondFactorOptions = {
   readonly store: FactorStore;
   /** Each is answered once. */
   readonly pending: Tickets<PendingFactor>;
+  /** Each lets the user who holds it make one passkey at a login. */
+  readonly enrolments: Tickets<string>;
   /** Whether users need a second factor who have not set one up. */
   readonly isRequired: boolean;
   readonly now: () => Date;
 };
 
-const FIRST_NAME = "First passkey";
+const ENROLLED_NAME = "Passkey of an enrolment code";
 
 export class SecondFactor {
   readonly #options: SecondFactorOptions;
@@ -63,17 +66,17 @@ export class SecondFactor {
     if (passkeys.length === 0 && !isRequired) return;
     const party = partyOf(origin);
     const own = passkeys.filter(({ rpId }) => rpId === party?.rpId);
-    const isNew = passkeys.length === 0;
-    const assertion = party && own.length > 0 ? await assertionOptions(party, own) : undefined;
-    const registration = party && isNew ? await registrationOptions(party, user, []) : undefined;
-    const challenge = (assertion ?? registration)?.challenge;
-    const ceremony = party && challenge !== undefined ? { ...party, challenge } : undefined;
+    // One challenge for both: what an authenticator signs says which of them it answers.
+    const ceremony = party && newCeremony(party);
+    const assertion = ceremony && own.length > 0 ? await assertionOptions(ceremony, own) : undefined;
+    const registration = ceremony && (await registrationOptions(ceremony, user, passkeys));
     const challengeId = await pending.issue({ user, party: ceremony, isIn: false });
     const details: SecondFactorChallenge = {
       ...{ challengeId, recoveryCodes: recovery.length },
       ...(assertion === undefined ? {} : { assertion }),
       ...(registration === undefined ? {} : { registration }),
     };
+    const isNew = passkeys.length === 0;
     throw new ServiceError("second_factor_required", wordsFor(details, isNew), { details });
   }
 
@@ -84,14 +87,14 @@ export class SecondFactor {
     return pending;
   }
 
-  /** Throws `invalid_credentials` unless the proof is right. The codes come with a first passkey. */
+  /** Throws `invalid_credentials` unless the proof is right. The codes come with a passkey that is made. */
   async prove(
     pending: PendingFactor,
-    { assertion, registration, recoveryCode }: Omit<SecondFactorProof, "challengeId">,
+    { assertion, registration, enrolmentCode, recoveryCode }: Omit<SecondFactorProof, "challengeId">,
   ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
     if (recoveryCode !== undefined) await this.useRecoveryCode(pending.user, recoveryCode);
     else if (assertion !== undefined) await this.#useAssertion(pending, assertion);
-    else if (registration !== undefined) return await this.#enrol(pending, registration);
+    else if (registration !== undefined) return await this.#enrol(pending, registration, enrolmentCode);
     else throw new ServiceError("invalid_request", "give an assertion, a registration or a recoveryCode");
     return {};
   }
@@ -130,8 +133,8 @@ export class SecondFactor {
       );
     }
     const { passkeys } = await this.#options.store.get(user);
-    const registration = await registrationOptions(party, user, passkeys);
-    const ceremony = { ...party, challenge: registration.challenge };
+    const ceremony = newCeremony(party);
+    const registration = await registrationOptions(ceremony, user, passkeys);
     return {
       challengeId: await this.#options.pending.issue({ user, party: ceremony, isIn: true }),
       registration,
@@ -150,7 +153,12 @@ export class SecondFactor {
     const pending = await this.#options.pending.redeem(challengeId);
     if (!pending.isIn || pending.user !== user)
       throw new ServiceError("unauthorized", "this challenge is another's");
-    return await this.#keep(pending, name, registration);
+    return await this.#keep(user, await this.#made(pending, name, registration), "first");
+  }
+
+  /** With it and with their password that user makes a passkey at a login, once. */
+  async newEnrolmentCode(user: string): Promise<string> {
+    return await this.#options.enrolments.issue(user);
   }
 
   /** Throws `passkey_not_found`. The recovery codes end with the last one. */
@@ -185,33 +193,40 @@ export class SecondFactor {
     });
   }
 
-  /** A first passkey, on the way in. */
+  /** A passkey on the way in. The password alone makes none: whoever has stolen it must not be the first. */
   async #enrol(
     pending: PendingFactor,
     registration: NewCredential,
+    code: string | undefined,
   ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
-    // Somebody else with the password may have been faster.
-    const { passkeys } = await this.#options.store.get(pending.user);
-    if (passkeys.length > 0) {
-      throw new ServiceError("invalid_credentials", "the passkey was not accepted");
+    const { user } = pending;
+    const made = await this.#made(pending, ENROLLED_NAME, registration);
+    if (code === undefined) throw new ServiceError("invalid_credentials", wordsForEnrolment(user));
+    const holder = await this.#options.enrolments.redeem(code).catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
+      throw error;
+    });
+    if (holder !== user) {
+      throw new ServiceError("invalid_credentials", "this enrolment code is wrong, was used or has expired");
     }
-    return await this.#keep(pending, FIRST_NAME, registration);
+    return await this.#keep(user, made, "always");
   }
 
-  async #keep(
-    { user, party }: PendingFactor,
-    name: string,
-    registration: NewCredential,
-  ): Promise<PasskeyMade> {
+  /** ServiceError `invalid_credentials`. */
+  async #made({ party }: PendingFactor, name: string, registration: NewCredential): Promise<KeptPasskey> {
     if (party === undefined) throw new ServiceError("invalid_credentials", "the passkey was not accepted");
     const verified = await verifiedRegistration(party, registration);
-    const made: KeptPasskey = { ...verified, name, createdAt: this.#options.now().toISOString() };
+    return { ...verified, name, createdAt: this.#options.now().toISOString() };
+  }
+
+  /** `newCodes`: when there are new recovery codes in place of the old. */
+  async #keep(user: string, made: KeptPasskey, newCodes: "first" | "always"): Promise<PasskeyMade> {
     let codes: readonly string[] | undefined;
     await this.#change(user, ({ passkeys, recovery }) => {
       if (passkeys.length >= MAX_PASSKEYS) {
         throw new ServiceError("too_many_passkeys", `you have ${MAX_PASSKEYS} passkeys: remove one first`);
       }
-      codes = passkeys.length === 0 ? newRecoveryCodes() : undefined;
+      codes = newCodes === "always" || passkeys.length === 0 ? newRecoveryCodes() : undefined;
       return { passkeys: [...passkeys, made], recovery: codes?.map(recoveryHash) ?? recovery };
     });
     return { passkey: Passkey.parse(made), ...(codes === undefined ? {} : { recoveryCodes: [...codes] }) };
@@ -232,8 +247,12 @@ function partyOf(origin: string | undefined): RelyingParty | undefined {
 
 function wordsFor({ assertion, registration }: SecondFactorChallenge, isNew: boolean): string {
   if (assertion !== undefined) return "confirm the login with your passkey or a recovery code";
-  if (registration !== undefined) return "this server asks for a second factor: make a passkey";
-  if (isNew)
-    return "this server asks for a second factor: open its page by a host name, over https, to make a passkey";
+  const asked = "this server asks for a second factor:";
+  if (isNew && registration !== undefined) return `${asked} make a passkey with an enrolment code`;
+  if (isNew) return `${asked} open its page by a host name, over https, to make a passkey`;
   return "confirm the login with a recovery code, or open the page at the address that your passkeys are for";
+}
+
+function wordsForEnrolment(user: string): string {
+  return `a passkey is made here with an enrolment code: ask an administrator for one (ttyhq enrolment-code ${user})`;
 }

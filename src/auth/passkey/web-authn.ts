@@ -1,4 +1,5 @@
 // WebAuthn: the one importer of its library, which is loaded when the first passkey is made or asked for.
+import { randomBytes } from "node:crypto";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Assertion, NewCredential } from "../../protocol/passkey.ts";
 import type { KeptPasskey } from "./factor-store.ts";
@@ -8,32 +9,38 @@ export type RelyingParty = { readonly origin: string; readonly rpId: string };
 
 export type Ceremony = RelyingParty & { readonly challenge: string };
 
-type Options = Readonly<Record<string, unknown>> & { readonly challenge: string };
+type Options = Readonly<Record<string, unknown>>;
 
 const RP_NAME = "ttyhq";
 const TRANSPORTS = ["ble", "cable", "hybrid", "internal", "nfc", "smart-card", "usb"] as const;
 
+/** 256 random bits. */
+export function newCeremony(party: RelyingParty): Ceremony {
+  return { ...party, challenge: randomBytes(32).toString("base64url") };
+}
+
 export async function registrationOptions(
-  { rpId }: RelyingParty,
+  { rpId, challenge }: Ceremony,
   user: string,
   known: readonly KeptPasskey[],
 ): Promise<Options> {
   const { generateRegistrationOptions } = await import("@simplewebauthn/server");
   const options = await generateRegistrationOptions({
     ...{ rpName: RP_NAME, rpID: rpId, userName: user, userDisplayName: user },
-    excludeCredentials: known.map(credentialOf),
+    ...{ challenge: Buffer.from(challenge, "base64url"), excludeCredentials: known.map(credentialOf) },
     authenticatorSelection: { residentKey: "preferred", userVerification: "preferred" },
   });
   return { ...options };
 }
 
 export async function assertionOptions(
-  { rpId }: RelyingParty,
+  { rpId, challenge }: Ceremony,
   allowed: readonly KeptPasskey[],
 ): Promise<Options> {
   const { generateAuthenticationOptions } = await import("@simplewebauthn/server");
   const options = await generateAuthenticationOptions({
-    ...{ rpID: rpId, allowCredentials: allowed.map(credentialOf), userVerification: "preferred" },
+    ...{ challenge: Buffer.from(challenge, "base64url"), rpID: rpId, userVerification: "preferred" },
+    allowCredentials: allowed.map(credentialOf),
   });
   return { ...options };
 }

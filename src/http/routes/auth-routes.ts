@@ -2,6 +2,7 @@ import type { Login } from "../../auth/login.ts";
 import type { SecondFactor } from "../../auth/passkey/second-factor.ts";
 import type { Principal } from "../../auth/principal.ts";
 import type { Tickets } from "../../auth/tickets.ts";
+import type { Users } from "../../auth/users.ts";
 import type { AuthConfig } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
@@ -12,13 +13,14 @@ import { passkeyRoutes } from "./passkey-routes.ts";
 export function authRoutes(parts: {
   readonly login: Login;
   readonly secondFactor: SecondFactor | undefined;
+  readonly users: Pick<Users, "mayLogIn">;
   readonly tickets: Tickets<Principal>;
   readonly config: AuthConfig;
   readonly newLoginLink: () => Promise<string>;
 }): Routes {
-  const { login, secondFactor, tickets, config, newLoginLink } = parts;
+  const { login, secondFactor, users, tickets, config, newLoginLink } = parts;
   return {
-    ...(secondFactor === undefined ? {} : passkeyRoutes({ login, secondFactor })),
+    ...(secondFactor === undefined ? {} : passkeyRoutes({ login, secondFactor, users })),
     authConfig: async (_, { identified }) => {
       const principal = await identified();
       const { logoutPath, ...others } = config;

@@ -15,13 +15,14 @@ type SecondFactorProps = { readonly login: Login; readonly state: State };
 /** What is asked after a right password. */
 export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
   const { codes, challenge } = state;
+  const isEnrolled = challenge.assertion !== undefined || challenge.recoveryCodes > 0;
   return (
     <main class="entrance">
       <div class="entrance-card">
         {codes === undefined ? (
           <div class="card-form">
             <BackButton onClick={() => login.giveUpSecondFactor()} />
-            {challenge.registration === undefined ? (
+            {isEnrolled || challenge.registration === undefined ? (
               <Confirmation login={login} state={state} />
             ) : (
               <Enrolment login={login} registration={challenge.registration} />
@@ -42,7 +43,7 @@ export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
 }
 
 function Confirmation({ login, state }: SecondFactorProps): VNode {
-  const { assertion, recoveryCodes } = state.challenge;
+  const { assertion, registration, recoveryCodes } = state.challenge;
   return (
     <>
       <h1>Confirm that it is you</h1>
@@ -55,6 +56,12 @@ function Confirmation({ login, state }: SecondFactorProps): VNode {
         <details class="more" open={assertion === undefined}>
           <summary>Use a recovery code</summary>
           <CodeForm login={login} />
+        </details>
+      )}
+      {registration !== undefined && (
+        <details class="more">
+          <summary>Use an enrolment code</summary>
+          <EnrolmentForm login={login} registration={registration} />
         </details>
       )}
     </>
@@ -106,18 +113,36 @@ function CodeForm({ login }: Pick<SecondFactorProps, "login">): VNode {
 
 type EnrolmentProps = { readonly login: Login; readonly registration: Readonly<Record<string, unknown>> };
 
-function Enrolment({ login, registration }: EnrolmentProps): VNode {
-  const { isBusy, failure, onSubmit } = useSubmission("The passkey was not made.", async () => {
-    await login.withSecondFactor({ registration: await makePasskey(registration) });
+function Enrolment(props: EnrolmentProps): VNode {
+  return (
+    <>
+      <h1>Make a passkey</h1>
+      <p>
+        This server asks for a second factor. Ask an administrator for an enrolment code. The passkey is kept
+        by this device, by a security key or by a password manager; from now on you log in with your password
+        and with it.
+      </p>
+      <EnrolmentForm {...props} />
+    </>
+  );
+}
+
+function EnrolmentForm({ login, registration }: EnrolmentProps): VNode {
+  const { isBusy, failure, onSubmit } = useSubmission("The passkey was not made.", async (fields) => {
+    const enrolmentCode = String(fields.get("enrolment-code")).trim();
+    await login.withSecondFactor({ enrolmentCode, registration: await makePasskey(registration) });
   });
   return (
     <form class="card-form" onSubmit={onSubmit}>
-      <h1>Make a passkey</h1>
-      <p>
-        This server asks for a second factor. A passkey is kept by this device, by a security key or by a
-        password manager; from now on you log in with your password and with it.
-      </p>
-      <Failure words={failure} />
+      <TextField
+        label="Enrolment code"
+        name="enrolment-code"
+        autocomplete="one-time-code"
+        spellcheck={false}
+        maxLength={128}
+        failure={failure}
+        required
+      />
       <button type="submit" class="button primary wide" disabled={isBusy}>
         <Icon name="key" />
         {isBusy ? "Making it…" : "Make a passkey"}

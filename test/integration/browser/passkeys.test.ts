@@ -2,6 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { ttyhq } from "../harness/command.ts";
 import { ask } from "../harness/raw-http.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { ServerProcess } from "./server-process.ts";
@@ -164,12 +165,14 @@ test("what is kept of it is for its owner alone, and holds no code", async () =>
   await removePasskey(driver);
 });
 
-test("where a second factor is required, the first login makes one", async () => {
+test("where a second factor is required, an administrator's code and the password make the first one", async () => {
   const { chromium } = stage();
   await using server = await ServerProcess.start({ env: ACCOUNT, flags: ["--require-second-factor"] });
   await using driver = await chromium.open(siteOf(server));
   await authenticator(driver);
   await enterPassword(driver);
+  const { stdout } = await ttyhq(["enrolment-code", "ada", "--control-dir", server.controlDir]);
+  await driver.page.getByLabel("Enrolment code").fill(stdout);
   await driver.button("Make a passkey").click();
   await driver.page.locator(".recovery-codes pre").waitFor();
   await driver.button("I have kept them").click();

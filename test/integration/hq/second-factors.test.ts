@@ -3,9 +3,10 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { type FactorStore, openFactorFile, sharedFactors } from "../../../src/auth/passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "../../../src/auth/passkey/second-factor.ts";
-import { SECOND_FACTORS, Tickets } from "../../../src/auth/tickets.ts";
+import { ENROLMENT_CODES, SECOND_FACTORS, Tickets } from "../../../src/auth/tickets.ts";
 import { MemoryTickets } from "../../../src/auth/tokens/file-records.ts";
 import type { TicketStore } from "../../../src/lib/live-records.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -25,7 +26,8 @@ type Stage = { readonly one: SecondFactor; readonly other: SecondFactor };
 
 function secondFactor(store: FactorStore, tickets: TicketStore): SecondFactor {
   const pending = new Tickets(SECOND_FACTORS, PendingFactor, tickets);
-  return new SecondFactor({ store, pending, isRequired: false, now: () => new Date() });
+  const enrolments = new Tickets(ENROLMENT_CODES, z.string(), tickets);
+  return new SecondFactor({ store, pending, enrolments, isRequired: false, now: () => new Date() });
 }
 
 let redis: RedisServer;

@@ -23,6 +23,7 @@ describe("help", () => {
       "status",
       "health",
       "login-link",
+      "enrolment-code",
       "up",
       ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key", "audit"],
     ];
