@@ -153,6 +153,7 @@ export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
   [FrameType.INPUT_KEY, "sessions:control"],
   [FrameType.RESIZE, "sessions:control"],
   [FrameType.KILL, "sessions:manage"],
+  [FrameType.RESET_SIZE, "sessions:control"],
 ]);
 
 /** What of the sessions somebody may see and touch (contract 5.7). */

@@ -234,9 +234,12 @@ async function authorise(
   { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<void> {
   const { address } = seen;
-  const count = (principal: Principal | undefined): Promise<void> => {
-    if (endpoint.limit === "none") return Promise.resolve();
-    return options.rateLimits[endpoint.limit](request, response, { principal, address });
+  const count = async (principal: Principal | undefined): Promise<void> => {
+    if (endpoint.limit === "none") return;
+    const { api, sessions } = options.rateLimits;
+    await api(request, response, { principal, address });
+    // What is left of the smaller limit is what the headers say then.
+    if (endpoint.limit === "sessions") await sessions(request, response, { principal, address });
   };
   if (endpoint.access === "open") {
     await count(undefined);

@@ -82,6 +82,13 @@ export class Cursor implements AsyncDisposable {
     return this.#isResuming;
   }
 
+  /** What the next step would queue is the exit. */
+  get isAtExit(): boolean {
+    if (this.#mode !== "live" || this.#next < this.#feed.first) return false;
+    const entry = this.#feed.entry(this.#next);
+    return entry?.kind === "event" && entry.event.kind === "exit";
+  }
+
   /** Output goes on where the queue of frames stands. Who named that byte gets all from there on, as long as it is held. */
   seek({ isResuming }: { readonly isResuming: boolean }): void {
     this.#isResuming = isResuming;

@@ -10,6 +10,7 @@ import {
   type Subscribe,
 } from "../protocol/payload.ts";
 import { SessionId, SIGNALS, SignalName, TerminalSize } from "../protocol/session.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
 
 /** What a client's frame asks for. Bytes are copies: a request may outlive the message that it came in. */
 export type Request =
@@ -19,10 +20,11 @@ export type Request =
   | { readonly kind: "unsubscribe" }
   | { readonly kind: "input"; readonly bytes: Uint8Array }
   | { readonly kind: "resize"; readonly size: TerminalSize }
-  | { readonly kind: "kill"; readonly signal: SignalName };
+  | { readonly kind: "kill"; readonly signal: SignalName }
+  | { readonly kind: "reset-size" };
 
 /** What is done to a session, and answered only when it fails. */
-export type Command = Extract<Request, { kind: "input" | "resize" | "kill" }>;
+export type Command = Extract<Request, { kind: "input" | "resize" | "kill" | "reset-size" }>;
 
 const NEEDS_SESSION: ReadonlyMap<number, string> = new Map([
   [FrameType.INPUT_TEXT, "INPUT_TEXT"],
@@ -56,10 +58,7 @@ export function readRequest(frame: Frame): Request {
     case FrameType.KILL:
       return { kind: "kill", signal: signalName(decodeText(frame.payload)) };
     case FrameType.RESET_SIZE:
-      throw new ServiceError(
-        "invalid_request",
-        "the session has no terminal of its own whose size it could take back",
-      );
+      return { kind: "reset-size" };
     default:
       throw new ServiceError("unknown_type", `frames of type ${frame.type} mean nothing here`);
   }
@@ -77,6 +76,22 @@ export function inputKey(name: string): Uint8Array {
 export function checkSessionId(sessionId: string): void {
   if (!SessionId.safeParse(sessionId).success)
     throw new ServiceError("session_not_found", `no session ${sessionId}`);
+}
+
+/**
+ * A session has no terminal of its own whose size it could take back: always throws, `session_not_found` for one that is
+ * unknown, `session_not_running` for one that has ended, else `invalid_request`.
+ */
+export async function refuseResetSize(
+  backend: Pick<SessionBackend, "get">,
+  sessionId: string,
+): Promise<never> {
+  const { status } = await backend.get(sessionId);
+  if (status === "exited") throw new ServiceError("session_not_running", `session ${sessionId} has ended`);
+  throw new ServiceError(
+    "invalid_request",
+    "the session has no terminal of its own whose size it could take back: resize it",
+  );
 }
 
 function checkSize(size: TerminalSize): TerminalSize {

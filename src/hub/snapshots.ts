@@ -8,23 +8,26 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Snapshots of one session for one viewer: at once, then at most one in each interval while output goes on (contract
- * 1.3). One at most waits to be taken, and no other is made before it was.
+ * 1.3), each screen once. One at most waits to be taken, and no other is made before it was.
  */
 export class Snapshots implements Disposable {
   readonly #read: () => Promise<Uint8Array>;
   readonly #onReady: () => void;
-  readonly #intervalMs: number;
   readonly #now: () => number;
+  #intervalMs: number;
   #ready: Uint8Array | undefined;
+  /** The screen that the viewer has. */
+  #last: Uint8Array | undefined;
   #timer: NodeJS.Timeout | undefined;
   #nextMs = Number.NEGATIVE_INFINITY;
   #isReading = false;
   #isWanted = false;
+  #hasFailed = false;
   #isDisposed = false;
 
   constructor(options: {
     read: () => Promise<Uint8Array>;
-    /** There is one to take. */
+    /** There is one to take, or none is due any more. */
     onReady: () => void;
     /** As SUBSCRIBE says them, 0 = the server's default. */
     minIntervalMs: number;
@@ -35,6 +38,20 @@ export class Snapshots implements Disposable {
     this.#onReady = options.onReady;
     this.#now = options.now;
     this.#intervalMs = intervalOf(options);
+    this.changed();
+  }
+
+  /** There may be a screen that the viewer has not taken. One that cannot be read is waited for by nobody. */
+  get isDue(): boolean {
+    return this.#ready !== undefined || ((this.#isWanted || this.#isReading) && !this.#hasFailed);
+  }
+
+  /** The session has ended: its last screen is made at once. */
+  finish(): void {
+    this.#intervalMs = 0;
+    this.#nextMs = Number.NEGATIVE_INFINITY;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.changed();
   }
 
@@ -51,6 +68,7 @@ export class Snapshots implements Disposable {
   take(): Uint8Array | undefined {
     const snapshot = this.#ready;
     this.#ready = undefined;
+    this.#last = snapshot ?? this.#last;
     if (snapshot !== undefined && this.#isWanted) this.changed();
     return snapshot;
   }
@@ -69,18 +87,25 @@ export class Snapshots implements Disposable {
     this.#isReading = true;
     this.#isWanted = false;
     try {
-      this.#ready = await this.#read();
+      const snapshot = await this.#read();
+      if (!isSame(snapshot, this.#last)) this.#ready = snapshot;
+      this.#hasFailed = false;
       this.#nextMs = this.#now() + this.#intervalMs;
     } catch {
       // The session is gone, or its host is out of reach for a while.
       this.#nextMs = this.#now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);
       this.#isWanted = true;
+      this.#hasFailed = true;
     }
     this.#isReading = false;
     if (this.#isDisposed) return;
-    if (this.#ready !== undefined) this.#onReady();
-    else this.changed();
+    if (this.#ready === undefined && this.#isWanted) this.changed();
+    if (!this.#isReading) this.#onReady();
   }
+}
+
+function isSame(snapshot: Uint8Array, last: Uint8Array | undefined): boolean {
+  return last !== undefined && Buffer.compare(snapshot, last) === 0;
 }
 
 /** What the client asks for at least comes before what it asks for at most. */

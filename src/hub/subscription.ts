@@ -106,7 +106,8 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
   }
 
   onEntry(): void {
-    this.#snapshots?.changed();
+    if (this.feed.record.status === "exited") this.#snapshots?.finish();
+    else this.#snapshots?.changed();
     this.wake();
   }
 
@@ -119,6 +120,8 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     for (;;) {
       const queued = this.#frames.take() ?? this.#takeSnapshot();
       if (queued !== undefined) return queued;
+      // The exit comes after all that the session showed.
+      if (this.#snapshots?.isDue && this.#cursor.isAtExit) return undefined;
       if (!this.#cursor.step()) return undefined;
     }
   }

@@ -14,7 +14,7 @@ import { FrameReader } from "./frame-reader.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox, type Peer } from "./outbox.ts";
-import { type Command, checkSessionId, type Request, readRequest } from "./request.ts";
+import { type Command, checkSessionId, type Request, readRequest, refuseResetSize } from "./request.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -225,6 +225,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     const { backend, watch } = this.#options;
     const refused = this.#refused(type);
     if (request.kind === "resize") return refused ?? backend.resize(sessionId, request.size);
+    if (request.kind === "reset-size") return refused ?? refuseResetSize(backend, sessionId);
     if (request.kind === "kill") {
       const killed = refused ?? backend.kill(sessionId, request.signal);
       watch?.signalling(sessionId, request.signal, killed);

@@ -13,7 +13,7 @@ export type Endpoint = {
    * how machines join an HQ, which one without credentials leaves open. Which permission it needs says auth/roles.ts.
    */
   readonly access: "open" | "user" | "stream" | "registry";
-  /** What a call counts against (contract 4.2). */
+  /** What a call counts against (contract 4.2); "sessions": against both limits. */
   readonly limit: "none" | "api" | "sessions";
   /** Whether the session host answers it too, on its unix socket. */
   readonly host: boolean;

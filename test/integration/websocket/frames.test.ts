@@ -45,6 +45,18 @@ test("a client that listens only once its socket is open still reads WELCOME", a
   socket.close();
 });
 
+test("RESET_SIZE for an unknown session is session_not_found, for one that is there invalid_request", async () => {
+  await using socket = await RawSocket.open(server.url);
+  for (const [id, code] of [
+    ["nobody", "session_not_found"],
+    ["no!id", "session_not_found"],
+    [await echo(), "invalid_request"],
+  ] as const) {
+    socket.send(FrameType.RESET_SIZE, id);
+    expect(await socket.errorCode()).toBe(code);
+  }
+});
+
 test("both byte orders of the magic are taken, and answered in that of the first valid frame", async () => {
   const [old, ours] = [await echo(), await echo()];
   for (const magic of ["TV", "VT"] as const) {

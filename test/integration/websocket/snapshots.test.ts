@@ -25,6 +25,10 @@ async function start(script: string): Promise<string> {
   return id;
 }
 
+async function drained(recording: AsyncIterable<Uint8Array>): Promise<void> {
+  for await (const _ of recording);
+}
+
 function textOfSnapshot(payload: Uint8Array): string {
   const { rows } = decodeSnapshot(payload);
   return rows.map((cells) => cells.map(({ text }) => text).join("")).join("\n");
@@ -77,8 +81,25 @@ test("every change is seen in the end, also the last one before the exit", async
   }
   socket.type(id, "last\n\u0004");
   await socket.event("exit");
-  await shows(socket, id, /<last>/);
+  const screens = socket.of(FrameType.SNAPSHOT_VT).map(({ payload }) => textOfSnapshot(payload));
+  expect(screens.at(-1)).toContain("<last>");
+  expect(socket.frames.at(-1)?.type).toBe(FrameType.EVENT);
+  expect(new Set(screens).size).toBe(screens.length);
   expect(socket.outputBytes).toBe(0);
+});
+
+test("a viewer of snapshots of an ended session gets its last screen, then the exit, and nothing more", async () => {
+  const id = await start("printf bye");
+  await server.client().recording(id, { follow: true }, new AbortController().signal).then(drained);
+  for (const flags of [Snapshots, Snapshots | Events, Snapshots | Events | Stdout]) {
+    await using socket = await RawSocket.open(server.url);
+    socket.subscribe(id, { flags });
+    await socket.event("exit");
+    await socket.settled();
+    const told = socket.frames.map(({ type }) => type).filter((type) => type !== FrameType.WELCOME);
+    expect(told.filter((type) => type === FrameType.SNAPSHOT_VT)).toHaveLength(1);
+    expect(told.slice(-2)).toEqual([FrameType.EVENT, FrameType.PONG]);
+  }
 });
 
 test("a session that does not pause is seen all the time", async () => {

@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 function setUp(
   intervals: { minIntervalMs?: number; maxIntervalMs?: number } = {},
-  { readMs = 0, failures = 0 } = {},
+  { readMs = 0, failures = 0, isStill = false } = {},
 ) {
   const made: number[] = [];
   const taken: number[] = [];
@@ -20,7 +20,7 @@ function setUp(
       made.push(Date.now());
       if (readMs > 0) await new Promise((resolve) => setTimeout(resolve, readMs));
       if (made.length <= failures) throw new Error("out of reach");
-      return new Uint8Array([made.length]);
+      return new Uint8Array([isStill ? 0 : made.length]);
     },
     onReady: () => void (viewer.isReading && viewer.take()),
   });
@@ -45,6 +45,36 @@ test("the first comes at once, and no other while nothing changes", async () => 
   const { taken, run } = setUp();
   await run(10_000);
   expect(taken.length).toBe(1);
+});
+
+test("each screen comes once", async () => {
+  const { made, taken, snapshots, run } = setUp({}, { isStill: true });
+  for (let change = 0; change < 3; change++) {
+    snapshots.changed();
+    await run(1_000);
+  }
+  expect([made.length, taken.length]).toEqual([4, 1]);
+});
+
+test("the last one is made at once when the session has ended, whatever the interval, and is due until it was taken", async () => {
+  const { taken, snapshots, viewer, run } = setUp({ minIntervalMs: 5_000 });
+  await run(10);
+  viewer.isReading = false;
+  expect(snapshots.isDue).toBe(false);
+  snapshots.changed();
+  snapshots.finish();
+  await run(10);
+  expect(snapshots.isDue).toBe(true);
+  viewer.take();
+  expect([snapshots.isDue, taken.length]).toEqual([false, 2]);
+});
+
+test("one that cannot be read is not due: the exit does not wait for it", async () => {
+  const { snapshots, run } = setUp({}, { failures: 1_000 });
+  await run(10);
+  snapshots.finish();
+  await run(10);
+  expect(snapshots.isDue).toBe(false);
 });
 
 test("output that does not pause gets a snapshot every 50 ms, and one after its end", async () => {

@@ -101,12 +101,12 @@ test("the exit is told to all flags, after the last byte, and again to whoever c
   session.print("the end");
   session.exit(3);
   for (const viewer of viewers) {
+    const exits = (): readonly unknown[] =>
+      viewer.json(FrameType.EVENT).filter((event) => JSON.stringify(event) === JSON.stringify(exit));
+    await viewer.reads(() => exits().length > 0);
     await viewer.settled();
-    const exits = viewer
-      .json(FrameType.EVENT)
-      .filter((event) => JSON.stringify(event) === JSON.stringify(exit));
-    expect(exits.length).toBe(1);
-    const order = viewer.frames.map(({ type }) => type).filter((type) => [20, 22, 24].includes(type));
+    expect(exits().length).toBe(1);
+    const order = viewer.frames.map(({ type }) => type).filter((type) => [20, 21, 22, 24].includes(type));
     expect(order.at(-1)).toBe(FrameType.EVENT);
   }
   for (const flags of kinds) {
