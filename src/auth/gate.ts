@@ -143,7 +143,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const parts = { tokens, tickets, attempts, logins, users };
   return {
     ...{ ...parts, login, loginRecords, links, secondFactor, shares },
-    ...accountCheckOf(options, modes, shares).guard({
+    ...accountCheckOf(options, modes, { shares, users, proxied }).guard({
       authenticate: chain(waysOf(options, { ...parts, proxied })),
       whenOver: (principal, over) => tokens.whenOver(principal, over),
     }),
@@ -234,11 +234,17 @@ function ownNamesOf(serverUser: string, modes: LoginModes | undefined): readonly
 function accountCheckOf(
   { accounts, log, serverUser, isRoot }: GateOptions,
   modes: LoginModes | undefined,
-  shares: Pick<Shares, "creatorOf"> | undefined,
+  {
+    shares,
+    users,
+    proxied,
+  }: Pick<Gate, "users"> & { readonly shares: Shares | undefined; readonly proxied: Users },
 ): AccountCheck {
   return new AccountCheck({
     ...{ accounts, log, ownNames: ownNamesOf(serverUser, modes) },
     creatorOf: (shareId) => shares?.creatorOf(shareId),
+    mayLogIn: ({ user, through }) =>
+      through === "other" || (through === "login" ? users : proxied).mayLogIn(user),
     hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
   });
 }

@@ -5,19 +5,24 @@ import { MAX_SHARES } from "../protocol/limits.ts";
 import { Share, type ShareMode } from "../protocol/share.ts";
 import type { AccessTokens } from "./access-token.ts";
 
-const Kept = Share.extend({ sessionCreated: z.string() });
+/** How the creator of a link had come in: by a login here, by a proxy's word, or otherwise (an HQ, the server's own user). */
+const CreatedThrough = z.enum(["login", "proxy", "other"]);
+const Creator = z.object({ user: z.string(), through: CreatedThrough });
+export type Creator = Readonly<z.infer<typeof Creator>>;
+
+const Kept = Share.extend({ sessionCreated: z.string(), createdThrough: CreatedThrough.default("login") });
 type Kept = z.infer<typeof Kept>;
 const SHARE = "share";
 
 /** What a session is known by: a later one may have the same id. */
 type SharedSession = { readonly id: string; readonly created: string };
 
-/** `from`: output before that offset is not shown; `lifetimeS`: in seconds; `by`: who makes it. */
+/** `from`: output before that offset is not shown; `lifetimeS`: in seconds. */
 type NewLink = {
   readonly mode: ShareMode;
   readonly from: number | undefined;
   readonly lifetimeS: number;
-  readonly by: string;
+  readonly by: Creator;
 };
 
 /**
@@ -50,8 +55,8 @@ export class Shares {
     const { id, token, expiresAtS } = tokens.issueShare(shared, lifetimeS);
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const history = from === undefined;
-    const own = { id, sessionId: session.id, mode, history, createdBy: by, ...times };
-    const value: Kept = { ...own, sessionCreated: session.created };
+    const own = { id, sessionId: session.id, mode, history, createdBy: by.user, ...times };
+    const value: Kept = { ...own, sessionCreated: session.created, createdThrough: by.through };
     const record = { id, kind: SHARE, expiresAtS, value };
     try {
       await records.put(record);
@@ -72,8 +77,9 @@ export class Shares {
   }
 
   /** Who made that link; `undefined` where it is not listed. */
-  creatorOf(id: string): string | undefined {
-    return this.#kept().find(({ kept }) => kept.id === id)?.kept.createdBy;
+  creatorOf(id: string): Creator | undefined {
+    const kept = this.#kept().find((each) => each.kept.id === id)?.kept;
+    return kept && { user: kept.createdBy, through: kept.createdThrough };
   }
 
   /** Whoever came by it is out at once. Throws `share_not_found`. */

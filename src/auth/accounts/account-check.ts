@@ -3,7 +3,8 @@ import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
 import type { LoginWatch, RequestFacts } from "../chain.ts";
-import type { Principal } from "../principal.ts";
+import { type Principal, SERVERS_OWN } from "../principal.ts";
+import type { Creator } from "../shares.ts";
 import type { Accounts } from "./accounts.ts";
 
 export type AccountCheckOptions = {
@@ -11,7 +12,9 @@ export type AccountCheckOptions = {
   /** Users who are the server itself: its system user, and the one with the configured password. */
   readonly ownNames: readonly string[];
   /** Who made the share link of that id. */
-  readonly creatorOf: (shareId: string) => string | undefined;
+  readonly creatorOf: (shareId: string) => Creator | undefined;
+  /** Whether they may log in now, in the way in which they had come in. */
+  readonly mayLogIn: (creator: Creator) => boolean;
   /** Whether everybody else who logs in here is a user of this system. */
   readonly hasSystemUsers: boolean;
   readonly log: Pick<Log, "info" | "warn">;
@@ -28,7 +31,7 @@ export type Logins = {
 /**
  * Checks that the account of whoever asks exists and may log in: not expired, with a login shell. Somebody named by a
  * proxy or an HQ need not have an account here, but one that exists and is closed counts against them. For the guest of
- * a share link the account of whoever made it counts: what the guest types runs as that user.
+ * a share link whoever made it counts: what the guest types runs as that user, who still has to be let in.
  */
 export class AccountCheck {
   readonly #options: AccountCheckOptions;
@@ -82,24 +85,39 @@ export class AccountCheck {
   }
 
   async #refusal(principal: Principal): Promise<string | undefined> {
+    const creator = this.#creatorOf(principal);
+    if (creator !== undefined && !this.#options.mayLogIn(creator)) return "the share link is of such a user";
     const user = this.#userToCheck(principal);
     if (user === undefined) return undefined;
     const { account, refusal } = await this.#options.accounts.status(user);
     if (account !== undefined) return refusal;
-    return loggedInHere(principal) ? "there is no such user" : undefined;
+    const isOfSystem = creator === undefined ? loggedInHere(principal) : creator.through === "login";
+    return isOfSystem ? "there is no such user" : undefined;
+  }
+
+  #creatorOf({ rights, tokenId = "" }: Principal): Creator | undefined {
+    return rights.kind === "invited" ? this.#options.creatorOf(tokenId) : undefined;
   }
 
   /** `undefined`: nobody whose account counts. */
   #userToCheck(principal: Principal): string | undefined {
-    const { ownNames, hasSystemUsers, creatorOf } = this.#options;
-    const { tokenId = "" } = principal;
+    const { ownNames, hasSystemUsers } = this.#options;
     const isGuest = principal.rights.kind === "invited";
-    const user = isGuest ? creatorOf(tokenId) : principal.user;
+    const user = isGuest ? this.#creatorOf(principal)?.user : principal.user;
     if (user === undefined || ownNames.includes(user)) return undefined;
     const isOfSystem =
       principal.account !== undefined || (hasSystemUsers && (isGuest || loggedInHere(principal)));
     return isOfSystem ? user : undefined;
   }
+}
+
+/** Who makes a share link, as the check of its guests wants to know it. */
+export function creatorOf(principal: Principal | undefined): Creator {
+  if (principal === undefined) return { user: SERVERS_OWN, through: "other" };
+  const { user, method, tokenId } = principal;
+  if (loggedInHere(principal)) return { user, through: "login" };
+  const isProxied = method === "proxy" || (method === "ticket" && tokenId === undefined);
+  return { user, through: isProxied ? "proxy" : "other" };
 }
 
 /** By a password or key of the system: nobody else gets a token here. A ticket bought by a proxy's word has none. */

@@ -1,3 +1,4 @@
+import { creatorOf } from "../../auth/accounts/account-check.ts";
 import type { Shares } from "../../auth/shares.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Context, Routes } from "../route.ts";
@@ -25,7 +26,7 @@ export function shareRoutes(parts: {
     createShare: async ({ params, body: { mode, history, expiresIn } }, context) => {
       const shares = sharesOrThrow();
       const session = await sessionOf(context, params.id);
-      const by = context.principal?.user ?? "";
+      const by = creatorOf(context.principal);
       const from = history ? undefined : session.outputBytes;
       const share = await shares.create(session, { mode, from, lifetimeS: expiresIn, by });
       const path = `/#share=${share.token}`;

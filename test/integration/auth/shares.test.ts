@@ -8,7 +8,7 @@ import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/session.ts";
 import { NewShare, type ShareMode } from "../../../src/protocol/share.ts";
 import { betterTime } from "../harness/better-time.ts";
-import { logIn } from "../harness/password-server.ts";
+import { logIn, PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import type { Question } from "../harness/raw-http.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -291,3 +291,24 @@ async function joined(admin: Person): Promise<string> {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
+
+test("a link whose creator may not log in any more opens nothing", async () => {
+  await using before = await people.server();
+  const [one, other] = [people.one, people.other].map((name) => Person.named(before, name));
+  if (one === undefined || other === undefined) throw new Error("nobody");
+  const links = await Promise.all(
+    [one, other].map(async (person) => {
+      const { id } = await person.start({ command: ["true"], cwd: "/" });
+      const { json } = await person.ask(`/api/sessions/${id}/share`, { body: {} });
+      return { path: `/api/sessions/${id}`, token: NewShare.parse(json).token };
+    }),
+  );
+  await before.kill();
+  await using after = await TestServer.start({
+    args: ["--allow-user", people.other],
+    controlDir: before.controlDir,
+    env: { SERVICE_USERNAME: USERNAME, SERVICE_PASSWORD: PASSWORD, TTYHQ_JWT_SECRET: TOKEN_SECRET },
+  });
+  const answers = await Promise.all(links.map(({ token, path }) => new Person(after, token).ask(path)));
+  expect(answers.map(({ status }) => status)).toEqual([401, 200]);
+});

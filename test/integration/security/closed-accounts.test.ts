@@ -12,7 +12,7 @@ import type { Question } from "../harness/raw-http.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 /** Those that the tests take. */
-const USERS = 5;
+const USERS = 6;
 const NO_LIMITS = ["--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 const refused = { status: 401, json: { code: "unauthorized", error: "this user may not log in here" } };
 
@@ -77,6 +77,20 @@ describe.runIf(process.getuid?.() === 0)("of a server that is root", () => {
     const user = nextUser();
     await user.remove();
     expect(await Person.named(server, user.name).ask("/api/sessions")).toMatchObject(refused);
+  });
+
+  test("a share link of an account that was removed opens nothing", async () => {
+    const user = nextUser();
+    const person = Person.named(server, user.name);
+    const { id } = await person.start({ command: ["true"], cwd: "/" });
+    const share = await person.ask(`/api/sessions/${id}/share`, { body: {} });
+    const guest = new Person(server, share.json.token);
+    expect((await guest.ask(`/api/sessions/${id}`)).status).toBe(200);
+    await user.remove();
+    const isRefused = async () =>
+      (await guest.ask(`/api/sessions/${id}`)).status === 401 ? true : undefined;
+    await eventually(isRefused, "the end of the share link");
+    expect(await guest.ask(`/api/sessions/${id}/text`)).toMatchObject(refused);
   });
 
   test("what is open ends within a minute of the account's end, and its sessions take no more input", async () => {

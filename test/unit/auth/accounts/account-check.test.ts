@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { AccountCheck } from "../../../../src/auth/accounts/account-check.ts";
 import type { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
 import { neverOver } from "../../../../src/auth/chain.ts";
@@ -16,8 +17,13 @@ const CLOSED: AccountStatus = { account, refusal: "the account has expired" };
 const MISSING: AccountStatus = {};
 const refused = { code: "unauthorized", message: "this user may not log in here" };
 
+const Way = z.enum(["login", "proxy", "other"]);
+
 /** `of` is whom the request comes from; `status` what the system says of everybody, until it is changed. */
-function stage(of: Principal, { status = OPEN, hasSystemUsers = true } = {}) {
+function stage(
+  of: Principal,
+  { status = OPEN, hasSystemUsers = true, through = "login", isAllowed = true } = {},
+) {
   const system = { status, failure: undefined as Error | undefined, asked: 0 };
   const check = new AccountCheck({
     accounts: {
@@ -27,7 +33,8 @@ function stage(of: Principal, { status = OPEN, hasSystemUsers = true } = {}) {
         return system.status;
       },
     },
-    creatorOf: (shareId) => (shareId === "of-ada" ? "ada" : "root"),
+    creatorOf: (shareId) => ({ user: shareId === "of-ada" ? "ada" : "root", through: Way.parse(through) }),
+    mayLogIn: () => isAllowed,
     ...{ ownNames: ["root"], hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
   });
   const { authenticate, whenOver } = check.guard({ authenticate: async () => of, whenOver: neverOver });
@@ -64,7 +71,10 @@ test("the guest of a share link is let in as long as the account of whoever made
   const rights = { kind: "invited", session: { id: "x", created: "now" }, mode: "type" } as const;
   const guest: Principal = { user: "guest-1", method: "share", rights, tokenId: "of-ada" };
   expect(await stage(guest).ask()).toBe(guest);
-  expect(await stage(guest, { status: MISSING }).ask()).toBe(guest);
+  await expect(stage(guest, { status: MISSING }).ask()).rejects.toMatchObject(refused);
+  // A proxy's user need not be one of the system.
+  expect(await stage(guest, { status: MISSING, through: "proxy" }).ask()).toBe(guest);
+  await expect(stage(guest, { isAllowed: false }).ask()).rejects.toMatchObject(refused);
   await expect(stage(guest, { status: CLOSED }).ask()).rejects.toMatchObject(refused);
   await expect(stage({ ...guest, method: "ticket" }, { status: CLOSED }).ask()).rejects.toMatchObject(
     refused,
