@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { LiveRecord, RecordStore } from "../lib/live-records.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { MAX_SHARES } from "../protocol/limits.ts";
+import { MAX_SHARES, MAX_SHARES_OF_USER } from "../protocol/limits.ts";
 import { Share, type ShareMode } from "../protocol/share.ts";
 import type { AccessTokens } from "./access-token.ts";
 
@@ -27,7 +27,7 @@ type NewLink = {
 
 /**
  * The share links that work now. What is kept of one is no token: what opens a session is in the link alone. At most
- * MAX_SHARES: one more is refused.
+ * MAX_SHARES, and MAX_SHARES_OF_USER made by one user: one more is refused.
  */
 export class Shares {
   readonly #options: SharesOptions;
@@ -42,9 +42,7 @@ export class Shares {
     { mode, from, lifetimeS, by }: NewLink,
   ): Promise<Share & { readonly token: string }> {
     const { tokens, records, now } = this.#options;
-    if (records.list(SHARE).length >= MAX_SHARES) {
-      throw new ServiceError("too_many_shares", `there are ${MAX_SHARES} share links: revoke some first`);
-    }
+    this.#requireRoom(by);
     // Whatever else is known of the session stays out of the link.
     const shared = {
       id: session.id,
@@ -93,6 +91,14 @@ export class Shares {
   async forget(sessionId: string): Promise<void> {
     const over = this.#kept().filter(({ kept }) => kept.sessionId === sessionId);
     await this.#options.records.end(over.map(({ record }) => record));
+  }
+
+  #requireRoom({ user }: Creator): void {
+    const kept = this.#kept();
+    const own = kept.filter(({ kept: { createdBy } }) => createdBy === user).length;
+    if (kept.length < MAX_SHARES && own < MAX_SHARES_OF_USER) return;
+    const whose = own < MAX_SHARES_OF_USER ? `there are ${MAX_SHARES}` : `you have ${MAX_SHARES_OF_USER}`;
+    throw new ServiceError("too_many_shares", `${whose} share links: revoke some first`);
   }
 
   #kept(): readonly { readonly record: LiveRecord; readonly kept: Kept }[] {

@@ -10,7 +10,7 @@ import { clearFollowSettings, readFollowSettings, writeFollowSettings } from "./
 import { enabledMessage, sentence } from "./follow-words.ts";
 import { type Follower, type Following, outcomeOf } from "./follower.ts";
 import type { Git, GitProgram } from "./git.ts";
-import { MAX_FOLLOWED_REPOSITORIES } from "./git-limits.ts";
+import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "./git-limits.ts";
 import { findRepository, type Repository, requireRepository } from "./repository.ts";
 import { readWorktrees, type WorktreeEntry } from "./worktree-list.ts";
 
@@ -48,7 +48,7 @@ export class FollowSwitch {
     const { git, repository } = await this.#repository(request);
     return await this.#follower.inTurn(repository.mainRoot, async () => {
       const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
-      this.#requireRoom(repository.mainRoot);
+      this.#requireRoom(repository.mainRoot, request.user);
       const entry = { repoPath: repository.mainRoot, user: request.user };
       const hooks = await this.#prepare(git, repository, entry, { worktree, look });
       // Once this is over, however it ends: from now on it is followed.
@@ -199,10 +199,14 @@ export class FollowSwitch {
     return { worktree, look };
   }
 
-  #requireRoom(repoPath: string): void {
-    if (this.#list.get(repoPath) !== undefined || this.#list.entries.length < MAX_FOLLOWED_REPOSITORIES)
-      return;
-    const message = `follow mode is on in ${MAX_FOLLOWED_REPOSITORIES} repositories: turn it off in one`;
+  #requireRoom(repoPath: string, user: string): void {
+    const others = this.#list.entries.filter((entry) => entry.repoPath !== repoPath);
+    const own = others.filter((entry) => entry.user === user);
+    if (others.length < MAX_FOLLOWED_REPOSITORIES && own.length < MAX_FOLLOWED_OF_USER) return;
+    const message =
+      own.length < MAX_FOLLOWED_OF_USER
+        ? `follow mode is on in ${MAX_FOLLOWED_REPOSITORIES} repositories: turn it off in one`
+        : `follow mode is on in ${MAX_FOLLOWED_OF_USER} repositories of yours: turn it off in one`;
     throw new ServiceError("invalid_request", message);
   }
 }

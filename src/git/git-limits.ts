@@ -30,8 +30,9 @@ export const FOLLOW_RETRY_MS = 1_000;
 export const MAX_FOLLOW_RETRY_MS = 60_000;
 /** A repository that this server has never seen may be on a disk that is not there yet: so long it is looked for. */
 export const MAX_FOLLOW_ABSENCE_MS = 86_400_000;
-/** Repositories of one server with follow mode. */
-export const MAX_FOLLOWED_REPOSITORIES = 100;
+/** Repositories with follow mode: of one git worker, and of those the ones of one user. */
+export const MAX_FOLLOWED_REPOSITORIES = 400;
+export const MAX_FOLLOWED_OF_USER = 100;
 /** Notifications that are kept for those who ask, and for how long; over that the oldest goes. */
 export const MAX_GIT_NOTICES = 200;
 export const GIT_NOTICE_LIFETIME_MS = 3_600_000;

@@ -112,6 +112,8 @@ export const DEFAULT_SHARE_LIFETIME_S = 86_400;
 export const MAX_SHARE_LIFETIME_S = 30 * 86_400;
 /** Links of one server that work at a time; one more is refused. */
 export const MAX_SHARES = 1_000;
+/** Of those, made by one user. */
+export const MAX_SHARES_OF_USER = 200;
 /** Tickets waiting to be used; over that the oldest is forgotten. */
 export const MAX_WS_TICKETS = 10_000;
 export const LOGIN_LINK_LIFETIME_MS = 600_000;

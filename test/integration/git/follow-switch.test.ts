@@ -2,6 +2,7 @@
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { MAX_FOLLOWED_OF_USER } from "../../../src/git/git-limits.ts";
 import { exists, together } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
@@ -38,6 +39,22 @@ describe("turned on", () => {
       await main.status(),
     ]).toEqual(before);
     expect(await exists(join(main.path, ".git/hooks/post-commit"))).toBe(false);
+  });
+
+  test("a user has so many followed repositories and no more, and others have room for theirs", async () => {
+    await using repository = await FollowRepository.make();
+    const { directory, main } = repository;
+    const entries = Array.from({ length: MAX_FOLLOWED_OF_USER }, (_, index) => ({
+      repoPath: join(directory, `elsewhere-${index}`),
+      user: "somebody",
+      hookFolders: [],
+    }));
+    await repository.restart(() => writeFile(join(directory, "follow.json"), JSON.stringify(entries)));
+    await expect(repository.enable()).rejects.toMatchObject({ message: expect.stringContaining("of yours") });
+    expect(await repository.isFollowed()).toBe(false);
+    const request = { repoPath: main.path, branch: "feature" };
+    const others = await repository.follow.enable({ ...request, user: "another" });
+    expect(others).toMatchObject({ enabled: true });
   });
 
   test("edits that are in the way stay, and the main tree joins once they are gone", async () => {

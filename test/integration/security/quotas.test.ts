@@ -1,8 +1,10 @@
 // What one user may have at a time, so that the others have room left.
 import { expect, test } from "vitest";
 import { MAX_USER_SOCKETS } from "../../../src/http/upgrade.ts";
+import { MAX_SHARES_OF_USER } from "../../../src/protocol/limits.ts";
 import { eventually } from "../harness/eventually.ts";
 import { logIn, passwordServer } from "../harness/password-server.ts";
+import { People, Person } from "../harness/people.ts";
 import { openSocket, shakeHands } from "../harness/raw-http.ts";
 
 test("a user has so many connections and no more, until one of them is closed", async () => {
@@ -18,4 +20,22 @@ test("a user has so many connections and no more, until one of them is closed", 
   const again = async () => (await shakeHands(server.url, path)).status === 101 || undefined;
   await eventually(again, "room for another connection");
   for (const { socket } of opened) socket?.destroy();
+});
+
+test("a user has so many share links and no more, and others have room for theirs", async () => {
+  await using people = await People.make();
+  await using server = await people.server();
+  const one = Person.named(server, people.one);
+  const other = Person.named(server, people.other);
+  const session = await one.start({ command: ["cat"], cwd: "/" });
+  const share = (by: Person, id: string) => by.ask(`/api/sessions/${id}/share`, { body: {} });
+  const { json: first } = await share(one, session.id);
+  for (let made = 1; made < MAX_SHARES_OF_USER; made++) {
+    expect(await share(one, session.id)).toMatchObject({ status: 201 });
+  }
+  expect(await share(one, session.id)).toMatchObject({ status: 429, json: { code: "too_many_shares" } });
+  const others = await other.start({ command: ["cat"], cwd: "/" });
+  expect(await share(other, others.id)).toMatchObject({ status: 201 });
+  await one.ask(`/api/sessions/${session.id}/shares/${first.id}`, { method: "DELETE" });
+  expect(await share(one, session.id)).toMatchObject({ status: 201 });
 });

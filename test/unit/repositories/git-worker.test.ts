@@ -1,5 +1,6 @@
 // The host's side of a git worker, with workers that a user has taken over.
 import { expect, test } from "vitest";
+import { MAX_FOLLOWED_REPOSITORIES } from "../../../src/git/git-limits.ts";
 import type { FromWorker } from "../../../src/git/worker/messages.ts";
 import { GitWorker, type GitWorkerParts } from "../../../src/repositories/git-worker.ts";
 import { WorkerProcess } from "../../../src/repositories/worker-process.ts";
@@ -56,7 +57,7 @@ test.each([
   ],
   [
     "more repositories than may be followed",
-    'say({ type: "store", number: 1, entries: Array(101).fill({ repoPath: "/r", user: "u", hookFolders: [] }) });',
+    `say({ type: "store", number: 1, entries: Array(${MAX_FOLLOWED_REPOSITORIES + 1}).fill({ repoPath: "/r", user: "u", hookFolders: [] }) });`,
   ],
 ])("a worker that sends %s is ended, and its calls fail", async (_, script) => {
   const { worker } = hostile(`host.on("data", () => { ${script} });`);
