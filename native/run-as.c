@@ -9,6 +9,7 @@
 //
 // GROUPS is 27,100; LIMITS is nofile=1024:524288,core=0:unlimited. The program's environment comes as variables whose
 // names begin with a plus sign: under their own names LD_PRELOAD and its like would act here, where this is still root.
+// TTYHQ_CGROUP_PROCS, if there, is the file of a control group that the program is to be in.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -103,6 +104,14 @@ static void set_limits(char *list) {
   for (char *next, *entry = strtok_r(list, ",", &next); entry != NULL; entry = strtok_r(NULL, ",", &next)) {
     set_limit(entry);
   }
+}
+
+// Before any limit or identity is the user's, who may not write there.
+static void join_control_group(const char *path) {
+  if (path == NULL) return;
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd == -1 || write(fd, "0", 1) != 1) quit(FAILED, "cannot join the control group of %s", path);
+  close(fd);
 }
 
 static void set_groups(char *list) {
@@ -202,6 +211,7 @@ int main(int argc, char *argv[]) {
   // A worker talks to its host over descriptor 3.
   close_descriptors(is_worker ? 4 : 3);
   if (is_start) own_terminal(uid, gid);
+  if (is_start) join_control_group(getenv("TTYHQ_CGROUP_PROCS"));
   set_limits(argv[LIMITS]);
   set_groups(argv[GROUPS]);
   umask((mode_t)number(argv[UMASK], 8, 0777));

@@ -16,6 +16,7 @@ import { LocalSessions } from "../sessions/local-sessions.ts";
 import { Screens } from "../sessions/screen.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
 import { SessionsWithFacts } from "../sessions/sessions-with-facts.ts";
+import { openUserCgroups, type UserCgroups } from "../sessions/user-cgroups.ts";
 import type { Surroundings } from "./surroundings.ts";
 
 /** The sessions and repositories of this machine, in this process or in the session host's. */
@@ -85,8 +86,9 @@ export async function openLocalSessions(
   controlDir: ControlDir,
   log: Log,
 ): Promise<Omit<OwnSessions, "host"> & { readonly meter: SessionMeter; begin(): Promise<void> }> {
-  const sessions = localSessions(config, surroundings, controlDir, log);
-  const repositories = await LocalRepositories.open({ ...surroundings, controlDir, sessions, log });
+  const cgroups = surroundings.isRoot ? userCgroups(log) : undefined;
+  const sessions = localSessions(config, { ...surroundings, cgroups }, controlDir, log);
+  const repositories = await LocalRepositories.open({ ...surroundings, cgroups, controlDir, sessions, log });
   const backend = new SessionsWithFacts({ backend: sessions, source: repositories });
   return {
     ...{ backend, repositories, meter: sessions.meter },
@@ -97,9 +99,22 @@ export async function openLocalSessions(
   };
 }
 
+function userCgroups(log: Log): UserCgroups | undefined {
+  try {
+    return openUserCgroups();
+  } catch (error) {
+    // Most containers may make none: that is no failure.
+    log.info(
+      { reason: String(error) },
+      "no control groups for users: only RLIMIT_NPROC limits their processes",
+    );
+    return undefined;
+  }
+}
+
 function localSessions(
   config: HostConfig,
-  { env, account }: Surroundings,
+  { env, account, cgroups }: Pick<Surroundings, "env" | "account"> & { cgroups: UserCgroups | undefined },
   controlDir: ControlDir,
   log: Log,
 ): LocalSessions {
@@ -107,7 +122,7 @@ function localSessions(
   const screens = new Screens();
   const now = (): number => performance.now();
   return new LocalSessions({
-    ...{ controlDir, env, account, log, now, screens },
+    ...{ controlDir, env, account, cgroups, log, now, screens },
     maxRecordingBytes: maxBytes,
     recordInput: withInput,
     keep,

@@ -16,6 +16,7 @@ import type { SessionBackend } from "../sessions/backend.ts";
 import type { Account, BaseEnv } from "../sessions/launch-env.ts";
 import { identityOf, userRunner } from "../sessions/run-as.ts";
 import { ownRunner, type Runner } from "../sessions/runner.ts";
+import type { UserCgroups } from "../sessions/user-cgroups.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type PresenceOfSession } from "./git-worker.ts";
 import { HookSocket, hookSocketPath } from "./hook-socket.ts";
@@ -37,6 +38,7 @@ export type LocalRepositoriesParts = {
   readonly account: Account;
   readonly env: BaseEnv;
   readonly isRoot: boolean;
+  readonly cgroups: UserCgroups | undefined;
   /** How hooks start this program. */
   readonly node: string;
   readonly main: string;
@@ -147,9 +149,9 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     account: string | undefined,
     onMessage: (message: FromWorker) => void,
   ): Promise<WorkerProcess> {
-    const { node, env } = this.#parts;
+    const { node, env, cgroups } = this.#parts;
     const runner: Runner =
-      account === undefined ? ownRunner(this.#parts.account, env) : await userRunner(account, env);
+      account === undefined ? ownRunner(this.#parts.account, env) : await userRunner(account, env, cgroups);
     const { user, home, shell } = runner.account;
     const inherited = Object.entries(runner.env).filter(
       (entry): entry is [string, string] => entry[1] !== undefined && !isOwnVariable(entry[0]),

@@ -6,6 +6,7 @@ import { type Account, type BaseEnv, launchEnv } from "./launch-env.ts";
 import type { PtyProgram } from "./pty.ts";
 import { userRunner } from "./run-as.ts";
 import { ownRunner, placesOf, type Runner } from "./runner.ts";
+import type { UserCgroups } from "./user-cgroups.ts";
 
 export type { Account };
 
@@ -18,6 +19,8 @@ export type LaunchContext = {
   readonly account: Account;
   /** The server's own environment. */
   readonly env: BaseEnv;
+  /** Of the users that programs run as, where there may be any. */
+  readonly cgroups?: UserCgroups | undefined;
 };
 
 /** A program ready to start; `command` is it and its arguments, as the session's record shows them. */
@@ -51,7 +54,7 @@ export async function planLaunch(request: CreateSession, context: LaunchContext)
 
 async function runnerOf({ account }: CreateSession, own: LaunchContext): Promise<Runner> {
   const isOwn = account === undefined || account === own.account.user;
-  return isOwn ? ownRunner(own.account, own.env) : await userRunner(account, own.env);
+  return isOwn ? ownRunner(own.account, own.env) : await userRunner(account, own.env, own.cgroups);
 }
 
 /** What is run: the words of an array, a program with its arguments, a line for the shell, or a login shell. */

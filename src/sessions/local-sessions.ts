@@ -29,6 +29,7 @@ import { SessionMeter } from "./session-meter.ts";
 import { sessionNews } from "./session-news.ts";
 import { notFound, shuttingDown } from "./session-refusal.ts";
 import { withoutOwnName } from "./stored-session.ts";
+import type { UserCgroups } from "./user-cgroups.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -44,6 +45,7 @@ export type LocalSessionsOptions = {
   /** What programs start from; the server's secrets are taken out of it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly account: Account;
+  readonly cgroups?: UserCgroups | undefined;
   readonly maxRecordingBytes: number;
   readonly recordInput: boolean;
   /** What is kept of ended sessions; `undefined`: everything. */
@@ -117,8 +119,8 @@ export class LocalSessions implements SessionBackend {
     }
     this.#starting.add(id);
     try {
-      const { account, env } = this.#options;
-      const plan = await planLaunch(request, { id, account, env });
+      const { account, env, cgroups } = this.#options;
+      const plan = await planLaunch(request, { id, account, env, cgroups });
       const runsAs = request.account === account.user ? undefined : request.account;
       const session = await this.#launch({ id, plan, owner: request.owner, account: runsAs });
       await this.#disk.writeFirstRecord(session);

@@ -11,6 +11,7 @@ import type { PtyProgram } from "./pty.ts";
 import { accountEnv } from "./run-as-env.ts";
 import { atMost, formatLimits, type Limits, parseLimits, parseStanding } from "./run-as-standing.ts";
 import type { DirectoryProblem, Runner } from "./runner.ts";
+import type { UserCgroups } from "./user-cgroups.ts";
 
 /** Becomes the user, see native/run-as.c. src/ and dist/ lie equally deep, so that this path is right from both. */
 const RUN_AS = join(import.meta.dirname, "../../build/Release/ttyhq-run-as");
@@ -32,7 +33,11 @@ const MAX_PROCESSES = 4096;
  * see. ServiceError `forbidden` where there is no such user, who may not log in, or where this process is not root;
  * `launch_failed` where the system does not say what is that user's.
  */
-export async function userRunner(name: string, hostEnv: BaseEnv): Promise<Runner> {
+export async function userRunner(
+  name: string,
+  hostEnv: BaseEnv,
+  cgroups: UserCgroups | undefined,
+): Promise<Runner> {
   const account = await accountOf(name);
   const [, { env, umask }, standing] = await Promise.all([
     refuseClosed(account),
@@ -41,6 +46,7 @@ export async function userRunner(name: string, hostEnv: BaseEnv): Promise<Runner
   ]);
   const { groups, limits } = standing;
   const bounded = { ...limits, nproc: atMost(MAX_PROCESSES, limits.nproc) };
+  const group = cgroups === undefined ? {} : { TTYHQ_CGROUP_PROCS: cgroups.procsOf(account.uid) };
   const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(bounded)];
   return {
     account: { user: account.name, home: account.home, shell: account.shell },
@@ -56,9 +62,9 @@ export async function userRunner(name: string, hostEnv: BaseEnv): Promise<Runner
       if (code !== 0 && code !== NO_PROGRAM) throw launchFailed(name, stderr);
       return code === 0;
     },
-    inTerminal: (program) => wrapped(program, identity),
+    inTerminal: (program) => wrapped(program, identity, group),
     asWorker: ({ file, args, env: own }) => ({
-      ...{ file: RUN_AS, env: marked(own) },
+      ...{ file: RUN_AS, env: { ...marked(own), ...group } },
       args: ["worker", ...identity, "/", file, ...args],
     }),
   };
@@ -109,11 +115,15 @@ async function standingOf({
 }
 
 /** Without a variable of the program's in the environment of what is still root, see native/run-as.c. */
-function wrapped({ file, args, env, cwd, size }: PtyProgram, identity: readonly string[]): PtyProgram {
+function wrapped(
+  { file, args, env, cwd, size }: PtyProgram,
+  identity: readonly string[],
+  group: Readonly<Record<string, string>>,
+): PtyProgram {
   return {
     file: RUN_AS,
     args: ["start", ...identity, cwd, file, ...args],
-    env: marked(env),
+    env: { ...marked(env), ...group },
     cwd: "/",
     size,
   };

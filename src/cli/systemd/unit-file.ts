@@ -68,10 +68,16 @@ export function hostUnit(plan: UnitPlan): string {
       "OOMPolicy=continue",
       "# As many processes and threads as the users of a machine may have elsewhere.",
       "TasksMax=33%",
+      ...delegation(plan),
       ...identity(plan),
     ],
     Install: [`WantedBy=${scope === "system" ? "multi-user.target" : "default.target"}`],
   });
+}
+
+/** A session host of root limits the processes of each user in a control group of their own. */
+function delegation({ scope, runAs }: UnitPlan): readonly string[] {
+  return scope === "system" && runAs === undefined ? ["Delegate=pids"] : [];
 }
 
 /** A configuration that is wrong, exit code 2, does not get right by another try. */

@@ -51,6 +51,8 @@ export type SystemOptions = {
   readonly command?: string;
   /** Of `serve`. */
   readonly args?: readonly string[];
+  /** Of `docker run`. */
+  readonly docker?: readonly string[];
 };
 
 /** The image with users of a system, and a server that is root. Disposing it removes it. */
@@ -181,10 +183,11 @@ export class SystemUser {
   }
 }
 
-function started({ prepare = ":", command, args = [] }: SystemOptions): string[] {
+function started({ prepare = ":", command, args = [], docker = [] }: SystemOptions): string[] {
   const server = command ?? "/usr/local/lib/ttyhq/entrypoint serve";
   const script = `${prepare}\nexec ${server} "$@"`;
   return [
+    ...docker,
     "--user",
     "0",
     "--entrypoint",
