@@ -3,6 +3,7 @@ import { addressKey } from "../lib/address.ts";
 import { ExpiringMap } from "../lib/expiring-map.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
+  FAILED_LOGINS_PER_HOUR,
   FAILED_LOGINS_PER_MINUTE,
   LOGIN_PENALTY_MEMORY_MS,
   LOGIN_WINDOW_MS,
@@ -20,12 +21,15 @@ export type Claimant = { readonly address: string | undefined; readonly user?: s
  * `unauthorized`; a success pardons none of the failures before it. Each further time within an hour that an address
  * has its ten failures, it waits longer: a minute more, three more, up to MAX_LOGIN_PENALTY_MS.
  *
- * One address locks nobody else out. Of the ten failures that a user may have, one address can cause half. An address
- * at which the user logged in within the last hour has a count of its own for that user: neither failures elsewhere nor
- * those of others at the same address (behind a proxy that is not trusted) keep that user out there.
+ * One address locks nobody else out, and a few do so for minutes. Of the ten failures that a user may have, one address
+ * can cause half, and 20 within an hour. So n addresses keep a user out elsewhere for at most 2n minutes of an hour.
+ *
+ * An address at which the user logged in within the last PROVEN_LOGIN_MS has a count of its own for that user: neither
+ * failures elsewhere nor those of others at the same address (behind a proxy that is not trusted) keep that user out there.
  *
  * At most MAX_COUNTED_LOGINS addresses and as many users are counted at a time; over that the one that failed
- * longest ago is forgotten. To make use of that takes a thousand addresses a minute. As many logins are remembered.
+ * longest ago is forgotten. To make use of that takes a thousand addresses for the counts of a minute, and seventeen for
+ * those of an hour. As many logins are remembered.
  */
 export class LoginAttempts {
   /** Tries that were refused unlooked at, since the start. */
@@ -33,6 +37,8 @@ export class LoginAttempts {
   /** By address, and for proven logins by address and user. */
   readonly #places: ExpiringMap<string, Failures>;
   readonly #users: ExpiringMap<string, Failures>;
+  /** Over an hour, by address and user, where no login is proven. */
+  readonly #hours: ExpiringMap<string, Failures>;
   /** Address and user of logins that succeeded. */
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
@@ -42,6 +48,7 @@ export class LoginAttempts {
     const limits = { lifetimeMs: LOGIN_WINDOW_MS, maxEntries: MAX_COUNTED_LOGINS, now };
     this.#places = new ExpiringMap({ ...limits, lifetimeMs: LOGIN_PENALTY_MEMORY_MS });
     this.#users = new ExpiringMap(limits);
+    this.#hours = new ExpiringMap({ ...limits, lifetimeMs: HOURLY.windowMs });
     this.#proven = new ExpiringMap({ ...limits, lifetimeMs: PROVEN_LOGIN_MS });
     this.#now = now;
   }
@@ -78,24 +85,25 @@ export class LoginAttempts {
     const userKey = user === undefined ? undefined : hash(user);
     const pair = userKey === undefined ? undefined : `${key} ${userKey}`;
     const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
-    const count = (map: ExpiringMap<string, Failures>, of: string): Count => new Count(map, of, this.#now);
+    const count = (map: ExpiringMap<string, Failures>, of: string, limit?: Limit): Count =>
+      new Count({ map, key: of, now: this.#now, limit });
     const byAddress = count(this.#places, key);
     const byPair = pair === undefined ? [] : [count(this.#places, pair)];
     const byUser = userKey === undefined || isProven ? [] : [count(this.#users, userKey)];
-    const deciding = isProven ? byPair : [byAddress, ...byUser];
-    this.#refuseBeyondLimit(deciding);
+    const byHour = pair === undefined || isProven ? [] : [count(this.#hours, pair, HOURLY)];
+    this.#refuseBeyondLimit(isProven ? byPair : [byAddress, ...byUser, ...byHour]);
     const failure = { at: this.#now(), from: key };
-    for (const each of [byAddress, ...byPair]) each.add(failure);
+    for (const each of [byAddress, ...byPair, ...byHour]) each.add(failure);
     for (const each of byUser) each.addOfMany(failure, FAILED_LOGINS_PER_MINUTE / 2);
     return {
       succeed: () => {
-        for (const each of [byAddress, ...byPair, ...byUser]) each.takeBack(failure);
+        for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
         if (pair !== undefined) this.#proven.set(pair, true);
       },
       fail: (error) => {
         if (isWrongGuess(error))
           (isProven ? byPair : [byAddress]).forEach((each) => void each.strike(failure.at));
-        else for (const each of [byAddress, ...byPair, ...byUser]) each.takeBack(failure);
+        else for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
       },
     };
   }
@@ -123,23 +131,37 @@ type Failures = {
 
 const NONE: Failures = { recent: [], strikes: 0, struckAt: Number.NEGATIVE_INFINITY, closedUntil: 0 };
 
+/** So many failures within so long. */
+type Limit = { readonly max: number; readonly windowMs: number };
+
+const MINUTELY: Limit = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS };
+const HOURLY: Limit = { max: FAILED_LOGINS_PER_HOUR, windowMs: 3_600_000 };
+
 class Count {
   readonly #map: ExpiringMap<string, Failures>;
   readonly #key: string;
   readonly #now: () => number;
+  readonly #limit: Limit;
 
-  constructor(map: ExpiringMap<string, Failures>, key: string, now: () => number) {
-    this.#map = map;
-    this.#key = key;
-    this.#now = now;
+  constructor(parts: {
+    readonly map: ExpiringMap<string, Failures>;
+    readonly key: string;
+    readonly now: () => number;
+    readonly limit: Limit | undefined;
+  }) {
+    this.#map = parts.map;
+    this.#key = parts.key;
+    this.#now = parts.now;
+    this.#limit = parts.limit ?? MINUTELY;
   }
 
   /** Until the next try; 0 for at once. */
   get waitMs(): number {
     const { recent, closedUntil } = this.#failures;
     const [first] = recent;
-    const isFull = recent.length >= FAILED_LOGINS_PER_MINUTE && first !== undefined;
-    return Math.max(0, closedUntil - this.#now(), isFull ? first.at + LOGIN_WINDOW_MS - this.#now() : 0);
+    const { max, windowMs } = this.#limit;
+    const isFull = recent.length >= max && first !== undefined;
+    return Math.max(0, closedUntil - this.#now(), isFull ? first.at + windowMs - this.#now() : 0);
   }
 
   add(failure: Failure): void {
@@ -171,7 +193,7 @@ class Count {
 
   get #failures(): Failures {
     const failures = this.#map.get(this.#key) ?? NONE;
-    const since = this.#now() - LOGIN_WINDOW_MS;
+    const since = this.#now() - this.#limit.windowMs;
     return { ...failures, recent: failures.recent.filter(({ at }) => at > since) };
   }
 }

@@ -39,6 +39,8 @@ export const SESSIONS_PER_MINUTE = 10;
 export const API_CALLS_PER_MINUTE = 100;
 /** For each address and each user, always on (contract 4.2). */
 export const FAILED_LOGINS_PER_MINUTE = 10;
+/** Of one user at one address where that user has not logged in lately. */
+export const FAILED_LOGINS_PER_HOUR = 20;
 export const TOKEN_LIFETIME_S = 86_400;
 /** Of the credential that a remote gets for its key, and renews when half of that is over. */
 export const REMOTE_CREDENTIAL_LIFETIME_S = 1_200;
@@ -146,7 +148,7 @@ export const LOGIN_PENALTY_MEMORY_MS = 3_600_000;
 /** Addresses, and users, whose failed logins are counted at a time. */
 export const MAX_COUNTED_LOGINS = 10_000;
 /** So long after a login from an address, failures elsewhere do not keep that user out there. */
-export const PROVEN_LOGIN_MS = 3_600_000;
+export const PROVEN_LOGIN_MS = 30 * 86_400_000;
 /** How long what is to be signed with an SSH key can be answered (specification 5.3). */
 export const SSH_CHALLENGE_LIFETIME_MS = 300_000;
 /** Challenges waiting for their answer; over that the oldest is forgotten. */

@@ -79,7 +79,7 @@ test("who guesses at the HQ's pair keeps no remote out that has registered befor
   const right = (address: string) => ask(basic(`fleet:${PASSWORD}`), { address });
   await right("10.0.1.1");
   for (let minute = 0; minute < 59; minute++) {
-    clock.ms += 60_000;
+    clock.ms += 200_000;
     for (let guess = 0; guess < 10; guess++) {
       await expect(ask(basic("fleet:guess"), { address: `10.9.${minute}.${guess}` })).rejects.toMatchObject(
         refused,
@@ -117,7 +117,7 @@ test("no header makes it fail otherwise, and none but the right one is let in", 
   );
   await fc.assert(
     fc.asyncProperty(header, async (value) => {
-      clock.ms += 60_000;
+      clock.ms += 200_000;
       try {
         expect(await ask(value)).toBeUndefined();
       } catch (error) {
