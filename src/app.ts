@@ -122,7 +122,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
       ...{ hub, version, health, metrics, checkReady: () => readiness.check() },
       mounted: () => Object.keys(routes),
     }),
-    ...loginRoutes({ logins: gate.loginRecords }),
+    ...loginRoutes(gate),
     ...authRoutes({ ...gate, newLoginLink }),
     ...pictureRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),

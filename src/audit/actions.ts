@@ -47,6 +47,14 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
     action: "login.end",
     details: { id: params.loginId, of: answer?.user },
   }),
+  createApiToken: ({ body: { name, scope, expiresIn } }, answer) => ({
+    action: "api-token.create",
+    details: { id: answer?.id, name, scope, expiresIn },
+  }),
+  revokeApiToken: ({ params }, answer) => ({
+    action: "api-token.revoke",
+    details: { id: params.tokenId, of: answer?.user },
+  }),
   createLoginLink: () => ({ action: "login-link.create" }),
 
   createSession: ({ body }, answer) => ({

@@ -153,6 +153,9 @@ export class Auditor implements Disposable {
       if (!this.#isNews(this.#today, { principal: undefined, address }, user)) return;
       const { session, mode } = rights;
       this.#did(who, { action: "share.use", session: session.id, details: { mode } });
+    } else if (method === "api-token") {
+      const details = { token: principal.tokenId };
+      this.#did(who, { action: "login", details, daily: `token ${details.token}` });
     } else if (SIGNING_IN.has(method) && this.#isNews(this.#today, who, "sign-in")) {
       this.#did(who, { action: "login" });
     }

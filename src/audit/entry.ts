@@ -7,6 +7,8 @@ export type AuditActionName =
   | "login"
   | "logout"
   | "login.end"
+  | "api-token.create"
+  | "api-token.revoke"
   | "login-link.create"
   | "passkey.create"
   | "passkey.remove"

@@ -5,6 +5,7 @@ import type { RecordStore } from "../lib/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import {
+  MAX_API_TOKEN_LIFETIME_S,
   MAX_SESSION_ID_LENGTH,
   MAX_SHARE_LIFETIME_S,
   MAX_TOKEN_LENGTH,
@@ -13,7 +14,7 @@ import {
 } from "../protocol/limits.ts";
 import { ShareMode } from "../protocol/share.ts";
 import type { Principal, Proof } from "./principal.ts";
-import type { LoginRecords, LoginSource } from "./tokens/login-records.ts";
+import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./tokens/login-records.ts";
 
 /** What a login answers (specification 2.4); `expiresIn` in seconds. */
 export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
@@ -50,11 +51,18 @@ const Claims = z
     exp: z.int().nonnegative(),
     share: SharedSession.optional(),
     remote: NamedRemote.optional(),
+    /** Of an API token. */
+    api: z.literal(true).optional(),
   })
   .refine(
-    ({ iat, exp, share }) => exp - iat <= (share === undefined ? TOKEN_LIFETIME_S : MAX_SHARE_LIFETIME_S),
+    ({ iat, exp, share, api }) => exp - iat <= longest(share !== undefined, api === true),
     "lives longer than a token may",
   );
+
+function longest(isShare: boolean, isApiToken: boolean): number {
+  if (isShare) return MAX_SHARE_LIFETIME_S;
+  return isApiToken ? MAX_API_TOKEN_LIFETIME_S : TOKEN_LIFETIME_S;
+}
 
 /** The token of a share link, and what it is listed and revoked by. */
 export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
@@ -62,13 +70,13 @@ export type IssuedShare = { readonly token: string; readonly id: string; readonl
 type AccessTokensOptions = {
   readonly secret: Secret;
   readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "end" | "watch">;
-  readonly logins: Pick<LoginRecords, "add" | "use" | "isIdle" | "hold">;
+  readonly logins: Pick<LoginRecords, "add" | "addToken" | "use" | "isIdle" | "hold">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
 /**
- * Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links, too.
+ * Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links and API tokens, too.
  * A token counts while the record of its `jti` is live: what nobody knows of is refused.
  */
 export class AccessTokens {
@@ -83,8 +91,17 @@ export class AccessTokens {
   /** `method`: how they logged in. */
   async issue(user: string, method: string, source: LoginSource): Promise<IssuedToken> {
     const { token, id, expiresAtS } = this.#sign({ sub: user }, TOKEN_LIFETIME_S);
-    await this.#options.logins.add(id, expiresAtS, { ...source, user, method });
+    await this.#options.logins.add({ id, expiresAtS }, { ...source, user, method });
     return { token, expiresIn: TOKEN_LIFETIME_S, user };
+  }
+
+  /** For programs, for so many seconds. Throws as LoginRecords.addToken. */
+  async issueApiToken(
+    lifetimeS: number,
+    login: NewToken,
+  ): Promise<{ readonly token: string; readonly kept: KeptToken }> {
+    const { token, ...place } = this.#sign({ sub: login.user, api: true }, lifetimeS);
+    return { token, kept: await this.#options.logins.addToken(place, login) };
   }
 
   /**
@@ -114,8 +131,9 @@ export class AccessTokens {
     if (record === undefined) throw refused("login is over: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
     if (share === undefined) {
-      logins.use(record);
-      return { ...known, method: "token" };
+      const login = logins.use(record);
+      if (login.kind === "login") return { ...known, method: "token" };
+      return { ...known, method: "api-token", scope: login.scope };
     }
     const { mode, from, ...session } = share;
     return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };

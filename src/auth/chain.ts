@@ -2,7 +2,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { AccessTokens } from "./access-token.ts";
 import { bearerToken } from "./authorization.ts";
 import type { Principal, Proof } from "./principal.ts";
-import { ALL } from "./roles.ts";
+import { ALL, scoped } from "./roles.ts";
 import type { Tickets } from "./tickets.ts";
 import type { Users } from "./users.ts";
 
@@ -127,7 +127,9 @@ export function onlyFor(
     if (!users.mayLogIn(proof.user)) {
       throw new ServiceError("unauthorized", "this user may not log in here");
     }
-    const { groups = await groupsOf(proof.user), ...known } = proof;
-    return { ...known, ...users.standing(proof.user, groups) };
+    const { groups = await groupsOf(proof.user), scope, ...known } = proof;
+    const standing = users.standing(proof.user, groups);
+    if (scope === undefined) return { ...known, ...standing };
+    return { ...known, ...standing, rights: scoped(standing.rights, scope) };
   };
 }

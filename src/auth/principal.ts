@@ -1,4 +1,5 @@
 import type { Profile } from "../lib/profile.ts";
+import type { Permission } from "../protocol/permission.ts";
 import type { Rights } from "./roles.ts";
 
 /** In place of an owner's name where there has to be one: the server's own, which no user is called. */
@@ -10,13 +11,14 @@ export type Principal = {
   /**
    * "none": the server asks nobody. "socket": whoever can open the private unix socket is its owner. "basic": the
    * credentials of an HQ. "hq": on a remote, its HQ. "proxy": a reverse proxy proved who it is. "local": a request of
-   * this machine, which counts without a login. "share": a share link. "remote": a remote, by the credential
+   * this machine, which counts without a login. "api-token": a token with a scope. "share": a share link. "remote": a remote, by the credential
    * that it got for its key.
    */
   readonly method:
     | "none"
     | "socket"
     | "token"
+    | "api-token"
     | "ticket"
     | "basic"
     | "hq"
@@ -39,4 +41,8 @@ export type Principal = {
 
 /** Who a proof names, before it is known what that user may do. */
 export type Proof = Omit<Principal, "rights"> &
-  Partial<Pick<Principal, "rights">> & { readonly groups?: readonly string[] };
+  Partial<Pick<Principal, "rights">> & {
+    readonly groups?: readonly string[];
+    /** Of an API token: it has no more of what the user may do. */
+    readonly scope?: readonly Permission[];
+  };

@@ -1,34 +1,9 @@
 // What each role may do: the one table of roles, and of what endpoints and frames need.
 import type { EndpointName } from "../protocol/endpoints.ts";
 import { FrameType } from "../protocol/frame.ts";
+import { Permission } from "../protocol/permission.ts";
 import type { Role } from "../protocol/role.ts";
 import type { ShareMode } from "../protocol/share.ts";
-
-/** What somebody may do; each endpoint and each frame needs one of them. */
-export const PERMISSIONS = [
-  /** One's own logins: listing and ending them, their second factor, and whether their clients are told of events. */
-  "account:use",
-  /** Logins of everybody, and enrolment codes. */
-  "accounts:manage",
-  /** List sessions, watch them, read their output and recordings. */
-  "sessions:view",
-  "sessions:create",
-  /** Type, resize, set markers. */
-  "sessions:control",
-  /** Rename, send signals, end, remove, share. */
-  "sessions:manage",
-  /** Worktrees, branches and follow mode. */
-  "repositories:use",
-  /** The machines of an HQ. */
-  "remotes:view",
-  /** Register, refresh and unregister a remote. */
-  "remotes:register",
-  /** Join tokens and the keys of remotes. */
-  "remotes:manage",
-  "clients:view",
-  "metrics:view",
-] as const;
-export type Permission = (typeof PERMISSIONS)[number];
 
 /** Whose sessions a role reaches: all others are not there for it. */
 type Grant = { readonly sessions: "all" | "own"; readonly permissions: readonly Permission[] };
@@ -45,7 +20,7 @@ export const ROLES = {
   user: { sessions: "own", permissions: USING },
   operator: { sessions: "all", permissions: [...USING, "clients:view", "metrics:view"] },
   auditor: { sessions: "all", permissions: VIEWING },
-  admin: { sessions: "all", permissions: PERMISSIONS },
+  admin: { sessions: "all", permissions: Permission.options },
 } as const satisfies Record<Role, Grant>;
 
 /** Of the one session that a share link opens. */
@@ -106,6 +81,9 @@ export const ENDPOINT_NEEDS = {
   removePasskey: "account:use",
   createRecoveryCodes: "account:use",
   createEnrolmentCode: "accounts:manage",
+  createApiToken: "account:use",
+  listApiTokens: "account:use",
+  revokeApiToken: "account:use",
   listLogins: "account:use",
   endLogin: "account:use",
   verifyToken: "login",
@@ -156,10 +134,16 @@ export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
   [FrameType.RESET_SIZE, "sessions:control"],
 ]);
 
+type OfRole = {
+  readonly role: Role;
+  /** Of an API token: what of the role's permissions it has; `undefined`: all of them. */
+  readonly scope?: readonly Permission[] | undefined;
+};
+
 /** What of the sessions somebody may see and touch (contract 5.7). */
 export type Rights =
-  | { readonly kind: "all"; readonly role: Role }
-  | { readonly kind: "own"; readonly role: Role }
+  | ({ readonly kind: "all" } & OfRole)
+  | ({ readonly kind: "own" } & OfRole)
   /** Of a remote with its own credential: to register, refresh and unregister itself. */
   | { readonly kind: "remote"; readonly id: string; readonly name: string }
   /** One session, by a share link. `created` tells it from a later one of the same id. */
@@ -186,7 +170,15 @@ export function permits(rights: Rights, need: Need): boolean {
 
 function permissionsOf(rights: Rights): readonly Permission[] {
   if (rights.kind === "remote") return REMOTE;
-  return rights.kind === "invited" ? GUESTS[rights.mode] : ROLES[rights.role].permissions;
+  if (rights.kind === "invited") return GUESTS[rights.mode];
+  const { role, scope } = rights;
+  const { permissions } = ROLES[role];
+  return scope === undefined ? permissions : permissions.filter((each) => scope.includes(each));
+}
+
+/** The rights of an API token of whoever has these. */
+export function scoped(rights: Rights, scope: readonly Permission[]): Rights {
+  return rights.kind === "all" || rights.kind === "own" ? { ...rights, scope } : rights;
 }
 
 /** Why somebody may not send frames of that type; `undefined`: they may, or there is no such type. */
@@ -199,5 +191,8 @@ export function frameRefusal(rights: Rights, frame: number): string | undefined 
 export function refusalOf(rights: Rights, need: Need): string {
   if (rights.kind === "invited") return "a share link opens one session, and allows no more than it says";
   if (rights.kind === "remote") return "this credential registers one remote and does nothing else";
+  if (rights.scope !== undefined && permits(rightsOf(rights.role), need)) {
+    return `this API token does not have ${need}: its scope is ${rights.scope.join(", ")}`;
+  }
   return `the role ${rights.role} does not have ${need}: --role gives users another one`;
 }

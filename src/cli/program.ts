@@ -2,6 +2,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { addToken } from "./api-token.ts";
 import { addAttach } from "./attach.ts";
 import { addAudit } from "./audit.ts";
 import { addConfig } from "./config.ts";
@@ -39,6 +40,7 @@ const COMMANDS = [
   addHealth,
   addLoginLink,
   addEnrolmentCode,
+  addToken,
   addAudit,
   addUp,
   addJoinToken,

@@ -212,9 +212,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   #carryOut({ sessionId, type }: Frame, request: Request): void {
     if (request.kind === "hello") this.#hello = request.hello;
     else if (request.kind === "ping") this.#pong(request.payload);
-    else if (request.kind === "subscribe") this.#subscribeGlobal(request.subscribe.flags);
-    else if (request.kind === "unsubscribe") this.#leave(sessionId);
-    else {
+    else if (request.kind === "subscribe") {
+      this.#demand(type);
+      this.#subscribeGlobal(request.subscribe.flags);
+    } else if (request.kind === "unsubscribe") {
+      this.#demand(type);
+      this.#leave(sessionId);
+    } else {
       checkSessionId(sessionId);
       const work = this.#begin(sessionId, request, type);
       this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
@@ -236,7 +240,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return written;
   }
 
-  /** Rejects where the client may not send frames of that type. */
+  /** Throws where the client may not send frames of that type. */
+  #demand(type: number): void {
+    const refusal = this.#options.refusal?.(type);
+    if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
+  }
+
+  /** The same as a promise that rejects. */
   #refused(type: number): Promise<never> | undefined {
     const refusal = this.#options.refusal?.(type);
     return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
@@ -264,8 +274,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
         `one connection holds at most ${MAX_SUBSCRIPTIONS} subscriptions`,
       );
     }
-    const feed = await this.#options.openFeed(sessionId);
-    const { backend, historyFrom } = this.#options;
+    const { backend, historyFrom, watch, openFeed } = this.#options;
+    const refused = this.#refused(FrameType.SUBSCRIBE);
+    if (refused !== undefined) watch?.subscribing(sessionId, refused);
+    const feed = await (refused ?? openFeed(sessionId));
     const subscription = new Subscription({ feed, backend, historyFrom, host: this });
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) void this.#unsubscribe(sessionId);

@@ -134,6 +134,10 @@ export const MAX_PASSKEYS = 20;
 /** Logins that count at a time, of a user and of all; over that the oldest is over. */
 export const MAX_LOGINS_PER_USER = 500;
 export const MAX_LOGINS = 10_000;
+/** API tokens that work at a time, of a user and of all; one more is refused. */
+export const MAX_API_TOKENS_PER_USER = 100;
+export const MAX_API_TOKENS = 10_000;
+export const MAX_API_TOKEN_LIFETIME_S = 365 * 86_400;
 /** How often at most it is noted that a login is used. */
 export const LOGIN_USE_INTERVAL_MS = 60_000;
 /** Of a User-Agent that is kept with a login; what is longer is cut. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Endpoint } from "./endpoint.ts";
-import { LoginRecord } from "./login.ts";
+import { ApiTokenRecord, CreateApiToken, LoginRecord, NewApiToken } from "./login.ts";
 import { Success } from "./success.ts";
 
 const own = { tag: "auth", access: "user", limit: "api", host: false } as const;
@@ -8,8 +8,35 @@ const own = { tag: "auth", access: "user", limit: "api", host: false } as const;
 /** Whose entries: one's own, or with `all=1` everybody's. */
 const Whose = z.object({ all: z.enum(["0", "1"]).default("0").describe("1: everybody's, for admins") });
 
-/** Logins, one by one. */
+/** Logins and API tokens, one by one. */
 export const loginEndpoints = {
+  createApiToken: {
+    ...own,
+    method: "post",
+    path: "/api/auth/tokens",
+    summary: "A token with a scope, for programs",
+    body: CreateApiToken,
+    reply: { status: 201, json: NewApiToken },
+    errors: ["forbidden", "token_name_taken", "too_many_tokens"],
+  },
+  listApiTokens: {
+    ...own,
+    method: "get",
+    path: "/api/auth/tokens",
+    summary: "Your API tokens that work",
+    query: Whose,
+    reply: { status: 200, json: z.array(ApiTokenRecord) },
+    errors: ["forbidden"],
+  },
+  revokeApiToken: {
+    ...own,
+    method: "delete",
+    path: "/api/auth/tokens/:tokenId",
+    summary: "End an API token: what it has open is closed within a second",
+    params: z.object({ tokenId: z.string().max(128) }),
+    reply: { status: 200, json: Success.extend({ user: z.string() }) },
+    errors: ["token_not_found"],
+  },
   listLogins: {
     ...own,
     method: "get",

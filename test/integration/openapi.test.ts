@@ -29,6 +29,7 @@ type Input = {
   readonly id?: string;
   readonly shareId?: string;
   readonly loginId?: string;
+  readonly tokenId?: string;
   readonly branch?: string;
   readonly query?: string;
   readonly body?: unknown;
@@ -90,6 +91,7 @@ const PASSKEY = {
     response: { clientDataJSON: "any", attestationObject: "any" },
   },
 };
+const API_TOKEN = { name: "ci", scope: ["sessions:view"], expiresIn: 3_600 };
 const SIGNED = { challengeId: "any", publicKey: "any", signature: "any" };
 
 /** What each endpoint is called with; one that is missing here fails the walk. */
@@ -147,6 +149,13 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
     const all = z.array(z.object({ id: z.string(), current: z.boolean() })).parse(json);
     return { loginId: all.find(({ current }) => !current)?.id ?? "" };
   },
+  createApiToken: async () => ({ body: API_TOKEN }),
+  listApiTokens: async () => ({ query: "?all=1" }),
+  revokeApiToken: async () => {
+    const body = { ...API_TOKEN, name: "another" };
+    const { json } = await asUser({ method: "POST", path: "/api/auth/tokens", body });
+    return { tokenId: z.object({ id: z.string() }).parse(json).id };
+  },
   listPasskeys: async () => ({}),
   passkeyOptions: async () => ({}),
   createPasskey: async () => ({ body: PASSKEY }),
@@ -189,12 +198,13 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 function requestOf(
   { method, path }: Described,
-  { id, shareId, loginId, branch, query = "", body }: Input,
+  { id, shareId, loginId, tokenId, branch, query = "", body }: Input,
 ): Call {
   const filled = path
     .replace("{id}", id ?? "nobody")
     .replace("{shareId}", shareId ?? "none")
     .replace("{loginId}", loginId ?? "none")
+    .replace("{tokenId}", tokenId ?? "none")
     .replace("{branch}", branch ?? "none")
     .replace("{userId}", CREDENTIALS.username);
   return { method: method.toUpperCase(), path: filled + query, ...(body === undefined ? {} : { body }) };

@@ -120,7 +120,9 @@ export function creatorOf(principal: Principal | undefined): Creator {
   return { user, through: isProxied ? "proxy" : "other" };
 }
 
+const BY_TOKEN: ReadonlySet<Principal["method"]> = new Set(["token", "api-token", "ticket"]);
+
 /** By a password or key of the system: nobody else gets a token here. A ticket bought by a proxy's word has none. */
 function loggedInHere({ method, rights, tokenId }: Principal): boolean {
-  return rights.kind !== "invited" && tokenId !== undefined && (method === "token" || method === "ticket");
+  return rights.kind !== "invited" && tokenId !== undefined && BY_TOKEN.has(method);
 }

@@ -1,16 +1,20 @@
-// Logins as they are kept and listed: who, how, from where, since when, and when they were last used.
+// Logins and API tokens as they are kept and listed: who, how, from where, since when, and when they were last used.
 import { z } from "zod";
 import type { LiveRecord, RecordStore } from "../../lib/live-records.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   LOGIN_USE_INTERVAL_MS,
+  MAX_API_TOKENS,
+  MAX_API_TOKENS_PER_USER,
   MAX_CLIENT_LENGTH,
   MAX_LOGINS,
   MAX_LOGINS_PER_USER,
 } from "../../protocol/limits.ts";
+import { TokenScope } from "../../protocol/permission.ts";
 
-const LOGIN = "login";
+/** Of records. */
+export type LoginKind = "login" | "token";
 
 /** Where a login comes from: an address, undefined on a unix socket, and the program's own User-Agent. */
 export type LoginSource = {
@@ -22,22 +26,26 @@ const Kept = z.object({
   user: z.string(),
   method: z.string(),
   createdAt: z.string(),
-  /** Up to LOGIN_USE_INTERVAL_MS ago there may have been a later use. Absent until the first one. */
+  /** Up to LOGIN_USE_INTERVAL_MS later there may have been another use. Absent until the first one that is noted. */
   lastUsedAt: z.string().optional(),
   address: z.string().optional(),
   client: z.string().optional(),
 });
-type Kept = z.infer<typeof Kept>;
-
-/** `method`: how that user logged in. */
-export type NewLogin = LoginSource & { readonly user: string; readonly method: string };
+const KeptToken = Kept.extend({ name: z.string(), scope: z.array(TokenScope) });
 
 /** Times are ISO 8601. */
-export type KeptLogin = Kept & {
+type Listed<Kind extends LoginKind, Value> = Value & {
+  readonly kind: Kind;
   readonly id: string;
-  readonly lastUsedAt: string;
   readonly expiresAtS: number;
 };
+export type KeptLogin = Listed<"login", z.infer<typeof Kept>>;
+export type KeptToken = Listed<"token", z.infer<typeof KeptToken>>;
+
+type Place = { readonly id: string; readonly expiresAtS: number };
+/** `method`: how that user logged in. */
+export type NewLogin = LoginSource & { readonly user: string; readonly method: string };
+export type NewToken = NewLogin & { readonly name: string; readonly scope: readonly TokenScope[] };
 
 export type LoginRecordsOptions = {
   readonly records: Pick<RecordStore, "get" | "find" | "list" | "put" | "end">;
@@ -62,48 +70,72 @@ export class LoginRecords {
   }
 
   /** Over MAX_LOGINS_PER_USER, and MAX_LOGINS of all, the oldest login ends. */
-  async add(id: string, expiresAtS: number, { client, address, user, method }: NewLogin): Promise<void> {
+  async add(place: Place, login: NewLogin): Promise<void> {
     const { records, log } = this.#options;
-    const source = {
-      ...(address === undefined ? {} : { address }),
-      ...(client === undefined ? {} : { client: client.slice(0, MAX_CLIENT_LENGTH) }),
-    };
-    const value: Kept = { user, method, createdAt: this.#iso(), ...source };
-    const crowd = this.#beyondBounds(user);
+    const crowd = this.#beyondBounds(login.user);
+    const value = this.#valueOf(login);
     try {
-      await Promise.all([records.put({ id, kind: LOGIN, expiresAtS, value }), records.end(crowd)]);
+      await Promise.all([records.put({ ...place, kind: "login", value }), records.end(crowd)]);
     } catch (error) {
       // A full disk keeps nobody out; a restart before it is stored does.
-      log.warn({ error, user }, "login not stored yet");
+      log.warn({ error, user: login.user }, "login not stored yet");
     }
   }
 
-  /** Those that work, of one user or of everybody; the latest first. */
-  list(user?: string): readonly KeptLogin[] {
-    return this.#options.records
-      .list(LOGIN)
-      .flatMap((record) => (this.isIdle(record) ? [] : (loginOf(record) ?? [])))
-      .filter((login) => user === undefined || login.user === user)
-      .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  /** Throws `token_name_taken`, `too_many_tokens`. */
+  async addToken(place: Place, { name, scope, ...login }: NewToken): Promise<KeptToken> {
+    const { records } = this.#options;
+    const own = this.tokens(login.user);
+    if (own.some((token) => token.name === name)) {
+      throw new ServiceError(
+        "token_name_taken",
+        `there is an API token ${name}: revoke it, or take another name`,
+      );
+    }
+    if (own.length >= MAX_API_TOKENS_PER_USER || records.list("token").length >= MAX_API_TOKENS) {
+      const message = `there are ${own.length} API tokens of ${login.user}: revoke some first`;
+      throw new ServiceError("too_many_tokens", message);
+    }
+    const value = { ...this.#valueOf(login), name, scope: [...scope] };
+    const record = { ...place, kind: "token", value };
+    try {
+      await records.put(record);
+    } catch (error) {
+      // Nobody gets the token, so there is none.
+      await records.end([record]).catch(() => undefined);
+      throw error;
+    }
+    return { ...value, ...place, kind: "token" };
   }
 
-  /** Notes that a login is used now. Throws `unauthorized` for one that is over. */
-  use(record: LiveRecord): void {
-    const isKnown = loginOf(record) !== undefined;
-    if (!isKnown) throw new ServiceError("unauthorized", "login is over: log in again");
+  /** Logins that work, of one user or of everybody; the latest first. */
+  list(user?: string): readonly KeptLogin[] {
+    return this.#all(user).filter((each) => each.kind === "login");
+  }
+
+  /** API tokens that work, of one user or of everybody; the latest first. */
+  tokens(user?: string): readonly KeptToken[] {
+    return this.#all(user).filter((each) => each.kind === "token");
+  }
+
+  /** Notes that a login or API token is used now. Throws `unauthorized` for one that is over. */
+  use(record: LiveRecord): KeptLogin | KeptToken {
+    const login = loginOf(record);
+    if (login === undefined) throw new ServiceError("unauthorized", "login is over: log in again");
     if (this.isIdle(record)) {
       const message = "login was not used for longer than this server allows: log in again";
       throw new ServiceError("unauthorized", message);
     }
     this.#noteUse(record);
+    return login;
   }
 
-  /** False for what is no login. */
+  /** False for what is no login: an API token lives until it expires. */
   isIdle(record: LiveRecord): boolean {
-    const { now, idleMs } = this.#options;
+    const { idleMs } = this.#options;
     const login = loginOf(record);
-    if (login === undefined || idleMs === undefined) return false;
-    return now() - Date.parse(login.lastUsedAt) > idleMs + this.#useIntervalMs;
+    if (login?.kind !== "login" || idleMs === undefined) return false;
+    return this.#sinceMs(login.lastUsedAt ?? login.createdAt) > idleMs + this.#useIntervalMs;
   }
 
   /** A login is in use until the answer is disposed of; nothing for what is no login. */
@@ -122,27 +154,51 @@ export class LoginRecords {
   }
 
   /**
-   * Ends a login of that user, or of anybody, and answers whose it was; what is open by it is closed. Throws
-   * `login_not_found`.
+   * Ends a login or API token of that user, or of anybody, and answers whose it was; what is open by it is closed. Throws
+   * `login_not_found`, `token_not_found`.
    */
-  async end(id: string, user?: string): Promise<string> {
+  async end(kind: LoginKind, id: string, user?: string): Promise<string> {
     const { records } = this.#options;
     const record = await records.find(id);
     const login = record && loginOf(record);
-    if (record === undefined || login === undefined || (user !== undefined && login.user !== user)) {
-      throw new ServiceError("login_not_found", `no login ${id}`);
+    if (record === undefined || login?.kind !== kind || (user !== undefined && login.user !== user)) {
+      if (kind === "login") throw new ServiceError("login_not_found", `no login ${id}`);
+      throw new ServiceError("token_not_found", `no API token ${id}`);
     }
     await records.end([record]);
     return login.user;
   }
 
+  #all(user: string | undefined): readonly (KeptLogin | KeptToken)[] {
+    const { records } = this.#options;
+    return [...records.list("login"), ...records.list("token")]
+      .flatMap((record) => (this.isIdle(record) ? [] : (loginOf(record) ?? [])))
+      .filter((login) => user === undefined || login.user === user)
+      .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+  }
+
   #noteUse(record: LiveRecord): void {
     const login = loginOf(record);
     if (login === undefined) return;
-    if (this.#options.now() - Date.parse(login.lastUsedAt) < this.#useIntervalMs) return;
-    const value: Kept = { ...Kept.parse(record.value), lastUsedAt: this.#iso() };
+    // Of a login the first use is the login itself.
+    const { lastUsedAt = login.kind === "login" ? login.createdAt : undefined } = login;
+    const isNoted = lastUsedAt !== undefined && this.#sinceMs(lastUsedAt) < this.#useIntervalMs;
+    if (isNoted) return;
+    const value = { ...Object(record.value), lastUsedAt: this.#iso() };
     // It counts here at once. Where it is kept later it is known from the next use on.
     void this.#options.records.put({ ...record, value }).catch(() => undefined);
+  }
+
+  #valueOf({ user, method, address, client }: NewLogin): z.infer<typeof Kept> {
+    return {
+      ...{ user, method, createdAt: this.#iso() },
+      ...(address === undefined ? {} : { address }),
+      ...(client === undefined ? {} : { client: client.slice(0, MAX_CLIENT_LENGTH) }),
+    };
+  }
+
+  #sinceMs(time: string): number {
+    return this.#options.now() - Date.parse(time);
   }
 
   #iso(): string {
@@ -151,7 +207,7 @@ export class LoginRecords {
 
   /** The oldest logins, as many as one more needs room for. */
   #beyondBounds(user: string): readonly LiveRecord[] {
-    const logins = this.#options.records.list(LOGIN).toSorted((a, b) => a.expiresAtS - b.expiresAtS);
+    const logins = this.#options.records.list("login").toSorted((a, b) => a.expiresAtS - b.expiresAtS);
     const own = logins.filter((record) => loginOf(record)?.user === user);
     const all = [
       ...own.slice(0, Math.max(0, own.length + 1 - MAX_LOGINS_PER_USER)),
@@ -161,7 +217,11 @@ export class LoginRecords {
   }
 }
 
-function loginOf({ id, kind, expiresAtS, value }: LiveRecord): KeptLogin | undefined {
-  const kept = kind === LOGIN ? Kept.safeParse(value).data : undefined;
-  return kept && { ...kept, lastUsedAt: kept.lastUsedAt ?? kept.createdAt, id, expiresAtS };
+function loginOf({ id, kind, expiresAtS, value }: LiveRecord): KeptLogin | KeptToken | undefined {
+  if (kind === "login") {
+    const kept = Kept.safeParse(value).data;
+    return kept && { ...kept, kind, id, expiresAtS };
+  }
+  const kept = kind === "token" ? KeptToken.safeParse(value).data : undefined;
+  return kept && { ...kept, kind: "token", id, expiresAtS };
 }

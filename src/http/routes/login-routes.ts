@@ -1,47 +1,93 @@
+import type { AccessTokens } from "../../auth/access-token.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { permits, refusalOf } from "../../auth/roles.ts";
-import type { KeptLogin, LoginRecords } from "../../auth/tokens/login-records.ts";
+import type { KeptLogin, KeptToken, LoginRecords } from "../../auth/tokens/login-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { LoginRecord } from "../../protocol/login.ts";
+import type { ApiTokenRecord, LoginRecord } from "../../protocol/login.ts";
+import type { Permission } from "../../protocol/permission.ts";
 import type { Context, Routes } from "../route.ts";
 
 /** Has no logins: no user is called that. */
 const NOBODY = "";
 
-/** Logins, listed and ended one by one: one's own, and of an admin everybody's. */
-export function loginRoutes({ logins }: { readonly logins: LoginRecords }): Routes {
+/** Logins and API tokens, listed and ended one by one: one's own, and of an admin everybody's. */
+export function loginRoutes({
+  loginRecords: logins,
+  tokens,
+  config: { noAuth },
+}: {
+  readonly loginRecords: LoginRecords;
+  readonly tokens: Pick<AccessTokens, "issueApiToken">;
+  readonly config: { readonly noAuth: boolean };
+}): Routes {
   return {
-    listLogins: async ({ query }, { principal }) => {
-      const listed = query.all === "1" ? everybodys(principal, logins) : ownOf(principal, logins);
-      return listed.map((login) => shown(login, principal));
+    listLogins: async ({ query }, context) =>
+      logins.list(listedUser(query, context)).map((login) => shown(login, context.principal)),
+    endLogin: async ({ params }, context) => {
+      const user = await logins.end("login", params.loginId, endingUser(context));
+      return { success: true, user };
     },
-    endLogin: async ({ params }, { principal }) => {
-      const isManager = principal !== undefined && permits(principal.rights, "accounts:manage");
-      const user = await logins.end(params.loginId, isManager ? undefined : loggedInUser(principal));
+    createApiToken: async ({ body: { name, scope, expiresIn } }, context) => {
+      const user = loggedInUser(context);
+      if (noAuth || user === NOBODY) {
+        const message =
+          "API tokens are for those who log in here with a password, a key or a link: log in first";
+        throw new ServiceError("forbidden", message);
+      }
+      for (const permission of scope) demand(context, permission);
+      const { method = "" } = context.principal ?? {};
+      const login = { user, method, address: context.address, client: context.client };
+      const { token, kept } = await tokens.issueApiToken(expiresIn, { ...login, name, scope });
+      return { ...shownToken(kept), token };
+    },
+    listApiTokens: async ({ query }, context) => logins.tokens(listedUser(query, context)).map(shownToken),
+    revokeApiToken: async ({ params }, context) => {
+      const user = await logins.end("token", params.tokenId, endingUser(context));
       return { success: true, user };
     },
   };
 }
 
-function everybodys(principal: Context["principal"], logins: LoginRecords): readonly KeptLogin[] {
-  if (principal !== undefined && permits(principal.rights, "accounts:manage")) return logins.list();
-  throw new ServiceError("forbidden", principal ? refusalOf(principal.rights, "accounts:manage") : "");
+/** `undefined`: everybody. Throws `forbidden`. */
+function listedUser({ all }: { readonly all: "0" | "1" }, context: Context): string | undefined {
+  if (all === "0") return loggedInUser(context);
+  demand(context, "accounts:manage");
+  return undefined;
 }
 
-function ownOf(principal: Context["principal"], logins: LoginRecords): readonly KeptLogin[] {
-  return logins.list(loggedInUser(principal));
+function endingUser(context: Context): string | undefined {
+  const { principal } = context;
+  const isManager = principal !== undefined && permits(principal.rights, "accounts:manage");
+  return isManager ? undefined : loggedInUser(context);
 }
 
 /**
- * A name that a proxy vouches for may be another person than the one who logs in here under it: such a caller has no
- * logins here.
+ * A name that a proxy vouches for may be another person than the one who logs in here under it, and may be nobody
+ * tomorrow: such a caller has no logins here.
  */
-function loggedInUser(principal: Context["principal"]): string {
-  const { method, user } = principal ?? {};
-  return (method === "token" || method === "socket") && user !== undefined ? user : NOBODY;
+function loggedInUser({ principal }: Context): string {
+  if (principal?.method === "token" || principal?.method === "socket") return principal.user;
+  return NOBODY;
 }
 
-function shown({ id, expiresAtS, ...login }: KeptLogin, principal: Principal | undefined): LoginRecord {
-  const expiresAt = new Date(expiresAtS * 1000).toISOString();
-  return { id, ...login, expiresAt, current: id === principal?.tokenId };
+function demand({ principal }: Context, permission: Permission): void {
+  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
+  if (permits(principal.rights, permission)) return;
+  throw new ServiceError("forbidden", refusalOf(principal.rights, permission));
+}
+
+function shown(
+  { kind: _, expiresAtS, lastUsedAt, ...login }: KeptLogin,
+  principal: Principal | undefined,
+): LoginRecord {
+  const times = { lastUsedAt: lastUsedAt ?? login.createdAt, expiresAt: iso(expiresAtS) };
+  return { ...login, ...times, current: login.id === principal?.tokenId };
+}
+
+function shownToken({ kind: _, method: __, expiresAtS, ...token }: KeptToken): ApiTokenRecord {
+  return { ...token, expiresAt: iso(expiresAtS) };
+}
+
+function iso(seconds: number): string {
+  return new Date(seconds * 1000).toISOString();
 }

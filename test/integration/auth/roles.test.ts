@@ -3,15 +3,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   ENDPOINT_NEEDS,
   FRAME_NEEDS,
-  type Permission,
   permits,
   type Rights,
   rightsOf,
+  scoped,
 } from "../../../src/auth/roles.ts";
 import type { Endpoint } from "../../../src/protocol/endpoint.ts";
 import { type EndpointName, endpoints } from "../../../src/protocol/endpoints.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
+import { NewApiToken } from "../../../src/protocol/login.ts";
 import { encodeSize, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { type Permission, TokenScope } from "../../../src/protocol/permission.ts";
 import { Role } from "../../../src/protocol/role.ts";
 import type { SessionRecord } from "../../../src/protocol/session.ts";
 import { NewShare, ShareMode } from "../../../src/protocol/share.ts";
@@ -27,6 +29,7 @@ const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } a
 const FORWARDED = /^\/api\/(?:sessions|worktrees|git|repositories|cleanup-exited)(?:\/|$)/;
 /** Of `sessions/nothing`, which has no POST. */
 const FORWARDED_NEEDS: ReadonlyMap<EndpointName, Permission> = new Map([
+  ["proxyGet", "sessions:view"],
   ["proxyPost", "remotes:manage"],
   ["proxyPatch", "sessions:manage"],
   ["proxyDelete", "sessions:manage"],
@@ -43,6 +46,8 @@ let hq: TestServer;
 let worker: TestServer;
 let session: SessionRecord;
 let guests: Readonly<Record<ShareMode, Person>>;
+/** API tokens, by the scope that they have. */
+const programs = new Map<readonly Permission[], Person>();
 
 beforeAll(async () => {
   people = await People.make();
@@ -62,6 +67,11 @@ beforeAll(async () => {
     return new Person(hq, NewShare.parse(json).token);
   };
   guests = { view: await guest("view"), type: await guest("type") };
+  for (const [at, { role, scope }] of SCOPED.entries()) {
+    const body = { name: `token-${at}`, scope, expiresIn: 3_600 };
+    const made = await userOf(role).ask("/api/auth/tokens", { body });
+    programs.set(scope, new Person(hq, NewApiToken.parse(made.json).token));
+  }
 });
 afterAll(async () => {
   await worker[Symbol.asyncDispose]();
@@ -71,6 +81,15 @@ afterAll(async () => {
 });
 
 type Caller = { readonly who: () => Person; readonly rights: Rights };
+
+/** Each permission that a token can have alone, where it can be alone, and tokens of a lower role. */
+const SCOPED: readonly { readonly role: Role; readonly scope: readonly TokenScope[] }[] = [
+  ...TokenScope.options
+    .filter((permission) => permission !== "sessions:manage")
+    .map((permission) => ({ role: "admin" as const, scope: [permission] })),
+  { role: "operator", scope: ["sessions:view", "sessions:control", "sessions:manage"] },
+  { role: "viewer", scope: ["sessions:view", "remotes:view"] },
+];
 
 const CALLERS: readonly (readonly [string, Caller])[] = [
   ...Role.options.map((role): [string, Caller] => [
@@ -83,6 +102,10 @@ const CALLERS: readonly (readonly [string, Caller])[] = [
       who: () => guests[mode],
       rights: { kind: "invited", session: { id: "", created: "" }, mode },
     },
+  ]),
+  ...SCOPED.map(({ role, scope }): [string, Caller] => [
+    `an API token of the role ${role} for ${scope.join(", ")}`,
+    { who: () => programs.get(scope) ?? userOf(role), rights: scoped(rightsOf(role), scope) },
   ]),
 ];
 

@@ -2,10 +2,11 @@
 import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import type { RecordStore } from "../../../src/lib/live-records.ts";
+import { MAX_API_TOKENS_PER_USER } from "../../../src/protocol/limits.ts";
 import { eventually } from "../harness/eventually.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { Replica } from "../harness/replica.ts";
@@ -13,12 +14,6 @@ import { Replica } from "../harness/replica.ts";
 const MINUTE_MS = 60_000;
 const IDLE_MS = 30 * MINUTE_MS;
 const log = { warn: () => {} };
-
-let redis: RedisServer;
-beforeAll(async () => {
-  redis = await RedisServer.start();
-});
-afterAll(() => redis[Symbol.asyncDispose]());
 
 type Kept = AsyncDisposable & {
   readonly records: RecordStore;
@@ -33,13 +28,12 @@ async function inFile(now: () => number): Promise<Kept> {
 }
 
 async function inRedis(now: () => number): Promise<Kept> {
-  const replicas = new AsyncDisposableStack();
+  const started = new AsyncDisposableStack();
+  const redis = started.use(await RedisServer.start());
   const open = async (name: string): Promise<RecordStore> =>
-    await replicas.use(await Replica.loaded(name, redis.url)).records(now);
+    await started.use(await Replica.loaded(name, redis.url)).records(now);
   const records = await open("one");
-  // What one test put there is not there for the next.
-  replicas.defer(() => records.end(records.list("login")));
-  return { records, elsewhere: () => open("other"), [Symbol.asyncDispose]: () => replicas.disposeAsync() };
+  return { records, elsewhere: () => open("other"), [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
 describe.each([
@@ -64,9 +58,12 @@ describe.each([
       ...{ now, log, idleMs: IDLE_MS },
     });
     const add = async (id: string, user = "ada") =>
-      await logins.add(id, clock.ms / 1000 + 86_400, {
-        ...{ user, method: "password", address: "10.0.0.1", client: "curl/8" },
-      });
+      await logins.add(
+        { id, expiresAtS: clock.ms / 1000 + 86_400 },
+        {
+          ...{ user, method: "password", address: "10.0.0.1", client: "curl/8" },
+        },
+      );
     const use = (id: string): void => {
       const record = records.get(id);
       if (record === undefined) throw new Error(`no record ${id}`);
@@ -90,7 +87,7 @@ describe.each([
     const { logins } = await place.elsewhere();
     expect(logins.list("ada")).toEqual([
       {
-        ...{ id: "id-1", user: "ada", method: "password", createdAt, lastUsedAt: createdAt },
+        ...{ id: "id-1", user: "ada", method: "password", createdAt, kind: "login" },
         ...{ address: "10.0.0.1", client: "curl/8", expiresAtS: place.clock.ms / 1000 + 86_400 },
       },
     ]);
@@ -146,7 +143,7 @@ describe.each([
     await place.add("id-7");
     await place.add("id-8");
     await place.elsewhere();
-    await place.logins.end("id-7", "ada");
+    await place.logins.end("login", "id-7", "ada");
     const other = await place.elsewhere();
     expect(await other.records.find("id-7")).toBeUndefined();
     expect(other.logins.list("ada").map(({ id }) => id)).toEqual(["id-8"]);
@@ -160,18 +157,65 @@ describe.each([
       ["none", "ada"],
       ["none", undefined],
     ] as const) {
-      await expect(place.logins.end(id, user)).rejects.toThrow(`no login ${id}`);
+      await expect(place.logins.end("login", id, user)).rejects.toThrow(`no login ${id}`);
     }
-    expect(await place.logins.end("id-9")).toBe("ada");
+    expect(await place.logins.end("login", "id-9")).toBe("ada");
   });
 
   test("a use does not bring back a login that has ended", async () => {
     await using place = await kept();
     await place.add("id-10");
     const held = place.logins.hold("id-10");
-    await place.logins.end("id-10", "ada");
+    await place.logins.end("login", "id-10", "ada");
     place.clock.ms += 2 * MINUTE_MS;
     held[Symbol.dispose]();
     expect(place.logins.list("ada")).toEqual([]);
+  });
+
+  const ci = {
+    ...{ user: "ada", method: "token", name: "ci", address: "10.0.0.1" },
+    scope: ["sessions:view", "sessions:create"],
+  } as const;
+
+  test("an API token is listed with its name, scope and last use, apart from logins, and does not become idle", async () => {
+    await using place = await kept();
+    const expiresAtS = place.clock.ms / 1000 + 86_400;
+    await place.add("id-11");
+    await place.logins.addToken({ id: "token-1", expiresAtS }, ci);
+    const { logins } = await place.elsewhere();
+    expect(logins.tokens("ada")).toEqual([
+      { ...ci, kind: "token", id: "token-1", expiresAtS, createdAt: new Date(place.clock.ms).toISOString() },
+    ]);
+    expect(logins.list("ada").map(({ id }) => id)).toEqual(["id-11"]);
+    place.clock.ms += 2 * IDLE_MS;
+    place.use("token-1");
+    expect(place.logins.tokens()[0]?.lastUsedAt).toBe(new Date(place.clock.ms).toISOString());
+    place.clock.ms = expiresAtS * 1000;
+    expect(place.logins.tokens()).toEqual([]);
+  });
+
+  test("a user has one API token of a name; it is revoked by its id, and by nobody as a login", async () => {
+    await using place = await kept();
+    const expiresAtS = place.clock.ms / 1000 + 86_400;
+    await place.logins.addToken({ id: "token-2", expiresAtS }, ci);
+    const again = place.logins.addToken({ id: "token-3", expiresAtS }, ci);
+    await expect(again).rejects.toMatchObject({ code: "token_name_taken" });
+    await place.logins.addToken({ id: "token-4", expiresAtS }, { ...ci, user: "eve" });
+    await expect(place.logins.end("login", "token-2", "ada")).rejects.toThrow("no login");
+    await expect(place.logins.end("token", "token-4", "ada")).rejects.toThrow("no API token token-4");
+    await place.logins.end("token", "token-2", "ada");
+    expect(await (await place.elsewhere()).records.find("token-2")).toBeUndefined();
+    await place.logins.addToken({ id: "token-5", expiresAtS }, ci);
+  });
+
+  test("a user has so many API tokens, and no more", async () => {
+    await using place = await kept();
+    const add = async (count: number) =>
+      await place.logins.addToken(
+        { id: `many-${count}`, expiresAtS: place.clock.ms / 1000 + 60 },
+        { ...ci, name: `many-${count}` },
+      );
+    for (let count = 0; count < MAX_API_TOKENS_PER_USER; count++) await add(count);
+    await expect(add(MAX_API_TOKENS_PER_USER)).rejects.toMatchObject({ code: "too_many_tokens" });
   });
 });

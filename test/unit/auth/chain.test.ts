@@ -3,12 +3,14 @@ import { z } from "zod";
 import { AccessTokens } from "../../../src/auth/access-token.ts";
 import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src/auth/chain.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
-import { ALL, OWN } from "../../../src/auth/roles.ts";
+import { ALL, OWN, permits } from "../../../src/auth/roles.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
+import { Permission } from "../../../src/protocol/permission.ts";
+import type { Role } from "../../../src/protocol/role.ts";
 import { BARE } from "./request-facts.ts";
 
 const HERE = { address: undefined };
@@ -135,4 +137,36 @@ test("without login everyone is the server's user, whatever they bring", async (
   } as const;
   expect(await authenticate(request)).toEqual({ user: "ada", method: "none", rights: ALL });
   expect(await authenticate(BARE)).toEqual({ user: "ada", method: "none", rights: ALL });
+});
+
+test("an API token has of its scope what its user's role has now, whatever it had when it was made", async () => {
+  const { tokens } = await login();
+  const { token } = await tokens.issueApiToken(3_600, {
+    ...{ user: "ada", method: "token", name: "ci", address: undefined },
+    scope: ["sessions:view", "sessions:create", "metrics:view"],
+  });
+  const asRole = async (role: Role) => {
+    const users = usersOf({
+      ...{ serverUser: "me", isRoot: false, configuredUser: undefined },
+      ...{ allowUsers: [], adminUsers: [], roles: [{ user: "ada", role }] },
+    });
+    const authenticate = chain([onlyFor(users, byBearer(tokens))]);
+    const { rights, method } = await authenticate({ ...BARE, authorization: `Bearer ${token}` });
+    expect(method).toBe("api-token");
+    return Permission.options.filter((permission) => permits(rights, permission));
+  };
+  expect(await asRole("admin")).toEqual(["sessions:view", "sessions:create", "metrics:view"]);
+  expect(await asRole("user")).toEqual(["sessions:view", "sessions:create"]);
+  expect(await asRole("viewer")).toEqual(["sessions:view"]);
+});
+
+test("a ticket of an API token has no more than the token", async () => {
+  const { tokens, tickets, authenticate } = await login();
+  const { token } = await tokens.issueApiToken(3_600, {
+    ...{ user: "ada", method: "token", name: "ci", address: undefined, scope: ["sessions:view"] },
+  });
+  const holder = await authenticate({ ...BARE, authorization: `Bearer ${token}` });
+  const queryToken = await tickets.issue(holder);
+  const { rights } = await authenticate({ ...BARE, queryToken, place: "websocket" });
+  expect(Permission.options.filter((permission) => permits(rights, permission))).toEqual(["sessions:view"]);
 });

@@ -4,7 +4,6 @@ import {
   FRAME_NEEDS,
   frameRefusal,
   GUESTS,
-  PERMISSIONS,
   permits,
   ROLES,
   rightsOf,
@@ -12,6 +11,7 @@ import {
 import type { Endpoint } from "../../../src/protocol/endpoint.ts";
 import { endpoints } from "../../../src/protocol/endpoints.ts";
 import { FrameType } from "../../../src/protocol/frame.ts";
+import { Permission } from "../../../src/protocol/permission.ts";
 import { Role } from "../../../src/protocol/role.ts";
 
 const all: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
@@ -26,9 +26,9 @@ test.each(all)(
 
 test("each role has what it is there for, and admin has everything", () => {
   const lacking = (role: Role): readonly string[] =>
-    PERMISSIONS.filter((permission) => !permits(rightsOf(role), permission));
+    Permission.options.filter((permission) => !permits(rightsOf(role), permission));
   const managing = ["accounts:manage", "remotes:register", "remotes:manage", "clients:view", "metrics:view"];
-  const inOrder = (...of: readonly string[]) => PERMISSIONS.filter((each) => of.includes(each));
+  const inOrder = (...of: readonly string[]) => Permission.options.filter((each) => of.includes(each));
   const using = ["sessions:create", "sessions:control", "sessions:manage", "repositories:use"];
   expect(Object.fromEntries(Role.options.map((role) => [role, lacking(role)]))).toEqual({
     viewer: inOrder(...using, ...managing),

@@ -25,7 +25,7 @@ describe("help", () => {
       "login-link",
       "enrolment-code",
       "up",
-      ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key", "audit"],
+      ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key", "audit", "token"],
     ];
     expect(names.toSorted()).toEqual(wanted.toSorted());
   });

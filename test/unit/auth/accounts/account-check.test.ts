@@ -45,7 +45,9 @@ test("an open account is let in, a closed and a missing one are not", async () =
   expect(await stage(ada).ask()).toBe(ada);
   for (const status of [CLOSED, MISSING]) {
     await expect(stage(ada, { status }).ask()).rejects.toMatchObject(refused);
-    await expect(stage({ ...ada, method: "ticket" }, { status }).ask()).rejects.toMatchObject(refused);
+    for (const method of ["ticket", "api-token"] as const) {
+      await expect(stage({ ...ada, method }, { status }).ask()).rejects.toMatchObject(refused);
+    }
   }
 });
 
