@@ -46,8 +46,13 @@ export type RepositoryCall = {
 export type GitWorkerParts = {
   /** The system user whose worker it is; `undefined`: the session host's own, who may speak for every name. */
   readonly account: string | undefined;
-  /** Starts the process; rejects with `forbidden` for a user who may not run anything. */
-  readonly start: (onMessage: (message: FromWorker) => void) => Promise<WorkerProcess>;
+  /**
+   * Starts the process, and says with which identity, as `verify` has it; rejects with `forbidden` for a user who may
+   * not run anything.
+   */
+  readonly start: (
+    onMessage: (message: FromWorker) => void,
+  ) => Promise<{ readonly worker: WorkerProcess; readonly identity: string }>;
   /**
    * Rejects with `forbidden` once that user may not run anything any more. Resolves with the identity that a process of
    * that user would get now: groups and limits change, and a worker keeps those of its start.
@@ -189,12 +194,12 @@ export class GitWorker implements AsyncDisposable {
   }
 
   async #start(): Promise<WorkerProcess> {
-    const { start, verify, target, store, now } = this.#parts;
+    const { start, target, store, now } = this.#parts;
     this.#listedMs = now();
     await this.#retired;
-    this.#identity = await verify();
     const place = await target();
-    const worker = await start((message) => this.#receive(worker, message));
+    const { worker, identity } = await start((message) => this.#receive(worker, message));
+    this.#identity = identity;
     void worker.ended.then((error) => this.#ended(worker, error));
     worker.send({ type: "begin", target: place, entries: [...store.get()] });
     for (const [id, { cwd, isLive }] of this.#presences) worker.send({ type: "enter", id, cwd, isLive });
@@ -294,6 +299,8 @@ export class GitWorker implements AsyncDisposable {
 
   /** A process with other groups or limits than its user has by now makes room for another one. */
   async #renew(): Promise<void> {
+    // One that is to be started finds out by that.
+    if (this.#running === undefined) return;
     const identity = await this.#parts.verify();
     if (this.#running !== undefined && identity !== this.#identity && this.#calls.size === 0)
       this.#retire(this.#running);

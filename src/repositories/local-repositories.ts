@@ -15,7 +15,7 @@ import type { SessionRecord } from "../protocol/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Account, BaseEnv } from "../sessions/launch-env.ts";
 import { identityOf, userRunner } from "../sessions/run-as.ts";
-import { ownRunner, type Runner } from "../sessions/runner.ts";
+import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/runner.ts";
 import type { UserCgroups } from "../sessions/user-cgroups.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type PresenceOfSession } from "./git-worker.ts";
@@ -148,7 +148,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   async #start(
     account: string | undefined,
     onMessage: (message: FromWorker) => void,
-  ): Promise<WorkerProcess> {
+  ): Promise<{ readonly worker: WorkerProcess; readonly identity: string }> {
     const { node, env, cgroups } = this.#parts;
     const runner: Runner =
       account === undefined ? ownRunner(this.#parts.account, env) : await userRunner(account, env, cgroups);
@@ -157,11 +157,13 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       (entry): entry is [string, string] => entry[1] !== undefined && !isOwnVariable(entry[0]),
     );
     const own = { HOME: home, USER: user, LOGNAME: user, SHELL: shell, ...Object.fromEntries(inherited) };
-    return new WorkerProcess(runner.asWorker(workerProgram(node, own)), onMessage);
+    const { identity } = runner;
+    if (account !== undefined) this.#verified.set(account, Promise.resolve(identity));
+    return { worker: new WorkerProcess(runner.asWorker(workerProgram(node, own)), onMessage), identity };
   }
 
   async #verify(account: string | undefined): Promise<string> {
-    if (account === undefined) return "";
+    if (account === undefined) return OWN_IDENTITY;
     const known = this.#verified.get(account);
     if (known !== undefined) return await known;
     const identity = identityOf(account);

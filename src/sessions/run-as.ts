@@ -50,6 +50,7 @@ export async function userRunner(
   const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(bounded)];
   return {
     account: { user: account.name, home: account.home, shell: account.shell },
+    identity: identityText(account, standing),
     env,
     directoryProblem: async (path) => {
       const { code, stderr } = await ask(name, ["directory", ...identity, path]);
@@ -73,7 +74,11 @@ export async function userRunner(
 /** As whom a process of that user would run now: ids, groups and limits. Rejects as `userRunner` does. */
 export async function identityOf(name: string): Promise<string> {
   const account = await accountOf(name);
-  const [, { groups, limits }] = await Promise.all([refuseClosed(account), standingOf(account)]);
+  const [, standing] = await Promise.all([refuseClosed(account), standingOf(account)]);
+  return identityText(account, standing);
+}
+
+function identityText(account: SystemAccount, { groups, limits }: UserStanding): string {
   return JSON.stringify([account, groups, limits]);
 }
 
@@ -95,11 +100,10 @@ async function refuseClosed(account: SystemAccount): Promise<void> {
     throw new ServiceError("forbidden", `nothing runs as ${account.name}: ${refusal}`);
 }
 
+type UserStanding = { readonly groups: readonly number[]; readonly limits: Limits };
+
 /** Groups and limits that PAM gives that user now, by runuser(1). */
-async function standingOf({
-  name,
-  uid,
-}: SystemAccount): Promise<{ readonly groups: readonly number[]; readonly limits: Limits }> {
+async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
   const own = parseLimits(await readFile("/proc/self/limits", "utf8")).nofile?.hard;
   const softFiles =
     own === undefined || own === "unlimited" ? SOFT_OPEN_FILES : Math.min(SOFT_OPEN_FILES, Number(own));

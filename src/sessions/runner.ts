@@ -4,8 +4,13 @@ import { delimiter, resolve } from "node:path";
 import type { Account, BaseEnv } from "./launch-env.ts";
 import type { PtyProgram } from "./pty.ts";
 
+/** Of this process's own user, whose groups and limits are those of this process. */
+export const OWN_IDENTITY = "";
+
 export type Runner = {
   readonly account: Account;
+  /** The same as long as a program would get the same ids, groups and limits. */
+  readonly identity: string;
   /** What a program's environment starts from. */
   readonly env: BaseEnv;
   /** Why a program cannot be started in this directory; `undefined` where it can. */
@@ -29,6 +34,7 @@ export type DirectoryProblem =
 export function ownRunner(account: Account, env: BaseEnv): Runner {
   return {
     account,
+    identity: OWN_IDENTITY,
     env,
     directoryProblem,
     hasProgram,

@@ -22,17 +22,24 @@ function hostile(script: string) {
     const say = (message) => host.write(JSON.stringify(message) + "\\n");
     ${script}`;
   const command = { file: process.execPath, args: ["-e", program], env: {} };
+  const lookUps: string[] = [];
   const worker = new GitWorker({
     account: "ada",
-    start: async (onMessage: (message: FromWorker) => void) => new WorkerProcess(command, onMessage),
-    verify: async () => "ada",
+    start: async (onMessage: (message: FromWorker) => void) => {
+      lookUps.push("start");
+      return { worker: new WorkerProcess(command, onMessage), identity: "ada" };
+    },
+    verify: async () => {
+      lookUps.push("verify");
+      return "ada";
+    },
     target: async () => ({ node: "node", main: "main.js", controlDir: "/nowhere" }),
     store: { get: () => [], set: async () => {} },
     onNotice: (notice) => void notices.push(notice),
     log,
     now: () => performance.now(),
   });
-  return { worker, notices, lines };
+  return { worker, notices, lines, lookUps };
 }
 
 const NOTICE = `{ type: "notice", user: "bob", notification: { type: "main-synced", level: "info", title: "t",
@@ -63,6 +70,17 @@ test.each([
   const { worker } = hostile(`host.on("data", () => { ${script} });`);
   await using _worker = worker;
   await expect(worker.call(call, signal)).rejects.toMatchObject({ code: "git_failed" });
+});
+
+test("a worker that starts has its user looked up once, and one that runs has it checked at each call", async () => {
+  const { worker, lookUps } = hostile(
+    'let number = 0; host.on("data", () => say({ type: "answer", number: ++number, body: "[]" }));',
+  );
+  await using _ = worker;
+  await worker.call(call, signal);
+  expect(lookUps).toEqual(["start"]);
+  await worker.call(call, signal);
+  expect(lookUps).toEqual(["start", "verify"]);
 });
 
 test("a worker does not fill the log", async () => {
