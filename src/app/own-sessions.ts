@@ -42,7 +42,8 @@ export async function ownSessions(
     await begin();
     return own;
   }
-  const target = { socketPath: controlDir.hostSocket };
+  // Programs may put a link there that leads to another socket, such as this server's own.
+  const target = { socketPath: controlDir.hostSocket, noFollow: true };
   const { version } = surroundings;
   if (config.sessionHost === "external") return externalSessions({ target, version }, log);
   const program = hostProgram(config, surroundings, controlDir);
@@ -61,7 +62,10 @@ export async function ownSessions(
  * sessions, but not for ever. Throws `host_incompatible`.
  */
 async function externalSessions(
-  options: { readonly target: { readonly socketPath: string }; readonly version: string },
+  options: {
+    readonly target: { readonly socketPath: string; readonly noFollow: boolean };
+    readonly version: string;
+  },
   log: Log,
 ): Promise<OwnSessions> {
   const find = (): Promise<unknown> => findHost(options.target.socketPath);

@@ -9,6 +9,7 @@ import { PROTOCOL_REVISION } from "../protocol/frame.ts";
 import type { Health } from "../protocol/health.ts";
 import { HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { createSender } from "./send.ts";
+import type { UplinkTarget } from "./uplink.ts";
 
 const LOG_TAIL_BYTES = 2_000;
 
@@ -44,20 +45,30 @@ export async function ensureHost(program: HostProgram): Promise<Health> {
 
 /** The session host that others start. Throws `host_unreachable` where none answers, and `host_incompatible`. */
 export async function findHost(socketPath: string): Promise<Health> {
-  const running = await hostHealth(socketPath);
-  if (running !== undefined) return checkRevision(running);
-  throw new ServiceError("host_unreachable", `no session host answers at ${socketPath}`);
+  return checkRevision(await healthAt({ socketPath, noFollow: true }).catch(unanswered));
+
+  function unanswered(cause: unknown): never {
+    if (!isUnreachable(cause)) throw cause;
+    const message = `no session host answers at ${socketPath}: ${cause.message}`;
+    throw new ServiceError("host_unreachable", message, { cause });
+  }
 }
 
 /** Undefined when nobody answers. */
 export async function hostHealth(socketPath: string): Promise<Health | undefined> {
-  using sender = createSender({ socketPath });
-  try {
-    return await createCaller(sender.send).call(endpoints.health);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "host_unreachable") return undefined;
+  return await healthAt({ socketPath }).catch((error: unknown) => {
+    if (isUnreachable(error)) return undefined;
     throw error;
-  }
+  });
+}
+
+async function healthAt(target: UplinkTarget): Promise<Health> {
+  using sender = createSender(target);
+  return await createCaller(sender.send).call(endpoints.health);
+}
+
+function isUnreachable(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === "host_unreachable";
 }
 
 function checkRevision(health: Health): Health {

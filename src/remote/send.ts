@@ -9,6 +9,7 @@ import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { currentTrace, traceHeaders } from "../lib/trace.ts";
 import type { ClientRequest, ClientResponse, Send } from "../protocol/send.ts";
+import { exactAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
 import type { UplinkTarget } from "./uplink.ts";
@@ -20,9 +21,7 @@ const MAX_FREE_CONNECTIONS = 16;
 export type Sender = Disposable & { readonly send: Send };
 
 export function createSender(target: UplinkTarget): Sender {
-  const isTls = "url" in target && new URL(target.url).protocol === "https:";
-  const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
-  const agent = isTls ? new TlsAgent({ ...options, ...trusting(target.ca) }) : new Agent(options);
+  const agent = agentFor(target);
   const way = { target, agent, isOver: false };
   return {
     send: (request) => sendTo(way, request),
@@ -31,6 +30,14 @@ export function createSender(target: UplinkTarget): Sender {
       agent.destroy();
     },
   };
+}
+
+function agentFor(target: UplinkTarget): Agent {
+  const options = { keepAlive: true, maxFreeSockets: MAX_FREE_CONNECTIONS, scheduling: "lifo" } as const;
+  if ("socketPath" in target)
+    return target.noFollow === true ? exactAgent(target.socketPath, options) : new Agent(options);
+  const isTls = new URL(target.url).protocol === "https:";
+  return isTls ? new TlsAgent({ ...options, ...trusting(target.ca) }) : new Agent(options);
 }
 
 /** `isOver`: it was given up, and nothing more goes over it. */

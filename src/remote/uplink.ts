@@ -3,15 +3,16 @@ import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import type { Link, LinkHandlers } from "../protocol/link.ts";
 import { givenUp } from "../protocol/link-error.ts";
+import { exactAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
 
 /**
- * Where another server is: a unix socket, or an http(s) origin with the headers that prove who asks. `ca`, PEM, is
+ * Where another server is: a unix socket (`noFollow`: at that path itself, and of this user or root), or an http(s) origin with the headers that prove who asks. `ca`, PEM, is
  * trusted beside Node's own roots; give the same array each time, because what is made of it is kept with it.
  */
 export type UplinkTarget =
-  | { readonly socketPath: string }
+  | { readonly socketPath: string; readonly noFollow?: boolean }
   | {
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
@@ -31,6 +32,7 @@ export async function openLink(
     maxPayload: MAX_UPLINK_MESSAGE_BYTES,
     followRedirects: false,
     ...("url" in target ? trusting(target.ca) : {}),
+    ...("noFollow" in target && target.noFollow === true ? { agent: exactAgent(target.socketPath) } : {}),
   });
   const { promise, resolve, reject } = Promise.withResolvers<Link>();
   const abort = (): void => socket.terminate();

@@ -1,7 +1,7 @@
 // A session host that others start, as in a container of its own beside the server's (contract 9).
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempDisposable, readdir, stat } from "node:fs/promises";
+import { mkdtempDisposable, readdir, readFile, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -100,6 +100,28 @@ test("a server whose session host is gone stays, says that it is not ready, star
   expect(await server.hostPid()).toBe(second.pid);
   const { id } = await rest.run("echo again; cat");
   await rest.shows(id, /again/);
+});
+
+test("a server does not take its own socket for that of its session host, where somebody puts a link to it", async () => {
+  await using directory = await controlDir();
+  await using shared = await controlDir();
+  const socket = join(shared.path, "host.sock");
+  const place = ["--host-socket", socket];
+  await using first = await Host.start(directory.path, ...place);
+  await using server = await TestServer.start({ args: [...ARGS, ...place], controlDir: directory.path });
+  const rest = new Rest(server);
+  await first.end("SIGKILL");
+  await rm(socket);
+  await symlink(join(directory.path, "server.sock"), socket);
+  const ready = async () => (await rest.get("/readyz")).status;
+  await eventually(async () => server.log.includes("is no socket") || undefined, "a word of it in the log");
+  expect(await ready()).toBe(503);
+
+  await using second = await Host.start(directory.path, ...place);
+  await eventually(async () => ((await ready()) === 200 ? true : undefined), "readiness");
+  const { id, pid } = await rest.run("echo again; cat");
+  await rest.shows(id, /again/);
+  expect(await readFile(`/proc/${pid}/stat`, "utf8")).toContain(` ${second.pid} `);
 });
 
 test("`ttyhq health --session-host` asks the session host, whatever the server does", async () => {

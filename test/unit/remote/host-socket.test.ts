@@ -1,0 +1,46 @@
+// The socket of a session host lies in a folder that programs of its sessions may write to.
+import { mkdtempDisposable, symlink } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createSender } from "../../../src/remote/send.ts";
+import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
+
+const HANDLERS = { onMessage: () => undefined, onClose: () => undefined };
+
+/** A server at the socket `path`, which says how many connections it had. */
+async function serverAt(path: string): Promise<{ readonly connections: () => number }> {
+  let connections = 0;
+  const server = createServer((_, response) => response.end("here"));
+  server.on("connection", () => {
+    connections += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(path, resolve));
+  onTestFinished(() => void server.close());
+  return { connections: () => connections };
+}
+
+async function ask(target: UplinkTarget): Promise<string> {
+  using sender = createSender(target);
+  const signal = AbortSignal.timeout(10_000);
+  const { body } = await sender.send({ method: "GET", path: "/", headers: {}, body: undefined, signal });
+  return Buffer.concat(await Array.fromAsync(body)).toString();
+}
+
+test("a session host is asked at a socket, and not at where a link in its place leads", async () => {
+  await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-socket-"));
+  const [own, shared] = [join(directory.path, "server.sock"), join(directory.path, "host.sock")];
+  const { connections } = await serverAt(own);
+  await symlink(own, shared);
+  const target = { socketPath: shared, noFollow: true };
+  const refusal = { code: "host_unreachable", message: expect.stringContaining(`${shared} is no socket`) };
+  await expect(ask(target)).rejects.toMatchObject(refusal);
+  await expect(openLink(target, HANDLERS, AbortSignal.timeout(10_000))).rejects.toMatchObject(refusal);
+  expect(connections()).toBe(0);
+  expect(await ask({ socketPath: own, noFollow: true })).toBe("here");
+  await expect(ask({ socketPath: join(directory.path, "none.sock"), noFollow: true })).rejects.toMatchObject({
+    code: "host_unreachable",
+    message: expect.stringContaining("ENOENT"),
+  });
+});
