@@ -74,8 +74,8 @@ export class GuardedSessions implements SessionBackend {
     return this.#after(id, () => (holder.kind === "owner" ? open(view) : guestView(view, holder.from, open)));
   }
 
-  async subscribe(id: string, sink: Sink): Promise<Subscription> {
-    const { record, ...rest } = await this.#after(id, () => this.#backend.subscribe(id, sink));
+  async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
+    const { record, ...rest } = await this.#after(id, () => this.#backend.subscribe(id, sink, flags));
     return { ...rest, record: this.#shown(record) };
   }
 

@@ -149,12 +149,13 @@ export class Fleet implements SessionBackend {
     return this.#forward(id, (sessions) => sessions.view(id, view, signal));
   }
 
-  async subscribe(id: string, sink: Sink): Promise<Subscription> {
+  async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
     const member = await this.#search.ownerOf(id);
-    const subscription = await reach(member.machine, () => member.subscribe(id, sink));
-    const { offset, record } = subscription;
+    const subscription = await reach(member.machine, () => member.subscribe(id, sink, flags));
+    const { offset, record, request } = subscription;
     return {
       ...{ offset, record },
+      ...(request && { request: (wanted) => reach(member.machine, () => request(wanted)) }),
       [Symbol.dispose]: () => {
         subscription[Symbol.dispose]();
         this.#forgetUnwatched();

@@ -114,7 +114,7 @@ export class Member implements AsyncDisposable {
     this.#forget(sessionId, undefined);
   }
 
-  async subscribe(sessionId: string, sink: Sink): Promise<Subscription> {
+  async subscribe(sessionId: string, sink: Sink, flags?: number): Promise<Subscription> {
     let followed: SessionRecord | undefined;
     const told: Sink = (delivery) => {
       if (delivery.kind === "event" && delivery.event.kind === "exit") {
@@ -122,12 +122,12 @@ export class Member implements AsyncDisposable {
       }
       sink(delivery);
     };
-    const { offset, record, ...subscription } = await this.sessions.subscribe(sessionId, told);
+    const { record, ...subscription } = await this.sessions.subscribe(sessionId, told, flags);
     this.#followed.add(record);
     followed = record;
     let isOver = false;
     return {
-      offset,
+      ...subscription,
       record: this.#labelled(record),
       [Symbol.dispose]: () => {
         if (isOver) return;

@@ -46,13 +46,16 @@ export class Cursor implements AsyncDisposable {
   readonly #hidden: { readonly to: number; readonly before: number } | undefined;
   /** Counts the ways that were taken: nothing that was started on an earlier one is sent on a later one. */
   #way = 0;
-  #mode: Mode = "live";
+  /** Nothing is for the client before it was decided what. */
+  #mode: Mode = "busy";
   /** The entry of the feed that comes next, or that reading the past will lead to. */
   #next: number;
   /** It asked for the past, or was just redrawn: it may be far behind without having fallen there. */
   #isResuming = false;
   /** Where its history begins is still to be found out. */
   #isReplaying = false;
+  /** The client was told the end, of which the feed may hear again when another client wants more of the session. */
+  #hasEnded = false;
   /** The client knows that something is in the way. */
   #hasFailed = false;
   #past: Past | undefined;
@@ -92,18 +95,21 @@ export class Cursor implements AsyncDisposable {
   /** Output goes on where the queue of frames stands. Who named that byte gets all from there on, as long as it is held. */
   seek({ isResuming }: { readonly isResuming: boolean }): void {
     this.#isResuming = isResuming;
+    this.#hasEnded = false;
     this.#leave();
   }
 
   /** The history of a client without offsets, then the output (contract 1.7). */
   replay(): void {
     this.#leave();
+    this.#hasEnded = false;
     this.#isReplaying = true;
   }
 
   /** No output from here on: events alone, beginning with the exit if there was one. */
   silence(): void {
     this.#leave();
+    this.#hasEnded = false;
     this.#mode = "live";
     const { last, after } = this.#feed;
     this.#next = last?.kind === "event" && last.event.kind === "exit" ? after - 1 : after;
@@ -216,6 +222,8 @@ export class Cursor implements AsyncDisposable {
   }
 
   #emitEvent(event: SessionEvent): void {
+    if (event.kind === "exit" && this.#hasEnded) return;
+    this.#hasEnded ||= event.kind === "exit";
     if (event.kind === "exit") this.#frames.finish();
     const isOurs = event.kind === "title" || event.kind === "marker";
     const isWanted = this.#has(SubscribeFlag.Events) && (!isOurs || this.#has(SubscribeFlag.Offsets));

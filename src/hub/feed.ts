@@ -4,13 +4,15 @@ import { Ring } from "../lib/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent, type SessionEvent } from "../protocol/event.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES } from "../protocol/limits.ts";
-import type { Resync } from "../protocol/payload.ts";
-import type { SessionRecord } from "../protocol/session.ts";
+import { type Resync, SubscribeFlag } from "../protocol/payload.ts";
+import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
 import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
 import { SharedOutput } from "./shared-output.ts";
 
 /** What a small entry costs beside its bytes; counted, so that many of them stay within the window too. */
 const ENTRY_OVERHEAD_BYTES = 256;
+/** What can be asked of the upstream; Offsets is between each client and its server. */
+const UPSTREAM_FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Snapshots | SubscribeFlag.Events;
 
 /** One entry of the window; `end` is the offset after it. */
 export type FeedEntry =
@@ -23,6 +25,8 @@ export type FeedReader = {
   readonly next: number;
   /** There is a new entry. */
   onEntry(): void;
+  /** There is a new snapshot. */
+  onSnapshot(): void;
   /** The session is gone: nothing comes any more. */
   onLost(error: ServiceError): void;
 };
@@ -30,28 +34,37 @@ export type FeedReader = {
 export class Feed implements Disposable {
   readonly sessionId: string;
   readonly #entries = new Ring<FeedEntry>();
-  readonly #readers = new Set<FeedReader>();
+  /** With the flags that each wants. */
+  readonly #readers = new Map<FeedReader, number>();
   #record: SessionRecord;
   #first = 0;
   #bytes = 0;
   #start: number;
   #end: number;
   #upstream: Subscription | undefined;
+  /** What the upstream delivers; undefined when it was asked for something and did not answer. */
+  #delivered: number | undefined;
+  /** One request at a time. */
+  #asking: Promise<void> | undefined;
+  #snapshot: Uint8Array | undefined;
   #loss: ServiceError | undefined;
 
-  private constructor(sessionId: string, subscription: Subscription) {
+  private constructor(sessionId: string, subscription: Subscription, flags: number) {
     this.sessionId = sessionId;
+    this.#delivered = flags & UPSTREAM_FLAGS;
     this.#record = subscription.record;
     this.#start = subscription.offset;
     this.#end = subscription.offset;
     this.#upstream = subscription;
   }
 
-  /** Throws what `subscribe` of the backend throws. */
-  static async open(backend: SessionBackend, sessionId: string): Promise<Feed> {
+  /** `flags`: what its first reader wants. Throws what `subscribe` of the backend throws. */
+  static async open(backend: SessionBackend, sessionId: string, flags: number): Promise<Feed> {
     const early: Delivery[] = [];
     let deliver = (delivery: Delivery): void => void early.push(delivery);
-    const feed = new Feed(sessionId, await backend.subscribe(sessionId, (delivery) => deliver(delivery)));
+    const sink = (delivery: Delivery): void => deliver(delivery);
+    const upstream = await backend.subscribe(sessionId, sink, flags & UPSTREAM_FLAGS);
+    const feed = new Feed(sessionId, upstream, flags);
     deliver = (delivery) => feed.#receive(delivery);
     for (const delivery of early) feed.#receive(delivery);
     return feed;
@@ -102,9 +115,48 @@ export class Feed implements Disposable {
     return this.#loss;
   }
 
+  /** Whether the upstream sends snapshots to whom they are wanted by; else they are read with `view`. */
+  get hasSnapshots(): boolean {
+    return this.#upstream?.request !== undefined;
+  }
+
+  /** Whether it hears of resizes. */
+  get hasSizes(): boolean {
+    return !this.hasSnapshots || ((this.#delivered ?? 0) & SubscribeFlag.Events) !== 0;
+  }
+
+  /** The size of now, where it hears of none. */
+  sized({ cols, rows }: TerminalSize): void {
+    this.#record = { ...this.#record, cols, rows };
+  }
+
+  /** The newest one. */
+  get snapshot(): Uint8Array | undefined {
+    return this.#snapshot;
+  }
+
+  /** The reader wants nothing until it says so. */
   follow(reader: FeedReader): Disposable {
-    this.#readers.add(reader);
-    return { [Symbol.dispose]: () => void this.#readers.delete(reader) };
+    this.#readers.set(reader, 0);
+    return {
+      [Symbol.dispose]: () => {
+        this.#readers.delete(reader);
+        // Without readers the whole feed is given up.
+        if (this.#readers.size > 0) this.#settle().catch(() => undefined);
+      },
+    };
+  }
+
+  /** Resolves when what this reader wants is delivered. Throws where the upstream does not answer; then it wants what it did before. */
+  async want(reader: FeedReader, flags: number): Promise<void> {
+    const before = this.#readers.get(reader) ?? 0;
+    this.#readers.set(reader, flags & UPSTREAM_FLAGS);
+    try {
+      await this.#settle();
+    } catch (error) {
+      if (this.#readers.has(reader)) this.#readers.set(reader, before);
+      throw error;
+    }
   }
 
   /** The entry of that number; undefined when it is still to come. It must not be before `first`. */
@@ -131,7 +183,7 @@ export class Feed implements Disposable {
     if (this.#loss !== undefined) return;
     this.#loss = error;
     this[Symbol.dispose]();
-    for (const reader of [...this.#readers]) if (this.#readers.has(reader)) reader.onLost(error);
+    this.#tell((reader) => reader.onLost(error));
   }
 
   [Symbol.dispose](): void {
@@ -144,12 +196,51 @@ export class Feed implements Disposable {
       this.lose(delivery.error);
       return;
     }
+    if (delivery.kind === "snapshot") {
+      this.#snapshot = delivery.payload;
+      this.#tell((reader) => reader.onSnapshot());
+      return;
+    }
     if (delivery.kind === "resync") this.#skip(delivery);
     else if (delivery.kind === "output") this.#output(new SharedOutput(this.sessionId, delivery));
     else this.#event(delivery.event, delivery.offset);
     this.#trim();
+    this.#tell((reader) => reader.onEntry());
+  }
+
+  #tell(tell: (reader: FeedReader) => void): void {
     // A copy: a reader may leave, or another one, while it is being told.
-    for (const reader of [...this.#readers]) if (this.#readers.has(reader)) reader.onEntry();
+    for (const reader of [...this.#readers.keys()]) if (this.#readers.has(reader)) tell(reader);
+  }
+
+  /** What the readers want together. */
+  get #wanted(): number {
+    return [...this.#readers.values()].reduce((all, flags) => all | flags, 0);
+  }
+
+  /** Resolves when the upstream delivers what the readers want together and no more. */
+  async #settle(): Promise<void> {
+    for (;;) {
+      const request = this.#upstream?.request;
+      if (request === undefined) return;
+      if (this.#asking === undefined && this.#wanted === this.#delivered) return;
+      this.#asking ??= this.#ask(request, this.#wanted);
+      await this.#asking;
+    }
+  }
+
+  async #ask(request: NonNullable<Subscription["request"]>, flags: number): Promise<void> {
+    // One that is kept for later is not the screen of then.
+    if ((flags & SubscribeFlag.Snapshots) === 0) this.#snapshot = undefined;
+    try {
+      await request(flags);
+      this.#delivered = flags;
+    } catch (error) {
+      this.#delivered = undefined;
+      throw error;
+    } finally {
+      this.#asking = undefined;
+    }
   }
 
   #output(output: SharedOutput): void {
@@ -176,7 +267,8 @@ export class Feed implements Disposable {
     this.#bytes = 0;
     [this.#start, this.#end] = [offset, offset];
     const { cols, rows } = this.#record;
-    if (cols !== size.cols || rows !== size.rows) this.#event(resizeEvent(size), offset);
+    if (!this.hasSizes) this.sized(size);
+    else if (cols !== size.cols || rows !== size.rows) this.#event(resizeEvent(size), offset);
   }
 
   #trim(): void {
@@ -193,7 +285,7 @@ export class Feed implements Disposable {
 
   #neededFrom(): number {
     let needed = this.after;
-    for (const reader of this.#readers) needed = Math.min(needed, reader.next);
+    for (const reader of this.#readers.keys()) needed = Math.min(needed, reader.next);
     return needed;
   }
 }

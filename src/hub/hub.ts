@@ -19,6 +19,9 @@ import { Viewer } from "./viewer.ts";
 /** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
 type Shared = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
 
+/** A session, and the flags of SubscribeFlag with which somebody subscribes to it. */
+type Wanted = { readonly sessionId: string; readonly flags: number };
+
 export type HubOptions = {
   readonly backend: SessionBackend;
   /** Milliseconds, monotonic. */
@@ -131,7 +134,7 @@ export class Hub implements AsyncDisposable {
       onFailure: this.#onFailure,
       watch,
       traffic: this.traffic,
-      openFeed: (sessionId) => this.#openFeedFor(sessions, sessionId, watch),
+      openFeed: (sessionId, flags) => this.#openFeedFor(sessions, { sessionId, flags }, watch),
       closeFeed: (feed) => this.#closeFeed(feed),
     });
     this.#lastId += 1;
@@ -226,19 +229,19 @@ export class Hub implements AsyncDisposable {
   /** Feeds are shared: whether a client may have one is asked of the sessions as that client has them. */
   #openFeedFor(
     sessions: SessionBackend,
-    sessionId: string,
+    wanted: Wanted,
     watch: ThrottledAuditHook | undefined,
   ): Promise<Feed> {
     const isOpen = sessions === this.#backend;
     const opening = isOpen
-      ? this.#openFeed(sessionId)
-      : sessions.get(sessionId).then(() => this.#openFeed(sessionId));
-    watch?.subscribing(sessionId, opening);
+      ? this.#openFeed(wanted)
+      : sessions.get(wanted.sessionId).then(() => this.#openFeed(wanted));
+    watch?.subscribing(wanted.sessionId, opening);
     return opening;
   }
 
-  async #openFeed(sessionId: string): Promise<Feed> {
-    const shared = this.#feeds.get(sessionId) ?? this.#share(sessionId);
+  async #openFeed({ sessionId, flags }: Wanted): Promise<Feed> {
+    const shared = this.#feeds.get(sessionId) ?? this.#share(sessionId, flags);
     shared.users += 1;
     try {
       shared.feed = await shared.opening;
@@ -249,8 +252,8 @@ export class Hub implements AsyncDisposable {
     }
   }
 
-  #share(sessionId: string): Shared {
-    const shared = { opening: Feed.open(this.#backend, sessionId), feed: undefined, users: 0 };
+  #share(sessionId: string, flags: number): Shared {
+    const shared = { opening: Feed.open(this.#backend, sessionId, flags), feed: undefined, users: 0 };
     this.#feeds.set(sessionId, shared);
     return shared;
   }

@@ -11,7 +11,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * 1.3), each screen once. One at most waits to be taken, and no other is made before it was.
  */
 export class Snapshots implements Disposable {
-  readonly #read: () => Promise<Uint8Array>;
+  readonly #read: () => Promise<Uint8Array | undefined>;
   readonly #onReady: () => void;
   readonly #now: () => number;
   #intervalMs: number;
@@ -26,7 +26,8 @@ export class Snapshots implements Disposable {
   #isDisposed = false;
 
   constructor(options: {
-    read: () => Promise<Uint8Array>;
+    /** Undefined: there is none before the next change. */
+    read: () => Promise<Uint8Array | undefined>;
     /** There is one to take, or none is due any more. */
     onReady: () => void;
     /** As SUBSCRIBE says them, 0 = the server's default. */
@@ -88,9 +89,11 @@ export class Snapshots implements Disposable {
     this.#isWanted = false;
     try {
       const snapshot = await this.#read();
-      if (!isSame(snapshot, this.#last)) this.#ready = snapshot;
       this.#hasFailed = false;
-      this.#nextMs = this.#now() + this.#intervalMs;
+      if (snapshot !== undefined) {
+        if (!isSame(snapshot, this.#last)) this.#ready = snapshot;
+        this.#nextMs = this.#now() + this.#intervalMs;
+      }
     } catch {
       // The session is gone, or its host is out of reach for a while.
       this.#nextMs = this.#now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);

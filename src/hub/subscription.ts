@@ -93,6 +93,11 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     return { flags: this.#flags, offset, cols, rows, status };
   }
 
+  /** Resolves when the feed has what a SUBSCRIBE with these flags needs. Throws where its upstream does not answer. */
+  async prepare(flags: number): Promise<void> {
+    await this.feed.want(this, flags);
+  }
+
   wake(): void {
     this.#host.wake(this);
   }
@@ -107,8 +112,12 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
 
   onEntry(): void {
     if (this.feed.record.status === "exited") this.#snapshots?.finish();
-    else this.#snapshots?.changed();
+    else if (!this.feed.hasSnapshots) this.#snapshots?.changed();
     this.wake();
+  }
+
+  onSnapshot(): void {
+    this.#snapshots?.changed();
   }
 
   onLost(error: ServiceError): void {
@@ -150,9 +159,16 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     this.#snapshots = new Snapshots({
       ...request,
       now: this.#host.now,
-      read: () => readSnapshot(this.#backend, this.feed.sessionId, this.#abort.signal),
+      read: () => this.#readSnapshot(),
       onReady: () => this.wake(),
     });
+  }
+
+  /** Of a session that has ended the upstream may have nothing more to say. */
+  async #readSnapshot(): Promise<Uint8Array | undefined> {
+    const { snapshot, hasSnapshots, record, sessionId } = this.feed;
+    if (snapshot !== undefined || (hasSnapshots && record.status !== "exited")) return snapshot;
+    return await readSnapshot(this.#backend, sessionId, this.#abort.signal);
   }
 
   #takeSnapshot(): Uint8Array | undefined {

@@ -25,7 +25,8 @@ export type ViewerOptions = {
   readonly historyFrom?: number | undefined;
   /** Why the client may not send frames of that type; `undefined`: it may. */
   readonly refusal?: ((frame: number) => string | undefined) | undefined;
-  readonly openFeed: (sessionId: string) => Promise<Feed>;
+  /** `flags`: what is wanted of it at first. */
+  readonly openFeed: (sessionId: string, flags: number) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
   /** Something failed of which the client is told only that it did. */
   readonly onFailure: (error: unknown) => void;
@@ -258,7 +259,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
     checkSessionId(sessionId);
-    const subscription = this.#subscriptions.get(sessionId) ?? (await this.#open(sessionId));
+    const subscription = await this.#prepared(sessionId, request.flags);
     const known = await this.#known(subscription.feed, request);
     // Meanwhile the client may have gone, or the session.
     if (this.#subscriptions.get(sessionId) !== subscription) return;
@@ -267,7 +268,20 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.wake(subscription);
   }
 
-  async #open(sessionId: string): Promise<Subscription> {
+  /** The subscription, with a feed that has what these flags need; a new one is given up where it has not. */
+  async #prepared(sessionId: string, flags: number): Promise<Subscription> {
+    const known = this.#subscriptions.get(sessionId);
+    const subscription = known ?? (await this.#open(sessionId, flags));
+    try {
+      await subscription.prepare(flags);
+    } catch (error) {
+      if (known === undefined) this.#leave(sessionId);
+      throw error;
+    }
+    return subscription;
+  }
+
+  async #open(sessionId: string, flags: number): Promise<Subscription> {
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
       throw new ServiceError(
         "too_many_subscriptions",
@@ -277,7 +291,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     const { backend, historyFrom, watch, openFeed } = this.#options;
     const refused = this.#refused(FrameType.SUBSCRIBE);
     if (refused !== undefined) watch?.subscribing(sessionId, refused);
-    const feed = await (refused ?? openFeed(sessionId));
+    const feed = await (refused ?? openFeed(sessionId, flags));
     const subscription = new Subscription({ feed, backend, historyFrom, host: this });
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) void this.#unsubscribe(sessionId);
@@ -286,9 +300,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   }
 
   /** Output that the backend has already and this process may not; 0 where nobody needs to know. */
-  async #known(feed: Feed, { from }: Subscribe): Promise<number> {
-    if (typeof from !== "number" || from <= feed.end) return 0;
-    return (await this.#options.backend.get(feed.sessionId)).outputBytes;
+  async #known(feed: Feed, { from, flags }: Subscribe): Promise<number> {
+    const isBeyond = typeof from === "number" && from > feed.end;
+    const isSizeUnknown = (flags & SubscribeFlag.Offsets) !== 0 && !feed.hasSizes;
+    if (!isBeyond && !isSizeUnknown) return 0;
+    const record = await this.#options.backend.get(feed.sessionId);
+    feed.sized(record);
+    return record.outputBytes;
   }
 
   #subscribeGlobal(flags: number): void {

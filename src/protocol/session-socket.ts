@@ -37,6 +37,8 @@ export type Attachment = Disposable & {
   /** Stops the output until `resume`, which goes on at the same byte: for a reader that cannot keep up. */
   pause(): void;
   resume(): void;
+  /** Asks for other flags than at first; `onSubscribed` hears of the answer. */
+  request(flags: number): void;
 };
 
 /**
@@ -178,6 +180,9 @@ export class SessionSocket implements Disposable {
       },
       resume: () => {
         if (isHeld() && state.resume()) this.#subscribe(state);
+      },
+      request: (flags) => {
+        if (isHeld() && state.request(flags)) this.#subscribe(state);
       },
       [Symbol.dispose]: () => {
         if (!isHeld()) return;

@@ -30,9 +30,10 @@ export type AttachmentHandlers = {
 export class SubscriptionState {
   readonly sessionId: string;
   readonly handlers: AttachmentHandlers;
-  readonly #flags: number;
+  #flags: number;
   #next: number | "live";
-  #phase: "idle" | "subscribing" | "live" | "paused" | "over" = "idle";
+  /** `ended`: the session is, and nothing comes any more unless something else is asked for. */
+  #phase: "idle" | "subscribing" | "live" | "paused" | "ended" | "over" = "idle";
 
   constructor(
     sessionId: string,
@@ -69,19 +70,31 @@ export class SubscriptionState {
     return encodeSubscribe({ flags: this.#flags, from: this.#next });
   }
 
+  /**
+   * Other flags, with the next SUBSCRIBE: output goes on at its byte, or begins with what comes from then on where there
+   * was none. Returns whether that SUBSCRIBE is due.
+   */
+  request(flags: number): boolean {
+    if ((this.#flags & SubscribeFlag.Stdout) === 0) this.#next = "live";
+    this.#flags = flags | SubscribeFlag.Offsets;
+    if (this.#phase === "paused" || this.#phase === "over") return false;
+    this.#phase = "idle";
+    return true;
+  }
+
   /** The link is gone, or the subscription was refused for now. */
   end(): void {
     if (this.#phase === "subscribing" || this.#phase === "live") this.#phase = "idle";
   }
 
-  /** The session ended, the server refused it for good or nobody wants it any more: it is not subscribed again. */
+  /** The server refused it for good or nobody wants it any more: it is not subscribed again. */
   finish(): void {
     this.#phase = "over";
   }
 
   /** Returns whether that changed anything; so does `resume`. */
   pause(): boolean {
-    if (this.#phase === "paused" || this.#phase === "over") return false;
+    if (this.#phase !== "idle" && this.#phase !== "subscribing" && this.#phase !== "live") return false;
     this.#phase = "paused";
     return true;
   }
@@ -123,12 +136,13 @@ export class SubscriptionState {
 
   event(event: SessionEvent): void {
     if (this.#phase !== "live") return;
-    if (event.kind === "exit") this.#phase = "over";
+    if (event.kind === "exit") this.#phase = "ended";
     this.handlers.onEvent?.(event);
   }
 
   snapshot(payload: Uint8Array): void {
-    if (this.#phase === "live") this.handlers.onSnapshot?.(payload);
+    // The last screen may come after the exit.
+    if (this.#phase === "live" || this.#phase === "ended") this.handlers.onSnapshot?.(payload);
   }
 
   #trimmed(offset: number, bytes: Uint8Array): void {

@@ -2,7 +2,7 @@ import { isTimeout, withDeadline } from "../lib/deadline.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent } from "../protocol/event.ts";
 import { isFinal } from "../protocol/link-error.ts";
-import type { Subscribed } from "../protocol/payload.ts";
+import { type Subscribed, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
 import type { SessionSocket } from "../protocol/session-socket.ts";
 import type { AttachmentHandlers } from "../protocol/subscription-state.ts";
@@ -10,6 +10,9 @@ import type { Sink, Subscription } from "../sessions/backend.ts";
 
 /** How long the other process may take to answer a subscription, in ms. */
 const SUBSCRIBE_TIMEOUT_MS = 5_000;
+const NOTHING = new Uint8Array();
+/** What is also read with `view`, up to the byte where delivery begins. */
+const JOURNALLED = SubscribeFlag.Stdout | SubscribeFlag.Events;
 
 /**
  * A session of another process, from its end on and over every cut of the connection. Throws what the subscription is
@@ -18,23 +21,30 @@ const SUBSCRIBE_TIMEOUT_MS = 5_000;
 export async function followSession(
   socket: Pick<SessionSocket, "attach">,
   record: SessionRecord,
+  flags: number,
   sink: Sink,
 ): Promise<Subscription> {
-  const { promise, resolve, reject } = Promise.withResolvers<Subscribed>();
+  let answer = Promise.withResolvers<Subscribed>();
   let size: TerminalSize | undefined;
+  let wanted = flags;
+  /** Something is delivered from the next answer on that was not before: what came so far is not the whole of it. */
+  let isRestarting = false;
   const handlers: AttachmentHandlers = {
-    onSubscribed: (answer) => {
+    onSubscribed: (answered) => {
       // A resize that happened during a cut is told by the answer alone.
-      const isNew = size !== undefined && (size.cols !== answer.cols || size.rows !== answer.rows);
-      if (isNew) sink({ kind: "event", offset: next(), event: resizeEvent(answer) });
-      size = answer;
-      resolve(answer);
+      const isNew = size !== undefined && (size.cols !== answered.cols || size.rows !== answered.rows);
+      if (isRestarting) sink({ kind: "resync", offset: next(), size: answered, bytes: NOTHING });
+      else if (isNew) sink({ kind: "event", offset: next(), event: resizeEvent(answered) });
+      isRestarting = false;
+      size = answered;
+      answer.resolve(answered);
     },
     onOutput: (offset, bytes, frame) => sink({ kind: "output", offset, bytes, frame }),
     onResync: (resync) => {
       size = resync.size;
       sink({ kind: "resync", ...resync });
     },
+    onSnapshot: (payload) => sink({ kind: "snapshot", payload }),
     onEvent: (event) => {
       if (event.kind === "resize") size = event;
       sink({ kind: "event", offset: next(), event });
@@ -42,27 +52,35 @@ export async function followSession(
     onError: (error) => {
       // As long as it may pass, the socket asks again.
       if (size !== undefined && isFinal(error)) sink({ kind: "lost", error });
-      else reject(error);
+      answer.reject(error);
     },
   };
-  const attachment = socket.attach(record.id, { from: "live" }, handlers);
+  const attachment = socket.attach(record.id, { from: "live", flags }, handlers);
   const next = (): number => offsetOf(attachment.next);
+  const request = async (flagsNow: number): Promise<void> => {
+    isRestarting ||= (flagsNow & ~wanted & JOURNALLED) !== 0;
+    wanted = flagsNow;
+    answer = Promise.withResolvers();
+    attachment.request(wanted);
+    await answered(record.id, answer.promise);
+  };
+  const leave = (): void => attachment[Symbol.dispose]();
   try {
-    const { offset, cols, rows, status } = await withDeadline(
-      promise,
-      SUBSCRIBE_TIMEOUT_MS,
-      "the subscription to a session",
-    );
+    const { offset, cols, rows, status } = await answered(record.id, answer.promise);
     // The record was read before.
-    return {
-      offset,
-      record: { ...record, cols, rows, status },
-      [Symbol.dispose]: () => attachment[Symbol.dispose](),
-    };
+    return { offset, record: { ...record, cols, rows, status }, request, [Symbol.dispose]: leave };
   } catch (error) {
-    attachment[Symbol.dispose]();
+    leave();
+    throw error;
+  }
+}
+
+async function answered(sessionId: string, answer: Promise<Subscribed>): Promise<Subscribed> {
+  try {
+    return await withDeadline(answer, SUBSCRIBE_TIMEOUT_MS, "the subscription to a session");
+  } catch (error) {
     if (!isTimeout(error)) throw error;
-    throw new ServiceError("host_unreachable", `session ${record.id} is not answered for`, { cause: error });
+    throw new ServiceError("host_unreachable", `session ${sessionId} is not answered for`, { cause: error });
   }
 }
 

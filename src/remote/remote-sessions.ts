@@ -7,6 +7,7 @@ import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
 import { isFinal } from "../protocol/link-error.ts";
+import { SubscribeFlag } from "../protocol/payload.ts";
 import type { Send } from "../protocol/send.ts";
 import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
 import { SessionSocket } from "../protocol/session-socket.ts";
@@ -16,6 +17,8 @@ import { HostKeeper } from "./host-keeper.ts";
 import { createSender, type Sender } from "./send.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
 import { viewRequest } from "./view-request.ts";
+
+const { Stdout, Events } = SubscribeFlag;
 
 /** How long a request waits for the uplink while it is being opened, in ms. */
 const LINK_TIMEOUT_MS = 5_000;
@@ -136,10 +139,10 @@ export class RemoteSessions implements SessionBackend {
     };
   }
 
-  async subscribe(id: string, sink: Sink): Promise<Subscription> {
+  async subscribe(id: string, sink: Sink, flags = Stdout | Events): Promise<Subscription> {
     const record = await this.get(id);
     await this.#socket.opened(LINK_TIMEOUT_MS);
-    return followSession(this.#socket, record, sink);
+    return followSession(this.#socket, record, flags, sink);
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {

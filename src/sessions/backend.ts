@@ -25,6 +25,8 @@ export type Delivery =
       readonly bytes: Uint8Array;
     }
   | { readonly kind: "event"; readonly offset: number; readonly event: SessionEvent }
+  /** The payload of a SNAPSHOT_VT: the screen as it is now. */
+  | { readonly kind: "snapshot"; readonly payload: Uint8Array }
   /** The session is out of reach for good, `error` says why: nothing follows. */
   | { readonly kind: "lost"; readonly error: ServiceError };
 
@@ -35,6 +37,12 @@ export type Subscription = Disposable & {
   /** Where delivery begins: the end of the output at this moment. */
   readonly offset: number;
   readonly record: SessionRecord;
+  /**
+   * Delivers what these flags of SubscribeFlag mean from now on and nothing else; output or events that were not delivered
+   * before begin with a resync. Resolves when it is so. Absent: output and events are delivered whatever is asked for,
+   * and snapshots never.
+   */
+  readonly request?: (flags: number) => Promise<void>;
 };
 
 /** One way of looking at a session's output (contract 2.5). */
@@ -85,9 +93,10 @@ export type SessionBackend = AsyncDisposable & {
   view(id: string, view: View, signal: AbortSignal): Promise<Content>;
   /**
    * Everything that happens from now on, in order; what came before `offset` is read with `view`. "History, then live"
-   * is arithmetic on offsets. One subscription for each session at a time: fan-out is the feed's work.
+   * is arithmetic on offsets. One subscription for each session at a time: fan-out is the feed's work. `flags`: what is
+   * delivered at first, output and events unless given; the exit always is.
    */
-  subscribe(id: string, sink: Sink): Promise<Subscription>;
+  subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription>;
   /** Sessions that start, change, end and go away, and the other events of specification 6. */
   watch(listener: (event: ServerEvent) => void): Disposable;
 };

@@ -102,8 +102,8 @@ export class SessionsWithFacts implements SessionBackend {
     return this.#backend.view(id, view, signal);
   }
 
-  async subscribe(id: string, sink: Sink): Promise<Subscription> {
-    const { record, ...rest } = await this.#backend.subscribe(id, sink);
+  async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
+    const { record, ...rest } = await this.#backend.subscribe(id, sink, flags);
     return { ...rest, record: this.#shown(record) };
   }
 

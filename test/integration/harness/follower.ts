@@ -115,7 +115,7 @@ export class Follower implements Disposable {
     if (delivery.kind === "event") this.events.push(delivery.event);
     else if (delivery.kind === "output") this.#output(delivery.offset, delivery.bytes);
     else if (delivery.kind === "lost") this.#fail(delivery.error);
-    else {
+    else if (delivery.kind === "resync") {
       this.resyncs.push(delivery);
       this.#next = delivery.offset;
     }

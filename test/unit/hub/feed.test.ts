@@ -2,13 +2,16 @@ import { expect, test } from "vitest";
 import { Feed, type FeedReader } from "../../../src/hub/feed.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES } from "../../../src/protocol/limits.ts";
+import { SubscribeFlag } from "../../../src/protocol/payload.ts";
 import { textOf } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
+
+const ALL = SubscribeFlag.Stdout | SubscribeFlag.Events;
 
 async function open() {
   const sessions = new MemorySessions();
   const session = sessions.add("s");
-  const feed = await Feed.open(sessions, "s");
+  const feed = await Feed.open(sessions, "s", ALL);
   return { sessions, session, feed };
 }
 
@@ -22,6 +25,7 @@ function reader(feed: Feed) {
     onEntry: () => {
       state.entries += 1;
     },
+    onSnapshot: () => {},
     onLost: (error) => void state.losses.push(error),
   };
   return { state, following: feed.follow(self) };
@@ -30,7 +34,7 @@ function reader(feed: Feed) {
 test("a feed begins at the end of the output", async () => {
   const sessions = new MemorySessions();
   sessions.add("s").print("before");
-  const feed = await Feed.open(sessions, "s");
+  const feed = await Feed.open(sessions, "s", ALL);
   expect([feed.start, feed.end]).toEqual([6, 6]);
 });
 
@@ -100,6 +104,7 @@ test("a reader that leaves, or another that it makes leave, hears nothing more",
       first[Symbol.dispose]();
       last.following[Symbol.dispose]();
     },
+    onSnapshot: () => {},
     onLost: () => {},
   });
   const last = reader(feed);

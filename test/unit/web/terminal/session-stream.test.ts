@@ -38,7 +38,7 @@ class FakeSocket {
       this.states[mine] = state;
     };
     const [pause, resume] = [become("paused"), become("flowing")];
-    return { sessionId, next: from, pause, resume, [Symbol.dispose]: become("over") };
+    return { sessionId, next: from, pause, resume, request: () => {}, [Symbol.dispose]: become("over") };
   };
 
   output(offset: number, bytes: number): void {
