@@ -22,6 +22,12 @@ export function ageWords(sinceMs: number, nowMs: number): string {
   return `${Math.floor(seconds / DAY_S)} d`;
 }
 
+/** The same as a time in the past: "just now", "5 min ago". */
+export function agoWords(sinceMs: number, nowMs: number): string {
+  const age = ageWords(sinceMs, nowMs);
+  return age === "just now" ? age : `${age} ago`;
+}
+
 /** The command as one would type it: the shell around a line is left out, words with spaces or quotes are quoted. */
 export function commandWords(command: readonly string[]): string {
   const [, option, line] = command;

@@ -1,12 +1,13 @@
 import { type Signal, useSignal } from "@preact/signals";
 import type { VNode } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Client } from "../../protocol/client.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Passkey, PasskeyList } from "../../protocol/passkey.ts";
 import { makePasskey } from "../passkeys.ts";
 import { failureSentence } from "../sentence.ts";
 import { Confirm } from "./confirm.tsx";
+import { Dialog } from "./dialog.tsx";
 import { Failure } from "./failure.tsx";
 import { Icon } from "./icon.tsx";
 import { RecoveryCodes } from "./recovery-codes.tsx";
@@ -18,37 +19,19 @@ type PasskeyDialogProps = { readonly client: Client; readonly onClose: () => voi
 
 /** The second factor of whoever is logged in: passkeys, and codes in case they are lost. */
 export function PasskeyDialog({ client, onClose }: PasskeyDialogProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
   const codes = useSignal<readonly string[] | undefined>(undefined);
   const own = usePasskeys(client, codes);
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog
-      ref={dialog}
-      class="confirm share"
-      aria-labelledby="passkeys-title"
-      closedby="any"
+    <Dialog
+      title="Passkeys"
+      about="Who logs in with your password is asked for one of them as well."
       onClose={onClose}
     >
-      <div class="confirm-body">
-        <header class="share-head">
-          <h2 id="passkeys-title">Passkeys</h2>
-          <button
-            type="button"
-            class="button ghost small"
-            aria-label="Close"
-            onClick={() => dialog.current?.close()}
-          >
-            <Icon name="close" />
-          </button>
-        </header>
-        <p class="muted">Who logs in with your password is asked for one of them as well.</p>
-        {codes.value !== undefined && <RecoveryCodes codes={codes.value} />}
-        <Failure words={own.failure} />
-        {own.list !== undefined && <PasskeyItems own={own} list={own.list} />}
-        <NewPasskeyForm own={own} />
-      </div>
-    </dialog>
+      {codes.value !== undefined && <RecoveryCodes codes={codes.value} />}
+      <Failure words={own.failure} />
+      {own.list !== undefined && <PasskeyItems own={own} list={own.list} />}
+      <NewPasskeyForm own={own} />
+    </Dialog>
   );
 }
 

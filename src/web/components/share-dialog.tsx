@@ -6,6 +6,7 @@ import type { NewShare, ShareMode } from "../../protocol/share.ts";
 import { nameWords } from "../words.ts";
 import { Choice } from "./choice.tsx";
 import { CopyButton } from "./copy-button.tsx";
+import { Dialog } from "./dialog.tsx";
 import { Failure } from "./failure.tsx";
 import { Icon } from "./icon.tsx";
 import { ShareList, useShares } from "./share-list.tsx";
@@ -16,39 +17,27 @@ type ShareDialogProps = WorkspaceProps & { readonly record: SessionRecord; reado
 
 /** Makes links to a session, and takes them back. */
 export function ShareDialog({ page, workspace, record, onClose }: ShareDialogProps): VNode {
-  const dialog = useRef<HTMLDialogElement>(null);
   const made = useSignal<NewShare | undefined>(undefined);
   const shares = useShares(workspace.client, record.id);
   // Until it is revoked.
   const isListed = ({ id }: NewShare): boolean => shares.all?.some((share) => share.id === id) ?? false;
-  useLayoutEffect(() => dialog.current?.showModal(), []);
   return (
-    <dialog ref={dialog} class="confirm share" aria-labelledby="share-title" closedby="any" onClose={onClose}>
-      <div class="confirm-body">
-        <header class="share-head">
-          <h2 id="share-title">Share “{nameWords(record)}”</h2>
-          <button
-            type="button"
-            class="button ghost small"
-            aria-label="Close"
-            onClick={() => dialog.current?.close()}
-          >
-            <Icon name="close" />
-          </button>
-        </header>
-        <p class="muted">Whoever has the link gets into this session, without a login, and into no other.</p>
-        <ShareForm
-          workspace={workspace}
-          record={record}
-          onMade={(share) => {
-            made.value = share;
-            shares.add(share);
-          }}
-        />
-        {made.value !== undefined && isListed(made.value) && <NewLink share={made.value} />}
-        <ShareList shares={shares} now={page.clock.now.value} />
-      </div>
-    </dialog>
+    <Dialog
+      title={`Share “${nameWords(record)}”`}
+      about="Whoever has the link gets into this session, without a login, and into no other."
+      onClose={onClose}
+    >
+      <ShareForm
+        workspace={workspace}
+        record={record}
+        onMade={(share) => {
+          made.value = share;
+          shares.add(share);
+        }}
+      />
+      {made.value !== undefined && isListed(made.value) && <NewLink share={made.value} />}
+      <ShareList shares={shares} now={page.clock.now.value} />
+    </Dialog>
   );
 }
 

@@ -2,6 +2,7 @@ import type { RefObject, VNode } from "preact";
 import { routeHash } from "../route.ts";
 import { Avatar } from "./avatar.tsx";
 import { Icon, Logo } from "./icon.tsx";
+import { LoginDialog } from "./login-dialog.tsx";
 import { PasskeyDialog } from "./passkey-dialog.tsx";
 import { RemoveEnded } from "./remove-ended.tsx";
 import { SessionGroups } from "./session-groups.tsx";
@@ -35,6 +36,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         <span class="sidebar-user" title={`Logged in as ${access.user}`}>
           {profile?.name ?? access.user}
         </span>
+        {access.kind === "login" && <LoginButton page={page} workspace={workspace} />}
         {access.kind === "login" && <PasskeyButton workspace={workspace} />}
         {access.kind === "login" && (
           <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
@@ -50,6 +52,20 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
         )}
       </footer>
     </aside>
+  );
+}
+
+function LoginButton({ page, workspace }: WorkspaceProps): VNode {
+  const dialog = useToggle();
+  return (
+    <>
+      <button type="button" class="button ghost small" aria-label="Logins" title="Logins" onClick={dialog.on}>
+        <Icon name="machine" />
+      </button>
+      {dialog.isOn && (
+        <LoginDialog client={workspace.client} now={page.clock.now.value} onClose={dialog.off} />
+      )}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   ageWords,
+  agoWords,
   commandWords,
   detailWords,
   endedWell,
@@ -8,6 +9,10 @@ import {
   endingWords,
   nameWords,
 } from "../../../src/web/words.ts";
+
+test("a time in the past is told by its age", () => {
+  expect([agoWords(0, 59_000), agoWords(0, 60_000)]).toEqual(["just now", "1 min ago"]);
+});
 
 test("an age is told in the largest unit that has begun", () => {
   const ages = [0, 59, 60, 3_599, 3_600, 86_399, 86_400, 864_000].map((seconds) =>

@@ -1,0 +1,37 @@
+import type { ComponentChildren, VNode } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+
+type DialogProps = {
+  readonly title: string;
+  /** What stands below the title. */
+  readonly about: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+};
+
+/** A dialog with a title and a way out; Escape and a click beside it close it as well. */
+export function Dialog({ title, about, onClose, children }: DialogProps): VNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const titleId = useId();
+  useLayoutEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} class="confirm share" aria-labelledby={titleId} closedby="any" onClose={onClose}>
+      <div class="confirm-body">
+        <header class="share-head">
+          <h2 id={titleId}>{title}</h2>
+          <button
+            type="button"
+            class="button ghost small"
+            aria-label="Close"
+            onClick={() => dialog.current?.close()}
+          >
+            <Icon name="close" />
+          </button>
+        </header>
+        <p class="muted">{about}</p>
+        {children}
+      </div>
+    </dialog>
+  );
+}
