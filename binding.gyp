@@ -1,4 +1,8 @@
 {
+  "variables": {
+    # Where PAM's headers are not installed, everything else is built all the same.
+    "has_pam%": "<!(printf '#include <security/pam_appl.h>' | ${CC:-cc} -E - >/dev/null 2>&1 && echo 1 || echo 0)"
+  },
   "targets": [
     {
       "target_name": "ttyhq",
@@ -15,6 +19,18 @@
           "product_extension": "",
           "sources": ["native/run-as.c"],
           "cflags": ["-Wall", "-Wextra", "-O2"]
+        }
+      ]
+    }],
+    ["has_pam == 1", {
+      "targets": [
+        {
+          "target_name": "ttyhq-pam",
+          "type": "executable",
+          "product_extension": "",
+          "sources": ["native/pam.c"],
+          "cflags": ["-Wall", "-Wextra", "-O2"],
+          "libraries": ["-lpam"]
         }
       ]
     }]

@@ -31,6 +31,7 @@ type Describe<E extends Endpoint> = (input: EndpointInput<E>, answer: Answer<E>)
 const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } = {
   createToken: ({ body: { ticket, username } }, answer) =>
     login(ticket === undefined ? "password" : "link", answer?.user, username),
+  answerLogin: (_, answer) => login("password", answer?.user),
   passwordLogin: ({ body }, answer) => login("password", answer?.userId, body.userId),
   sshLogin: (_, answer) => login("ssh-key", answer?.user),
   sshKeyLogin: (_, answer) => login("ssh-key", answer?.userId),

@@ -2,9 +2,11 @@ import type { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
 import type { Challenge } from "../protocol/auth.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import type { LoginAnswers } from "../protocol/login-question.ts";
 import type { SecondFactorProof, SecondFactorResponse } from "../protocol/passkey.ts";
 import type { AccessTokens, IssuedToken } from "./access-token.ts";
 import type { Claimant, LoginAttempts } from "./attempts.ts";
+import { LoginQuestions } from "./login-questions.ts";
 import type { SecondFactor } from "./passkey/second-factor.ts";
 import type { PasswordCheck } from "./password-login.ts";
 import type { Principal } from "./principal.ts";
@@ -27,7 +29,7 @@ type LoginParts = {
   readonly tokens: Pick<AccessTokens, "issue" | "revoke">;
   /** One-time login links; the holder is who is logged in. */
   readonly links: Pick<Tickets<string>, "redeem">;
-  readonly attempts: Pick<LoginAttempts, "guard">;
+  readonly attempts: Pick<LoginAttempts, "guard" | "guardNow">;
   readonly users: Pick<Users, "mayLogIn">;
   /** After a right password; `undefined`: it is always enough. */
   readonly secondFactor?: SecondFactor | undefined;
@@ -43,6 +45,8 @@ const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthori
 /** From something that proves who one is to an access token, and back (specification 5.1, contract 5.1, 5.3). */
 export class Login {
   readonly #parts: LoginParts;
+  /** Logins in which the system asks for more than a password. */
+  readonly #questions = new LoginQuestions<IssuedToken>();
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
@@ -55,7 +59,7 @@ export class Login {
 
   /**
    * A token for a password, or for nothing where no login is asked for. ServiceError `invalid_credentials`,
-   * `password_disabled`, `second_factor_required`, `rate_limited`. `address`: the peer's, `undefined` on a unix socket.
+   * `password_disabled`, `login_question`, `second_factor_required`, `rate_limited`. `address`: the peer's, `undefined` on a unix socket.
    * `origin`: of the page that asks.
    */
   async withPassword(request: {
@@ -67,20 +71,34 @@ export class Login {
     readonly client?: string | undefined;
     readonly origin?: string | undefined;
   }): Promise<IssuedToken> {
-    const { mode, serverUser, defaultUser, tokens } = this.#parts;
+    const { mode, serverUser, defaultUser, tokens, secondFactor } = this.#parts;
     if (mode.mode === "none") return await tokens.issue(serverUser, "none", request);
     const { password: check } = mode;
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
     const { username = defaultUser, password = "", address, client } = request;
-    return await this.#admit("password", { address, client, user: username }, async () => {
-      const user = await check({ username, password, address });
-      this.#refuseUnlisted(user);
-      const { recoveryCode, origin } = request;
-      const { secondFactor } = this.#parts;
-      if (recoveryCode === undefined) await secondFactor?.demand(user, origin);
-      else await secondFactor?.useRecoveryCode(user, recoveryCode);
-      return user;
-    });
+    return await this.#questions.begin(address, (ask) =>
+      this.#admit("password", { address, client, user: username }, async () => {
+        const user = await check({ username, password, address }, ask);
+        this.#refuseUnlisted(user);
+        const { recoveryCode, origin } = request;
+        if (recoveryCode === undefined) await secondFactor?.demand(user, origin);
+        else await secondFactor?.useRecoveryCode(user, recoveryCode);
+        return user;
+      }),
+    );
+  }
+
+  /**
+   * Goes on with a login after `login_question`, as if the answers had come with the password. ServiceError `unauthorized`
+   * for a question that is not open, and those of `withPassword`.
+   */
+  async withAnswers({
+    challengeId,
+    answers,
+    address,
+  }: LoginAnswers & { readonly address: string | undefined }): Promise<IssuedToken> {
+    const goOn = this.#parts.attempts.guardNow({ address }, () => this.#questions.take(challengeId));
+    return await goOn(answers);
   }
 
   /** A token for the answer to `second_factor_required`. ServiceError `unauthorized`, `invalid_credentials`, `rate_limited`. */

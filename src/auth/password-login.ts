@@ -1,5 +1,6 @@
 import type { Credentials } from "../lib/credentials.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import type { Ask } from "./login-questions.ts";
 import { sameBytes } from "./same-bytes.ts";
 
 export type PasswordAttempt = {
@@ -9,8 +10,11 @@ export type PasswordAttempt = {
   readonly address?: string | undefined;
 };
 
-/** Returns the user that a password proved. Wrong password or unknown user: ServiceError `invalid_credentials`. */
-export type PasswordCheck = (attempt: PasswordAttempt) => Promise<string>;
+/**
+ * Returns the user that a password proved, and whatever `ask` is answered. Wrong password or unknown user: ServiceError
+ * `invalid_credentials`.
+ */
+export type PasswordCheck = (attempt: PasswordAttempt, ask: Ask) => Promise<string>;
 
 /** Whether a user name and a password are that pair. Takes the same time whatever is wrong: both are always compared. */
 export type PairMatch = (username: string | Uint8Array, password: string | Uint8Array) => boolean;
@@ -25,7 +29,7 @@ export function pairMatch(pair: Credentials): PairMatch {
 }
 
 /** Accepts one pair, SERVICE_USERNAME and SERVICE_PASSWORD. */
-export function configuredPassword(pair: Credentials): PasswordCheck {
+export function configuredPassword(pair: Credentials): (attempt: PasswordAttempt) => Promise<string> {
   const matches = pairMatch(pair);
   return async ({ username, password }) => {
     if (!matches(username, password)) {

@@ -66,6 +66,7 @@ export const ENDPOINT_NEEDS = {
   metrics: "metrics:view",
   openapi: "open",
   createToken: "open",
+  answerLogin: "open",
   authConfig: "open",
   createWsTicket: "login",
   createLoginLink: "account:use",

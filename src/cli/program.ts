@@ -13,6 +13,7 @@ import { addGitEvent } from "./follow-git-event.ts";
 import { addHealth } from "./health.ts";
 import { addJoinToken, addRemoteKey } from "./join-token.ts";
 import { addKill } from "./kill.ts";
+import { addLogin } from "./login.ts";
 import { addEnrolmentCode, addLoginLink } from "./login-link.ts";
 import { addLs } from "./ls.ts";
 import { writeMessage } from "./message.ts";
@@ -38,6 +39,7 @@ const COMMANDS = [
   addUnfollow,
   addGitEvent,
   addHealth,
+  addLogin,
   addLoginLink,
   addEnrolmentCode,
   addToken,

@@ -15,6 +15,7 @@ import {
   WsTicket,
 } from "./auth.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { LoginAnswers } from "./login-question.ts";
 import { Success } from "./success.ts";
 
 const openAuth = { tag: "auth", access: "open", limit: "api", host: false } as const;
@@ -28,7 +29,25 @@ export const authEndpoints = {
     summary: "Log in",
     body: TokenRequest,
     reply: { status: 200, json: TokenResponse },
-    errors: ["invalid_credentials", "second_factor_required", "password_disabled", "rate_limited"],
+    errors: [
+      "invalid_credentials",
+      "login_question",
+      "second_factor_required",
+      "password_disabled",
+      "rate_limited",
+    ],
+  },
+  answerLogin: {
+    ...openAuth,
+    method: "post",
+    path: "/api/auth/answers",
+    summary: "Go on with a login in which the system asks for more than a password",
+    body: LoginAnswers,
+    reply: { status: 200, json: TokenResponse },
+    errors: [
+      ...["invalid_credentials", "unauthorized", "rate_limited"],
+      ...["login_question", "second_factor_required"],
+    ],
   },
   authConfig: {
     ...openAuth,
@@ -61,7 +80,13 @@ export const authEndpoints = {
     summary: "Log in (the old name)",
     body: PasswordRequest,
     reply: { status: 200, json: PasswordResponse },
-    errors: ["invalid_credentials", "second_factor_required", "password_disabled", "rate_limited"],
+    errors: [
+      "invalid_credentials",
+      "login_question",
+      "second_factor_required",
+      "password_disabled",
+      "rate_limited",
+    ],
   },
   createChallenge: {
     ...openAuth,

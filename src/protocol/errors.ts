@@ -9,6 +9,7 @@ export const ERROR_STATUS = {
   remote_id_required: 400,
   unauthorized: 401,
   invalid_credentials: 401,
+  login_question: 401,
   second_factor_required: 401,
   forbidden: 403,
   origin_not_allowed: 403,

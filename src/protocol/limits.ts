@@ -263,12 +263,22 @@ export const REPLICA_LIFETIME_MS = 40_000;
 
 /** How long the system may take to say who a user is, and which limits it sets. */
 export const SYSTEM_LOOKUP_TIMEOUT_MS = 10_000;
-/** Passwords that the system is asked about at a time: each may cost it 16 MB, and a thread for seconds. */
+/** Passwords that the system is asked about at a time: each may cost it 16 MB, and a process for seconds. */
 export const SYSTEM_PASSWORDS_AT_ONCE = 8;
 /** More that wait for their turn; one more is refused. */
 export const MAX_WAITING_SYSTEM_PASSWORDS = 64;
-/** What the system may take for one password before it is given up on. */
-export const SYSTEM_PASSWORD_TIMEOUT_MS = 30_000;
+/** What PAM may take until it asks or answers, before it is given up on. */
+export const PAM_STEP_TIMEOUT_MS = 30_000;
+/** The same with a worker that starts; a worker that takes longer hangs itself. */
+export const SYSTEM_PASSWORD_TIMEOUT_MS = 35_000;
+/** How long somebody may take to answer what the system asks beside the password. */
+export const LOGIN_QUESTION_LIFETIME_MS = 60_000;
+/** How often it may ask in one login. */
+export const MAX_LOGIN_QUESTIONS = 8;
+/** Logins that wait for such an answer; over that the oldest of the address that has the most is ended. */
+export const MAX_PENDING_LOGINS = 64;
+/** Of those, from one address; over that its oldest is ended. */
+export const MAX_PENDING_LOGINS_PER_ADDRESS = 16;
 /** A worker that was asked nothing for so long is ended. */
 export const ACCOUNT_WORKER_IDLE_MS = 60_000;
 /** How old the status of an account may be at a request, and how often it is checked for an open socket or stream. */

@@ -5,6 +5,7 @@ import { type Client, createClient } from "../protocol/client.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { fetchSend } from "../protocol/fetch-send.ts";
+import { LoginQuestion } from "../protocol/login-question.ts";
 import { SecondFactorChallenge, type SecondFactorProof } from "../protocol/passkey.ts";
 import type { StorageWindow } from "./browser-storage.ts";
 import { GuestPass } from "./guest-pass.ts";
@@ -37,6 +38,8 @@ export type LoginState =
   | { readonly kind: "checking" }
   /** `reason`: why the person has to log in, where there is something to say. */
   | { readonly kind: "out"; readonly config: AuthConfig; readonly reason: string | undefined }
+  /** The server's system asks for more than the password. `back`: the log in before. */
+  | { readonly kind: "question"; readonly question: LoginQuestion; readonly back: LoginState }
   /** The password was right. `codes`: recovery codes to keep, before it goes on. `back`: the log in before. */
   | {
       readonly kind: "second-factor";
@@ -99,14 +102,20 @@ export class Login implements Disposable {
 
   /** Throws the server's refusal. An empty `username` leaves it to the server. */
   async withPassword(username: string, password: string): Promise<void> {
+    const back = this.#state.peek();
+    await this.#goOn(this.#client.token({ ...nameOf(username), password }), back);
+  }
+
+  /** Goes in, or to the next question. Answers that are refused lead back: each question is answered once. */
+  async withAnswers(answers: readonly string[]): Promise<void> {
+    const state = this.#state.peek();
+    if (state.kind !== "question") return;
+    const { challengeId } = state.question;
+    const body = { challengeId, answers: [...answers] };
     try {
-      this.#keep(await this.#client.token({ ...nameOf(username), password }));
+      await this.#goOn(this.#client.call(endpoints.answerLogin, { body }), state.back);
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.code !== "second_factor_required") throw error;
-      const challenge = SecondFactorChallenge.parse(error.details);
-      const words = sentence(error.message);
-      const back = this.#state.peek();
-      this.#state.value = { kind: "second-factor", challenge, words, codes: undefined, back };
+      this.#goBack(error, state.back);
     }
   }
 
@@ -122,8 +131,7 @@ export class Login implements Disposable {
       if (codes === undefined) this.goIn();
       else this.#state.value = { ...state, codes };
     } catch (error) {
-      if (!(error instanceof ServiceError) || error.status !== 401 || state.back.kind !== "out") throw error;
-      this.#state.value = { ...state.back, reason: `${sentence(error.message)} Please log in again.` };
+      this.#goBack(error, state.back);
     }
   }
 
@@ -133,9 +141,10 @@ export class Login implements Disposable {
     this.#made = undefined;
   }
 
-  giveUpSecondFactor(): void {
+  /** Back to the log in. */
+  giveUp(): void {
     const state = this.#state.peek();
-    if (state.kind === "second-factor") this.#state.value = state.back;
+    if (state.kind === "second-factor" || state.kind === "question") this.#state.value = state.back;
   }
 
   /** As withPassword, by a signature of the key. */
@@ -242,6 +251,28 @@ export class Login implements Disposable {
     );
     // Somebody may have logged in in another tab meanwhile.
     if (this.#state.peek() === checking) this.#state.value = next;
+  }
+
+  /** Goes in, or to what the server asks. */
+  async #goOn(response: Promise<TokenResponse>, back: LoginState): Promise<void> {
+    try {
+      this.#keep(await response);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === "login_question") {
+        this.#state.value = { kind: "question", question: LoginQuestion.parse(error.details), back };
+      } else if (error.code === "second_factor_required") {
+        const challenge = SecondFactorChallenge.parse(error.details);
+        const words = sentence(error.message);
+        this.#state.value = { kind: "second-factor", challenge, words, codes: undefined, back };
+      } else throw error;
+    }
+  }
+
+  /** To the log in, where the server refuses; throws what is no refusal. */
+  #goBack(error: unknown, back: LoginState): void {
+    if (!(error instanceof ServiceError) || error.status !== 401 || back.kind !== "out") throw error;
+    this.#state.value = { ...back, reason: `${sentence(error.message)} Please log in again.` };
   }
 
   #keep(response: TokenResponse): void {

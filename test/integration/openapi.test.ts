@@ -130,6 +130,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   metrics: async () => ({}),
   openapi: async () => ({}),
   createToken: async () => ({ body: CREDENTIALS }),
+  answerLogin: async () => ({ body: { challengeId: "any", answers: ["any"] } }),
   authConfig: async () => ({}),
   createWsTicket: async () => ({}),
   createLoginLink: async () => ({}),
@@ -188,6 +189,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   ...{ createChallenge: "403", sshLogin: "403", sshKeyLogin: "403" },
   // A passkey is for a name, not an address, and no authenticator answers here: see browser/passkeys.test.ts.
   ...{
+    answerLogin: "401",
     secondFactor: "401",
     passkeyOptions: "400",
     createPasskey: "401",

@@ -15,13 +15,13 @@ import {
   SYSTEM_PASSWORD_TIMEOUT_MS,
 } from "../../protocol/limits.ts";
 import type { Picture } from "./avatar.ts";
-import type { PamCheck } from "./pam.ts";
-import { AccountStatus, KeyFiles, Picture as PictureAnswer, type Question } from "./questions.ts";
+import type { OpenPam } from "./pam.ts";
+import { AccountStatus, KeyFiles, PamStep, Picture as PictureAnswer, type Question } from "./questions.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 /**
- * Users of the system, for a server that runs no program itself. PAM has a worker of its own: a module that hangs takes
- * its process along, and pam_unix changes how its process hears of its children.
+ * Users of the system, for a server that runs no program itself. PAM has a worker of its own, which
+ * has a process for each login.
  */
 export class Accounts implements Disposable {
   readonly #lookups = new WorkerProcess();
@@ -37,6 +37,7 @@ export class Accounts implements Disposable {
   /** At most MAX_ACCOUNTS; over that the one looked up longest ago is forgotten. */
   readonly #known: ExpiringMap<string, AccountStatus>;
   readonly #groups: ExpiringMap<string, readonly string[]>;
+  #lastLogin = 0;
 
   /** `now` in milliseconds, never going back. */
   constructor(now: () => number) {
@@ -73,9 +74,28 @@ export class Accounts implements Disposable {
     return await this.#ask({ kind: "blank-password", name }, z.boolean());
   }
 
-  /** PAM's answer. At most SYSTEM_PASSWORDS_AT_ONCE questions at a time. */
-  readonly checkPassword: PamCheck = async (question) =>
-    await this.#pam.ask({ kind: "password", ...question }, z.int(), SYSTEM_PASSWORD_TIMEOUT_MS);
+  /** A login at PAM. The caller bounds how many there are, and disposes of each. */
+  readonly openPam: OpenPam = (who) => {
+    const login = ++this.#lastLogin;
+    const use = this.#pam.use();
+    const ask = <Answer>(question: Question, answer: z.ZodType<Answer>): Promise<Answer> =>
+      this.#pam.ask(question, answer, SYSTEM_PASSWORD_TIMEOUT_MS);
+    let last: PamStep | undefined;
+    return {
+      next: async (answers) => {
+        const begin: Question = { kind: "pam-begin", login, ...who };
+        const more: Question = { kind: "pam-answers", login, answers: [...answers] };
+        last = await ask(last === undefined ? begin : more, PamStep);
+        return last;
+      },
+      [Symbol.dispose]: () => {
+        use[Symbol.dispose]();
+        // A worker that has died has taken it along.
+        if (last?.kind === "question")
+          void ask({ kind: "pam-end", login }, z.unknown()).catch(() => undefined);
+      },
+    };
+  };
 
   /** The authorized keys of an account, or of the server's own user. A worker becomes that user and then ends. */
   async keyFiles({ home, name, uid, gid }: KeyOwner): Promise<readonly KeyFile[]> {

@@ -1,10 +1,17 @@
-// The one door to node-linux-pam, which asks PAM pam_authenticate(3) and pam_acct_mgmt(3): whether that is the user's
-// password, and whether the account may be used now. It answers every question of PAM's with the password, so stacks
-// that ask for more than one thing let nobody in. It keeps a thread of libuv's pool for as long as PAM takes.
-import { createRequire } from "node:module";
+// The process that asks PAM about one login, native/pam.c: how it is started, and what goes through its pipes.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Readable, Writable } from "node:stream";
+import { withDeadline } from "../../lib/deadline.ts";
+import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { PamStep } from "./questions.ts";
 
 /** The file in /etc/pam.d that says what PAM does for us; where there is none, PAM takes the one called "other". */
 export const PAM_SERVICE = "ttyhq";
+/** src/ and dist/ lie equally deep, so that this path is right from both. */
+export const PAM_PROGRAM = join(import.meta.dirname, "../../../build/Release/ttyhq-pam");
+/** PAM asks at most 32 questions of 512 bytes at a time; whatever it says before them is cut off here. */
+const MAX_MESSAGE_BYTES = 256 * 1024;
 
 /** What of PAM's codes is told apart here (_pam_types.h). */
 export const PamCode = {
@@ -17,35 +24,96 @@ export const PamCode = {
   accountExpired: 13,
 } as const;
 
-/** Resolves with PAM's code; `address` is the client's. */
-export type PamCheck = (question: {
-  readonly username: string;
-  readonly password: string;
-  readonly address?: string | undefined;
-}) => Promise<number>;
+/** Who logs in; `address` is the client's, for PAM's rules and its log. */
+export type PamLogin = { readonly username: string; readonly address?: string | undefined };
 
-type NodeLinuxPam = {
-  pamAuthenticate(
-    options: {
-      readonly username: string;
-      readonly password: string;
-      readonly serviceName: string;
-      readonly remoteHost?: string;
-    },
-    callback: (error: unknown, code: number) => void,
-  ): void;
+/** One login at PAM. Disposing it ends it. */
+export type PamConversation = Disposable & {
+  /** Begins, without answers; then answers what was asked. */
+  next(answers: readonly string[]): Promise<PamStep>;
 };
 
-/** Throws where the package is not installed, was not built, or finds no PAM on this machine. */
-export function loadPam(): PamCheck {
-  const require = createRequire(import.meta.url);
-  const { pamAuthenticate }: NodeLinuxPam = require("node-linux-pam");
-  return ({ username, password, address }) => {
-    const { promise, resolve } = Promise.withResolvers<number>();
-    const remoteHost = address === undefined ? {} : { remoteHost: address };
-    pamAuthenticate({ username, password, serviceName: PAM_SERVICE, ...remoteHost }, (_, code) =>
-      resolve(code),
-    );
-    return promise;
-  };
+export type OpenPam = (login: PamLogin) => PamConversation;
+
+export class PamProcess implements PamConversation {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>;
+  readonly #chunks: AsyncIterator<Buffer>;
+  #received: Buffer = Buffer.alloc(0);
+
+  constructor({ username, address = "" }: PamLogin) {
+    // A group of its own, so that programs which PAM's modules run end with it.
+    const child = spawn(PAM_PROGRAM, [], {
+      ...{ cwd: "/", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, detached: true },
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    this.#child = child;
+    // Either way its output ends, which whoever waits hears of.
+    child.on("error", () => child.stdout.destroy());
+    child.stdin.on("error", () => undefined);
+    this.#chunks = child.stdout[Symbol.asyncIterator]();
+    child.stdin.write(encodeTexts([PAM_SERVICE, username, address]));
+  }
+
+  /** Rejects when it takes too long, or fails. */
+  async next(answers: readonly string[]): Promise<PamStep> {
+    this.#child.stdin.write(encodeTexts(answers));
+    return await withDeadline(this.#step(), PAM_STEP_TIMEOUT_MS, "PAM's answer");
+  }
+
+  [Symbol.dispose](): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    try {
+      process.kill(-pid, "SIGKILL");
+    } catch {
+      // It has ended just now.
+    }
+  }
+
+  async #step(): Promise<PamStep> {
+    for (;;) {
+      const found = decodeStep(this.#received);
+      if (found !== undefined) {
+        this.#received = this.#received.subarray(found.length);
+        return found.step;
+      }
+      const { value, done } = await this.#chunks.next();
+      if (done === true || this.#received.length > MAX_MESSAGE_BYTES)
+        throw new Error("the program that asks PAM ended without an answer");
+      this.#received = Buffer.concat([this.#received, value]);
+    }
+  }
+}
+
+export function encodeTexts(texts: readonly string[]): Buffer {
+  return Buffer.concat(
+    texts.flatMap((text) => {
+      const bytes = Buffer.from(text);
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(bytes.length);
+      return [length, bytes];
+    }),
+  );
+}
+
+/** The messages up to the first that asks for answers or is the end; `undefined`: it is not there yet. */
+export function decodeStep(bytes: Buffer): { readonly step: PamStep; readonly length: number } | undefined {
+  const prompts: { message: string; echo: boolean }[] = [];
+  const messages: string[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const kind = String.fromCharCode(bytes[at] ?? 0);
+    at += 1;
+    if (kind === "A") return { step: { kind: "question", prompts, messages }, length: at };
+    if (at + 4 > bytes.length) return undefined;
+    const number = bytes.readUInt32BE(at);
+    at += 4;
+    if (kind === "D") return { step: { kind: "done", code: number }, length: at };
+    if (at + number > bytes.length) return undefined;
+    const text = bytes.toString("utf8", at, at + number);
+    at += number;
+    if (kind === "P" || kind === "E") prompts.push({ message: text, echo: kind === "E" });
+    else if (kind === "I" || kind === "X") messages.push(text);
+    else throw new Error("the program that asks PAM is of another version: run `npm ci` again");
+  }
+  return undefined;
 }

@@ -1,5 +1,6 @@
 // The messages between the server and its account workers.
 import { z } from "zod";
+import { LoginPrompt } from "../../protocol/login-question.ts";
 
 export const Question = z.discriminatedUnion("kind", [
   /** Who has that name, and may they log in? */
@@ -8,13 +9,17 @@ export const Question = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("groups"), name: z.string() }),
   /** Does the account have no password, so that PAM's `nullok` lets anybody in? */
   z.object({ kind: z.literal("blank-password"), name: z.string() }),
+  /** Begins a login at PAM, under a number of the server's. */
   z.object({
-    kind: z.literal("password"),
+    kind: z.literal("pam-begin"),
+    login: z.int(),
     username: z.string(),
-    password: z.string(),
-    /** The client's address, for PAM's rules and its log. */
     address: z.string().optional(),
   }),
+  /** Answers what PAM has asked in that login. */
+  z.object({ kind: z.literal("pam-answers"), login: z.int(), answers: z.array(z.string()) }),
+  /** Gives that login up. */
+  z.object({ kind: z.literal("pam-end"), login: z.int() }),
   /** The files of authorized keys below a home; `user` absent: the server's own user, whose home is not that of passwd. */
   z.object({
     kind: z.literal("keys"),
@@ -36,6 +41,17 @@ export const Reply = z.object({
   error: z.string().optional(),
 });
 export type Reply = z.infer<typeof Reply>;
+
+/** What PAM does next: it asks, with what it says beside that, or is done and has a code. */
+export const PamStep = z.discriminatedUnion("kind", [
+  z.object({
+    kind: z.literal("question"),
+    prompts: z.array(LoginPrompt),
+    messages: z.array(z.string()),
+  }),
+  z.object({ kind: z.literal("done"), code: z.int() }),
+]);
+export type PamStep = z.infer<typeof PamStep>;
 
 /** `account` is absent where nobody has that name; `refusal` says why the account may not log in. */
 export const AccountStatus = z.object({

@@ -1,25 +1,27 @@
 // Login with the password of a user of this system (contract 5.1).
-import { access, readFile } from "node:fs/promises";
+import { access, constants, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { Slots } from "../../lib/slots.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
+  MAX_LOGIN_QUESTIONS,
   MAX_WAITING_SYSTEM_PASSWORDS,
   SLOW_REFUSAL_MEMORY_MS,
   SYSTEM_PASSWORD_TIMEOUT_MS,
   SYSTEM_PASSWORDS_AT_ONCE,
   WRONG_PASSWORD_MS,
 } from "../../protocol/limits.ts";
+import type { LoginPrompts } from "../../protocol/login-question.ts";
 import { EvenRefusal } from "../even-refusal.ts";
 import type { PasswordAttempt, PasswordCheck } from "../password-login.ts";
 import type { Users } from "../users.ts";
 import type { Accounts } from "./accounts.ts";
-import { loadPam, PAM_SERVICE, PamCode } from "./pam.ts";
+import { PAM_PROGRAM, PAM_SERVICE, PamCode, type PamConversation } from "./pam.ts";
 
 const BLANK = "the account has no password, so that any would do";
 /** PAM takes no longer ones, in UTF-8. */
-const MAX_PASSWORD_BYTES = 512;
+const MAX_ANSWER_BYTES = 512;
 /** PAM's ways of saying that this is not the user's password, or that there is no such user. */
 const WRONG: ReadonlySet<number> = new Set([PamCode.wrongPassword, PamCode.unknownUser]);
 /** The password may be right, but the account is not to be used, or not now. */
@@ -28,17 +30,26 @@ const NOT_NOW: ReadonlySet<number> = new Set([
 ]);
 
 export type SystemPasswordParts = {
-  readonly accounts: Pick<Accounts, "lookUp" | "hasBlankPassword" | "checkPassword">;
+  readonly accounts: Pick<Accounts, "lookUp" | "hasBlankPassword" | "openPam">;
   readonly users: Pick<Users, "mayLogIn">;
   readonly log: Pick<Log, "warn">;
   /** For tests, which have less time. */
   readonly refusalMs?: number;
 };
 
+/** How far a login is. */
+type Stage =
+  | { readonly kind: "in"; readonly user: string }
+  | {
+      readonly kind: "question";
+      readonly question: LoginPrompts;
+      readonly answer: (answers: readonly string[]) => Promise<Stage>;
+    };
+
 /**
- * Asks PAM, at most SYSTEM_PASSWORDS_AT_ONCE questions at a time; more than MAX_WAITING_SYSTEM_PASSWORDS that wait for
- * their turn: ServiceError `rate_limited`. PAM is not asked about users who may not log in here: nobody shall lock
- * their accounts, or learn their passwords, by guessing here.
+ * Asks PAM, at most SYSTEM_PASSWORDS_AT_ONCE at a time, not counting those that wait for a person; more than
+ * MAX_WAITING_SYSTEM_PASSWORDS that wait for their turn: ServiceError `rate_limited`. PAM is not asked about users who may
+ * not log in here: nobody shall lock their accounts, or learn their passwords, by guessing here.
  */
 export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
   const turns = new Slots({
@@ -53,21 +64,70 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
     now: () => performance.now(),
     pause,
   });
-  return (attempt) => even.level(() => turns.take(() => prove(attempt, parts)));
+  // How long a person takes is no part of how long a refusal takes.
+  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even.level(() => turns.take(work));
+  return async (attempt, ask) => {
+    using scope = new DisposableStack();
+    let stage = await stageOf(() => begin(attempt, parts, scope));
+    for (let asked = 0; stage.kind === "question"; asked++) {
+      if (asked === MAX_LOGIN_QUESTIONS) throw wrong();
+      const { question, answer } = stage;
+      const answers = await ask(question);
+      stage = await stageOf(() => answer(answers));
+    }
+    return stage.user;
+  };
 }
 
-async function prove(attempt: PasswordAttempt, parts: SystemPasswordParts): Promise<string> {
+async function begin(
+  attempt: PasswordAttempt,
+  parts: SystemPasswordParts,
+  scope: DisposableStack,
+): Promise<Stage> {
   const { username, password, address } = attempt;
-  const { accounts, users, log } = parts;
-  if (!mayBeRight(attempt) || !users.mayLogIn(username)) throw wrong();
+  const { accounts, users } = parts;
+  if (password === "" || !isTypeable(password) || !users.mayLogIn(username)) throw wrong();
   const { account, refusal } = await accounts.lookUp(username);
   if (account === undefined) throw wrong();
   const user = account.name;
-  refuseByCode(await accounts.checkPassword({ username: user, password, address }), user, log);
-  const reason = refusal ?? ((await accounts.hasBlankPassword(account)) ? BLANK : undefined);
-  if (reason === undefined) return user;
-  log.warn({ user, reason }, "login refused");
-  throw wrong();
+  const pam = scope.use(accounts.openPam({ username: user, address }));
+  const accept = async (code: number): Promise<Stage> => {
+    refuseByCode(code, user, parts.log);
+    const reason = refusal ?? ((await accounts.hasBlankPassword(account)) ? BLANK : undefined);
+    if (reason === undefined) return { kind: "in", user };
+    parts.log.warn({ user, reason }, "login refused");
+    throw wrong();
+  };
+  return await proceed([], { pam, accept, password });
+}
+
+/** `password` answers the first question that is asked without echo; `undefined`: it has. */
+async function proceed(
+  answers: readonly string[],
+  login: {
+    readonly pam: PamConversation;
+    readonly accept: (code: number) => Promise<Stage>;
+    readonly password: string | undefined;
+  },
+): Promise<Stage> {
+  const { pam, accept, password } = login;
+  const step = await pam.next(answers);
+  if (step.kind === "done") return await accept(step.code);
+  const { prompts, messages } = step;
+  const index = password === undefined ? -1 : prompts.findIndex(({ echo }) => !echo);
+  const isUsed = password === undefined || index >= 0;
+  const next = { ...login, password: isUsed ? undefined : password };
+  const known = index < 0 || password === undefined ? [] : [password];
+  const asked = prompts.toSpliced(index, known.length);
+  if (asked.length === 0) return await proceed(known, next);
+  return {
+    kind: "question",
+    question: { prompts: asked, messages },
+    answer: async (given) => {
+      if (given.length !== asked.length || !given.every(isTypeable)) throw wrong();
+      return await proceed(index < 0 ? given : given.toSpliced(index, 0, ...known), next);
+    },
+  };
 }
 
 function refuseByCode(pamCode: number, user: string, log: SystemPasswordParts["log"]): void {
@@ -77,10 +137,10 @@ function refuseByCode(pamCode: number, user: string, log: SystemPasswordParts["l
   throw wrong();
 }
 
-/** What PAM would read up to a NUL, cut, or take for another text is no password. Nor is nothing. */
-function mayBeRight({ password }: PasswordAttempt): boolean {
-  if (password === "" || password.includes("\0") || !password.isWellFormed()) return false;
-  return new TextEncoder().encode(password).length <= MAX_PASSWORD_BYTES;
+/** What PAM would read up to a NUL, cut, or take for another text is no answer. */
+function isTypeable(text: string): boolean {
+  if (text.includes("\0") || !text.isWellFormed()) return false;
+  return new TextEncoder().encode(text).length <= MAX_ANSWER_BYTES;
 }
 
 function wrong(): ServiceError {
@@ -114,29 +174,22 @@ export type SystemLoginOptions = {
 export async function openSystemPassword(options: SystemLoginOptions): Promise<PasswordCheck | undefined> {
   const { accounts, users, log, hasOtherWays } = options;
   try {
-    loadPam();
+    await access(PAM_PROGRAM, constants.X_OK);
   } catch (cause) {
-    const message = missingPam(cause);
-    if (!hasOtherWays) throw new ServiceError("start_failed", `${message}${WAYS_OUT}`, { cause });
-    log.warn({ reason: message }, "system passwords log nobody in");
+    if (!hasOtherWays) throw new ServiceError("start_failed", `${NO_PAM}${WAYS_OUT}`, { cause });
+    log.warn({ reason: NO_PAM }, "system passwords log nobody in");
     return undefined;
   }
   for (const reason of await hindrances(options)) log.warn({ reason }, "system passwords may be refused");
   return systemPassword({ accounts, users, log });
 }
 
+const NO_PAM =
+  "to log in with the password of a user of this system takes ttyhq-pam, the program that asks PAM, which is not there: " +
+  "npm builds it where PAM's headers are; on Debian install libpam0g-dev, g++, make and python3, then run `npm ci` again";
+
 const WAYS_OUT =
   "; or let people log in otherwise: SERVICE_USERNAME and SERVICE_PASSWORD (one password for all), --enable-ssh-keys, --login-link, or --no-auth where nobody else can reach the server";
-
-function missingPam(cause: unknown): string {
-  const isMissing = cause instanceof Error && "code" in cause && cause.code === "MODULE_NOT_FOUND";
-  const reason = cause instanceof Error ? cause.message.split("\n", 1)[0] : String(cause);
-  const problem = isMissing ? "is not installed" : `cannot be loaded (${reason})`;
-  return (
-    `to log in with the password of a user of this system takes PAM, and the package node-linux-pam ${problem}: ` +
-    "npm leaves it out where it cannot be built; on Debian install libpam0g-dev, g++, make and python3, then run `npm ci` again"
-  );
-}
 
 async function hindrances({ serverUser, isRoot, hasOtherUsers }: SystemLoginOptions): Promise<string[]> {
   const found: string[] = [];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { isTimeout, withDeadline } from "../../lib/deadline.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { ACCOUNT_WORKER_IDLE_MS, SYSTEM_PASSWORDS_AT_ONCE } from "../../protocol/limits.ts";
+import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
 import { type Question, Reply } from "./questions.ts";
 
 /** The source is run as it is in development, and compiled beside this file otherwise. */
@@ -23,6 +23,7 @@ export class WorkerProcess implements Disposable {
   readonly #pending = new Map<number, Pending>();
   #child: ChildProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
+  #uses = 0;
   #lastNumber = 0;
 
   /** Rejects with `internal_error` when there is no answer in time, and when the worker fails. */
@@ -30,7 +31,7 @@ export class WorkerProcess implements Disposable {
     const number = ++this.#lastNumber;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#pending.set(number, { resolve, reject });
-    clearTimeout(this.#idle);
+    using _ = this.use();
     try {
       this.#child ??= this.#start();
       this.#child.send({ number, question }, (error) => {
@@ -39,14 +40,23 @@ export class WorkerProcess implements Disposable {
       return answer.parse(await withDeadline(promise, timeoutMs, `the system's answer (${question.kind})`));
     } catch (error) {
       if (!isTimeout(error)) throw error;
-      // A thread that hangs in PAM would be lost for good.
       const late = failure("the system takes too long to answer about its users", error);
       this.#end(late);
       throw late;
     } finally {
       this.#pending.delete(number);
-      if (this.#pending.size === 0) this.#endWhenIdle();
     }
+  }
+
+  /** It is not idle until that is disposed. */
+  use(): Disposable {
+    this.#uses += 1;
+    clearTimeout(this.#idle);
+    const end = (): void => {
+      this.#uses -= 1;
+      if (this.#uses === 0) this.#endWhenIdle();
+    };
+    return { [Symbol.dispose]: end };
   }
 
   [Symbol.dispose](): void {
@@ -56,7 +66,7 @@ export class WorkerProcess implements Disposable {
 
   #start(): ChildProcess {
     const child = fork(WORKER, [], {
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", UV_THREADPOOL_SIZE: String(SYSTEM_PASSWORDS_AT_ONCE) },
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
       execArgv: [],
       cwd: "/",
       stdio: ["ignore", "ignore", "ignore", "ipc"],

@@ -5,10 +5,18 @@ import { runSystemCommand } from "../../lib/system-command.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { findPicture } from "./avatar.ts";
 import { readKeyFiles } from "./key-files.ts";
-import { loadPam } from "./pam.ts";
-import { type AccountStatus, type Picture, type Question, type Reply, Request } from "./questions.ts";
+import { type PamConversation, PamProcess } from "./pam.ts";
+import {
+  type AccountStatus,
+  type PamStep,
+  type Picture,
+  type Question,
+  type Reply,
+  Request,
+} from "./questions.ts";
 
-let pam: ReturnType<typeof loadPam> | undefined;
+/** Logins that PAM is asked about; the server bounds how many there are. */
+const logins = new Map<number, PamConversation>();
 
 async function answer(question: Question): Promise<unknown> {
   switch (question.kind) {
@@ -18,14 +26,36 @@ async function answer(question: Question): Promise<unknown> {
       return await findSystemGroups(question.name);
     case "blank-password":
       return await hasBlankPassword(question.name);
-    case "password":
-      pam ??= loadPam();
-      return await pam(question);
+    case "pam-begin":
+      logins.set(question.login, new PamProcess(question));
+      return await nextStep(question.login, []);
+    case "pam-answers":
+      return await nextStep(question.login, question.answers);
+    case "pam-end":
+      return endLogin(question.login);
     case "keys":
       return await readKeyFiles(question);
     case "picture":
       return await pictureOf(question.user);
   }
+}
+
+async function nextStep(login: number, answers: readonly string[]): Promise<PamStep> {
+  const conversation = logins.get(login);
+  if (conversation === undefined) throw new Error("the worker that began this login has ended");
+  try {
+    const step = await conversation.next(answers);
+    if (step.kind === "done") endLogin(login);
+    return step;
+  } catch (error) {
+    endLogin(login);
+    throw error;
+  }
+}
+
+function endLogin(login: number): void {
+  logins.get(login)?.[Symbol.dispose]();
+  logins.delete(login);
 }
 
 async function pictureOf(user: string): Promise<z.infer<typeof Picture> | undefined> {
@@ -58,5 +88,8 @@ process.on("message", (message) => {
   );
 });
 
-// Nobody waits for an answer without the server, and a PAM module in a thread could delay a normal exit.
-process.once("disconnect", () => process.kill(process.pid, "SIGKILL"));
+// Nobody waits for an answer without the server.
+process.once("disconnect", () => {
+  for (const login of logins.keys()) endLogin(login);
+  process.kill(process.pid, "SIGKILL");
+});

@@ -30,18 +30,7 @@ export function authRoutes(parts: {
       return { ...others, user, ...(logoutPath === undefined ? {} : { logoutPath }), ...namedBy(principal) };
     },
     currentUser: async () => ({ userId: login.defaultUser }),
-    createToken: async ({ body: { ticket, ...pair } }, { address, client, origin }) =>
-      ticket === undefined
-        ? login.withPassword({ ...pair, address, client, origin })
-        : login.withLink({ ticket, address, client }),
-    passwordLogin: async ({ body }, { address, client, origin }) => {
-      const { token, user } = await login.withPassword({
-        username: body.userId,
-        password: body.password,
-        ...{ address, client, origin },
-      });
-      return { success: true, token, userId: user, authMethod: "password" };
-    },
+    ...passwordRoutes(login),
     createChallenge: async ({ body }) => login.challenge(body.userId),
     sshLogin: async ({ body }, { address, client }) => login.withKey({ ...body, address, client }),
     sshKeyLogin: async ({ body }, { address, client }) => {
@@ -65,6 +54,25 @@ export function authRoutes(parts: {
     logout: async (_, context) => {
       await login.logOut(principalOf(context));
       return { success: true, message: "Logged out successfully" };
+    },
+  };
+}
+
+/** Logging in by a password, and a login link. */
+function passwordRoutes(login: Login): Routes {
+  return {
+    createToken: async ({ body: { ticket, ...pair } }, { address, client, origin }) =>
+      ticket === undefined
+        ? login.withPassword({ ...pair, address, client, origin })
+        : login.withLink({ ticket, address, client }),
+    answerLogin: async ({ body }, { address }) => await login.withAnswers({ ...body, address }),
+    passwordLogin: async ({ body }, { address, client, origin }) => {
+      const { token, user } = await login.withPassword({
+        username: body.userId,
+        password: body.password,
+        ...{ address, client, origin },
+      });
+      return { success: true, token, userId: user, authMethod: "password" };
     },
   };
 }

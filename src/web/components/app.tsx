@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import type { Page } from "../page.ts";
 import { GuestView } from "./guest-view.tsx";
+import { LoginQuestionView } from "./login-question.tsx";
 import { LoginView } from "./login-view.tsx";
 import { NoticeList } from "./notice-list.tsx";
 import { SecondFactorView } from "./second-factor.tsx";
@@ -25,6 +26,8 @@ function Stage({ page }: { readonly page: Page }): VNode {
     return <WorkspaceView page={page} workspace={workspace} access={state.access} />;
   }
   if (state.kind === "out") return <LoginView login={page.login} keyring={page.keyring} state={state} />;
+  if (state.kind === "question")
+    return <LoginQuestionView key={state.question.challengeId} login={page.login} state={state} />;
   if (state.kind === "second-factor") return <SecondFactorView login={page.login} state={state} />;
   if (state.kind === "uninvited") return <Uninvited login={page.login} />;
   if (state.kind === "unreachable") return <Unreachable error={state.error} />;

@@ -21,7 +21,7 @@ export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
       <div class="entrance-card">
         {codes === undefined ? (
           <div class="card-form">
-            <BackButton onClick={() => login.giveUpSecondFactor()} />
+            <BackButton onClick={() => login.giveUp()} />
             {isEnrolled || challenge.registration === undefined ? (
               <Confirmation login={login} state={state} />
             ) : (

@@ -166,7 +166,7 @@ describe("a server that is root", () => {
       await container.sh(
         "cat /proc/$(pgrep -n -f 'accounts/[w]orker')/environ | tr '\\0' '\\n' | grep -v ^NODE_CHANNEL | sort",
       ),
-    ).toBe("PATH=/usr/sbin:/usr/bin:/sbin:/bin\nUV_THREADPOOL_SIZE=8");
+    ).toBe("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
   });
 
   test.each([
@@ -201,14 +201,14 @@ test("a server that is not root checks the password of its own user alone, and s
   expectRefused(await container.logIn(attempts(["ttyhq", "wrong"], ["alice", PASSWORD], ["root", PASSWORD])));
 });
 
-describe("where PAM's module is missing", () => {
-  const prepare = `${makeUsers("alice")}\nrm -r /opt/ttyhq/node_modules/node-linux-pam`;
+describe("where the program that asks PAM is missing", () => {
+  const prepare = `${makeUsers("alice")}\nrm /opt/ttyhq/build/Release/ttyhq-pam`;
 
   test("a server without another way to log in does not start, and says how to get out of that", async () => {
     const { code, stderr } = await SystemContainer.refused({ prepare });
     expect(code).toBe(1);
     for (const way of [
-      "node-linux-pam is not installed",
+      "ttyhq-pam",
       "libpam0g-dev",
       "npm ci",
       "SERVICE_USERNAME",
@@ -222,7 +222,7 @@ describe("where PAM's module is missing", () => {
 
   test("a server with another way to log in says so, and refuses passwords", async () => {
     await using container = await SystemContainer.start({ prepare, args: ["--login-link"] });
-    expect((await container.logs()).stderr).toContain("node-linux-pam is not installed");
+    expect((await container.logs()).stderr).toContain("ttyhq-pam");
     expect((await container.get("/api/auth/config")).json).not.toHaveProperty("passwordMode");
     const [refused] = await container.logIn(attempts(["alice", PASSWORD]));
     expect(refused).toMatchObject({ status: 403, text: expect.stringContaining("password_disabled") });

@@ -53,16 +53,18 @@ export type SystemOptions = {
   readonly args?: readonly string[];
   /** Of `docker run`. */
   readonly docker?: readonly string[];
+  readonly image?: string;
 };
 
 /** The image with users of a system, and a server that is root. Disposing it removes it. */
 export class SystemContainer implements AsyncDisposable {
   readonly name: string;
-  readonly #url: string;
+  /** Where this machine finds it. */
+  readonly url: string;
 
   private constructor(name: string, url: string) {
     this.name = name;
-    this.#url = url;
+    this.url = url;
   }
 
   /** Resolves when the server answers. */
@@ -87,7 +89,7 @@ export class SystemContainer implements AsyncDisposable {
 
   async answers(): Promise<void> {
     const healthy = async (): Promise<true | undefined> => {
-      const answer = await call(this.#url, { path: "/api/health" }).catch(() => undefined);
+      const answer = await call(this.url, { path: "/api/health" }).catch(() => undefined);
       return answer?.status === 200 ? true : undefined;
     };
     await eventually(healthy, `the server in ${this.name}`);
@@ -113,16 +115,16 @@ export class SystemContainer implements AsyncDisposable {
 
   /** What somebody who has logged in sends. */
   async as(username: string): Promise<SystemUser> {
-    const answer = await call(this.#url, {
+    const answer = await call(this.url, {
       ...{ method: "POST", path: "/api/auth/token", body: { username, password: PASSWORD } },
     });
     if (answer.status !== 200) throw new Error(`${username} cannot log in: ${answer.text}`);
     const { token } = z.object({ token: z.string() }).parse(answer.json);
-    return new SystemUser(this.#url, token);
+    return new SystemUser(this.url, token);
   }
 
   get(path: string): Promise<Answer> {
-    return call(this.#url, { path });
+    return call(this.url, { path });
   }
 
   logs(): Promise<Ran> {
@@ -183,7 +185,7 @@ export class SystemUser {
   }
 }
 
-function started({ prepare = ":", command, args = [], docker = [] }: SystemOptions): string[] {
+function started({ prepare = ":", command, args = [], docker = [], image = IMAGE }: SystemOptions): string[] {
   const server = command ?? "/usr/local/lib/ttyhq/entrypoint serve";
   const script = `${prepare}\nexec ${server} "$@"`;
   return [
@@ -192,7 +194,7 @@ function started({ prepare = ":", command, args = [], docker = [] }: SystemOptio
     "0",
     "--entrypoint",
     "tini",
-    IMAGE,
+    image,
     "-s",
     "--",
     "sh",

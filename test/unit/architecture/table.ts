@@ -92,7 +92,6 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   "http-proxy-3": ["src/proxy/forwarder.ts"],
   ioredis: ["src/hq/redis-link.ts"],
   jsonwebtoken: ["src/auth/access-token.ts"],
-  "node-linux-pam": ["src/auth/accounts/pam.ts"],
   "node-pty": ["src/sessions/pty.ts"],
   "openid-client": ["src/proxy/provider.ts"],
   pino: ["src/log.ts"],

@@ -22,7 +22,7 @@ describe("help", () => {
       "play",
       "status",
       "health",
-      "login-link",
+      ...["login", "login-link"],
       "enrolment-code",
       "up",
       ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key", "audit", "token"],

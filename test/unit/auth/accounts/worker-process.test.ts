@@ -55,7 +55,7 @@ test("a worker gets nothing of the server's environment", async () => {
   const names = variables
     .map((each) => each.split("=")[0])
     .filter((each) => !each?.startsWith("NODE_CHANNEL"));
-  expect(names.toSorted()).toEqual(["PATH", "UV_THREADPOOL_SIZE"]);
+  expect(names.toSorted()).toEqual(["PATH"]);
 });
 
 test("questions at once are answered each with its own", async () => {
