@@ -105,6 +105,17 @@ test("a login that is ended at one is over at the other, with its sockets, and t
   }
 });
 
+test("an API token of one works at the other, and one that is revoked works at neither and has nothing open", async () => {
+  const [one, other] = [new Person(first, await logIn(first)), new Person(second, await logIn(second))];
+  const body = { name: "ci", scope: ["sessions:view"], expiresIn: 3_600 };
+  const { json: made } = await one.ask("/api/auth/tokens", { body });
+  expect(await statuses(made.token, 6)).toEqual(Array(12).fill(200));
+  await using socket = await new Person(first, made.token).connect();
+  expect((await other.ask(`/api/auth/tokens/${made.id}`, { method: "DELETE" })).status).toBe(200);
+  expect((await socket.closed()).code).toBe(LOGIN_OVER);
+  expect(await statuses(made.token, 6)).toEqual(Array(12).fill(401));
+});
+
 test("a ticket works at the other, and of many who use it at both one gets in", async () => {
   const person = new Person(first, await logIn(first));
   for (let round = 0; round < 5; round++) {
