@@ -2,10 +2,9 @@
 // README.md beside this file says what is expected. The strangers run in a process of their own.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { Agent, request } from "node:http";
+import { Agent, createServer, request } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
 import { bearer, logIn, passwordServer } from "../test/integration/harness/password-server.ts";
-import type { TestServer } from "../test/integration/harness/test-server.ts";
 
 const STRANGERS = 50;
 const SESSIONS = 200;
@@ -87,19 +86,35 @@ async function probe(origin: string): Promise<readonly number[]> {
   return times.toSorted((a, b) => a - b);
 }
 
-async function measure(server: TestServer, name: string): Promise<void> {
-  const strangers: ChildProcess = fork(import.meta.filename, ["--strangers", server.url, name]);
+async function measure(origin: string, name: string): Promise<string> {
+  const strangers: ChildProcess = fork(import.meta.filename, ["--strangers", origin, name]);
   await pause(1_000);
-  const times = await probe(server.url);
+  const times = await probe(origin);
   strangers.kill("SIGKILL");
   await once(strangers, "exit");
   const at = (part: number): string =>
     (times[Math.floor(times.length * part)] ?? Number.NaN).toFixed(1).padStart(7);
-  process.stdout.write(`${name.padEnd(24)} p50 ${at(0.5)} ms  p99 ${at(0.99)} ms  max ${at(0.9999)} ms\n`);
+  return `p50 ${at(0.5)}  p99 ${at(0.99)}  max ${at(0.9999)}`;
 }
 
+/** The floor: a server in a process of its own that answers everything with "ok", and reads no body. */
+function serveMinimal(): void {
+  const server = createServer((incoming, response) => {
+    incoming.resume();
+    response.end("ok");
+  });
+  server.on("upgrade", (_, socket) => {
+    socket.on("error", () => {});
+    socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+  });
+  server.listen(0, "127.0.0.1", () => process.send?.(server.address()));
+}
+
+// Nobody who asks is left behind when the one that measures is gone.
+if (process.connected) process.once("disconnect", () => process.exit());
 const [flag, origin = "", name = ""] = process.argv.slice(2);
-if (flag === "--strangers") {
+if (flag === "--minimal") serveMinimal();
+else if (flag === "--strangers") {
   const only = KINDS[name];
   await loop(origin, only === undefined ? Object.values(KINDS) : [only]);
 } else {
@@ -114,5 +129,12 @@ if (flag === "--strangers") {
     if (status !== 201) throw new Error(`no session: ${status}`);
   }
   await pause(REST_MS);
-  for (const each of names) await measure(server, each);
+  const minimal: ChildProcess = fork(import.meta.filename, ["--minimal"]);
+  const [address] = await once(minimal, "message");
+  for (const each of names) {
+    const own = await measure(server.url, each);
+    const floor = await measure(`http://127.0.0.1:${address.port}`, each);
+    process.stdout.write(`${each.padEnd(24)} ${own}   minimal ${floor}  (ms)\n`);
+  }
+  minimal.kill();
 }

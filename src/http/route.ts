@@ -24,8 +24,11 @@ export type Context = {
   readonly signal: AbortSignal;
 };
 
-/** Bytes instead of JSON; the endpoint's own status unless another is given. */
-export type Media = Content & { readonly status?: number };
+/** Bytes instead of JSON, in pieces or at once; the endpoint's own status unless another is given. */
+export type Media = Omit<Content, "body"> & {
+  readonly body: Content["body"] | Uint8Array;
+  readonly status?: number;
+};
 
 /** A JSON answer that is there as UTF-8 already. */
 export class JsonBytes {

@@ -158,7 +158,10 @@ async function answerOf(
   { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<unknown> {
   const abort = new AbortController();
-  response.once("close", () => abort.abort());
+  // To abort makes an error with a stack: not where everything was answered. A body that HEAD leaves unread has to end.
+  response.once("close", () => {
+    if (!response.writableFinished || request.method === "HEAD") abort.abort();
+  });
   await authorise(endpoint, { request, response }, { seen, options });
   if (endpoint.path.startsWith("/api/"))
     await readBody[seen.principal === undefined ? "ofStrangers" : "ofUsers"](request, response);

@@ -75,9 +75,5 @@ function image(type: string, bytes: Uint8Array, cacheControl: string): Media {
 }
 
 function media(bytes: Uint8Array): Omit<Media, "type"> {
-  return { length: bytes.length, headers: { vary: "accept" }, body: once(bytes) };
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return { length: bytes.length, headers: { vary: "accept" }, body: bytes };
 }

@@ -70,9 +70,5 @@ function describe(mounted: readonly string[], version: string): JsonBytes {
 
 function plain(text: string): Media {
   const bytes = new TextEncoder().encode(text);
-  return { type: "text/plain; charset=utf-8", length: bytes.length, body: once(bytes) };
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
+  return { type: "text/plain; charset=utf-8", length: bytes.length, body: bytes };
 }
