@@ -194,17 +194,19 @@ async function secondFactorOf(
 /** `undefined`: no password logs in. */
 async function passwordCheckOf(
   modes: LoginModes,
-  { serverUser, isRoot, log, accounts }: Pick<GateOptions, "serverUser" | "isRoot" | "log" | "accounts">,
+  options: Pick<GateOptions, "serverUser" | "isRoot" | "log" | "accounts" | "machineToken">,
   users: Users,
 ): Promise<PasswordCheck | undefined> {
   const { password, allowUsers, adminUsers, roles = [], sshKeys, loginLink, identity, localBypass } = modes;
+  const { serverUser, isRoot, log, accounts, machineToken } = options;
   if (password === undefined) return undefined;
   if (password.kind === "configured") return configuredPassword(password);
   const { openSystemPassword } = await import("./accounts/system-password.ts");
   return await openSystemPassword({
     ...{ accounts, users, log, serverUser, isRoot },
     hasOtherUsers: roles.length > 0 || [...allowUsers, ...adminUsers].some((user) => user !== serverUser),
-    hasOtherWays: sshKeys || loginLink || identity !== undefined || localBypass !== undefined,
+    // A remote is reached through its HQ, which logs people in.
+    hasOtherWays: [sshKeys, loginLink, identity, localBypass, machineToken].some(Boolean),
   });
 }
 
