@@ -1,13 +1,15 @@
-import { test } from "vitest";
+import { expect, test } from "vitest";
 import { IMAGE } from "../containers/built-image.ts";
 import type { Pod } from "./kubectl.ts";
-import { HQ } from "./kubernetes-cluster.ts";
+import { HQ, REMOTES } from "./kubernetes-cluster.ts";
+import { NODE_PROGRAM, SpareNode } from "./spare-node.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
 /** A packet that a policy drops is answered by nobody. */
 const SILENCE_MS = 3_000;
 const PORT = 4020;
 const DNS_PORT = 53;
+const API_PORT = 443;
 const CONNECT = `
 const socket = require("node:net").connect({ host: process.argv[1], port: Number(process.argv[2]) });
 const end = (what) => { console.log(what); process.exit(); };
@@ -34,7 +36,7 @@ async function becomes(
 }
 
 /** A pod of somebody else in the same namespace, such as the namespace wants pods to be, that listens. */
-async function joins(name: string): Promise<string> {
+async function joins(name: string, place: { readonly nodeName?: string } = {}): Promise<string> {
   const { kubectl } = stage.cluster;
   const container = {
     ...{ name, image: IMAGE, imagePullPolicy: "IfNotPresent", command: ["node", "-e", LISTEN] },
@@ -42,7 +44,7 @@ async function joins(name: string): Promise<string> {
     securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
   };
   const spec = {
-    ...{ automountServiceAccountToken: false, containers: [container] },
+    ...{ automountServiceAccountToken: false, containers: [container], ...place },
     securityContext: { runAsNonRoot: true, runAsUser: 10001, seccompProfile: { type: "RuntimeDefault" } },
   };
   await kubectl.does("run", name, `--image=${IMAGE}`, `--overrides=${JSON.stringify({ spec })}`);
@@ -80,3 +82,23 @@ test("remotes are reached by the HQ and by nobody else, and reach nothing in the
   await cluster.kubectl.does("label", "pod", "another", HQ, "app.kubernetes.io/name=ttyhq");
   await becomes("connected", "another", "another", one);
 });
+
+// What a node filters is what it forwards, in many clusters: to an API server on the same node goes nothing of that.
+test.skipIf(NODE_PROGRAM === undefined)(
+  "remotes do not reach the API server from another node, which other pods there do",
+  async () => {
+    const { cluster } = stage;
+    await using node = await SpareNode.join(cluster.kubectl);
+    await cluster.kubectl.does("scale", REMOTES, "--replicas=3");
+    await cluster.rolledOut(REMOTES);
+    // Pods spread.
+    const remote = "ttyhq-remote-2";
+    expect((await cluster.remote(remote)).spec.nodeName).toBe(node.name);
+    await joins("bystander", { nodeName: node.name });
+    const api = await cluster.kubectl.does("exec", "bystander", "--", "printenv", "KUBERNETES_SERVICE_HOST");
+    await becomes("connected", "bystander", "bystander", api, API_PORT);
+    await becomes("silence", remote, "session-host", api, API_PORT);
+    await becomes("silence", remote, "server", api, API_PORT);
+    await cluster.kubectl.does("scale", REMOTES, "--replicas=2");
+  },
+);
