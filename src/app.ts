@@ -124,6 +124,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     }),
     ...loginRoutes(gate),
     ...authRoutes({ ...gate, newLoginLink }),
+    readAudit: ({ query }) => audit.page(query),
     ...pictureRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };

@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { Log } from "../log.ts";
+import type { AuditPage, AuditQuery } from "../protocol/audit.ts";
 import { trusting } from "../remote/trust.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/control-dir.ts";
@@ -25,7 +26,10 @@ export type Auditing = Disposable & {
 /** The audit log, and those who get its lines as well. Disposed of, it is written and shipped to its end. */
 export type AuditLog = Audit &
   AsyncDisposable &
-  Pick<AuditFile, "counts"> & { readonly shippers: readonly Shipper[] };
+  Pick<AuditFile, "counts"> & {
+    readonly shippers: readonly Shipper[];
+    readonly page: (query: AuditQuery) => Promise<AuditPage>;
+  };
 
 /** Throws `start_failed` for a path at which no such file can be. */
 export async function openAuditLog(parts: {
@@ -36,6 +40,7 @@ export async function openAuditLog(parts: {
 }): Promise<AuditLog> {
   const { config, controlDir, log } = parts;
   const { AuditFile } = await import("../audit/audit-file.ts");
+  const { readAudit } = await import("../audit/reader.ts");
   const { SealedHead } = await import("../audit/sealed-head.ts");
   const path = config.auditLog ?? controlDir.audit.log;
   const files = { ...controlDir.audit, log: path };
@@ -49,7 +54,7 @@ export async function openAuditLog(parts: {
   file.current = opened;
   const owned = stack.move();
   return {
-    ...{ write: audit.write, shippers },
+    ...{ write: audit.write, shippers, page: (query) => readAudit(path, query) },
     get counts() {
       return opened.counts;
     },

@@ -58,6 +58,11 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   }),
   createLoginLink: () => ({ action: "login-link.create" }),
 
+  readAudit: ({ query: { since, until, user, action, session } }) => ({
+    action: "audit.read",
+    details: { since, until, user, action, session },
+  }),
+
   createSession: ({ body }, answer) => ({
     ...{ action: "session.create", session: answer?.id ?? body.id, remote: answer?.remoteName },
     details: {

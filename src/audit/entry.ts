@@ -39,6 +39,7 @@ export type AuditActionName =
   | "remote.remove"
   | "remote.expire"
   | "remote.request"
+  | "audit.read"
   /** Any other request that was refused. */
   | "request"
   /** Lines are missing here: the disk did not take them. */

@@ -19,7 +19,7 @@ export const ROLES = {
   viewer: { sessions: "own", permissions: VIEWING },
   user: { sessions: "own", permissions: USING },
   operator: { sessions: "all", permissions: [...USING, "clients:view", "metrics:view"] },
-  auditor: { sessions: "all", permissions: VIEWING },
+  auditor: { sessions: "all", permissions: [...VIEWING, "audit:view"] },
   admin: { sessions: "all", permissions: Permission.options },
 } as const satisfies Record<Role, Grant>;
 
@@ -64,6 +64,7 @@ export const ENDPOINT_NEEDS = {
   readyz: "open",
   ready: "open",
   metrics: "metrics:view",
+  readAudit: "audit:view",
   openapi: "open",
   createToken: "open",
   answerLogin: "open",

@@ -6,12 +6,14 @@ import { type Verification, verifyLog } from "../audit/verify.ts";
 import { parseAuditLog } from "../config/config.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { auditFiles } from "../sessions/control-dir.ts";
+import { addAuditList } from "./audit-list.ts";
 import { configInput } from "./configuration.ts";
 import { examples } from "./examples.ts";
 import { ExitCode, type Finish } from "./exit-code.ts";
 import type { Cli } from "./surroundings.ts";
 
 const EXAMPLES = examples(
+  ["ttyhq audit list --since 1d --user ada", "what a user did lately, newest first"],
   ["ttyhq audit verify", "the audit log of the local server, its beginning and end included"],
   ["ttyhq audit verify backup/audit.log*", "copies: whether the lines in them are an unbroken chain"],
 );
@@ -19,9 +21,10 @@ const EXAMPLES = examples(
 export function addAudit(program: Command, cli: Cli, finish: Finish): void {
   const audit = program
     .command("audit")
-    .summary("check the audit log")
-    .description("Check the audit log.")
+    .summary("read and check the audit log")
+    .description("Read and check the audit log.")
     .addHelpText("after", EXAMPLES);
+  addAuditList(audit, cli);
   audit
     .command("verify")
     .summary("check that no line of the audit log was changed or removed")

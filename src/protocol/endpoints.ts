@@ -1,4 +1,5 @@
 // Every endpoint of the service, as data. The handlers are in http/routes, one for each name.
+import { auditEndpoints } from "./audit-endpoints.ts";
 import { authEndpoints } from "./auth-endpoints.ts";
 import { followEndpoints } from "./follow-endpoints.ts";
 import { gitEndpoints } from "./git-endpoints.ts";
@@ -14,6 +15,7 @@ export const endpoints = {
   ...sessionEndpoints,
   ...shareEndpoints,
   ...serverEndpoints,
+  ...auditEndpoints,
   ...authEndpoints,
   ...loginEndpoints,
   ...passkeyEndpoints,

@@ -123,6 +123,10 @@ export const LOGIN_LINK_LIFETIME_MS = 600_000;
 export const MAX_LOGIN_LINKS = 16;
 /** How long a second factor may take. */
 export const SECOND_FACTOR_LIFETIME_MS = 300_000;
+/** Entries of one page of the audit log, how long they may be together, and how much of the log is searched for them. */
+export const MAX_AUDIT_PAGE = 1_000;
+export const MAX_AUDIT_PAGE_BYTES = 1024 * 1024;
+export const MAX_AUDIT_SCAN_BYTES = 8 * 1024 * 1024;
 /** How long a user may take to make a passkey with an administrator's code. */
 export const ENROLMENT_CODE_LIFETIME_S = 86_400;
 /** Codes that were not used yet; over that the oldest is forgotten. */

@@ -23,6 +23,8 @@ export const Permission = z.enum([
   "remotes:manage",
   "clients:view",
   "metrics:view",
+  /** The audit log of the server. */
+  "audit:view",
 ]);
 export type Permission = z.infer<typeof Permission>;
 

@@ -8,7 +8,9 @@ import { SubscribeFlag } from "../../src/protocol/payload.ts";
 import { AuditLog, type Line } from "./harness/audit-log.ts";
 import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";
+import { knownToken } from "./harness/known-logins.ts";
 import { askAs, bearer, logIn, PASSWORD, passwordServer, USERNAME } from "./harness/password-server.ts";
+import { People } from "./harness/people.ts";
 import { ask, shakeHands } from "./harness/raw-http.ts";
 import { RawSocket } from "./harness/raw-socket.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
@@ -278,4 +280,32 @@ test(`nothing of a password is written: ${PASSWORD}`, async () => {
     ...{ seq: 2, prev: expect.any(String), time: expect.any(String), action: "login", result: "ok" },
     ...{ user: USERNAME, method: "password", address: LOOPBACK, requestId: expect.any(String) },
   });
+});
+
+test("an auditor reads the log by REST and on the command line, which the log tells; a user does not", async () => {
+  await using people = await People.make();
+  const roles = ["--role", `${people.one}=auditor`, "--role", `${people.other}=user`];
+  await using server = await people.server({ args: ["--session-host", "inline", ...roles] });
+  await logIn(server);
+  const grace = knownToken(people.one);
+  const since = new Date(Date.now() - 60_000).toISOString();
+  const path = `/api/audit?action=login&since=${since}&user=${USERNAME}`;
+  const audit = new AuditLog(server.controlDir);
+  await audit.of("login");
+  const { status, json } = await askAs(grace, server, path);
+  expect([status, json.entries]).toEqual([200, [expect.objectContaining({ action: "login", result: "ok" })]]);
+  expect(json.entries[0]).not.toHaveProperty("prev");
+  const read = await audit.of("audit.read");
+  expect(read).toMatchObject({ user: people.one, details: { since, action: "login", user: USERNAME } });
+  expect((await askAs(knownToken(people.other), server, path)).json.code).toBe("forbidden");
+  await audit.line(
+    ({ action, result }) => action === "audit.read" && result === "refused",
+    "a refused reader",
+  );
+
+  const of = (...args: readonly string[]) =>
+    ttyhq(["audit", "list", "--url", server.url, ...args], { TTYHQ_TOKEN: grace });
+  const { code, stdout } = await of("--action", "login", "--since", "1h", "--json");
+  expect([code, JSON.parse(stdout)]).toEqual([0, [expect.objectContaining({ user: USERNAME })]]);
+  expect((await of("--user", USERNAME)).stdout).toMatch(/TIME .*ACTION.*\n.*login +ok/);
 });

@@ -27,14 +27,21 @@ test.each(all)(
 test("each role has what it is there for, and admin has everything", () => {
   const lacking = (role: Role): readonly string[] =>
     Permission.options.filter((permission) => !permits(rightsOf(role), permission));
-  const managing = ["accounts:manage", "remotes:register", "remotes:manage", "clients:view", "metrics:view"];
+  const managing = [
+    "accounts:manage",
+    "remotes:register",
+    "remotes:manage",
+    "clients:view",
+    "metrics:view",
+    "audit:view",
+  ];
   const inOrder = (...of: readonly string[]) => Permission.options.filter((each) => of.includes(each));
   const using = ["sessions:create", "sessions:control", "sessions:manage", "repositories:use"];
   expect(Object.fromEntries(Role.options.map((role) => [role, lacking(role)]))).toEqual({
     viewer: inOrder(...using, ...managing),
     user: managing,
-    operator: ["accounts:manage", "remotes:register", "remotes:manage"],
-    auditor: inOrder(...using, ...managing),
+    operator: ["accounts:manage", "remotes:register", "remotes:manage", "audit:view"],
+    auditor: inOrder(...using, ...managing).filter((each) => each !== "audit:view"),
     admin: [],
   });
   expect(Role.options.filter((role) => ROLES[role].sessions === "all")).toEqual([
