@@ -170,7 +170,8 @@ export function permits(rights: Rights, need: Need): boolean {
   return permissionsOf(rights).includes(need);
 }
 
-function permissionsOf(rights: Rights): readonly Permission[] {
+/** What somebody may do, by the tables above. */
+export function permissionsOf(rights: Rights): readonly Permission[] {
   if (rights.kind === "remote") return REMOTE;
   if (rights.kind === "invited") return GUESTS[rights.mode];
   const { role, scope } = rights;

@@ -56,7 +56,11 @@ export const PasswordResponse = z.object({
   userId: z.string(),
   authMethod: z.literal("password"),
 });
-export const VerifyResponse = z.object({ valid: z.literal(true), userId: z.string() });
+export const VerifyResponse = z.object({
+  valid: z.literal(true),
+  userId: z.string(),
+  permissions: z.array(z.string()).describe("what the caller may do, such as sessions:create"),
+});
 export const CurrentUser = z.object({ userId: z.string() });
 
 /** POST /api/auth/challenge (contract 5.2); without a name the server's default user is meant. */

@@ -14,6 +14,7 @@ import type { SchemeWatch } from "./color-scheme.ts";
 import type { Login } from "./login.ts";
 import { MachineList } from "./machine-list.ts";
 import type { Notices } from "./notices.ts";
+import { Permissions } from "./permissions.ts";
 import type { Preferences } from "./preferences.ts";
 import { saveRecording } from "./save-recording.ts";
 import { SessionList } from "./session-list.ts";
@@ -33,6 +34,7 @@ export class Workspace implements Disposable {
   readonly sessions: SessionList;
   readonly machines: MachineList;
   readonly client: Client;
+  readonly permissions: Permissions;
   /** Whoever uses it came by a link to one session. */
   readonly isGuests: boolean;
   readonly #options: WorkspaceOptions;
@@ -49,6 +51,9 @@ export class Workspace implements Disposable {
     const token = (): string | undefined => login.token;
     const send = fetchSend({ origin: "", token });
     this.client = createClient(watchedSend(send, token, (refused) => login.refused(refused)));
+    this.permissions = new Permissions(
+      async () => (await this.client.call(endpoints.verifyToken)).permissions,
+    );
     this.#socket = this.#scope.use(
       new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1" }),
     );
@@ -56,6 +61,7 @@ export class Workspace implements Disposable {
     this.#scope.use(
       this.#socket.onState((state) => {
         this.#connection.value = state;
+        if (state.kind === "open") void this.permissions.refresh();
       }),
     );
     const subscribe = (listener: (event: ServerEvent) => void): Disposable =>
@@ -183,6 +189,7 @@ export class Workspace implements Disposable {
       client: this.client,
       preferences,
       schemes,
+      mayType: () => this.permissions.grants("sessions:control"),
       isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
       onFailed: (what, error) => notices.failed(what, error),
     });

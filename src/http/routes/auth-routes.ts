@@ -1,9 +1,11 @@
+import type { z } from "zod";
 import type { Login } from "../../auth/login.ts";
 import type { SecondFactor } from "../../auth/passkey/second-factor.ts";
 import type { Principal } from "../../auth/principal.ts";
+import { permissionsOf } from "../../auth/roles.ts";
 import type { Tickets } from "../../auth/tickets.ts";
 import type { Users } from "../../auth/users.ts";
-import type { AuthConfig } from "../../protocol/auth.ts";
+import type { AuthConfig, VerifyResponse } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
 import type { Context, Routes } from "../route.ts";
@@ -46,7 +48,7 @@ export function authRoutes(parts: {
       }
       return { url: await newLoginLink(), expiresIn: LOGIN_LINK_LIFETIME_MS / 1000 };
     },
-    verifyToken: async (_, context) => ({ valid: true, userId: principalOf(context).user }),
+    verifyToken: async (_, context) => verified(principalOf(context)),
     createWsTicket: async (_, context) => ({
       ticket: await tickets.issue(principalOf(context)),
       expiresIn: WS_TICKET_LIFETIME_MS / 1000,
@@ -75,6 +77,10 @@ function passwordRoutes(login: Login): Routes {
       return { success: true, token, userId: user, authMethod: "password" };
     },
   };
+}
+
+function verified({ user, rights }: Principal): z.infer<typeof VerifyResponse> {
+  return { valid: true, userId: user, permissions: [...permissionsOf(rights)] };
 }
 
 /** What a proxy says of whoever asks. */

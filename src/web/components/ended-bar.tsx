@@ -39,7 +39,7 @@ export function EndedBar({
         )}
         <p class="muted">{why}</p>
       </div>
-      {record !== undefined && !workspace.isGuests && (
+      {record !== undefined && workspace.permissions.has("sessions:create") && (
         <button type="button" class="button" disabled={isBusy.value} onClick={() => void again()}>
           <Icon name="again" />
           Start again

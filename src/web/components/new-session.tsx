@@ -15,6 +15,8 @@ export function NewSession({ page, workspace }: WorkspaceProps): VNode {
   const pane = useRef<HTMLElement>(null);
   const machines = workspace.machines.all.value?.filter(({ isHere }) => isHere);
   const login = page.login.state.value;
+  const { permissions } = workspace;
+  const mayAdd = permissions.has("remotes:manage");
   const joining = <AddMachine isOpen={login.kind === "in" && login.access.kind === "open"} />;
   return (
     <section class="new-session" ref={pane}>
@@ -23,15 +25,20 @@ export function NewSession({ page, workspace }: WorkspaceProps): VNode {
           <Icon name="back" />
           Sessions
         </a>
-        {machines?.length === 0 ? (
+        {machines?.length === 0 && mayAdd && (
           <>
             <h1>Add a machine</h1>
             {joining}
           </>
-        ) : (
+        )}
+        {machines?.length === 0 && !mayAdd && <p class="muted">No machine of this HQ is reachable.</p>}
+        {machines?.length !== 0 && permissions.has("sessions:create") && (
           <SessionForm page={page} workspace={workspace} pane={pane} machines={machines} />
         )}
-        {machines !== undefined && machines.length > 0 && (
+        {machines?.length !== 0 && permissions.isKnown && !permissions.has("sessions:create") && (
+          <OnlyWatching />
+        )}
+        {machines !== undefined && machines.length > 0 && mayAdd && (
           <details class="more">
             <summary>Add a machine</summary>
             {joining}
@@ -39,6 +46,16 @@ export function NewSession({ page, workspace }: WorkspaceProps): VNode {
         )}
       </div>
     </section>
+  );
+}
+
+/** In place of the form, for roles that start no sessions. */
+function OnlyWatching(): VNode {
+  return (
+    <>
+      <h1>Choose a session</h1>
+      <p class="muted">You can watch the sessions in the list. Your role does not start any.</p>
+    </>
   );
 }
 

@@ -22,9 +22,11 @@ export function SessionGroups({ page, workspace, machines, sessions }: SessionGr
       {machines.length === 0 && (
         <p class="empty">
           No machine has joined yet.{" "}
-          <a class="text-link" href={routeHash({ view: "new" })}>
-            Add one
-          </a>
+          {workspace.permissions.has("remotes:manage") && (
+            <a class="text-link" href={routeHash({ view: "new" })}>
+              Add one
+            </a>
+          )}
         </p>
       )}
       {groups.map((group) => (
@@ -33,7 +35,9 @@ export function SessionGroups({ page, workspace, machines, sessions }: SessionGr
       {ended > 0 && (
         <p class="sessions-foot">
           {ended} ended
-          <RemoveEnded workspace={workspace} count={ended} />
+          {workspace.permissions.has("sessions:manage") && (
+            <RemoveEnded workspace={workspace} count={ended} />
+          )}
         </p>
       )}
     </nav>
@@ -69,7 +73,11 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
 }
 
 /** Another session on a machine that is here; no more word of one that is not. */
-function GroupAction({ page, workspace, machine }: WorkspaceProps & { readonly machine: Machine }): VNode {
+function GroupAction({
+  page,
+  workspace,
+  machine,
+}: WorkspaceProps & { readonly machine: Machine }): VNode | undefined {
   const { name, isHere } = machine;
   if (!isHere) {
     const label = `Hide ${name}`;
@@ -85,6 +93,7 @@ function GroupAction({ page, workspace, machine }: WorkspaceProps & { readonly m
       </button>
     );
   }
+  if (!workspace.permissions.has("sessions:create")) return undefined;
   const label = `New session on ${name}`;
   return (
     <a

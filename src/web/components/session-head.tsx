@@ -32,6 +32,9 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
             {record.access !== undefined && (
               <span class="badge shared">shared with you {accessWords({ mode: record.access })}</span>
             )}
+            {record.access === undefined && open.phase.value.kind === "watching" && (
+              <span class="badge shared">to watch</span>
+            )}
             {record.source !== undefined && (
               <span class="session-machine">
                 <Icon name="machine" />
@@ -56,7 +59,9 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
           <Icon name="search" />
         </button>
         <SessionMenu page={page} workspace={workspace} open={open} record={record} />
-        {record !== undefined && !workspace.isGuests && <EndButton workspace={workspace} record={record} />}
+        {record !== undefined && workspace.permissions.has("sessions:manage") && (
+          <EndButton workspace={workspace} record={record} />
+        )}
       </div>
     </header>
   );
@@ -69,9 +74,9 @@ function placeWords({ command, cwd }: SessionRecord): string | undefined {
 
 type RecordProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
 
-/** Not a guest's to change. */
+/** A field for those who may change it. */
 function Name({ workspace, record }: RecordProps): VNode {
-  if (!workspace.isGuests) {
+  if (workspace.permissions.has("sessions:manage")) {
     return <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />;
   }
   return (

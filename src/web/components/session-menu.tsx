@@ -13,7 +13,8 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   const menu = useToggle();
   const login = page.login.state.value;
   // Where nobody logs in everybody sees every session.
-  const isOwn = !workspace.isGuests && login.kind === "in" && login.access.kind !== "open";
+  const isOpenToAll = login.kind === "in" && login.access.kind === "open";
+  const mayShare = workspace.permissions.has("sessions:manage") && !isOpenToAll;
   const root = useRef<HTMLDivElement>(null);
   const close = (): void => {
     menu.off();
@@ -44,7 +45,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
         <div class="menu">
           <FontSize page={page} />
           <ScreenReader page={page} />
-          {record !== undefined && isOwn && <ShareItem onClick={share} />}
+          {record !== undefined && mayShare && <ShareItem onClick={share} />}
           {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
           <p class="menu-hint">
             <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
@@ -132,7 +133,7 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
         Download the recording
       </button>
       {record.status !== "exited" &&
-        !workspace.isGuests &&
+        workspace.permissions.has("sessions:manage") &&
         SIGNALS.map(({ name, words }) => (
           <button
             key={name}

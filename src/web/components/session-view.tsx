@@ -53,7 +53,7 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
           ? "It was removed, its machine is out of reach, or the address is wrong."
           : "It was removed, or the address is wrong."}
       </p>
-      {!workspace.isGuests && (
+      {workspace.permissions.has("sessions:create") && (
         <a class="button primary" href="#/new">
           Start another
         </a>

@@ -24,10 +24,12 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           <Logo />
           <span>ttyhq</span>
         </a>
-        <a class="button primary small" href={routeHash({ view: "new" })}>
-          <Icon name="plus" />
-          New session
-        </a>
+        {workspace.permissions.has("sessions:create") && (
+          <a class="button primary small" href={routeHash({ view: "new" })}>
+            <Icon name="plus" />
+            New session
+          </a>
+        )}
       </header>
       <SessionLists page={page} workspace={workspace} />
       <footer class="sidebar-foot">
@@ -110,13 +112,21 @@ function SessionLists({ page, workspace }: WorkspaceProps): VNode {
       <h2>
         Running <span class="count">{running.length}</span>
       </h2>
-      {running.length === 0 && <p class="empty">Nothing runs. Start a session: it goes on when you leave.</p>}
+      {running.length === 0 && (
+        <p class="empty">
+          {workspace.permissions.has("sessions:create")
+            ? "Nothing runs. Start a session: it goes on when you leave."
+            : "Nothing runs."}
+        </p>
+      )}
       <ul>{running.map(row)}</ul>
       {ended.length > 0 && (
         <>
           <h2>
             Ended <span class="count">{ended.length}</span>
-            <RemoveEnded workspace={workspace} count={ended.length} />
+            {workspace.permissions.has("sessions:manage") && (
+              <RemoveEnded workspace={workspace} count={ended.length} />
+            )}
           </h2>
           <ul>{ended.map(row)}</ul>
         </>

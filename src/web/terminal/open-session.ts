@@ -19,7 +19,7 @@ import { Sizing } from "./sizing.ts";
 
 /**
  * `failed`: it could not be opened, or is lost with its machine; it is tried again when that or the connection is back.
- * `watching`: it runs, and a guest may look: nothing is sent.
+ * `watching`: it runs, and one may look: nothing is sent.
  */
 export type Phase =
   | { readonly kind: "opening" | "running" | "watching" | "missing" | "failed" }
@@ -31,6 +31,8 @@ export type OpenSessionOptions = {
   readonly client: Pick<Client, "get" | "resync">;
   readonly preferences: Preferences;
   readonly schemes: SchemeWatch;
+  /** Whether this login may type at all; what a share link allows stands in the record. */
+  readonly mayType: () => Promise<boolean>;
   /** On an HQ: whether the machine of the session has left. */
   readonly isMachineGone: ReadonlySignal<boolean>;
   readonly onFailed: (what: string, error: unknown) => void;
@@ -201,7 +203,8 @@ export class OpenSession implements Disposable {
     this.contact.reached();
     this.contact.settle();
     if (record.status === "exited") return this.#ended(record);
-    const mayType = record.access !== "view";
+    const mayType = record.access !== "view" && (await this.#options.mayType());
+    if (this.#scope.disposed) return;
     this.#phase.value = { kind: mayType ? "running" : "watching" };
     if (!mayType) this.emulator.refuseInput();
     // Nobody else watches: the session takes this window's size.
