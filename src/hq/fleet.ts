@@ -152,9 +152,9 @@ export class Fleet implements SessionBackend {
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
     const member = await this.#search.ownerOf(id);
     const subscription = await reach(member.machine, () => member.subscribe(id, sink, flags));
-    const { offset, record, request } = subscription;
+    const { request } = subscription;
     return {
-      ...{ offset, record },
+      ...subscription,
       ...(request && { request: (wanted) => reach(member.machine, () => request(wanted)) }),
       [Symbol.dispose]: () => {
         subscription[Symbol.dispose]();

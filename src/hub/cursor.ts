@@ -15,7 +15,7 @@ import type { Feed, FeedEntry } from "./feed.ts";
 import type { FrameQueue } from "./frame-queue.ts";
 import { headerEvent } from "./header-event.ts";
 import { Past, type PastPiece } from "./past.ts";
-import { planReplay } from "./replay.ts";
+import { planReplay, type Replay } from "./replay.ts";
 
 const MAX_RESYNC_BYTES = 64 * 1024 * 1024;
 
@@ -69,7 +69,8 @@ export class Cursor implements AsyncDisposable {
   }) {
     this.#feed = options.feed;
     const { historyFrom: to } = options;
-    this.#hidden = to === undefined ? undefined : { to, before: this.#feed.after };
+    const { after, end, isRecorded } = this.#feed;
+    this.#hidden = to === undefined ? undefined : { to: isRecorded ? to : end, before: after };
     this.#backend = options.backend;
     this.#frames = options.frames;
     this.#host = options.host;
@@ -104,6 +105,13 @@ export class Cursor implements AsyncDisposable {
     this.#leave();
     this.#hasEnded = false;
     this.#isReplaying = true;
+  }
+
+  /** The byte that the client named is none of this feed's: it gets a new beginning. */
+  restart(): void {
+    this.#leave();
+    this.#hasEnded = false;
+    this.#redraw();
   }
 
   /** No output from here on: events alone, beginning with the exit if there was one. */
@@ -165,7 +173,8 @@ export class Cursor implements AsyncDisposable {
     }
     const lag = this.#feed.end - position;
     const isStalled = lag > FEED_WINDOW_BYTES && this.#host.pauseMs > STALLED_AFTER_MS;
-    if (!this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES)) this.#redraw();
+    const isTooFar = !this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES);
+    if (isTooFar || !this.#feed.isRecorded) this.#redraw();
     else this.#read();
   }
 
@@ -175,7 +184,9 @@ export class Cursor implements AsyncDisposable {
     const { signal } = this.#abort;
     this.#work(
       async () => ({
-        replay: await planReplay(this.#backend, sessionId, { end, hasSize: hasEvents }, signal),
+        replay: this.#feed.isRecorded
+          ? await planReplay(this.#backend, sessionId, { end, hasSize: hasEvents }, signal)
+          : windowReplay(this.#feed),
         // As this client may see it, which the feed's is not.
         record: hasEvents ? await this.#backend.get(sessionId) : undefined,
       }),
@@ -264,6 +275,7 @@ export class Cursor implements AsyncDisposable {
     const { signal } = this.#abort;
     this.#work(
       async () => {
+        if (!this.#feed.isRecorded) return movedTo(this.#feed.start, markedScreen(this.#feed));
         const { body } = await this.#backend.view(this.#feed.sessionId, { kind: "resync" }, signal);
         const payload = await collectBytes(body, MAX_RESYNC_BYTES);
         return { payload, screen: readResync(payload) };
@@ -309,6 +321,21 @@ export class Cursor implements AsyncDisposable {
       },
     );
   }
+}
+
+/** Shown where output may be missing of a session whose machine keeps none. */
+const LOSS_MARKER = new TextEncoder().encode("\x1b[7m[output before this may be missing]\x1b[0m\r\n");
+
+/** In place of the screen at the beginning of the window, of a session whose machine cannot draw it. */
+function markedScreen({ start, record, isWhole }: Feed): Resync {
+  const { cols, rows } = record;
+  return { offset: start, size: { cols, rows }, bytes: isWhole ? new Uint8Array() : LOSS_MARKER };
+}
+
+/** All that there is of a session whose machine keeps no output. */
+function windowReplay({ start, isWhole }: Feed): Replay {
+  if (!isWhole) return { kind: "screen" };
+  return { kind: "bytes", offset: start, prefix: new Uint8Array(), size: undefined };
 }
 
 /** The screen as that of a later offset. */

@@ -3,7 +3,7 @@
 import { Ring } from "../lib/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent, type SessionEvent } from "../protocol/event.ts";
-import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES } from "../protocol/limits.ts";
+import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protocol/limits.ts";
 import { type Resync, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
 import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
@@ -33,12 +33,16 @@ export type FeedReader = {
 
 export class Feed implements Disposable {
   readonly sessionId: string;
+  /** Whether output before the window can be read; else the window is all there is. */
+  readonly isRecorded: boolean;
   readonly #entries = new Ring<FeedEntry>();
   /** With the flags that each wants. */
   readonly #readers = new Map<FeedReader, number>();
   #record: SessionRecord;
   #first = 0;
   #bytes = 0;
+  /** Where it began. */
+  readonly #origin: number;
   #start: number;
   #end: number;
   #upstream: Subscription | undefined;
@@ -53,7 +57,9 @@ export class Feed implements Disposable {
     this.sessionId = sessionId;
     this.#delivered = flags & UPSTREAM_FLAGS;
     this.#record = subscription.record;
+    this.#origin = subscription.offset;
     this.#start = subscription.offset;
+    this.isRecorded = subscription.isUnrecorded !== true;
     this.#end = subscription.offset;
     this.#upstream = subscription;
   }
@@ -73,6 +79,11 @@ export class Feed implements Disposable {
   /** Offset of the first byte in the window. */
   get start(): number {
     return this.#start;
+  }
+
+  /** Whether the window has all that came since it began. */
+  get isWhole(): boolean {
+    return this.#start === this.#origin;
   }
 
   /** How many resizes in the window come before its first byte. */
@@ -273,7 +284,9 @@ export class Feed implements Disposable {
 
   #trim(): void {
     const needed = this.#neededFrom();
-    while (this.#bytes > FEED_WINDOW_BYTES || (this.#bytes > FEED_KEEP_BYTES && this.#first < needed)) {
+    // Where nothing can be read again, the window is what a later viewer gets as its history.
+    const kept = this.isRecorded ? FEED_KEEP_BYTES : MAX_REPLAY_BYTES;
+    while (this.#bytes > FEED_WINDOW_BYTES || (this.#bytes > kept && this.#first < needed)) {
       const oldest = this.#entries.shift();
       if (oldest === undefined) return;
       this.#first += 1;

@@ -83,6 +83,7 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     const had = this.#frames.taken;
     this.#frames.seek(this.#beginning(request, known), { hasOffsets });
     if (!wantsOutput) this.#cursor.silence();
+    else if (had === undefined && this.#isElsewhere(request)) this.#cursor.restart();
     else if (had === undefined && !hasOffsets) this.#cursor.replay();
     else this.#cursor.seek({ isResuming: request.from !== undefined || this.#cursor.isResuming });
     this.#applySnapshots(request);
@@ -150,6 +151,11 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
   #beginning({ from }: Subscribe, known: number): number {
     if (from === "live") return this.feed.end;
     return Math.min(from ?? this.#frames.taken ?? 0, Math.max(this.feed.end, known));
+  }
+
+  /** A byte of another subscription's count, to a session whose bytes are counted from its own. */
+  #isElsewhere({ from }: Subscribe): boolean {
+    return !this.feed.isRecorded && typeof from === "number" && from > 0;
   }
 
   #applySnapshots(request: Subscribe): void {

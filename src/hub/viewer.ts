@@ -301,7 +301,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   /** Output that the backend has already and this process may not; 0 where nobody needs to know. */
   async #known(feed: Feed, { from, flags }: Subscribe): Promise<number> {
-    const isBeyond = typeof from === "number" && from > feed.end;
+    const isBeyond = feed.isRecorded && typeof from === "number" && from > feed.end;
     const isSizeUnknown = (flags & SubscribeFlag.Offsets) !== 0 && !feed.hasSizes;
     if (!isBeyond && !isSizeUnknown) return 0;
     const record = await this.#options.backend.get(feed.sessionId);

@@ -26,7 +26,8 @@ export class CommandSender {
   async write(sessionId: string, bytes: Uint8Array): Promise<void> {
     this.#link(bytes.length);
     const parts: Promise<void>[] = [];
-    for (let start = 0; start < bytes.length; start += MAX_INPUT_FRAME_BYTES) {
+    // Also of no bytes: whether the server takes input is an answer, too.
+    for (let start = 0; start === 0 || start < bytes.length; start += MAX_INPUT_FRAME_BYTES) {
       const part = bytes.subarray(start, start + MAX_INPUT_FRAME_BYTES);
       parts.push(this.#command(FrameType.INPUT_TEXT, sessionId, part));
     }

@@ -1,11 +1,13 @@
 // The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
 import { isDeepStrictEqual } from "node:util";
+import { z } from "zod";
 import { Emitter } from "../lib/emitter.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/caller.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/event.ts";
+import type { Link, LinkHandlers } from "../protocol/link.ts";
 import { isFinal } from "../protocol/link-error.ts";
 import { SubscribeFlag } from "../protocol/payload.ts";
 import type { Send } from "../protocol/send.ts";
@@ -15,10 +17,20 @@ import type { Content, SessionBackend, Sink, Subscription, View } from "../sessi
 import { followSession } from "./followed-session.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import { createSender, type Sender } from "./send.ts";
+import { AnySession, AnySessions } from "./specified/session-record.ts";
+import { SpecifiedLink } from "./specified/specified-link.ts";
+import { SpecifiedRemote } from "./specified/specified-remote.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
 import { viewRequest } from "./view-request.ts";
 
 const { Stdout, Events } = SubscribeFlag;
+const listSessions = { ...endpoints.listSessions, reply: { status: 200, json: AnySessions } } as const;
+const getSession = { ...endpoints.getSession, reply: { status: 200, json: AnySession } } as const;
+/** Of a health that may have the members of the specification alone: ours say the revision of their frames. */
+const health = {
+  ...endpoints.health,
+  reply: { status: 200, json: z.looseObject({ protocol: z.int().optional().catch(undefined) }) },
+} as const;
 
 /** How long a request waits for the uplink while it is being opened, in ms. */
 const LINK_TIMEOUT_MS = 5_000;
@@ -36,6 +48,11 @@ export class RemoteSessions implements SessionBackend {
   #target: UplinkTarget;
   #sender: Sender;
   #keeper: HostKeeper | undefined;
+  /**
+   * How a server that knows the specification alone is asked; "ours": a server of ours. Decided when it is first connected
+   * to, and until then taken for one of ours.
+   */
+  #kind: SpecifiedRemote | "ours" | undefined;
 
   constructor({ target, version }: RemoteSessionsOptions) {
     this.#target = target;
@@ -43,8 +60,7 @@ export class RemoteSessions implements SessionBackend {
     this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
       // Whoever asks first, it is everybody's.
-      open: (handlers, signal) =>
-        outsideTraces(() => openLink(this.#target, handlers, signal).catch(passing)),
+      open: (handlers, signal) => outsideTraces(() => this.#open(handlers, signal).catch(passing)),
       clientName: "uplink",
       version,
     });
@@ -91,15 +107,15 @@ export class RemoteSessions implements SessionBackend {
   }
 
   list(): Promise<readonly SessionRecord[]> {
-    return this.#caller.call(endpoints.listSessions);
+    return this.#caller.call(listSessions);
   }
 
   get(id: string): Promise<SessionRecord> {
-    return this.#caller.call(endpoints.getSession, { params: { id } });
+    return this.#caller.call(getSession, { params: { id } });
   }
 
   create(request: CreateSession): Promise<SessionRecord> {
-    return this.#caller.call(endpoints.createSession, { body: request });
+    return this.#specified?.create(request) ?? this.#caller.call(endpoints.createSession, { body: request });
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
@@ -108,15 +124,15 @@ export class RemoteSessions implements SessionBackend {
   }
 
   remove(id: string): Promise<Removal> {
-    return this.#caller.call(endpoints.deleteSession, { params: { id } });
+    return this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, { params: { id } });
   }
 
   async write(id: string, input: Uint8Array): Promise<void> {
-    await this.#socket.write(id, input);
+    await (this.#specified ?? this.#socket).write(id, input);
   }
 
   async resize(id: string, size: TerminalSize): Promise<void> {
-    await this.#socket.resize(id, size);
+    await (this.#specified ?? this.#socket).resize(id, size);
   }
 
   async kill(id: string, signal: SignalName): Promise<void> {
@@ -142,11 +158,33 @@ export class RemoteSessions implements SessionBackend {
   async subscribe(id: string, sink: Sink, flags = Stdout | Events): Promise<Subscription> {
     const record = await this.get(id);
     await this.#socket.opened(LINK_TIMEOUT_MS);
-    return followSession(this.#socket, record, flags, sink);
+    const subscription = await followSession(this.#socket, record, flags, sink);
+    return this.#specified === undefined ? subscription : { ...subscription, isUnrecorded: true };
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {
     return this.#events.on(listener);
+  }
+
+  get #specified(): SpecifiedRemote | undefined {
+    return this.#kind === "ours" ? undefined : this.#kind;
+  }
+
+  async #open(handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
+    this.#kind ??= await this.#look(signal);
+    const open = (own: LinkHandlers): Promise<Link> => openLink(this.#target, own, signal);
+    if (this.#kind === "ours") return await open(handlers);
+    return await SpecifiedLink.open(open, handlers, (id) => this.get(id));
+  }
+
+  /** A session host is always ours. */
+  async #look(signal: AbortSignal): Promise<SpecifiedRemote | "ours"> {
+    if ("socketPath" in this.#target) return "ours";
+    const { protocol } = await this.#caller.call(health, {}, signal);
+    if (protocol !== undefined) return "ours";
+    return new SpecifiedRemote({
+      ...{ caller: this.#caller, socket: this.#socket, get: (id) => this.get(id) },
+    });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -37,6 +37,8 @@ export type Subscription = Disposable & {
   /** Where delivery begins: the end of the output at this moment. */
   readonly offset: number;
   readonly record: SessionRecord;
+  /** What came before `offset`, and what is lost in a cut, cannot be read with `view`; offsets mean nothing beyond this subscription. */
+  readonly isUnrecorded?: boolean;
   /**
    * Delivers what these flags of SubscribeFlag mean from now on and nothing else; output or events that were not delivered
    * before begin with a resync. Resolves when it is so. Absent: output and events are delivered whatever is asked for,

@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/deadline.ts";
 import { HEALTH_CHECK_LATENESS_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
 import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { SpecRemote } from "../fixtures/spec-remote.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
@@ -15,7 +16,7 @@ import { HashingViewer } from "../harness/hashing-viewer.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import type { ServerEvents } from "../harness/server-events.ts";
-import { TestFleet } from "../harness/test-fleet.ts";
+import { basic, TestFleet } from "../harness/test-fleet.ts";
 
 const GONE_WITHIN_MS = 20_000;
 
@@ -100,11 +101,12 @@ test.concurrent("an HQ that stood still when a remote answered does not remove i
   await using fleet = await TestFleet.start({ remotes: 0 });
   const stopped = Promise.withResolvers<void>();
   const atRegistration = (): void => {};
+  const atConnection = (): void => {};
   const atLook = (): void => {
     fleet.hq.signal("SIGSTOP");
     stopped.resolve();
   };
-  const steps = [atRegistration, atLook];
+  const steps = [atRegistration, atConnection, atLook];
   await using remote = await FakeRemote.open((path) => {
     if (path !== "/api/health") return { status: 404 };
     steps.shift()?.();
@@ -140,4 +142,21 @@ test.concurrent("a remote that was away for a moment and does not know of it is 
   isAway = false;
   const names = async () => (await fleet.remotes()).map(({ name }) => name);
   await eventually(async () => (await names()).includes("away") || undefined, "its return");
+});
+
+test.concurrent("a remote that knows the specification alone is gone with its sessions within 20 s, and back when it registers", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  await using events = await fleet.events();
+  await using stack = new AsyncDisposableStack();
+  for (const name of ["staying", "leaving"]) {
+    const remote = stack.use(await SpecRemote.open());
+    expect(await remote.register(fleet.hq.url, name, basic())).toBe(200);
+    await fleet.create(name, { command: ["cat"] });
+    if (name === "leaving") await remote[Symbol.asyncDispose]();
+  }
+  await goneAfter(events, "leaving", performance.now());
+  expect((await fleet.sessions()).map(({ source }) => source)).toEqual(["staying"]);
+  await using again = await SpecRemote.open();
+  expect(await again.register(fleet.hq.url, "leaving", basic())).toBe(200);
+  expect((await fleet.remotes()).map(({ name }) => name)).toEqual(["staying", "leaving"]);
 });

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { DEFAULT_COLS, DEFAULT_ROWS } from "../../protocol/limits.ts";
+import { GitFacts, SessionRecord, SessionStatus } from "../../protocol/session.ts";
+
+const Text = z.string().optional().catch(undefined);
+const Whole = z.int().optional().catch(undefined);
+
+/** Specification 2.3 and the names that VibeTunnel gives to the same. */
+const Specified = z.looseObject({
+  ...{
+    id: Text,
+    sessionId: Text,
+    name: Text,
+    created: Text,
+    startedAt: Text,
+    lastModified: Text,
+    title: Text,
+  },
+  ...{ cwd: Text, workingDir: Text, exitSignal: Text, pid: Whole, exitCode: Whole, outputBytes: Whole },
+  ...{ cols: Whole, rows: Whole, initialCols: Whole, initialRows: Whole },
+  status: SessionStatus.optional().catch("exited"),
+  command: z
+    .union([z.array(z.string()), z.string()])
+    .optional()
+    .catch(undefined),
+  args: z.array(z.string()).optional().catch(undefined),
+});
+
+/** Of a program that says nothing of its age. */
+const UNKNOWN_TIME = new Date(0).toISOString();
+
+function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): SessionRecord {
+  const id = given.id ?? given.sessionId;
+  if (id === undefined) {
+    context.addIssue("a session without an id");
+    return z.NEVER;
+  }
+  const created = given.created ?? given.startedAt ?? UNKNOWN_TIME;
+  const cwd = given.cwd ?? given.workingDir ?? "";
+  const { command = [], args = [], title, pid, exitCode, exitSignal, initialCols, initialRows } = given;
+  return {
+    ...GitFacts.catch({}).parse(given),
+    ...{ id, sessionId: id, name: given.name ?? id, created, startedAt: created, cwd, workingDir: cwd },
+    ...{ status: given.status ?? "running", pid, exitCode, exitSignal, initialCols, initialRows, title },
+    command: typeof command === "string" ? [command, ...args] : command,
+    cols: given.cols ?? initialCols ?? DEFAULT_COLS,
+    rows: given.rows ?? initialRows ?? DEFAULT_ROWS,
+    lastModified: given.lastModified ?? created,
+    outputBytes: given.outputBytes ?? 0,
+    viewers: 0,
+  };
+}
+
+/** The record of any server that keeps the specification: what it leaves out is filled in. */
+export const AnySession = z.union([SessionRecord, Specified.transform(complete)]);
+
+/** A record that cannot be understood hides itself and no other. */
+export const AnySessions = z
+  .array(z.unknown())
+  .transform((records) => records.flatMap((record) => AnySession.safeParse(record).data ?? []));

@@ -1,0 +1,102 @@
+import { KeyedTurns } from "../../lib/keyed-turns.ts";
+import type { Caller } from "../../protocol/caller.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { CreateSession, Removal, SessionRecord, TerminalSize } from "../../protocol/session.ts";
+import type { SessionSocket } from "../../protocol/session-socket.ts";
+import { AnySession } from "./session-record.ts";
+
+const createSession = { ...endpoints.createSession, reply: { status: 200, json: AnySession } } as const;
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** What is asked in another way of a server that knows the specification alone. */
+export class SpecifiedRemote {
+  readonly #caller: Caller;
+  readonly #socket: Pick<SessionSocket, "write" | "resize">;
+  readonly #get: (id: string) => Promise<SessionRecord>;
+  readonly #turns = new KeyedTurns();
+  /** How input and sizes are sent, found out by the first of them: calls may be limited, messages never are. */
+  #way: Promise<"socket" | "rest"> | undefined;
+
+  constructor(parts: {
+    readonly caller: Caller;
+    readonly socket: Pick<SessionSocket, "write" | "resize">;
+    readonly get: (id: string) => Promise<SessionRecord>;
+  }) {
+    this.#caller = parts.caller;
+    this.#socket = parts.socket;
+    this.#get = parts.get;
+  }
+
+  /**
+   * With the command as an array and the directory under both names; what is answered may be no more than the id. Throws
+   * `forbidden` for a session with an owner: such a server would run it as its own user and show it to nobody but admins.
+   */
+  async create({ owner, account: _, command, args = [], ...request }: CreateSession): Promise<SessionRecord> {
+    if (owner !== undefined) {
+      throw new ServiceError(
+        "forbidden",
+        "this machine knows no owners of sessions: only the HQ's own user makes sessions there",
+      );
+    }
+    const isLine = typeof command === "string" && args.length === 0 && command.includes(" ");
+    const words = isLine
+      ? ["sh", "-lc", command]
+      : typeof command === "string"
+        ? [command, ...args]
+        : command;
+    const cwd = request.cwd ?? request.workingDir;
+    const places = cwd === undefined ? {} : { cwd, workingDir: cwd };
+    const body = { ...request, ...places, ...(words === undefined ? {} : { command: words }) };
+    const { id } = await this.#caller.call(createSession, { body });
+    return await this.#get(id);
+  }
+
+  /** What became of it is not shown by the specification: whether it is still there says so. */
+  async remove(id: string): Promise<Removal> {
+    await this.#caller.bytes(endpoints.deleteSession, { params: { id } });
+    try {
+      const { exitCode } = await this.#get(id);
+      return { success: true, status: "exited", ...(exitCode === undefined ? {} : { exitCode }) };
+    } catch (error) {
+      if (error instanceof ServiceError && error.status === 404) return { success: true, status: "removed" };
+      throw error;
+    }
+  }
+
+  async write(id: string, input: Uint8Array): Promise<void> {
+    if ((await this.#wayOf(id)) === "socket") return await this.#socket.write(id, input);
+    const text = textOf(input);
+    await this.#turns.take(id, () =>
+      this.#caller.bytes(endpoints.inputSession, { params: { id }, body: { text } }),
+    );
+  }
+
+  async resize(id: string, size: TerminalSize): Promise<void> {
+    if ((await this.#wayOf(id)) === "socket") return await this.#socket.resize(id, size);
+    await this.#turns.take(id, () =>
+      this.#caller.bytes(endpoints.resizeSession, { params: { id }, body: size }),
+    );
+  }
+
+  /** Input of no bytes does nothing to a program, and is refused where all input is. */
+  #wayOf(id: string): Promise<"socket" | "rest"> {
+    this.#way ??= this.#socket.write(id, new Uint8Array()).then(
+      () => "socket",
+      (error: unknown) => {
+        if (!(error instanceof ServiceError) || error.code !== "host_unreachable") return "rest";
+        this.#way = undefined;
+        throw error;
+      },
+    );
+    return this.#way;
+  }
+}
+
+function textOf(input: Uint8Array): string {
+  try {
+    return decoder.decode(input);
+  } catch (cause) {
+    throw new ServiceError("invalid_request", "this machine takes text alone, in UTF-8", { cause });
+  }
+}
