@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { endpoints } from "../protocol/endpoints.ts";
-import { DEFAULT_PORT } from "../protocol/limits.ts";
+import { DEFAULT_PORT, MIN_JOIN_TOKEN_BYTES } from "../protocol/limits.ts";
 import { ServiceContainer, type TlsFiles } from "./container.ts";
 import { createNetwork, removeLeftovers, removeNetwork } from "./engine.ts";
 import { ServerClient } from "./server-client.ts";
@@ -23,7 +23,7 @@ export type ClusterOptions = {
   readonly tls?: TlsFiles;
 };
 
-type Parts = Pick<Cluster, "hq" | "remotes" | "login" | "network">;
+type Parts = Pick<Cluster, "hq" | "remotes" | "login" | "joinToken" | "network">;
 
 const REGISTRATION_TIMEOUT_MS = 30_000;
 
@@ -36,6 +36,8 @@ export class Cluster implements AsyncDisposable {
   /** In the order of their names. */
   readonly remotes: readonly StartedService[];
   readonly login: Login;
+  /** Its remotes join with it, and any other that is told. */
+  readonly joinToken: string;
   /** The name of their network. */
   readonly network: string;
   readonly #owned: AsyncDisposableStack;
@@ -44,6 +46,7 @@ export class Cluster implements AsyncDisposable {
     this.hq = parts.hq;
     this.remotes = parts.remotes;
     this.login = parts.login;
+    this.joinToken = parts.joinToken;
     this.network = parts.network;
     this.#owned = owned;
   }
@@ -52,6 +55,7 @@ export class Cluster implements AsyncDisposable {
   static async start(options: ClusterOptions & WaitOptions = {}): Promise<Cluster> {
     await removeLeftovers();
     const login = options.login ?? { username: "hq", password: randomBytes(12).toString("hex") };
+    const joinToken = randomBytes(MIN_JOIN_TOKEN_BYTES).toString("hex");
     await using stack = new AsyncDisposableStack();
     const network = await ownNetwork(stack);
     const services: StartedService[] = [];
@@ -61,9 +65,9 @@ export class Cluster implements AsyncDisposable {
       services.push(service);
       return service;
     };
-    const [hq, remotes] = await started(start, login, options);
+    const [hq, remotes] = await started(start, { login, joinToken }, options);
     await registered([hq, ...remotes], options);
-    return new Cluster({ hq, remotes, login, network }, stack.move());
+    return new Cluster({ hq, remotes, login, joinToken, network }, stack.move());
   }
 
   /** By its name. */
@@ -108,20 +112,20 @@ function remoteNames(remotes: ClusterOptions["remotes"] = 2): readonly string[] 
 /** All of them at once: a remote tries until its HQ is there. */
 async function started(
   start: (container: ServiceContainer) => Promise<StartedService>,
-  login: Login,
+  { login, joinToken }: Pick<Cluster, "login" | "joinToken">,
   options: ClusterOptions,
 ): Promise<readonly [hq: StartedService, remotes: readonly StartedService[]]> {
   const { hqArgs = [], remoteArgs = [], tls } = options;
   const hqUrl = `${tls === undefined ? "http" : "https"}://hq:${DEFAULT_PORT}`;
   const hq = start(
     member("hq", options)
-      .asHq(login)
+      .asHq(login, { joinToken })
       .withArgs(...hqArgs),
   );
   const remotes = remoteNames(options.remotes).map((name) =>
     start(
       member(name, options)
-        .asRemote({ ...login, hqUrl })
+        .asRemote({ ...login, hqUrl, joinToken })
         .withArgs(...remoteArgs),
     ),
   );

@@ -39,15 +39,20 @@ export class ServiceContainer {
     return this;
   }
 
-  /** The login is that of its remotes and of people. */
-  asHq(login: Login): this {
-    this.#role = { kind: "hq", login };
+  /** The login is that of people, and of remotes that have no join token; with `joinToken` remotes of any name join. */
+  asHq(login: Login, { joinToken }: { readonly joinToken?: string | undefined } = {}): this {
+    this.#role = { kind: "hq", login, joinToken };
     return this;
   }
 
-  /** The login is the HQ's, and opens the remote itself to people. */
-  asRemote({ hqUrl, username, password }: Login & { readonly hqUrl: string }): this {
-    this.#role = { kind: "remote", hqUrl, login: { username, password } };
+  /** The login opens the remote itself to people. It joins the HQ with the token, or with the login where there is none. */
+  asRemote({
+    hqUrl,
+    joinToken,
+    username,
+    password,
+  }: Login & { readonly hqUrl: string; readonly joinToken?: string | undefined }): this {
+    this.#role = { kind: "remote", hqUrl, joinToken, login: { username, password } };
     return this;
   }
 

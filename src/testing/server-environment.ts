@@ -5,9 +5,15 @@ export type Login = { readonly username: string; readonly password: string };
 
 export type ServerRole =
   | { readonly kind: "standalone"; readonly login: Login | undefined }
-  | { readonly kind: "hq"; readonly login: Login }
-  /** `hqUrl`: the HQ as it is called in the network of both. */
-  | { readonly kind: "remote"; readonly login: Login; readonly hqUrl: string };
+  /** `joinToken`: with which remotes of any name and number join it. */
+  | { readonly kind: "hq"; readonly login: Login; readonly joinToken?: string | undefined }
+  /** `hqUrl`: the HQ as it is called in the network of both. `joinToken`: its proof there, in place of the login. */
+  | {
+      readonly kind: "remote";
+      readonly login: Login;
+      readonly hqUrl: string;
+      readonly joinToken?: string | undefined;
+    };
 
 /** In the container. */
 export type TlsPaths = { readonly cert: string; readonly key: string; readonly ca: string };
@@ -30,7 +36,11 @@ export function serverEnvironment(
 
 function ofRole(role: ServerRole, name: string, url: string): Variables {
   if (role.kind === "hq") {
-    return { TTYHQ_HQ: "true", TTYHQ_USERNAME: role.login.username, TTYHQ_PASSWORD: role.login.password };
+    const { login, joinToken } = role;
+    return {
+      ...{ TTYHQ_HQ: "true", TTYHQ_USERNAME: login.username, TTYHQ_PASSWORD: login.password },
+      ...(joinToken === undefined ? {} : { TTYHQ_JOIN_TOKEN: joinToken, TTYHQ_JOIN_TOKEN_NAME: "*" }),
+    };
   }
   const login: Variables =
     role.login === undefined
@@ -40,14 +50,15 @@ function ofRole(role: ServerRole, name: string, url: string): Variables {
 }
 
 function ofRemote(
-  { login, hqUrl }: Extract<ServerRole, { kind: "remote" }>,
+  { login, hqUrl, joinToken }: Extract<ServerRole, { kind: "remote" }>,
   name: string,
   url: string,
 ): Variables {
   return {
     TTYHQ_HQ_URL: hqUrl,
-    TTYHQ_HQ_USERNAME: login.username,
-    TTYHQ_HQ_PASSWORD: login.password,
+    ...(joinToken === undefined
+      ? { TTYHQ_HQ_USERNAME: login.username, TTYHQ_HQ_PASSWORD: login.password }
+      : { TTYHQ_JOIN_TOKEN: joinToken }),
     TTYHQ_NAME: name,
     TTYHQ_REMOTE_URL: url,
     ...(hqUrl.startsWith("http:") ? { TTYHQ_ALLOW_INSECURE_HQ: "true" } : {}),

@@ -62,6 +62,8 @@ test.concurrent("two machines are listed under their names and the ids and addre
     expect({ url, sessionIds }).toEqual({ url: remote.internalUrl, sessionIds: [] });
   }
   expect(await cluster.hq.health()).toMatchObject({ mode: "hq", remotes: 2 });
+  const keys = await client.api.call(endpoints.listRemoteKeys);
+  expect(keys.map(({ name }) => name).toSorted()).toEqual(["remote-1", "remote-2"]);
 });
 
 test.concurrent("a machine with the wrong password is not let in, and its log says so", async () => {

@@ -28,6 +28,16 @@ test("a server is told to be a remote of an HQ, and lets people in by the same l
   expect([reveal(credentials?.password), passwordOf(config)]).toEqual(["s3cret", "s3cret"]);
 });
 
+test("a remote that is told a join token proves itself with a key of its own, which its HQ takes", () => {
+  const joinToken = "a".repeat(64);
+  const hq = serve("", serverEnvironment({ kind: "hq", login, joinToken }, place));
+  expect(hq.role).toMatchObject({ kind: "hq", joining: { token: { name: "*" } } });
+  const told = { kind: "remote", login, joinToken, hqUrl: "http://hq:4020" } as const;
+  const { role } = serve("", serverEnvironment(told, place));
+  const { credentials, key } = role.kind === "remote" ? role.hq : {};
+  expect([credentials, reveal(key?.joinToken)]).toEqual([undefined, joinToken]);
+});
+
 test("a server of its own has a login or none", () => {
   expect(passwordOf(serve("", serverEnvironment({ kind: "standalone", login }, place)))).toBe("s3cret");
   const open = serve("--no-auth", serverEnvironment({ kind: "standalone", login: undefined }, place));
@@ -41,11 +51,13 @@ test("every variable is one that the program reads", () => {
     { kind: "standalone", login },
     { kind: "hq", login },
     { kind: "remote", login, hqUrl: "https://hq:4020" },
+    { kind: "remote", login, hqUrl: "https://hq:4020", joinToken: "b" },
   ];
   const tls = { cert: "/cert", key: "/key", ca: "/ca" };
   const told = roles.flatMap((role) => Object.entries(serverEnvironment(role, { ...place, tls })));
   expect(told.filter(([name]) => !known.has(name))).toEqual([]);
   expect(told.filter(([, value]) => value === "/ca").map(([name]) => name)).toEqual([
+    "TTYHQ_HQ_CA",
     "TTYHQ_HQ_CA",
     "TTYHQ_HQ_CA",
   ]);
