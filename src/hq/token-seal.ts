@@ -17,7 +17,8 @@ export type SealedRemote = z.infer<typeof SealedRemote>;
 
 /**
  * Seals the tokens of remotes wherever they are kept: encrypted with a key derived from a secret (AES-256-GCM, bound to
- * the remote's id), so that a copy of what is kept opens no machine.
+ * the remote's id and url), so that a copy of what is kept opens no machine, and nobody who can write there gets a token sent
+ * to another address.
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
@@ -27,13 +28,13 @@ export class TokenSeal {
   }
 
   /** Another text every time. */
-  sealed<T extends Pick<Remote, "id" | "token">>(remote: T): T {
-    return { ...remote, token: this.seal(remote.id, remote.token) };
+  sealed<T extends Pick<Remote, "id" | "url" | "token">>(remote: T): T {
+    return { ...remote, token: this.seal(boundTo(remote), remote.token) };
   }
 
   /** Undefined for what another secret sealed: that remote registers again within a minute. */
-  opened<T extends Pick<Remote, "id" | "token">>(remote: T): T | undefined {
-    const token = this.open(remote.id, remote.token);
+  opened<T extends Pick<Remote, "id" | "url" | "token">>(remote: T): T | undefined {
+    const token = this.open(boundTo(remote), remote.token);
     return token === undefined ? undefined : { ...remote, token };
   }
 
@@ -57,4 +58,8 @@ export class TokenSeal {
       return undefined;
     }
   }
+}
+
+function boundTo({ id, url }: Pick<Remote, "id" | "url">): string {
+  return JSON.stringify([id, url]);
 }

@@ -24,6 +24,20 @@ beforeEach(() => redis.ask((asking) => asking.flushall()));
 const loaded = (name: string): Promise<Replica> => Replica.loaded(name, redis.url);
 
 describe("HQs that share a ledger", () => {
+  test("send no token to an address that somebody else put into Redis", async () => {
+    const a = remote("a");
+    {
+      await using one = await loaded("one");
+      await one.ledger.put(a, "new");
+    }
+    await redis.ask(async (asking) => {
+      const kept = JSON.parse((await asking.hget(LEDGER_KEYS.remotes, a.id)) ?? "");
+      await asking.hset(LEDGER_KEYS.remotes, a.id, JSON.stringify({ ...kept, url: "http://thief.test" }));
+    });
+    await using other = new Replica("other", { url: redis.url });
+    expect(await other.ledger.load()).toEqual([]);
+  });
+
   test("hear of everything in the same order, and the one that did it before it goes on", async () => {
     await using one = await loaded("one");
     await using other = await loaded("other");
