@@ -25,7 +25,7 @@ export const LOGIN_OPTIONS = {
   requireSecondFactor: toggle({
     name: "require-second-factor",
     prose:
-      "Ask everybody who logs in with a password for a passkey as well, or a recovery code. A user without a passkey makes one at the next login, with a code of `ttyhq enrolment-code`. Without this option only users with a passkey are asked.",
+      "Ask every user who logs in with a password for a passkey or a recovery code as well. A user without a passkey makes one at the next login, with a code of `ttyhq enrolment-code`. Without this option only users with a passkey are asked.",
     roles: SERVER,
   }),
   loginIdleTimeout: value<number | undefined>({

@@ -103,6 +103,21 @@ test.each(["what-happens-when", "security"])(
   },
 );
 
+test("every row of the threats in docs/security.md names a test, which a paragraph below names as well", () => {
+  const [, table = "", below = ""] =
+    /## Threats\n([\s\S]*?)\n###([\s\S]*)/.exec(read("docs/security.md")) ?? [];
+  const rows = table
+    .split("\n")
+    .filter((line) => line.startsWith("| "))
+    .slice(1);
+  expect(rows.length).toBeGreaterThan(30);
+  const unproven = rows.filter((row) => {
+    const [, file = ""] = /`(test\/[\w./-]+)` \|$/.exec(row) ?? [];
+    return file === "" || !below.includes(`\`${file}\``);
+  });
+  expect(unproven).toEqual([]);
+});
+
 test("every row of the README's table has its paragraph with a test", () => {
   const [, table = ""] = /## What happens to my session if …\n([\s\S]*?)\n\[/.exec(read("README.md")) ?? [];
   const rows = named(table, /^\| ([a-z].*?) \|/gm).map((row) => row.replace(/^the |^a /, "").toLowerCase());
