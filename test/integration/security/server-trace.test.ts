@@ -8,8 +8,11 @@ import { expect, test } from "vitest";
 import { SystemUser } from "../auth/system-user.ts";
 import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
+import { PASSWORD } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
+import { ask } from "../harness/raw-http.ts";
 import { type SystemCall, SystemCallTrace } from "../harness/system-calls.ts";
+import { TestServer } from "../harness/test-server.ts";
 
 const run = promisify(execFile);
 /** Where the server asks who users are, in a process without secrets. */
@@ -43,6 +46,26 @@ test.runIf(process.getuid?.() === 0)(
       ({ name, text, child }) => name === "connect" && child === undefined && text.includes("AF_UNIX"),
     );
     expect(sockets.filter(({ text }) => !text.includes(`${server.controlDir}/host.sock`))).toEqual([]);
+  },
+);
+
+test.runIf(process.getuid?.() === 0)(
+  "a login with a password of the system runs its program in an account worker, not in the server",
+  async () => {
+    await using user = await SystemUser.make();
+    const changing = run("chpasswd");
+    changing.child.stdin?.end(`${user.name}:${PASSWORD}\n`);
+    await changing;
+    await using server = await TestServer.start({ args: ["--session-host", "inline"] });
+    await using trace = await SystemCallTrace.of(server.pid);
+    const body = { username: user.name, password: PASSWORD };
+    expect((await ask(server.url, "/api/auth/token", { body })).status).toBe(200);
+    const calls = await trace.calls();
+    const asksPam = calls.filter(({ name, text }) => name === "execve" && text.includes("ttyhq-pam"));
+    expect(asksPam.length).toBeGreaterThan(0);
+    expect(foreignPrograms(calls)).toEqual([]);
+    // It has no arguments: the name and the password go through its input.
+    for (const { text } of asksPam) expect(text).toMatch(/ttyhq-pam", \["[^"]*ttyhq-pam"\], /);
   },
 );
 
