@@ -120,9 +120,18 @@ export class SpecifiedLink implements Link {
   #pass({ type, sessionId, payload }: Frame, message: Uint8Array): void {
     if (type === FrameType.STDOUT) this.#output(sessionId, payload);
     else if (type === FrameType.EVENT) this.#event(sessionId, payload);
-    // An error about no session answers what this server need not know, such as the events of all sessions.
-    else if (type === FrameType.ERROR && sessionId === "") return;
+    else if (type === FrameType.ERROR) this.#error(sessionId, payload);
     else if (PASSED.has(type)) this.#deliver(message);
+  }
+
+  /** About no session: it answers what such a server need not know. Else it is no SUBSCRIBE's, which are refused here. */
+  #error(sessionId: string, payload: Uint8Array): void {
+    if (sessionId === "") return;
+    this.#tell(
+      FrameType.ERROR,
+      sessionId,
+      encodeJson({ ...Object(decodeJson(payload)), request: "command" }),
+    );
   }
 
   #output(sessionId: string, bytes: Uint8Array): void {
@@ -145,4 +154,4 @@ export class SpecifiedLink implements Link {
   }
 }
 
-const PASSED: ReadonlySet<number> = new Set([FrameType.SNAPSHOT_VT, FrameType.ERROR, FrameType.PONG]);
+const PASSED: ReadonlySet<number> = new Set([FrameType.SNAPSHOT_VT, FrameType.PONG]);

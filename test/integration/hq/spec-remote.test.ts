@@ -6,7 +6,7 @@ import { SpecRemote, type SpecRemoteOptions } from "../fixtures/spec-remote.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { basic, TestFleet } from "../harness/test-fleet.ts";
 
-const { Stdout, Events, Offsets } = SubscribeFlag;
+const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
 const SCRIPT = 'stty -echo; echo ready; while read line; do echo "<$line>"; stty size; done; exit 7';
 
 describe.each<[string, SpecRemoteOptions]>([
@@ -71,6 +71,19 @@ describe.each<[string, SpecRemoteOptions]>([
     if (options.hasEvents === false) return;
     first.type(id, "\u0004");
     expect(await first.event("exit")).toMatchObject({ type: "session-exit", sessionId: id, exitCode: 7 });
+  });
+
+  test("is asked for screens alone by a preview, and sends no output", async () => {
+    const { id } = await run();
+    await using preview = await RawSocket.open(fleet.hq.url);
+    preview.subscribe(id, { flags: Snapshots });
+    await preview.settled();
+    expect((await at(id, "/input", { text: "unseen\n" })).status).toBe(200);
+    await preview.settled();
+    expect(remote.subscribes.filter((each) => each.id === id)).toEqual([
+      { id, flags: Snapshots, length: 12 },
+    ]);
+    expect(preview.outputBytes).toBe(0);
   });
 
   test("announces what a cut may have lost with RESYNC, and goes on", async () => {

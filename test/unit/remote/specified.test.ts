@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import { createCaller } from "../../../src/protocol/caller.ts";
+import { CreateSession } from "../../../src/protocol/session.ts";
+import { AnySession, AnySessions } from "../../../src/remote/specified/session-record.ts";
+import { SpecifiedRemote } from "../../../src/remote/specified/specified-remote.ts";
+
+const CREATED = "2026-01-01T00:00:00.000Z";
+
+describe("a session record", () => {
+  test.each<[string, object, object]>([
+    [
+      "of the specification",
+      { id: "s", name: "n", created: CREATED, status: "running", pid: 7 },
+      { sessionId: "s", startedAt: CREATED, pid: 7, command: [], cols: 80, rows: 24, outputBytes: 0 },
+    ],
+    [
+      "of VibeTunnel",
+      {
+        id: "s",
+        startedAt: CREATED,
+        workingDir: "/tmp",
+        command: ["sh"],
+        status: "exited",
+        initialCols: 100,
+      },
+      { created: CREATED, cwd: "/tmp", command: ["sh"], status: "exited", cols: 100, rows: 24, name: "s" },
+    ],
+    [
+      "with a command and its arguments apart",
+      { id: "s", command: "ls", args: ["-l"] },
+      { command: ["ls", "-l"] },
+    ],
+    ["with a state that is not known here", { id: "s", status: "zombie" }, { status: "exited" }],
+    ["with members of other types", { id: "s", pid: "7", cols: {}, gitBranch: 3 }, { cols: 80 }],
+  ])("%s is completed", (_, given, expected) => {
+    expect(AnySession.parse(given)).toMatchObject(expected);
+  });
+
+  test("that has no id hides itself and no other", () => {
+    expect(AnySessions.parse([{ name: "n" }, 3, { id: "s" }]).map(({ id }) => id)).toEqual(["s"]);
+  });
+});
+
+test("a session with an owner is not made on a machine that knows no owners, and nothing is asked of it", async () => {
+  const nobody = async () => {
+    throw new Error("it was asked");
+  };
+  const remote = new SpecifiedRemote({
+    caller: createCaller(nobody),
+    ...{ socket: { write: nobody, resize: nobody }, get: nobody },
+  });
+  const request = CreateSession.parse({ command: ["sh"], owner: "somebody" });
+  await expect(remote.create(request)).rejects.toMatchObject({ code: "forbidden" });
+});
