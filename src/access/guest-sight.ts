@@ -30,6 +30,9 @@ const Shown = SessionRecord.pick({
   ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, exitedAt: true },
 });
 
+/** What tells of the repository, or of command lines. */
+const NOT_FOR_GUESTS: ReadonlySet<ServerEvent["type"]> = new Set(["git-notification", "command-finished"]);
+
 /** The members that every record has are empty where they are not for guests. */
 export function guestRecord(record: SessionRecord): SessionRecord {
   return { ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "" };
@@ -47,7 +50,7 @@ function guestName({ name, command: [program = "", ...args], cwd }: SessionRecor
 export function guestEvent(event: ServerEvent, sessionId: string): ServerEvent | undefined {
   const { type, timestamp, exitCode } = event;
   if (type === "connected") return { type, timestamp };
-  if (event.sessionId !== sessionId || type === "git-notification") return undefined;
+  if (event.sessionId !== sessionId || NOT_FOR_GUESTS.has(type)) return undefined;
   return { type, timestamp, sessionId, ...(exitCode === undefined ? {} : { exitCode }) };
 }
 

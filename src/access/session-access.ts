@@ -16,6 +16,8 @@ export type SessionView = {
   readonly shown: (event: ServerEvent) => ServerEvent | undefined;
   /** Output before this offset is not for them. */
   readonly historyFrom?: number | undefined;
+  /** Nothing of the repository that a session is in is for them. */
+  readonly isRepositoryHidden?: boolean;
   /** Why frames of that type are not theirs to send; `undefined`: they may. */
   readonly refusal: (frame: number) => string | undefined;
 };
@@ -45,7 +47,13 @@ export class SessionAccess implements Disposable {
     if (rights.kind === "own")
       return { sessions, refusal, shown: (event) => (isOf(event, owner) ? event : undefined) };
     const { session, from: historyFrom } = rights;
-    return { sessions, refusal, historyFrom, shown: (event) => guestEvent(event, session.id) };
+    return {
+      sessions,
+      refusal,
+      historyFrom,
+      isRepositoryHidden: true,
+      shown: (event) => guestEvent(event, session.id),
+    };
   }
 
   [Symbol.dispose](): void {

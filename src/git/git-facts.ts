@@ -7,25 +7,30 @@ import { parseStatus } from "./status.ts";
 /** What is said of a working tree, and the refs that this depends on. */
 export type FoundFacts = { readonly facts: GitFacts; readonly refs: FactRefs };
 
-/** Untracked files make no difference, so that nothing has to be looked for; no submodule is looked into. */
+/** A folder of untracked files is one of them; no submodule is looked into. */
 const STATUS = ["status", "--porcelain=v2", "--branch", "--ahead-behind", "-z"] as const;
-const TRACKED_ONLY = ["--untracked-files=no", "--ignore-submodules=dirty"] as const;
+const DEPTH = ["--untracked-files=normal", "--ignore-submodules=dirty"] as const;
 
 /** `git`: at the repository's root. Throws as `Git.read` does. */
 export async function readGitFacts(git: Git, repository: Repository): Promise<FoundFacts> {
   if (repository.isBare) return bareFacts(repository, await git.try("symbolic-ref", "--short", "-q", "HEAD"));
-  return treeFacts(repository, await git.read(...STATUS, ...TRACKED_ONLY));
+  return treeFacts(repository, await git.read(...STATUS, ...DEPTH));
 }
 
 /** `status`: what `git status --porcelain=v2 --branch -z` says there. */
 export function treeFacts(repository: Repository, status: string): FoundFacts {
-  const { branch, ahead, behind, hasChanges } = parseStatus(status);
+  const { branch, ahead, behind, modified, untracked, staged, deleted } = parseStatus(status);
   const lines = status.split("\0");
   const upstream = lines.find((line) => line.startsWith(UPSTREAM))?.slice(UPSTREAM.length);
   // An upstream that is configured and gone has no numbers.
   const isThere = lines.some((line) => line.startsWith("# branch.ab "));
   const counts = isThere ? { gitAheadCount: ahead, gitBehindCount: behind } : {};
-  const facts = { ...placeOf(repository, branch), ...counts, gitHasChanges: hasChanges };
+  const files = { gitModifiedCount: modified, gitStagedCount: staged, gitDeletedCount: deleted };
+  const facts = {
+    ...{ ...placeOf(repository, branch), ...counts, ...files, gitAddedCount: untracked },
+    // Files that git does not track are no changes.
+    gitHasChanges: Object.values(files).some((count) => count > 0),
+  };
   return { facts, refs: { branch, upstream } };
 }
 

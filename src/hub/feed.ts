@@ -2,7 +2,7 @@
 // a position in it. Nobody waits for anybody: a viewer that falls out of the window reads the journal or gets RESYNC.
 import { Ring } from "../lib/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { resizeEvent, type SessionEvent } from "../protocol/event.ts";
+import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/event.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protocol/limits.ts";
 import { type Resync, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
@@ -27,6 +27,8 @@ export type FeedReader = {
   onEntry(): void;
   /** There is a new snapshot. */
   onSnapshot(): void;
+  /** The repository's counts are others: a state, which has no place in the output. */
+  onGitStatus(): void;
   /** The session is gone: nothing comes any more. */
   onLost(error: ServiceError): void;
 };
@@ -52,6 +54,7 @@ export class Feed implements Disposable {
   #asking: Promise<void> | undefined;
   #snapshot: Uint8Array | undefined;
   #loss: ServiceError | undefined;
+  #gitStatus: GitStatusEvent | undefined;
 
   private constructor(sessionId: string, subscription: Subscription, flags: number) {
     this.sessionId = sessionId;
@@ -104,6 +107,11 @@ export class Feed implements Disposable {
   /** The session as it was when the feed was opened, with the size and state of now. */
   get record(): SessionRecord {
     return this.#record;
+  }
+
+  /** Of the repository that the session is in, as far as it is known. */
+  get gitStatus(): GitStatusEvent | undefined {
+    return this.#gitStatus;
   }
 
   /** Number of the first entry in the window. */
@@ -210,6 +218,11 @@ export class Feed implements Disposable {
     if (delivery.kind === "snapshot") {
       this.#snapshot = delivery.payload;
       this.#tell((reader) => reader.onSnapshot());
+      return;
+    }
+    if (delivery.kind === "event" && delivery.event.kind === "git-status") {
+      this.#gitStatus = delivery.event;
+      this.#tell((reader) => reader.onGitStatus());
       return;
     }
     if (delivery.kind === "resync") this.#skip(delivery);

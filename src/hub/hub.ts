@@ -48,6 +48,8 @@ export type HubView = {
   readonly shown: (event: ServerEvent) => ServerEvent | undefined;
   /** Output before this offset is not for the client; `undefined`: it has all of it. */
   readonly historyFrom?: number | undefined;
+  /** Nothing of the repository that a session is in is for the client. */
+  readonly isRepositoryHidden?: boolean | undefined;
   /** Why the client may not send frames of that type; `undefined`: it may. */
   readonly refusal?: ((frame: number) => string | undefined) | undefined;
   readonly auditHook?: AuditHook;
@@ -124,12 +126,12 @@ export class Hub implements AsyncDisposable {
     view: HubView = { sessions: this.#backend, shown: (event) => event },
   ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const { sessions, shown, historyFrom, refusal, auditHook } = view;
+    const { sessions, shown, historyFrom, isRepositoryHidden, refusal, auditHook } = view;
     const watch = auditHook && new ThrottledAuditHook(auditHook, this.#now);
     const viewer = new Viewer({
       peer,
       backend: sessions,
-      ...{ historyFrom, refusal },
+      ...{ historyFrom, isRepositoryHidden, refusal },
       now: this.#now,
       onFailure: this.#onFailure,
       watch,

@@ -1,7 +1,7 @@
 // What one client has asked of one session. It is pulled: the viewer takes the next frame when its socket has room.
 import type { ServiceError } from "../protocol/errors.ts";
 import { encodeFrame, FrameType, type Magic } from "../protocol/frame.ts";
-import { type Subscribe, type Subscribed, SubscribeFlag } from "../protocol/payload.ts";
+import { encodeJson, type Subscribe, type Subscribed, SubscribeFlag } from "../protocol/payload.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { Cursor, type CursorHost } from "./cursor.ts";
 import type { Feed, FeedReader } from "./feed.ts";
@@ -13,6 +13,8 @@ export type SubscriptionHost = {
   readonly magic: Magic;
   /** How long the client took nothing lately, in ms. */
   readonly pauseMs: number;
+  /** Nothing of the repository that a session is in is for the client. */
+  readonly isRepositoryHidden: boolean;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** There may be something to take. */
@@ -34,6 +36,7 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
   readonly #abort = new AbortController();
   #snapshots: Snapshots | undefined;
   #flags = 0;
+  #isStatusDue = false;
 
   constructor(options: {
     feed: Feed;
@@ -87,6 +90,7 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     else if (had === undefined && !hasOffsets) this.#cursor.replay();
     else this.#cursor.seek({ isResuming: request.from !== undefined || this.#cursor.isResuming });
     this.#applySnapshots(request);
+    this.#isStatusDue = true;
     if (!hasOffsets) return undefined;
     if (wantsOutput) this.#frames.told();
     const { cols, rows, status } = this.feed.record;
@@ -121,6 +125,11 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     this.#snapshots?.changed();
   }
 
+  onGitStatus(): void {
+    this.#isStatusDue = true;
+    this.wake();
+  }
+
   onLost(error: ServiceError): void {
     this.#host.lost(this, error);
   }
@@ -128,7 +137,7 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
   /** The next frame for the client; undefined when there is none now: `wake` follows when there is. */
   take(): Uint8Array | undefined {
     for (;;) {
-      const queued = this.#frames.take() ?? this.#takeSnapshot();
+      const queued = this.#takeStatus() ?? this.#frames.take() ?? this.#takeSnapshot();
       if (queued !== undefined) return queued;
       // The exit comes after all that the session showed.
       if (this.#snapshots?.isDue && this.#cursor.isAtExit) return undefined;
@@ -175,6 +184,15 @@ export class Subscription implements FeedReader, CursorHost, AsyncDisposable {
     const { snapshot, hasSnapshots, record, sessionId } = this.feed;
     if (snapshot !== undefined || (hasSnapshots && record.status !== "exited")) return snapshot;
     return await readSnapshot(this.#backend, sessionId, this.#abort.signal);
+  }
+
+  /** The newest counts alone: who does not keep up misses those between. */
+  #takeStatus(): Uint8Array | undefined {
+    const { sessionId, gitStatus } = this.feed;
+    const isWanted = this.#isStatusDue && this.hasEvents && !this.#host.isRepositoryHidden;
+    if (!isWanted || gitStatus === undefined) return undefined;
+    this.#isStatusDue = false;
+    return encodeFrame(FrameType.EVENT, sessionId, encodeJson(gitStatus), this.#host.magic);
   }
 
   #takeSnapshot(): Uint8Array | undefined {

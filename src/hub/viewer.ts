@@ -23,6 +23,8 @@ export type ViewerOptions = {
   readonly backend: SessionBackend;
   /** Output before this offset is not for the client; `undefined`: it has all of it. */
   readonly historyFrom?: number | undefined;
+  /** Nothing of the repository that a session is in is for the client. */
+  readonly isRepositoryHidden?: boolean | undefined;
   /** Why the client may not send frames of that type; `undefined`: it may. */
   readonly refusal?: ((frame: number) => string | undefined) | undefined;
   /** `flags`: what is wanted of it at first. */
@@ -67,6 +69,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   get now(): () => number {
     return this.#options.now;
+  }
+
+  get isRepositoryHidden(): boolean {
+    return this.#options.isRepositoryHidden === true;
   }
 
   get pauseMs(): number {

@@ -14,6 +14,13 @@ const SessionEventSchema = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("resize"), dimensions: z.string(), cols: z.int(), rows: z.int() }),
   z.object({ kind: z.literal("title"), title: z.string() }),
   z.object({ kind: z.literal("marker"), label: z.string() }),
+  z.object({
+    kind: z.literal("git-status"),
+    type: z.literal("git-status-update"),
+    sessionId: z.string(),
+    ...{ gitModifiedCount: z.int(), gitAddedCount: z.int(), gitDeletedCount: z.int() },
+    ...{ gitAheadCount: z.int(), gitBehindCount: z.int() },
+  }),
 ]);
 
 const ServerEventSchema = z.looseObject({
@@ -28,6 +35,7 @@ const ServerEventSchema = z.looseObject({
     "remote-left",
     "git-notification",
     "test-notification",
+    "command-finished",
   ]),
   timestamp: z.string(),
   sessionId: z.string().exactOptional(),
@@ -38,6 +46,8 @@ const ServerEventSchema = z.looseObject({
   remoteName: z.string().exactOptional(),
   notification: GitNotification.exactOptional(),
   sessionIds: z.array(z.string()).exactOptional(),
+  command: z.string().exactOptional(),
+  duration: z.int().exactOptional(),
   message: z.string().exactOptional(),
   title: z.string().exactOptional(),
   body: z.string().exactOptional(),

@@ -320,3 +320,6 @@ export const PROVIDER_ANSWER_LIFETIME_MS = 3_600_000;
 
 /** Sessions that were removed and are still known to be gone. */
 export const MAX_REMOVED_SESSIONS = 1_000;
+
+/** Clients are told of a command that ran at least so long in a session's foreground. */
+export const COMMAND_FINISHED_MIN_MS = 3_000;

@@ -102,6 +102,10 @@ export const GitFacts = z.object({
     .boolean()
     .optional()
     .describe("whether files that git tracks differ from the commit; others do not count"),
+  gitModifiedCount: z.int().optional().describe("files with edits that are not staged"),
+  gitAddedCount: z.int().optional().describe("files and folders that git does not track"),
+  gitStagedCount: z.int().optional().describe("files with staged changes"),
+  gitDeletedCount: z.int().optional().describe("files that were deleted"),
   gitIsWorktree: z.boolean().optional().describe("whether it is a linked working tree"),
   gitMainRepoPath: z.string().optional().describe("the top of the repository's main working tree"),
 });

@@ -26,7 +26,7 @@ import { Session, type SessionChange } from "./session.ts";
 import { SessionDisk } from "./session-disk.ts";
 import { launchFailed, makeFolder } from "./session-folder.ts";
 import { SessionMeter } from "./session-meter.ts";
-import { sessionNews } from "./session-news.ts";
+import { commandNews, sessionNews } from "./session-news.ts";
 import { notFound, shuttingDown } from "./session-refusal.ts";
 import { withoutOwnName } from "./stored-session.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
@@ -255,7 +255,8 @@ export class LocalSessions implements SessionBackend {
   }
 
   #changed(session: Session, change: SessionChange): void {
-    if (change === "exited") this.#emit("session-exit", session);
+    if (typeof change === "object") this.#events.emit(commandNews(change, session.stored));
+    else if (change === "exited") this.#emit("session-exit", session);
     else this.#emit(change === "bell" ? "bell" : "session-changed", session);
   }
 

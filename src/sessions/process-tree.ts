@@ -18,6 +18,8 @@ export type ProcessStat = {
   readonly pid: number;
   readonly group: number;
   readonly session: number;
+  /** The process group that has the terminal; -1: the process has none. */
+  readonly foreground: number;
   /** Clock ticks since boot. With the pid it names one process for good: pids are used again. */
   readonly startTicks: number;
   /** It has ended and waits for its parent to notice. */
@@ -27,11 +29,12 @@ export type ProcessStat = {
 /** Reads the line of /proc/PID/stat. The name in it, between parentheses, may itself hold spaces and parentheses. */
 export function parseStat(line: string): ProcessStat {
   const afterName = line.slice(line.lastIndexOf(")") + 2).split(" ");
-  const [state, , group, session] = afterName;
+  const [state, , group, session, , foreground] = afterName;
   return {
     pid: Number.parseInt(line, 10),
     group: Number(group),
     session: Number(session),
+    foreground: Number(foreground),
     startTicks: Number(afterName[19]),
     isZombie: state === "Z" || state === "X",
   };
@@ -50,6 +53,25 @@ export function readStartTicks(pid: number): number | undefined {
 /** False for one that has ended, be it that its parent has not noticed. */
 export function isRunning(pid: number): boolean {
   return statIfReadable(pid)?.isZombie === false;
+}
+
+/** The process group that has the terminal of that process; undefined where nobody can tell. */
+export function foregroundGroup(pid: number): number | undefined {
+  const group = statIfReadable(pid)?.foreground;
+  return group === undefined || group <= 0 ? undefined : group;
+}
+
+const MAX_COMMAND_LENGTH = 256;
+
+/** The words of its command line; empty where they cannot be seen. */
+export function commandLine(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0+$/, "").split("\0").join(" ");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what is shown to people has none
+    return words.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, MAX_COMMAND_LENGTH);
+  } catch {
+    return "";
+  }
 }
 
 /** The pids of all processes in terminal session `sessionId` (the pid of its first process) that have not ended. */

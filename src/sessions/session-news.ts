@@ -1,4 +1,5 @@
 import type { ServerEvent } from "../protocol/event.ts";
+import type { FinishedCommand } from "./foreground.ts";
 import type { StoredSession } from "./stored-session.ts";
 
 /** What clients are told when something happened to a session. */
@@ -9,4 +10,12 @@ export function sessionNews(type: ServerEvent["type"], stored: StoredSession): S
     ...(owner === undefined ? {} : { owner }),
     ...(exit === undefined ? {} : { exitCode: exit.code }),
   };
+}
+
+/** What they are told when a command in its foreground has ended. */
+export function commandNews(
+  { command, duration, exitCode }: FinishedCommand,
+  stored: StoredSession,
+): ServerEvent {
+  return { ...sessionNews("command-finished", stored), command, duration, exitCode };
 }

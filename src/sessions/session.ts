@@ -7,6 +7,7 @@ import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import { type SessionRecord, SIGNALS, type SignalName, type TerminalSize } from "../protocol/session.ts";
 import type { Delivery, Sink } from "./backend.ts";
 import type { SessionFiles } from "./control-dir.ts";
+import { type FinishedCommand, Foreground } from "./foreground.ts";
 import type { Journal } from "./journal.ts";
 import { exitData } from "./journal-event.ts";
 import type { Gap } from "./journal-gap.ts";
@@ -23,9 +24,14 @@ const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 /** A size that is in force from an offset of the output on. */
 export type SizeChange = TerminalSize & { readonly offset: number };
 
-export type SessionChange = "changed" | "exited" | "bell";
+export type SessionChange = "changed" | "exited" | "bell" | FinishedCommand;
 
-type Live = { readonly pty: Pty; readonly journal: Journal; readonly batch: OutputBatch };
+type Live = {
+  readonly pty: Pty;
+  readonly journal: Journal;
+  readonly batch: OutputBatch;
+  readonly foreground: Foreground;
+};
 
 export type SessionOptions = {
   readonly stored: StoredSession;
@@ -78,7 +84,11 @@ export class Session {
       emit: (piece) => this.#output(piece),
     });
     const pty = spawn();
-    this.#live = { pty, journal, batch };
+    const foreground = new Foreground({
+      ...{ pid: pty.pid, now: this.#now },
+      onFinished: (finished) => this.#onChange(this, finished),
+    });
+    this.#live = { pty, journal, batch, foreground };
     this.#journal = journal;
     this.#stored = { ...this.#stored, pid: pty.pid };
     journal.note({ time: 0, offset: 0, kind: "r", data: `${this.size.cols}x${this.size.rows}` });
@@ -220,6 +230,7 @@ export class Session {
     const live = this.#live;
     if (live === undefined) return;
     live.batch.release();
+    live.foreground[Symbol.dispose]();
     const { exitCode: code, signal } = exit;
     const reason = signal === undefined ? "exit" : "signal";
     const ended = { code, reason, ...(signal === undefined ? {} : { signal }) } as const;
@@ -270,7 +281,8 @@ export class Session {
     const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
     if (live.journal.isStopped !== wasStopped) this.#onChange(this, "changed");
-    const { title, hasBell } = this.#titles.scan(piece.bytes);
+    const { title, hasBell, marks = [] } = this.#titles.scan(piece.bytes);
+    live.foreground.output(marks);
     if (title !== undefined && title !== this.#stored.title) this.#retitle(title);
     if (hasBell) this.#onChange(this, "bell");
   }

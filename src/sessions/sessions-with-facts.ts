@@ -1,6 +1,6 @@
 // Sessions as a session host shows them: with what is known of the repositories that they were started in.
 import { Emitter } from "../lib/emitter.ts";
-import type { ServerEvent } from "../protocol/event.ts";
+import { gitStatusEvent, type ServerEvent } from "../protocol/event.ts";
 import { MAX_REMOVED_SESSIONS } from "../protocol/limits.ts";
 import type {
   CreateSession,
@@ -10,7 +10,7 @@ import type {
   SignalName,
   TerminalSize,
 } from "../protocol/session.ts";
-import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
+import type { Content, Delivery, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 
 /** What is known of folders, and kept true as long as somebody is there: LocalRepositories. */
 export type FactSource = AsyncDisposable & {
@@ -40,6 +40,7 @@ export class SessionsWithFacts implements SessionBackend {
   readonly #backend: SessionBackend;
   readonly #source: FactSource;
   readonly #events = new Emitter<ServerEvent>();
+  readonly #statuses = new Emitter<{ readonly id: string; readonly facts: GitFacts }>();
   readonly #scope = new DisposableStack();
   /** By the session's id; as many as there are sessions. */
   readonly #present = new Map<string, Present>();
@@ -103,8 +104,18 @@ export class SessionsWithFacts implements SessionBackend {
   }
 
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
-    const { record, ...rest } = await this.#backend.subscribe(id, sink, flags);
-    return { ...rest, record: this.#shown(record) };
+    const status = new StatusTold(id, sink);
+    using stack = new DisposableStack();
+    const { record, offset, request } = stack.use(await this.#backend.subscribe(id, status.pass, flags));
+    status.begin(offset);
+    stack.use(this.#statuses.on((changed) => void (changed.id === id && status.tell(changed.facts))));
+    const shown = this.#shown(record);
+    status.tell(shown);
+    const owned = stack.move();
+    return {
+      ...{ offset, record: shown, ...(request && { request }) },
+      [Symbol.dispose]: () => owned.dispose(),
+    };
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {
@@ -156,6 +167,7 @@ export class SessionsWithFacts implements SessionBackend {
   #tell(sessionId: string): void {
     const known = this.#present.get(sessionId);
     if (known === undefined) return;
+    this.#statuses.emit({ id: sessionId, facts: known.presence.facts ?? {} });
     const { name: sessionName, owner } = known.record;
     const event = { type: "session-changed", sessionId, sessionName } as const;
     const timestamp = new Date().toISOString();
@@ -192,4 +204,41 @@ export class SessionsWithFacts implements SessionBackend {
     });
     void reading.catch(() => undefined);
   }
+}
+
+/** A subscription's deliveries, and between them the counts of changed files: at the beginning and when one changes. */
+class StatusTold {
+  readonly #id: string;
+  readonly #sink: Sink;
+  /** Offset after what was delivered; `undefined`: nothing was yet. */
+  #offset: number | undefined;
+  #isOver = false;
+  #last: string | undefined;
+
+  constructor(id: string, sink: Sink) {
+    this.#id = id;
+    this.#sink = sink;
+  }
+
+  readonly pass: Sink = (delivery) => {
+    if (delivery.kind === "lost") this.#isOver = true;
+    else if (delivery.kind !== "snapshot") this.#offset = endOf(delivery);
+    this.#sink(delivery);
+  };
+
+  begin(offset: number): void {
+    this.#offset ??= offset;
+  }
+
+  tell(facts: GitFacts): void {
+    const event = gitStatusEvent(this.#id, facts);
+    const text = JSON.stringify(event);
+    if (event === undefined || text === this.#last || this.#isOver) return;
+    this.#last = text;
+    this.#sink({ kind: "event", offset: this.#offset ?? 0, event });
+  }
+}
+
+function endOf(delivery: Exclude<Delivery, { readonly kind: "lost" | "snapshot" }>): number {
+  return delivery.kind === "output" ? delivery.offset + delivery.bytes.length : delivery.offset;
 }

@@ -4,16 +4,27 @@ const BACKSLASH = 0x5c;
 const CLOSING_BRACKET = 0x5d;
 /** What ends such a sequence, or breaks it off, before its end: BEL, CAN and SUB. */
 const ENDS = [BEL, 0x18, 0x1a];
+/** 133; */
+const MARK_PREFIX = [0x31, 0x33, 0x33, 0x3b];
 /** A longer title is not one. */
 const MAX_TITLE_BYTES = 512;
 /** How the sequence begins: ESC ] 0 ; or ESC ] 2 ; */
 const PREFIX_BYTES = 4;
 
-/** What was found in a piece of output: the last title, and whether a bell rang that ended no sequence. */
-export type ScanResult = { readonly title?: string; readonly hasBell: boolean };
+/** What the integration of a shell tells of commands (OSC 133): C, one starts; D, it has ended, perhaps with its exit code. */
+export type CommandMark =
+  | { readonly kind: "started" }
+  | { readonly kind: "finished"; readonly exitCode?: number };
+
+/** What was found in a piece of output: the last title, marks of commands, and whether a bell rang that ended no sequence. */
+export type ScanResult = {
+  readonly title?: string;
+  readonly marks?: readonly CommandMark[];
+  readonly hasBell: boolean;
+};
 
 /**
- * Finds the window title (OSC 0 and 2) in a stream of output. It looks for the rare bytes that end such a sequence, at
+ * Finds the window title (OSC 0 and 2) and the marks of commands (OSC 133) in a stream of output. It looks for the rare bytes that end such a sequence, at
  * the speed of memchr, and only then backwards for its beginning: an ESC is everywhere in coloured output, these are not.
  */
 export class TitleScan {
@@ -28,9 +39,8 @@ export class TitleScan {
     this.#tail = (bytes.length >= MAX_TITLE_BYTES ? bytes : seam).slice(-MAX_TITLE_BYTES);
     if (bytes.length <= MAX_TITLE_BYTES) return first;
     const second = scanFrom(bytes, MAX_TITLE_BYTES);
-    const title = second.title ?? first.title;
-    const hasBell = first.hasBell || second.hasBell;
-    return title === undefined ? { hasBell } : { title, hasBell };
+    const marks = [...(first.marks ?? []), ...(second.marks ?? [])];
+    return resultOf(second.title ?? first.title, marks, first.hasBell || second.hasBell);
   }
 }
 
@@ -38,18 +48,34 @@ function scanFrom(bytes: Uint8Array, start: number): ScanResult {
   let title: string | undefined;
   let last = -1;
   let hasBell = false;
+  const marks: { readonly at: number; readonly mark: CommandMark }[] = [];
+  const look = (begin: number, end: number): string | undefined => {
+    const mark = markAt(bytes, begin, end);
+    if (mark !== undefined) marks.push({ at: begin, mark });
+    return mark === undefined ? titleAt(bytes, begin, end) : undefined;
+  };
   for (let end = bytes.indexOf(BEL, start); end !== -1; end = bytes.indexOf(BEL, end + 1)) {
     const begin = sequenceStart(bytes, end);
     if (begin === -1) hasBell = true;
-    const found = begin === -1 ? undefined : titleAt(bytes, begin, end);
+    const found = begin === -1 ? undefined : look(begin, end);
     if (found !== undefined) [title, last] = [found, end];
   }
   for (let end = bytes.indexOf(BACKSLASH, start); end !== -1; end = bytes.indexOf(BACKSLASH, end + 1)) {
-    if (bytes[end - 1] !== ESC || end < last) continue;
+    if (bytes[end - 1] !== ESC) continue;
     const begin = sequenceStart(bytes, end - 1);
-    if (begin !== -1) title = titleAt(bytes, begin, end - 1) ?? title;
+    const found = begin === -1 ? undefined : look(begin, end - 1);
+    if (end > last) title = found ?? title;
   }
-  return title === undefined ? { hasBell } : { title, hasBell };
+  marks.sort((one, other) => one.at - other.at);
+  return resultOf(
+    title,
+    marks.map(({ mark }) => mark),
+    hasBell,
+  );
+}
+
+function resultOf(title: string | undefined, marks: readonly CommandMark[], hasBell: boolean): ScanResult {
+  return { hasBell, ...(title === undefined ? {} : { title }), ...(marks.length === 0 ? {} : { marks }) };
 }
 
 /** Where the ESC ] of the sequence that ends at `end` stands, or -1. */
@@ -59,6 +85,16 @@ function sequenceStart(bytes: Uint8Array, end: number): number {
   const begin = before.lastIndexOf(ESC);
   if (begin === -1 || before[begin + 1] !== CLOSING_BRACKET) return -1;
   return ENDS.some((byte) => before.includes(byte, begin)) ? -1 : from + begin;
+}
+
+/** OSC 133 ; C and D. */
+function markAt(bytes: Uint8Array, begin: number, end: number): CommandMark | undefined {
+  if (MARK_PREFIX.some((byte, index) => bytes[begin + 2 + index] !== byte)) return undefined;
+  const text = new TextDecoder("latin1").decode(bytes.subarray(begin + 2 + MARK_PREFIX.length, end));
+  const [kind, code = ""] = text.split(";");
+  if (kind === "C") return { kind: "started" };
+  if (kind !== "D") return undefined;
+  return /^\d{1,3}$/.test(code) ? { kind: "finished", exitCode: Number(code) } : { kind: "finished" };
 }
 
 function titleAt(bytes: Uint8Array, begin: number, end: number): string | undefined {

@@ -5,6 +5,8 @@ import { expect, test } from "vitest";
 import type { GitFacts } from "../../../src/protocol/session.ts";
 import { clean, dirty, FactRoom, inside, on } from "./fact-room.ts";
 
+const UNTOUCHED = { gitModifiedCount: 0, gitStagedCount: 0, gitDeletedCount: 0, gitAddedCount: 0 };
+
 test("a repository's branch is known, and followed through switches, a detached head and a rename", async () => {
   await using place = await FactRoom.make();
   const { room } = place;
@@ -12,7 +14,7 @@ test("a repository's branch is known, and followed through switches, a detached 
   using one = await inside(place, repository);
   expect(one.facts).toEqual({
     ...{ gitRepoPath: repository, gitMainRepoPath: repository, gitIsWorktree: false },
-    ...{ gitBranch: "main", gitHasChanges: false },
+    ...{ gitBranch: "main", gitHasChanges: false, ...UNTOUCHED },
   });
   await room.git(repository, "switch", "--quiet", "-c", "team/feature");
   await one.until(on("team/feature"), "the new branch");
@@ -61,16 +63,16 @@ test("edits, staged files and deletions make it dirty; a commit, a reset or the 
   await one.until(clean, "the old text");
 });
 
-test("files that git does not track change nothing", async () => {
+test("files that git does not track are counted, and are no changes", async () => {
   await using place = await FactRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
   await room.write(join(repository, "untracked.txt"), "x\n");
-  // What comes later is seen, and that first file has not made a difference by then.
-  await room.git(repository, "switch", "--quiet", "-c", "later");
-  expect(await one.until(on("later"), "the branch")).toMatchObject({ gitHasChanges: false });
-  expect(one.changes).toBe(2);
+  const counted = await one.until((facts) => facts?.gitAddedCount === 1, "the file");
+  expect(counted).toMatchObject({ gitHasChanges: false, gitModifiedCount: 0 });
+  await rm(join(repository, "untracked.txt"));
+  await one.until((facts) => facts?.gitAddedCount === 0, "no file");
 });
 
 test("a folder that comes with a commit is watched like the others", async () => {
@@ -126,7 +128,7 @@ test("a linked worktree names its main repository, and the branch moved from the
   using one = await inside(place, tree);
   expect(one.facts).toEqual({
     ...{ gitRepoPath: tree, gitMainRepoPath: repository, gitIsWorktree: true },
-    ...{ gitBranch: "side", gitAheadCount: 0, gitBehindCount: 0, gitHasChanges: false },
+    ...{ gitBranch: "side", gitAheadCount: 0, gitBehindCount: 0, gitHasChanges: false, ...UNTOUCHED },
   });
   await room.commit(repository);
   await one.until((facts) => facts?.gitBehindCount === 1, "a commit in the main tree");

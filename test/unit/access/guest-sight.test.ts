@@ -34,6 +34,7 @@ test("a guest hears what happens to the session, and nothing about its repositor
     ...{ type: "session-exit", timestamp: "now", sessionId: "s", exitCode: 3 },
   });
   expect(guestEvent({ ...event, type: "git-notification", sessionIds: ["s"] }, "s")).toBeUndefined();
+  expect(guestEvent({ ...event, type: "command-finished", command: "make" }, "s")).toBeUndefined();
   expect(guestEvent({ ...event, type: "session-exit" }, "other")).toBeUndefined();
   expect(guestEvent({ type: "remote-joined", timestamp: "now", remoteName: "box" }, "s")).toBeUndefined();
 });
@@ -74,6 +75,11 @@ test("output and markers that a feed still holds are not for a guest of a later 
   await owner.settled();
   session.print("canary");
   session.title("canary");
+  const told = { gitModifiedCount: 1, gitAddedCount: 0, gitDeletedCount: 0, gitAheadCount: 0 };
+  const event = { kind: "git-status", type: "git-status-update", sessionId: "s", ...told } as const;
+  session.sink?.({ kind: "event", offset: session.end, event: { ...event, gitBehindCount: 0 } });
+  await owner.settled();
+  expect(owner.json(FrameType.EVENT)).toEqual([]);
   const { id, created } = session;
   const rights = { kind: "invited", session: { id, created }, mode: "view", from: session.end } as const;
   for (const from of [undefined, 0, 1, "live", session.end] as const) {
@@ -86,6 +92,7 @@ test("output and markers that a feed still holds are not for a guest of a later 
       new TextDecoder().decode(concatBytes(guest.frames.map(({ payload }) => payload)));
     await guest.reads(() => all().includes(later) || all().includes("screen at"));
     expect(all()).not.toContain("canary");
+    expect(all()).not.toContain("git-status");
     expect(guest.frames.filter(({ type }) => type === FrameType.ERROR)).toEqual([]);
   }
 });

@@ -26,6 +26,7 @@ function reader(feed: Feed) {
       state.entries += 1;
     },
     onSnapshot: () => {},
+    onGitStatus: () => {},
     onLost: (error) => void state.losses.push(error),
   };
   return { state, following: feed.follow(self) };
@@ -105,6 +106,7 @@ test("a reader that leaves, or another that it makes leave, hears nothing more",
       last.following[Symbol.dispose]();
     },
     onSnapshot: () => {},
+    onGitStatus: () => {},
     onLost: () => {},
   });
   const last = reader(feed);

@@ -7,7 +7,8 @@ import { triedWithoutDescriptors } from "./without-descriptors.ts";
 const FIELDS = "S 1 4000 4001 34816 4000 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456789 1 2";
 
 test.each(["sleep", "a b", "x) S 1 2 3", "((", ""])("the line of a process named %j is read", (name) => {
-  const process = { pid: 4002, group: 4000, session: 4001, startTicks: 123_456_789, isZombie: false };
+  const times = { startTicks: 123_456_789, isZombie: false };
+  const process = { pid: 4002, group: 4000, session: 4001, foreground: 4000, ...times };
   expect(parseStat(`4002 (${name}) ${FIELDS}\n`)).toEqual(process);
 });
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { TitleScan } from "../../../src/sessions/title-scan.ts";
+import { type CommandMark, TitleScan } from "../../../src/sessions/title-scan.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const ESC = "\x1b";
@@ -95,5 +95,30 @@ describe("a bell", () => {
   test("rings when it ends nothing, also right after a title", () => {
     expect(scanAll([encode(`${ESC}]2;t\x07\x07`)])).toEqual({ title: "t", hasBell: true });
     expect(scanAll([encode(`${ESC}]2;t\x07text\x07`)])).toEqual({ title: "t", hasBell: true });
+  });
+});
+
+describe("marks of a shell's integration", () => {
+  const marked = `a${ESC}]133;A\x07$ ${ESC}]133;C${ESC}\\out${ESC}]133;D;7\x07${ESC}]133;D${ESC}\\${ESC}]133;C;x=y\x07`;
+  const marks = [
+    { kind: "started" },
+    { kind: "finished", exitCode: 7 },
+    { kind: "finished" },
+    { kind: "started" },
+  ];
+
+  test("are found in order, whatever ends them, and ring no bell", () => {
+    expect(new TitleScan().scan(encode(marked))).toEqual({ hasBell: false, marks });
+  });
+
+  test("are found once each, however the output is cut", () => {
+    for (const size of [1, 2, 3, 7, 20]) {
+      const scan = new TitleScan();
+      const bytes = encode(`${"x".repeat(700)}${marked}${"y".repeat(700)}`);
+      const found: CommandMark[] = [];
+      for (let at = 0; at < bytes.length; at += size)
+        found.push(...(scan.scan(bytes.slice(at, at + size)).marks ?? []));
+      expect(found).toEqual(marks);
+    }
   });
 });
