@@ -34,7 +34,8 @@ export function addUnfollow(program: Command, cli: Cli): void {
     .command("unfollow [branch]")
     .summary("end follow mode in this repository")
     .description(
-      "End follow mode in this repository and remove its git hooks. The main tree stays at the commit where it is.",
+      "End follow mode in this repository and remove its git hooks. The main tree stays at the commit where it is, " +
+        "on no branch. No server is needed for that.",
     )
     .option("--dry-run", "say what would happen, and change nothing")
     .option("--json", "print the server's answer as JSON")
@@ -52,10 +53,14 @@ async function setFollow(
   enable: boolean,
   branch: string | undefined,
 ): Promise<void> {
-  const { client } = serverOf(flags, cli);
+  const { client, controlDir, answers } = serverOf(flags, cli);
   const wanted = branch === undefined ? {} : { branch };
-  const body = { repoPath: cli.cwd, ...wanted, enable, dryRun: flags.dryRun ?? false };
-  const reply = await client.call(endpoints.setFollow, { body });
+  const isDryRun = flags.dryRun ?? false;
+  const body = { repoPath: cli.cwd, ...wanted, enable, dryRun: isDryRun };
+  const isHere = !enable && controlDir !== undefined && !(await answers());
+  const reply = isHere
+    ? await (await import("./unfollow-here.ts")).unfollowHere(cli, controlDir, { isDryRun })
+    : await client.call(endpoints.setFollow, { body });
   cli.stdout.write(flags.json ? `${JSON.stringify(reply)}\n` : spoken(reply));
 }
 

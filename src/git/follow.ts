@@ -87,11 +87,15 @@ export function decide(state: FollowState, event: FollowEvent): readonly Action[
   return [...brought, ...meeting(main, worktree, branch)];
 }
 
-/** Both would share a branch with nobody to bring one of them along. */
-function parting({ main, worktree }: FollowState): readonly Action[] {
+/**
+ * Both would share a branch with nobody to bring one of them along; or the main tree would keep the one that it was brought
+ * to, and git would refuse it to the worktree, which has left it a moment ago.
+ */
+function parting({ main, worktree, branch }: FollowState): readonly Action[] {
   if (typeof worktree === "string" || main.branch === undefined) return [];
   const commit = main.at ?? main.head;
-  return main.branch === worktree.branch && commit !== undefined ? [{ kind: "part", commit }] : [];
+  const isShared = main.branch === worktree.branch || main.branch === branch;
+  return isShared && commit !== undefined ? [{ kind: "part", commit }] : [];
 }
 
 function enabling(main: Tree, worktree: Tree): readonly Action[] {

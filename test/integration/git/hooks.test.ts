@@ -53,6 +53,30 @@ test("a commit reaches the other tree, by hooks and by git's own files, and afte
   expect(await hooksOf(repository)).toEqual([]);
 });
 
+test("without a server `ttyhq unfollow` ends follow mode all the same, and the worktree gets its branch back", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree, directory } = repository;
+  await repository.restart(async () => {
+    await tree.git("switch", "--quiet", "-c", "attempt-2");
+    expect(await tree.refused("switch", "feature")).toMatch(/already (?:checked out|used by worktree) at/);
+    const unfollow = async (...args: readonly string[]): Promise<string> => {
+      const words = [MAIN, "unfollow", ...args, "--control-dir", directory];
+      const { stdout } = await run(process.execPath, words, { cwd: tree.path, env: repository.env });
+      return stdout;
+    };
+    expect(await unfollow("--dry-run")).toContain("nothing was changed");
+    expect(await repository.isFollowed()).toBe(true);
+    expect(await unfollow()).toContain("Follow mode disabled");
+    await tree.git("switch", "--quiet", "feature");
+    expect(await main.branch()).toBe("");
+    await main.git("switch", "--quiet", "main");
+    expect(await unfollow()).toContain("nothing was followed there");
+  });
+  expect(await repository.isFollowed()).toBe(false);
+  expect(await hooksOf(repository)).toEqual([]);
+  expect(await readFile(join(directory, "follow.json"), "utf8")).toMatch(/^\[\s*\]\s*$/);
+});
+
 test("the hook alone is enough, as where no file can be watched", async () => {
   await using repository = await FollowRepository.make();
   await using server = await TestServer.start();

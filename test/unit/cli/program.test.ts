@@ -85,12 +85,18 @@ describe("without a server", () => {
     [RUN, "health"],
     ["", "login-link"],
     [RUN, "follow", "feature"],
-    [RUN, "unfollow"],
   ])("(hint %j) %s ends with 1 and says how to start one", async (hint, ...argv) => {
     using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
     const { exitCode, stdout, stderr } = await ran([...argv, "--control-dir", dir.path]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toBe(`ttyhq: no server answers in ${dir.path}; start one with \`ttyhq serve\`${hint}\n`);
+  });
+
+  test("unfollow looks at the repository itself", async () => {
+    using dir = mkdtempDisposableSync(join(tmpdir(), "ttyhq-cli-"));
+    const { exitCode, stdout, stderr } = await ran(["unfollow", "--control-dir", dir.path]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^ttyhq: there is no git repository at /);
   });
 
   test("status says so and ends with 1", async () => {
