@@ -1,4 +1,6 @@
-// The text of our git hooks. `sh` alone, nothing that is waited for, and not one byte to the terminal.
+// The text of our git hooks. `sh` alone, nothing is waited for but a few quick git commands, and not one byte goes to the
+// terminal.
+import { JOINED, PARKED_REF } from "./follow-facts.ts";
 
 /** The hooks that follow mode needs (contract 7.4); what they do not tell is seen in git's own files. */
 export const HOOK_NAMES = ["post-checkout", "post-commit", "post-merge"] as const;
@@ -44,6 +46,7 @@ export function hookScript(
       : []),
     "# A rebase tells once, by the file that ends it.",
     "case $GIT_REFLOG_ACTION in rebase*) exit $code ;; esac",
+    ...(name === "post-checkout" ? RELEASE : []),
     ...tell(name, target),
     "exit $code",
     "",
@@ -94,6 +97,30 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
     `if [ -x "$kept" ]; then ${run}; code=$?; fi`,
   ];
 }
+
+/**
+ * After a switch in the followed worktree the main tree gives up the branch that both had, or git would refuse to switch
+ * back. It does what `park` in follow-steps.ts does, also while no server runs: no file changes, and HEAD names the commit
+ * that the files are of. A merge that is under way keeps its branch.
+ */
+const RELEASE: readonly string[] = [
+  "release() {",
+  "  common=$(git rev-parse --path-format=absolute --git-common-dir) || return",
+  '  [ "$(git config --local ttyhq.followWorktree)" = "$(git rev-parse --show-toplevel)" ] || return',
+  "  branch=refs/heads/$(git config --local ttyhq.followBranch) || return",
+  '  [ "$(git symbolic-ref -q HEAD)" != "$branch" ] || return',
+  "  for work in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do",
+  '    [ ! -e "$common/$work" ] || return',
+  "  done",
+  "  unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX",
+  '  [ "$(git --git-dir="$common" symbolic-ref -q HEAD)" = "$branch" ] || return',
+  `  at=$(tail -n 4 "$common/logs/HEAD" | grep -v '\t${JOINED}$' | tail -n 1 | cut -d " " -f 2)`,
+  '  [ -n "$at" ] || return',
+  `  git --git-dir="$common" update-ref ${PARKED_REF} "$at" &&`,
+  '    git --git-dir="$common" update-ref --no-deref -m "ttyhq: left behind" HEAD "$at"',
+  "}",
+  "( release ) </dev/null >/dev/null 2>&1",
+];
 
 /**
  * A process of its own: no descriptor of git's is open in it, no signal of the terminal reaches it, nobody waits for

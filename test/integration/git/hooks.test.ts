@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { MAIN, TestServer } from "../harness/test-server.ts";
+import { together } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 const run = promisify(execFile);
@@ -57,7 +58,8 @@ test("without a server `ttyhq unfollow` ends follow mode all the same, and the w
   await using repository = await FollowRepository.following();
   const { main, tree, directory } = repository;
   await repository.restart(async () => {
-    await tree.git("switch", "--quiet", "-c", "attempt-2");
+    // As where a hook of ours was overwritten.
+    await tree.git("-c", "core.hooksPath=/dev/null", "switch", "--quiet", "-c", "attempt-2");
     expect(await tree.refused("switch", "feature")).toMatch(/already (?:checked out|used by worktree) at/);
     const unfollow = async (...args: readonly string[]): Promise<string> => {
       const words = [MAIN, "unfollow", ...args, "--control-dir", directory];
@@ -75,6 +77,37 @@ test("without a server `ttyhq unfollow` ends follow mode all the same, and the w
   expect(await repository.isFollowed()).toBe(false);
   expect(await hooksOf(repository)).toEqual([]);
   expect(await readFile(join(directory, "follow.json"), "utf8")).toMatch(/^\[\s*\]\s*$/);
+});
+
+test("the worktree gets a branch back that it has left a moment ago, also while no server runs", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  await tree.git("switch", "--quiet", "-c", "attempt-2");
+  await tree.git("switch", "--quiet", "feature");
+  await repository.settled();
+  await together(repository);
+  await repository.restart(async () => {
+    const before = await main.head();
+    // The files of the main tree stay where they are, whatever becomes of the branch.
+    await tree.commit("x.txt", "x\n");
+    await tree.git("switch", "--quiet", "attempt-2");
+    expect([await main.head(), await main.branch(), await main.status()]).toEqual([before, "", ""]);
+    await tree.git("switch", "--quiet", "feature");
+  });
+  await repository.settled();
+  await together(repository);
+  expect([await main.branch(), await main.read("x.txt")]).toEqual(["feature", "x\n"]);
+});
+
+test("a merge that is under way in the main tree keeps its branch when the worktree leaves that", async () => {
+  await using repository = await FollowRepository.following();
+  const { main, tree } = repository;
+  await repository.restart(async () => {
+    await writeFile(join(main.path, ".git/MERGE_HEAD"), `${await main.git("rev-parse", "main")}\n`);
+    await tree.git("switch", "--quiet", "-c", "attempt-2");
+    expect(await main.branch()).toBe("feature");
+    await rm(join(main.path, ".git/MERGE_HEAD"));
+  });
 });
 
 test("the hook alone is enough, as where no file can be watched", async () => {
