@@ -114,7 +114,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
   const newLoginLink = loginLinks(gate, account.user, address.promise);
   const health = healthOf(backend, { version, mode: config.role.kind, instanceId, ...identity });
   const { metrics, meter } = serverMetrics({ config, version, role, hub, gate, audit, controlDir });
-  const access = stack.use(openAccess({ backend, hub, gate, remotes: role.remotes }));
+  const access = stack.use(openAccess({ backend, hub, gate, version, remotes: role.remotes }));
   const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
   const routes: Routes = {
     ...access.routes(() => address.promise),

@@ -5,6 +5,8 @@ import type { Principal } from "../auth/principal.ts";
 import type { Routes } from "../http/route.ts";
 import { sessionRoutes } from "../http/routes/session-routes.ts";
 import { shareRoutes } from "../http/routes/share-routes.ts";
+import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
+import { refuseTooMany } from "../http/upgrade.ts";
 import type { Hub, HubView } from "../hub/hub.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { RandomUuid } from "../protocol/session.ts";
@@ -22,6 +24,7 @@ export function openAccess(parts: {
   readonly gate: Pick<Gate, "shares" | "users">;
   /** Names of an HQ's remotes. */
   readonly remotes: (() => readonly string[]) | undefined;
+  readonly version: string;
 }): Access {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
@@ -33,6 +36,15 @@ export function openAccess(parts: {
   return {
     viewOf,
     routes: (url) => ({
+      // Its address of all activity comes before that of one session.
+      ...vibeTunnelRoutes({
+        ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
+        connector: ({ principal, address }) => {
+          const { user } = known(principal);
+          refuseTooMany(hub.clients, known(principal));
+          return (peer) => hub.connect(peer, { user, address }, viewOf(known(principal)));
+        },
+      }),
       ...sessionRoutes({
         sessionsOf,
         ownRequest: (request, principal) => {

@@ -108,10 +108,8 @@ function userCgroups(log: Log): UserCgroups | undefined {
     return openUserCgroups();
   } catch (error) {
     // Most containers may make none: that is no failure.
-    log.info(
-      { reason: String(error) },
-      "no control groups for users: only RLIMIT_NPROC limits their processes",
-    );
+    const reason = error instanceof Error ? error.message : String(error);
+    log.info({ reason }, "no control groups for users: only RLIMIT_NPROC limits their processes");
     return undefined;
   }
 }

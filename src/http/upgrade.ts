@@ -137,7 +137,7 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
 }
 
 /** One user leaves the others room, as do all guests of one link. Where nobody logs in, there is nobody to tell apart. */
-function refuseTooMany(clients: Hub["clients"], { user, method }: Principal): void {
+export function refuseTooMany(clients: Hub["clients"], { user, method }: Principal): void {
   if (method === "none" || method === "socket" || method === "hq") return;
   if (clients.filter((client) => client.user === user).length < MAX_USER_SOCKETS) return;
   throw new ServiceError("rate_limited", `${user} has ${MAX_USER_SOCKETS} connections: close some first`);

@@ -10,8 +10,10 @@ import { remoteEndpoints } from "./remote-endpoints.ts";
 import { serverEndpoints } from "./server-endpoints.ts";
 import { sessionEndpoints } from "./session-endpoints.ts";
 import { shareEndpoints } from "./share-endpoints.ts";
+import { vibeTunnelEndpoints } from "./vibetunnel-endpoints.ts";
 
 export const endpoints = {
+  ...vibeTunnelEndpoints,
   ...sessionEndpoints,
   ...shareEndpoints,
   ...serverEndpoints,

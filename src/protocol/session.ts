@@ -39,9 +39,9 @@ const Env = z.record(
 
 /** The body of POST /api/sessions (contract 2.1). Members that are not named here are ignored: old clients send some. */
 export const CreateSession = z.object({
-  id: SessionId.optional().describe(
-    "of one's own choice: a UUID of version 4 or 7; anything else for whoever may do everything",
-  ),
+  id: SessionId.refine((id) => id !== "activity", "activity is an address of its own")
+    .optional()
+    .describe("of one's own choice: a UUID of version 4 or 7; anything else for whoever may do everything"),
   command: z
     .union([
       Text.min(1),

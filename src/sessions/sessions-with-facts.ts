@@ -221,7 +221,8 @@ class StatusTold {
   }
 
   readonly pass: Sink = (delivery) => {
-    if (delivery.kind === "lost") this.#isOver = true;
+    // Nothing comes after an exit (contract 1.8).
+    if (delivery.kind === "lost" || isExit(delivery)) this.#isOver = true;
     else if (delivery.kind !== "snapshot") this.#offset = endOf(delivery);
     this.#sink(delivery);
   };
@@ -237,6 +238,10 @@ class StatusTold {
     this.#last = text;
     this.#sink({ kind: "event", offset: this.#offset ?? 0, event });
   }
+}
+
+function isExit(delivery: Delivery): boolean {
+  return delivery.kind === "event" && delivery.event.kind === "exit";
 }
 
 function endOf(delivery: Exclude<Delivery, { readonly kind: "lost" | "snapshot" }>): number {

@@ -33,6 +33,8 @@ type Input = {
   readonly branch?: string;
   readonly query?: string;
   readonly body?: unknown;
+  /** It has no end by itself. */
+  readonly isHeadEnough?: boolean;
 };
 
 const CREDENTIALS = { username: "alice", password: "correct horse" };
@@ -114,6 +116,12 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   sessionStream: async () => ({ id: await ended(), query: "?after=1" }),
   sessionOutput: async () => ({ id: await ended(), query: "?from=0&to=10" }),
   sessionEvents: async () => ({ id: await ended(), query: "?from=0" }),
+  listActivity: async () => ({}),
+  sessionActivity: async () => ({ id: await running() }),
+  sessionGitStatus: async () => ({ id: await running() }),
+  resetSessionSize: async () => ({ id: await running() }),
+  serverStatus: async () => ({}),
+  serverEvents: async () => ({ isHeadEnough: true }),
   createShare: async () => ({ id: await running(), body: { mode: "type", expiresIn: 60 } }),
   listShares: async () => ({ id: await running() }),
   revokeShare: async () => {
@@ -185,6 +193,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
 
 /** What makes a success of an endpoint another answer here, such as that it wants the server's own socket. */
 const REFUSED: Readonly<Record<string, string>> = {
+  resetSessionSize: "400",
   createLoginLink: "403",
   // Without the option for keys.
   ...{ createChallenge: "403", sshLogin: "403", sshKeyLogin: "403" },
@@ -201,7 +210,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 function requestOf(
   { method, path }: Described,
-  { id, shareId, loginId, tokenId, branch, query = "", body }: Input,
+  { id, shareId, loginId, tokenId, branch, query = "", body, isHeadEnough = false }: Input,
 ): Call {
   const filled = path
     .replace("{id}", id ?? "nobody")
@@ -210,7 +219,12 @@ function requestOf(
     .replace("{tokenId}", tokenId ?? "none")
     .replace("{branch}", branch ?? "none")
     .replace("{userId}", CREDENTIALS.username);
-  return { method: method.toUpperCase(), path: filled + query, ...(body === undefined ? {} : { body }) };
+  return {
+    method: method.toUpperCase(),
+    path: filled + query,
+    isHeadEnough,
+    ...(body === undefined ? {} : { body }),
+  };
 }
 
 /** The answer is one of those that the document has for the endpoint, and its body fits the schema there. */

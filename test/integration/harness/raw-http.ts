@@ -15,6 +15,8 @@ export type Question = {
   readonly body?: unknown;
   /** The address that the request comes from, such as 127.0.0.2. */
   readonly from?: string;
+  /** Hangs up when the head of the answer is there. */
+  readonly isHeadEnough?: boolean;
 };
 
 export type Answer = {
