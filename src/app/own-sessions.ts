@@ -109,7 +109,7 @@ function userCgroups(log: Log): UserCgroups | undefined {
   } catch (error) {
     // Most containers may make none: that is no failure.
     const reason = error instanceof Error ? error.message : String(error);
-    log.info({ reason }, "no control groups for users: only RLIMIT_NPROC limits their processes");
+    log.debug({ reason }, "no control groups for users: only RLIMIT_NPROC limits their processes");
     return undefined;
   }
 }

@@ -128,14 +128,17 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async write(id: string, input: Uint8Array): Promise<void> {
+    await this.#firstOpened();
     await (this.#specified ?? this.#socket).write(id, input);
   }
 
   async resize(id: string, size: TerminalSize): Promise<void> {
+    await this.#firstOpened();
     await (this.#specified ?? this.#socket).resize(id, size);
   }
 
   async kill(id: string, signal: SignalName): Promise<void> {
+    await this.#firstOpened();
     await this.#socket.kill(id, signal);
   }
 
@@ -170,11 +173,18 @@ export class RemoteSessions implements SessionBackend {
     return this.#kind === "ours" ? undefined : this.#kind;
   }
 
+  /** Commands wait for the first connection, before which nothing was cut. After a cut they are refused. */
+  async #firstOpened(): Promise<void> {
+    if (this.#kind === undefined) await this.#socket.opened(LINK_TIMEOUT_MS);
+  }
+
   async #open(handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
-    this.#kind ??= await this.#look(signal);
+    const kind = this.#kind ?? (await this.#look(signal));
     const open = (own: LinkHandlers): Promise<Link> => openLink(this.#target, own, signal);
-    if (this.#kind === "ours") return await open(handlers);
-    return await SpecifiedLink.open(open, handlers, (id) => this.get(id));
+    const link =
+      kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, (id) => this.get(id));
+    this.#kind = kind;
+    return link;
   }
 
   /** A session host is always ours. */
