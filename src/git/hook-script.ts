@@ -101,7 +101,8 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
 /**
  * After a switch in the followed worktree the main tree gives up the branch that both had, or git would refuse to switch
  * back. It does what `park` in follow-steps.ts does, also while no server runs: no file changes, and HEAD names the commit
- * that the files are of. A merge that is under way keeps its branch.
+ * that the files are of. A merge that is under way keeps its branch, and a rebase or a bisection in the worktree has not
+ * left its own.
  */
 const RELEASE: readonly string[] = [
   "release() {",
@@ -109,6 +110,10 @@ const RELEASE: readonly string[] = [
   '  [ "$(git config --local ttyhq.followWorktree)" = "$(git rev-parse --show-toplevel)" ] || return',
   "  branch=refs/heads/$(git config --local ttyhq.followBranch) || return",
   '  [ "$(git symbolic-ref -q HEAD)" != "$branch" ] || return',
+  "  here=$(git rev-parse --absolute-git-dir) || return",
+  "  for work in rebase-merge rebase-apply BISECT_LOG; do",
+  '    [ ! -e "$here/$work" ] || return',
+  "  done",
   "  for work in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do",
   '    [ ! -e "$common/$work" ] || return',
   "  done",
