@@ -13,6 +13,10 @@ const UNTOLD = [
   "gitEvent",
   "refreshSessions",
   "resizeSession",
+  // Always refused.
+  "resetSessionSize",
+  // Counts, and what the list has as well.
+  ...["sessionActivity", "sessionGitStatus"],
   // Told of as what is sent on.
   ...["proxyPost", "proxyPatch", "proxyDelete"],
 ];
