@@ -7,7 +7,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { bearer, logIn, passwordServer } from "../test/integration/harness/password-server.ts";
 
 const STRANGERS = 50;
-const SESSIONS = 200;
+/** Fewer than the calls that a user has in a minute. */
+const SESSIONS = 90;
 const SECONDS = 15;
 const PROBE_EVERY_MS = 20;
 /** Until what the start of the sessions has set in motion is over. */
