@@ -39,10 +39,10 @@ export function openAccess(parts: {
       // Its address of all activity comes before that of one session.
       ...vibeTunnelRoutes({
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
-        connector: ({ principal, address }) => {
-          const { user } = known(principal);
-          refuseTooMany(hub.clients, known(principal));
-          return (peer) => hub.connect(peer, { user, address }, viewOf(known(principal)));
+        connector: ({ address, ...context }) => {
+          const principal = known(context.principal);
+          refuseTooMany(hub.clients, principal);
+          return (peer) => hub.connect(peer, { user: principal.user, address }, viewOf(principal));
         },
       }),
       ...sessionRoutes({

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError } from "commander";
-import { spanMs } from "../config/span.ts";
 import type { Client } from "../protocol/client.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { MAX_API_TOKEN_LIFETIME_S } from "../protocol/limits.ts";
@@ -11,6 +10,7 @@ import { printable } from "./printable.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
 import type { Cli } from "./surroundings.ts";
 import { table } from "./table.ts";
+import { argumentOf, lifetimeUpTo } from "./token-arguments.ts";
 
 type JsonFlags = ServerFlags & { readonly json?: true };
 type ListFlags = JsonFlags & { readonly all?: true };
@@ -46,9 +46,13 @@ function addCreate(group: Command, cli: Cli): void {
     .description(
       "Make an API token of yours, at a local server of its own user, and print it. It cannot be shown again.",
     )
-    .requiredOption("--name <name>", "what it is listed and revoked by", tokenName)
+    .requiredOption("--name <name>", "what it is listed and revoked by", argumentOf(ApiTokenName))
     .requiredOption("--scope <list>", `what it may do, of ${TokenScope.options.join(", ")}`, scopeOf)
-    .requiredOption("--ttl <time>", "how long it works, such as 30d", lifetime)
+    .requiredOption(
+      "--ttl <time>",
+      "how long it works, such as 30d",
+      lifetimeUpTo(MAX_API_TOKEN_LIFETIME_S, "30d"),
+    )
     .option("--json", "print the token with its id, scope and expiry as JSON")
     .allowExcessArguments(false)
     .action(async ({ name, scope, ttl, ...flags }: CreateFlags) => {
@@ -115,23 +119,10 @@ function sinceNow(time: string): string {
   return duration(Math.max(0, Date.now() - Date.parse(time)) / 1000);
 }
 
-function tokenName(text: string): string {
-  const name = ApiTokenName.safeParse(text);
-  if (name.success) return name.data;
-  throw new InvalidArgumentError(`It must be ${name.error.issues[0]?.message}.`);
-}
-
 function scopeOf(text: string): readonly TokenScope[] {
   return text.split(",").map((part) => {
     const permission = TokenScope.safeParse(part.trim());
     if (permission.success) return permission.data;
     throw new InvalidArgumentError(`Each must be one of ${TokenScope.options.join(", ")}.`);
   });
-}
-
-/** In seconds. */
-function lifetime(text: string): number {
-  const seconds = (spanMs(text.toLowerCase()) ?? Number.NaN) / 1000;
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_API_TOKEN_LIFETIME_S) return seconds;
-  throw new InvalidArgumentError("It must be a time from 1s to 365d, such as 30d.");
 }

@@ -1,5 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
-import { spanMs } from "../config/span.ts";
+import type { Command } from "commander";
 import { endpoints } from "../protocol/endpoints.ts";
 import { type JoinTokenRecord, RemoteNamePattern } from "../protocol/join.ts";
 import { MAX_JOIN_TOKEN_LIFETIME_S } from "../protocol/limits.ts";
@@ -9,6 +8,7 @@ import { printable } from "./printable.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "./server.ts";
 import type { Cli } from "./surroundings.ts";
 import { table } from "./table.ts";
+import { argumentOf, lifetimeUpTo } from "./token-arguments.ts";
 
 type JsonFlags = ServerFlags & { readonly json?: true };
 type CreateFlags = JsonFlags & { readonly name: string; readonly ttl: number; readonly reusable?: boolean };
@@ -38,8 +38,17 @@ function addCreate(group: Command, cli: Cli): void {
     .description(
       "Make a token with which a remote of that name joins this HQ, and print it. It works once. It cannot be shown again.",
     )
-    .requiredOption("--name <name>", "name of the remote, or a pattern such as build-*", namePattern)
-    .option("--ttl <time>", "how long it works, such as 15m or 30d", lifetime, 900)
+    .requiredOption(
+      "--name <name>",
+      "name of the remote, or a pattern such as build-*",
+      argumentOf(RemoteNamePattern),
+    )
+    .option(
+      "--ttl <time>",
+      "how long it works, such as 15m or 30d",
+      lifetimeUpTo(MAX_JOIN_TOKEN_LIFETIME_S, "15m"),
+      900,
+    )
     .option("--reusable", "it works for any number of remotes until it expires")
     .option("--json", "print the token with its id, name and expiry as JSON")
     .allowExcessArguments(false)
@@ -122,17 +131,4 @@ function tokenTable(tokens: readonly JoinTokenRecord[], cli: Cli): string {
     expiresAt === undefined ? "never" : duration((Date.parse(expiresAt) - Date.now()) / 1000),
   ]);
   return table(["ID", "NAME", "REUSABLE", "CREATED BY", "EXPIRES IN"], rows, cli.stdout.columns);
-}
-
-function namePattern(text: string): string {
-  const name = RemoteNamePattern.safeParse(text);
-  if (name.success) return name.data;
-  throw new InvalidArgumentError(`It must be ${name.error.issues[0]?.message}.`);
-}
-
-/** In seconds. */
-function lifetime(text: string): number {
-  const seconds = (spanMs(text.toLowerCase()) ?? Number.NaN) / 1000;
-  if (Number.isInteger(seconds) && seconds >= 1 && seconds <= MAX_JOIN_TOKEN_LIFETIME_S) return seconds;
-  throw new InvalidArgumentError("It must be a time from 1s to 365d, such as 15m.");
 }

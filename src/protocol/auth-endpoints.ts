@@ -21,6 +21,14 @@ import { Success } from "./success.ts";
 const openAuth = { tag: "auth", access: "open", limit: "api", host: false } as const;
 const userAuth = { tag: "auth", access: "user", limit: "api", host: false } as const;
 
+const PASSWORD_ERRORS = [
+  "invalid_credentials",
+  "login_question",
+  "second_factor_required",
+  "password_disabled",
+  "rate_limited",
+] as const;
+
 export const authEndpoints = {
   createToken: {
     ...openAuth,
@@ -29,13 +37,7 @@ export const authEndpoints = {
     summary: "Log in",
     body: TokenRequest,
     reply: { status: 200, json: TokenResponse },
-    errors: [
-      "invalid_credentials",
-      "login_question",
-      "second_factor_required",
-      "password_disabled",
-      "rate_limited",
-    ],
+    errors: PASSWORD_ERRORS,
   },
   answerLogin: {
     ...openAuth,
@@ -80,13 +82,7 @@ export const authEndpoints = {
     summary: "Log in (the old name)",
     body: PasswordRequest,
     reply: { status: 200, json: PasswordResponse },
-    errors: [
-      "invalid_credentials",
-      "login_question",
-      "second_factor_required",
-      "password_disabled",
-      "rate_limited",
-    ],
+    errors: PASSWORD_ERRORS,
   },
   createChallenge: {
     ...openAuth,
