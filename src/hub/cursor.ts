@@ -229,7 +229,9 @@ export class Cursor implements AsyncDisposable {
     // A screen that was drawn later than where the window stood has it all.
     if (hasOutput && entry.end < this.#frames.position) return;
     if (entry.kind === "event") this.#emitEvent(entry.event);
-    else if (hasOutput && entry.end > this.#frames.position) this.#frames.shared(entry.output);
+    else if (!hasOutput || entry.end === this.#frames.position) return;
+    else if (entry.kind === "gap") this.#leave();
+    else this.#frames.shared(entry.output);
   }
 
   #emitEvent(event: SessionEvent): void {

@@ -17,7 +17,9 @@ const UPSTREAM_FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Snapshots | Subscrib
 /** One entry of the window; `end` is the offset after it. */
 export type FeedEntry =
   | { readonly kind: "output"; readonly end: number; readonly output: SharedOutput }
-  | { readonly kind: "event"; readonly end: number; readonly event: SessionEvent };
+  | { readonly kind: "event"; readonly end: number; readonly event: SessionEvent }
+  /** The upstream skipped output up to `end`, where the window's output begins anew. */
+  | { readonly kind: "gap"; readonly end: number };
 
 /** Somebody who follows the feed. */
 export type FeedReader = {
@@ -79,7 +81,7 @@ export class Feed implements Disposable {
     return feed;
   }
 
-  /** Offset of the first byte in the window. */
+  /** Offset of the byte from which on the window has all output. */
   get start(): number {
     return this.#start;
   }
@@ -89,11 +91,11 @@ export class Feed implements Disposable {
     return this.#start === this.#origin;
   }
 
-  /** How many resizes in the window come before its first byte. */
+  /** How many resizes in the window come right before the byte at `start`. */
   get sizesAtStart(): number {
     let sizes = 0;
-    for (let index = 0; ; index++) {
-      const entry = this.#entries.at(index);
+    for (let number = this.find(this.#start); ; number++) {
+      const entry = this.entry(number);
       if (entry?.kind !== "event" || entry.end !== this.#start) return sizes;
       if (entry.event.kind === "resize") sizes += 1;
     }
@@ -190,7 +192,7 @@ export class Feed implements Disposable {
     let number = this.after;
     while (number > this.#first) {
       const entry = this.#entries.at(number - 1 - this.#first);
-      if (entry === undefined || entry.end < offset || (entry.kind === "output" && entry.end === offset))
+      if (entry === undefined || entry.end < offset || (entry.kind !== "event" && entry.end === offset))
         break;
       number -= 1;
     }
@@ -280,15 +282,10 @@ export class Feed implements Disposable {
     this.#entries.push({ kind: "event", end: offset, event });
   }
 
-  /**
-   * The upstream skipped output: what is in the window leads nowhere any more. Each reader finds out for itself whether
-   * what it needs is still held, or has the screen drawn.
-   */
+  /** Each reader of output finds out for itself whether what it needs is still held, or has the screen drawn. */
   #skip({ offset, size }: Resync): void {
-    // One number is left out: whoever had everything is behind now, too.
-    this.#first = this.after + 1;
-    this.#entries.clear();
-    this.#bytes = 0;
+    this.#bytes += ENTRY_OVERHEAD_BYTES;
+    this.#entries.push({ kind: "gap", end: offset });
     [this.#start, this.#end] = [offset, offset];
     const { cols, rows } = this.#record;
     if (!this.hasSizes) this.sized(size);

@@ -211,3 +211,20 @@ test("a session that is gone after a cut is lost", async () => {
   await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
   expect(hub.watchedSessions).toBe(0);
 });
+
+test("a viewer of events that reads late gets those from before and after the output that its server left out", async () => {
+  const { sessions, session, client } = setUp();
+  const other = sessions.add("other");
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Events });
+  viewer.subscribe("other", { flags: Stdout });
+  await viewer.settled();
+  for (let i = 0; i < 20; i++) other.print(textOf(100_000));
+  session.resize({ cols: 100, rows: 30 });
+  session.skip("left out");
+  session.resize({ cols: 132, rows: 43 });
+  session.exit(3);
+  const told = () => viewer.json(FrameType.EVENT, "s").map((event) => Object(event));
+  await viewer.reads(() => told().some(({ kind }) => kind === "exit"));
+  expect(told().map(({ kind, dimensions }) => dimensions ?? kind)).toEqual(["100x30", "132x43", "exit"]);
+});
