@@ -106,7 +106,8 @@ function serveMinimal(): void {
   });
   server.on("upgrade", (_, socket) => {
     socket.on("error", () => {});
-    socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n");
+    // Nobody reads on: without this the connections of a second take all file descriptors.
+    socket.end("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n", () => socket.destroy());
   });
   server.listen(0, "127.0.0.1", () => process.send?.(server.address()));
 }
