@@ -1,5 +1,4 @@
 // Where requests come in: the address that everybody can reach, and the private sockets of this machine.
-import { existsSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { chain, everyoneIs, neverOver } from "../auth/chain.ts";
 import type { Gate } from "../auth/gate.ts";
@@ -8,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../http/client-address.ts";
 import { Listener } from "../http/listener.ts";
+import { readPageFiles } from "../http/page-files.ts";
 import type { RateLimit } from "../http/rate-limit.ts";
 import type { RequestMeter } from "../http/request-meter.ts";
 import type { Routes } from "../http/route.ts";
@@ -45,7 +45,7 @@ export type PublicDoor = {
 export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
   const { config, routes, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
-  const pageDir = existsSync(parts.pageDir) ? parts.pageDir : undefined;
+  const page = await readPageFiles(parts.pageDir);
   const { authenticate, whenOver } = gate;
   const common = { hub, log, auditHook, meter, clientOf, policy: config.policy, authenticate, whenOver };
   const { createRateLimit } = await import("../http/rate-limit.ts");
@@ -54,7 +54,7 @@ export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
     sessions: counted(createRateLimit(sessions), () => meter.limited.add("sessions")),
   };
   const request = createRouter({
-    ...{ ...common, routes, pageDir, rateLimits },
+    ...{ ...common, routes, page, rateLimits },
     pictures: gate.config.proxyAuth ? "https" : "own",
   });
   const upgrade = createUpgrade({ ...common, viewOf });
@@ -97,7 +97,7 @@ export async function openMetricsDoor(
       clientOf: connectionOf,
       policy: undefined,
     },
-    ...{ rateLimits: unlimited, pageDir: undefined, meter, log },
+    ...{ rateLimits: unlimited, meter, log },
   });
   const place = { ...metricsListen, option: "--metrics-listen" };
   const listener = await Listener.open(place, { request, upgrade: noUpgrade });
@@ -126,7 +126,7 @@ export function privateDoors(parts: {
   const whenOver = neverOver;
   const clientOf = connectionOf;
   const common = { hub, log, auditHook, meter, clientOf, policy: undefined, authenticate, whenOver };
-  const router = createRouter({ ...common, routes, pageDir: undefined, rateLimits: unlimited });
+  const router = createRouter({ ...common, routes, rateLimits: unlimited });
   const upgrade = createUpgrade({ ...common, viewOf });
   return {
     onShortage: toldTo(parts.log),

@@ -38,7 +38,6 @@ const PERMISSIONS = [
   .join(", ");
 
 const API = /^\/api(?:\/|$)/;
-const HASHED_ASSETS = /[/\\]assets[/\\]/;
 const YEAR_S = 31_536_000;
 
 /** "https": a reverse proxy names the addresses of users' pictures, which may be anywhere. */
@@ -84,14 +83,3 @@ function setTransportSecurity(
     response.setHeader("strict-transport-security", `max-age=${YEAR_S}`);
   }
 }
-
-/** How the page's files are served: hashed ones are kept for a year, the rest is looked at again each time. */
-export const PAGE_FILES = {
-  index: "index.html",
-  dotfiles: "ignore",
-  redirect: false,
-  setHeaders: (response: ServerResponse, path: string): void => {
-    const isHashed = HASHED_ASSETS.test(path);
-    response.setHeader("cache-control", isHashed ? `public, max-age=${YEAR_S}, immutable` : "no-cache");
-  },
-} as const;

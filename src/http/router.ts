@@ -18,7 +18,8 @@ import { audited, contextOf, type RequestAuditHook, type RequestContext } from "
 import type { ClientOf } from "./client-address.ts";
 import { factsOf } from "./facts.ts";
 import { refuseDeep } from "./json-depth.ts";
-import { PAGE_FILES, type PagePictures, setSecurityHeaders } from "./page.ts";
+import { type PagePictures, setSecurityHeaders } from "./page.ts";
+import { type PageFiles, sendPageFile } from "./page-files.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
 import type { RequestMeter } from "./request-meter.ts";
@@ -36,8 +37,7 @@ export type RouterOptions = {
   /** Undefined on the private unix socket, which no browser reaches. */
   readonly policy: RequestPolicy | undefined;
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
-  /** Where the page's files are; undefined for none. */
-  readonly pageDir: string | undefined;
+  readonly page?: PageFiles;
   /** From where the page shows pictures. */
   readonly pictures?: PagePictures;
   readonly auditHook?: RequestAuditHook | undefined;
@@ -80,7 +80,9 @@ export function createRouter(options: RouterOptions): RequestListener {
       `there is nothing at ${request.method} ${request.originalUrl.split("?")[0]}`,
     );
   });
-  if (options.pageDir !== undefined) app.use(express.static(options.pageDir, PAGE_FILES));
+  app.use((request, response, next) => {
+    if (options.page === undefined || !sendPageFile(options.page, request, response)) next();
+  });
   app.use((request) => {
     throw new ServiceError("not_found", `there is nothing at ${request.path}`);
   });

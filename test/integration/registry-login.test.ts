@@ -60,7 +60,7 @@ async function hq(options: Partial<GateOptions>) {
   const noLimit = createRateLimit(undefined);
   const { authenticate, whenOver } = gate;
   const request = createRouter({
-    ...{ routes, authenticate, whenOver, clientOf: connectionOf, log, pageDir: undefined },
+    ...{ routes, authenticate, whenOver, clientOf: connectionOf, log },
     policy: { allowedOrigins: [], isLoopbackHostOnly: false },
     rateLimits: { api: noLimit, sessions: noLimit },
   });

@@ -1,0 +1,76 @@
+import { once } from "node:events";
+import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readPageFiles, sendPageFile } from "../../../src/http/page-files.ts";
+
+/** A server of a small page whose files are gone when it starts. */
+async function servePage() {
+  const server = createServer();
+  {
+    await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));
+    await mkdir(join(directory.path, "assets"));
+    await writeFile(join(directory.path, "index.html"), "<p>page</p>");
+    await writeFile(join(directory.path, ".hidden"), "secret");
+    await writeFile(join(directory.path, "assets", "app-1234.js"), "run()");
+    const files = await readPageFiles(directory.path);
+    server.on("request", ({ method, url: path = "", headers }, response) => {
+      if (!sendPageFile(files, { method, path, headers }, response)) response.writeHead(404).end();
+    });
+  }
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the server does not listen");
+  return {
+    get: async (path: string, init?: RequestInit) => {
+      const answer = await fetch(`http://127.0.0.1:${address.port}${path}`, init);
+      return { status: answer.status, headers: answer.headers, text: await answer.text() };
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test("a page is served from memory, each file with its type and as long as it may be kept", async () => {
+  await using page = await servePage();
+  const index = await page.get("/");
+  expect([index.status, index.text]).toEqual([200, "<p>page</p>"]);
+  expect(Object.fromEntries(index.headers)).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    "content-length": "11",
+    "cache-control": "no-cache",
+  });
+  const script = await page.get("/assets/app-1234.js");
+  expect([script.status, script.text]).toEqual([200, "run()"]);
+  expect(Object.fromEntries(script.headers)).toMatchObject({
+    "content-type": "text/javascript; charset=utf-8",
+    "cache-control": "public, max-age=31536000, immutable",
+  });
+  expect(await page.get("/index.html", { method: "HEAD" })).toMatchObject({ status: 200, text: "" });
+});
+
+test("a client that has the file is not sent it again", async () => {
+  await using page = await servePage();
+  const etag = (await page.get("/")).headers.get("etag") ?? "";
+  for (const known of [etag, `"other", W/${etag}`, "*"])
+    expect(await page.get("/", { headers: { "if-none-match": known } })).toMatchObject({
+      status: 304,
+      text: "",
+    });
+  expect((await page.get("/", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
+});
+
+test("hidden files, folders and other methods are not the page's", async () => {
+  await using page = await servePage();
+  for (const path of ["/.hidden", "/assets", "/assets/", "/assets/../.hidden", "/nothing", "/constructor"])
+    expect([path, (await page.get(path)).status]).toEqual([path, 404]);
+  expect((await page.get("/", { method: "POST" })).status).toBe(404);
+});
+
+test("a folder that is not there has no files", async () => {
+  expect((await readPageFiles("/nonexistent/page")).size).toBe(0);
+});
