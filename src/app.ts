@@ -4,17 +4,17 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
-import { openServerSocket, privateDoors } from "./app/doors.ts";
+import { pictureRoutes } from "./app/avatars.ts";
 import { drain } from "./app/drain.ts";
-import { healthOf } from "./app/facts.ts";
-import { hostMetrics, serverMetrics } from "./app/figures.ts";
 import { openGate } from "./app/gate.ts";
+import { healthOf } from "./app/health.ts";
+import { openServerSocket, privateDoors } from "./app/listeners/listeners.ts";
+import { openServerDoors } from "./app/listeners/server-listeners.ts";
+import { hostMetrics, serverMetrics } from "./app/metrics-endpoint.ts";
 import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
-import { pictureRoutes } from "./app/pictures.ts";
 import { Readiness } from "./app/readiness.ts";
 import { openRole } from "./app/role.ts";
-import { openServerDoors } from "./app/server-doors.ts";
-import type { Surroundings } from "./app/surroundings.ts";
+import type { Surroundings } from "./app/server-context.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
@@ -25,11 +25,11 @@ import { repositoryRoutes } from "./http/routes/repository-routes.ts";
 import { serverRoutes } from "./http/routes/server-routes.ts";
 import { sessionRoutes } from "./http/routes/session-routes.ts";
 import { Hub } from "./hub/hub.ts";
-import { claimSocket, temporarySocketPath } from "./lib/unix-socket.ts";
+import { claimSocket, temporarySocketPath } from "./lib/os/unix-socket.ts";
 import { createLogger, type Log } from "./log.ts";
 import { ServiceError } from "./protocol/errors.ts";
 import { ensureHost } from "./remote/host-process.ts";
-import { ControlDir } from "./sessions/control-dir.ts";
+import { ControlDir } from "./sessions/storage/control-dir.ts";
 
 export type RunningServer = AsyncDisposable & {
   /** Where its page is, as seen from this machine. */

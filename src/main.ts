@@ -22,7 +22,7 @@ async function main(): Promise<number> {
     );
     return 1;
   }
-  const { hookEvent, tellServer } = await import("./cli/follow-event.ts");
+  const { hookEvent, tellServer } = await import("./cli/commands/follow/event.ts");
   const told = hookEvent(process.argv.slice(2));
   if (told !== undefined) {
     await tellServer(told, process.cwd());

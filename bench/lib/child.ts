@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 
 const LINE_TIMEOUT_MS = 20_000;
 /** Between SIGTERM and SIGKILL. */

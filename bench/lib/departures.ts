@@ -1,5 +1,5 @@
-import type { ServerEvent } from "../../src/protocol/event.ts";
-import { SessionSocket } from "../../src/protocol/session-socket.ts";
+import { SessionSocket } from "../../src/protocol/client/session-socket.ts";
+import type { ServerEvent } from "../../src/protocol/frame/event.ts";
 import { openLink } from "../../src/remote/uplink.ts";
 
 const CONNECT_TIMEOUT_MS = 10_000;

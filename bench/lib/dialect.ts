@@ -1,6 +1,6 @@
 // What the servers' messages mean. A dialect takes the pieces of messages and hands on the output in them.
-import { encodeFrame, FrameType } from "../../src/protocol/frame.ts";
-import { encodeSubscribe, SubscribeFlag } from "../../src/protocol/payload.ts";
+import { encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
+import { encodeSubscribe, SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import type { Speech } from "./viewer-plan.ts";
 
 /** What a dialect finds in the messages. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { withDeadline } from "../../src/lib/deadline.ts";
-import { type Caller, createCaller } from "../../src/protocol/caller.ts";
-import { endpoints } from "../../src/protocol/endpoints.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
+import { type Caller, createCaller } from "../../src/protocol/client/caller.ts";
+import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { REQUEST_TIMEOUT_MS } from "../../src/protocol/limits.ts";
 import { createSender, type Sender } from "../../src/remote/send.ts";
 import { nowUs } from "./clock.ts";

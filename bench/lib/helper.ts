@@ -1,6 +1,6 @@
 // A process of the benchmark's own that does as it is asked: what makes load must not slow down what measures.
 import { type ChildProcess, fork } from "node:child_process";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 
 /** The longest that any one call may take, unless the caller says otherwise. */
 const CALL_TIMEOUT_MS = 60_000;

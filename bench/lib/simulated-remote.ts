@@ -1,12 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Enrolment } from "../../src/hq/enrolment.ts";
-import { createCaller } from "../../src/protocol/caller.ts";
+import { Enrolment } from "../../src/hq/joining/registration.ts";
+import { createCaller } from "../../src/protocol/client/caller.ts";
+import type { Send } from "../../src/protocol/client/send.ts";
 import { errorBody, ServiceError } from "../../src/protocol/errors.ts";
-import { PROTOCOL_REVISION } from "../../src/protocol/frame.ts";
-import type { Health } from "../../src/protocol/health.ts";
-import type { Send } from "../../src/protocol/send.ts";
+import { PROTOCOL_REVISION } from "../../src/protocol/frame/frame.ts";
+import type { Health } from "../../src/protocol/schemas/health.ts";
 import { createSender } from "../../src/remote/send.ts";
 import { SimulatedSessions } from "./simulated-sessions.ts";
 import { SimulatedSocket } from "./simulated-socket.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { Emitter } from "../../src/lib/emitter.ts";
-import type { ServerEvent } from "../../src/protocol/event.ts";
-import type { SessionRecord } from "../../src/protocol/session.ts";
+import { Emitter } from "../../src/lib/async/emitter.ts";
+import type { ServerEvent } from "../../src/protocol/frame/event.ts";
+import type { SessionRecord } from "../../src/protocol/schemas/session.ts";
 
 /** Of so many events one is the end of a session, and the next the start of another in its place. */
 const EVENTS_A_TURNOVER = 10;

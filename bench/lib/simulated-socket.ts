@@ -2,10 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import type { ServerEvent } from "../../src/protocol/event.ts";
-import { decodeFrame, encodeFrame, FrameType } from "../../src/protocol/frame.ts";
+import type { ServerEvent } from "../../src/protocol/frame/event.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../src/protocol/frame/payload.ts";
 import { MAX_MESSAGE_BYTES } from "../../src/protocol/limits.ts";
-import { encodeJson } from "../../src/protocol/payload.ts";
 
 export class SimulatedSocket {
   readonly #server = new WebSocketServer({

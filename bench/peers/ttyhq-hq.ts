@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { withDeadline } from "../../src/lib/deadline.ts";
-import { createCaller } from "../../src/protocol/caller.ts";
-import { endpoints } from "../../src/protocol/endpoints.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
+import { createCaller } from "../../src/protocol/client/caller.ts";
+import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { createSender } from "../../src/remote/send.ts";
 import type { Server, ServerPeer } from "../lib/peer.ts";
 import type { Workshop } from "../lib/workshop.ts";

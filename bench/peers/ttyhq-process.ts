@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { z } from "zod";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { Child, endProcess } from "../lib/child.ts";
 
 export const MAIN = join(import.meta.dirname, "../../dist/main.js");

@@ -1,7 +1,13 @@
 import type { Rights } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
-import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import type {
+  CreateSession,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { guestRecord, guestView } from "./guest-sight.ts";
 import type { KnownOwners } from "./known-owners.ts";

@@ -1,10 +1,10 @@
 // What a guest of a share link gets to see of a session: the screen and its output, and nothing of what is around it.
 import { basename } from "node:path";
-import { collectBytes } from "../lib/collect.ts";
+import { collectBytes } from "../lib/data/collect.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
-import { decodeJson, encodeJson } from "../protocol/payload.ts";
-import { SessionRecord } from "../protocol/session.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import { decodeJson, encodeJson } from "../protocol/frame/payload.ts";
+import { SessionRecord } from "../protocol/schemas/session.ts";
 import type { Content, View } from "../sessions/backend.ts";
 
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;

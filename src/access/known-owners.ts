@@ -1,6 +1,6 @@
-import { KeyedQuestions } from "../lib/keyed-questions.ts";
+import { KeyedQuestions } from "../lib/async/keyed-single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { SessionRecord } from "../protocol/session.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 /** What tells a session from every other, and whose it is. */

@@ -2,8 +2,8 @@
 import type { Principal } from "../auth/principal.ts";
 import { frameRefusal } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
-import type { CreateSession } from "../protocol/session.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import type { CreateSession } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { GuardedSessions } from "./guarded-sessions.ts";
 import { guestEvent } from "./guest-sight.ts";

@@ -9,7 +9,7 @@ import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
 import type { Hub, HubView } from "../hub/hub.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { RandomUuid } from "../protocol/session.ts";
+import { RandomUuid } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 export type Access = Disposable & {

@@ -1,19 +1,20 @@
 // The audit log of a server, and everything that it tells of.
-import type { AuditFile } from "../audit/audit-file.ts";
+
 import type { Audit } from "../audit/entry.ts";
+import type { AuditFile } from "../audit/file/audit-file.ts";
 import type { AuditReceiver, Shipper } from "../audit/ship/shipper.ts";
-import type { AuditDestination } from "../config/audit-options.ts";
 import { headersIn } from "../config/audit-shipping.ts";
 import type { Config } from "../config/config.ts";
+import type { AuditDestination } from "../config/options/audit.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { Log } from "../log.ts";
-import type { AuditPage, AuditQuery } from "../protocol/audit.ts";
+import type { AuditPage, AuditQuery } from "../protocol/schemas/audit.ts";
 import { trusting } from "../remote/trust.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import type { ControlDir } from "../sessions/control-dir.ts";
+import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { Access } from "./access.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Surroundings } from "./server-context.ts";
 
 export type Auditing = Disposable & {
   readonly auditHook: RequestAuditHook;
@@ -39,9 +40,9 @@ export async function openAuditLog(parts: {
   readonly log: Log;
 }): Promise<AuditLog> {
   const { config, controlDir, log } = parts;
-  const { AuditFile } = await import("../audit/audit-file.ts");
-  const { readAudit } = await import("../audit/reader.ts");
-  const { SealedHead } = await import("../audit/sealed-head.ts");
+  const { AuditFile } = await import("../audit/file/audit-file.ts");
+  const { readAudit } = await import("../audit/file/reader.ts");
+  const { SealedHead } = await import("../audit/file/sealed-head.ts");
   const path = config.auditLog ?? controlDir.audit.log;
   const files = { ...controlDir.audit, log: path };
   await using stack = new AsyncDisposableStack();

@@ -3,10 +3,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Log } from "../log.ts";
+import type { GoAway } from "../protocol/frame/payload.ts";
 import { GOAWAY_AFTER_MS, GOAWAY_JITTER_PER_CLIENT_MS, MAX_GOAWAY_JITTER_MS } from "../protocol/limits.ts";
-import type { GoAway } from "../protocol/payload.ts";
+import type { ServerDoors } from "./listeners/server-listeners.ts";
 import type { Readiness } from "./readiness.ts";
-import type { ServerDoors } from "./server-doors.ts";
 
 /** What of the grace period is left to everything after the last connection: sessions inline, the HQ, the files. */
 const END_SHARE = 0.25;

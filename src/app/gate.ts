@@ -3,12 +3,12 @@ import { randomBytes } from "node:crypto";
 import type { Accounts } from "../auth/accounts/accounts.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Config } from "../config/config.ts";
-import { DiskCare } from "../lib/disk-care.ts";
-import type { RecordStore, SharedRecordStore } from "../lib/live-records.ts";
+import type { RecordStore, SharedRecordStore } from "../lib/data/live-records.ts";
+import { DiskCare } from "../lib/fs/disk-care.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
-import type { ControlDir } from "../sessions/control-dir.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import type { Surroundings } from "./server-context.ts";
 
 const PROXY_PROOF_BYTES = 32;
 

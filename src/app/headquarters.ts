@@ -1,34 +1,34 @@
 // What makes a server an HQ: the registry of its remotes, their sessions as one backend, and somebody who looks after them.
 import type { Audit } from "../audit/entry.ts";
-import type { AccessTokens } from "../auth/access-token.ts";
 import { keptTokenSecret } from "../auth/secret.ts";
+import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
+import { refuseLoop } from "../hq/health/loop.ts";
+import { isAlive, Probe } from "../hq/health/probe.ts";
+import { Returns } from "../hq/health/recovery-probe.ts";
 import { Joining } from "../hq/joining/joining.ts";
 import { JoiningFile, type JoiningStore } from "../hq/joining/joining-store.ts";
 import { redisJoiningStore } from "../hq/joining/redis-joining-store.ts";
-import { refuseLoop } from "../hq/loop.ts";
-import { OwnLedger } from "../hq/own-ledger.ts";
-import { isAlive, Probe } from "../hq/probe.ts";
-import type { RedisLedger } from "../hq/redis-ledger.ts";
-import type { RedisRecords } from "../hq/redis-records.ts";
-import type { RunScript } from "../hq/redis-scripts.ts";
-import { Registry, type Remote } from "../hq/registry.ts";
-import { registryFile } from "../hq/registry-file.ts";
-import { askHealth, remoteTarget } from "../hq/remote-line.ts";
-import { Returns } from "../hq/returns.ts";
-import { TokenSeal } from "../hq/token-seal.ts";
+import { OwnLedger } from "../hq/registry/file-store.ts";
+import type { RedisRecords } from "../hq/registry/redis-records.ts";
+import type { RunScript } from "../hq/registry/redis-scripts.ts";
+import type { RedisLedger } from "../hq/registry/redis-store.ts";
+import { Registry, type Remote } from "../hq/registry/registry.ts";
+import { registryFile } from "../hq/registry/registry-file.ts";
+import { TokenSeal } from "../hq/registry/token-seal.ts";
+import { askHealth, remoteTarget } from "../hq/remote-send.ts";
 import type { Routes } from "../http/route.ts";
 import { joinRoutes, RegistrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
-import type { SharedRecordStore } from "../lib/live-records.ts";
+import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import type { ControlDir } from "../sessions/control-dir.ts";
+import type { ControlDir } from "../sessions/storage/control-dir.ts";
 
 export type Headquarters = AsyncDisposable & {
   readonly fleet: Fleet;
@@ -153,9 +153,9 @@ async function sharedRegistry(
 ): Promise<SharedRegistry | undefined> {
   if (role.kind !== "hq" || role.sharedRegistry === undefined || tokenSecret === undefined) return undefined;
   // Whoever does not use it does without its memory.
-  const { RedisFollower } = await import("../hq/redis-follower.ts");
-  const { RedisLedger } = await import("../hq/redis-ledger.ts");
-  const { RedisRecords } = await import("../hq/redis-records.ts");
+  const { RedisFollower } = await import("../hq/registry/redis-follower.ts");
+  const { RedisLedger } = await import("../hq/registry/redis-store.ts");
+  const { RedisRecords } = await import("../hq/registry/redis-records.ts");
   const seal = new TokenSeal(tokenSecret);
   const follower = new RedisFollower({
     address: role.sharedRegistry,

@@ -1,23 +1,23 @@
 // The terminals of this machine: in the session host's process, or in this one.
 import type { Config, HostConfig } from "../config/config.ts";
 import { hostArguments } from "../config/host-arguments.ts";
-import { isOwnVariable } from "../lib/own-variables.ts";
+import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { Log } from "../log.ts";
+import type { Send } from "../protocol/client/send.ts";
 import { EXTERNAL_HOST_TIMEOUT_MS, HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
-import type { Send } from "../protocol/send.ts";
 import { ensureHost, findHost, type HostProgram } from "../remote/host-process.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
 import { ForwardedRepositories } from "../repositories/forwarded-repositories.ts";
 import { LocalRepositories } from "../repositories/local-repositories.ts";
 import type { Repositories } from "../repositories/repositories.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import type { ControlDir } from "../sessions/control-dir.ts";
 import { LocalSessions } from "../sessions/local-sessions.ts";
-import { Screens } from "../sessions/screen.ts";
+import { openUserCgroups, type UserCgroups } from "../sessions/run-as/user-cgroups.ts";
+import { Screens } from "../sessions/screen/screens.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
 import { SessionsWithFacts } from "../sessions/sessions-with-facts.ts";
-import { openUserCgroups, type UserCgroups } from "../sessions/user-cgroups.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import type { Surroundings } from "./server-context.ts";
 
 /** The sessions and repositories of this machine, in this process or in the session host's. */
 export type OwnSessions = {

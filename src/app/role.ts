@@ -1,27 +1,27 @@
 // What a server is in its fleet: nothing but itself, the HQ, or one of the remotes.
 import { randomBytes } from "node:crypto";
 import type { Audit } from "../audit/entry.ts";
-import type { AccessTokens } from "../auth/access-token.ts";
+import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { PROOF_MISSING } from "../config/fleet-role.ts";
+import { keptRemoteId } from "../hq/joining/remote-id.ts";
 import { keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-key.ts";
-import { keptRemoteId } from "../hq/remote-id.ts";
 import type { Routes } from "../http/route.ts";
 import { repositoryRoutes } from "../http/routes/repository-routes.ts";
-import type { SharedRecordStore } from "../lib/live-records.ts";
+import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
-import type { Metrics } from "../metrics.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import type { ControlDir } from "../sessions/control-dir.ts";
-import { type Enrolled, enrol, type RemoteRole } from "./enrol.ts";
-import type { Identity } from "./facts.ts";
+import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import { openHeadquarters } from "./headquarters.ts";
-import { measureEnrolment, measureFleet, measureHost, measureTerminals } from "./measure.ts";
+import type { Identity } from "./health.ts";
 import { type OwnSessions, ownSessions } from "./own-sessions.ts";
 import { Readiness } from "./readiness.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { type Enrolled, enrol, type RemoteRole } from "./registration.ts";
+import type { Surroundings } from "./server-context.ts";
+import { measureEnrolment, measureFleet, measureHost, measureTerminals } from "./server-metrics.ts";
 
 /** What a server has and does because of its role; disposing it ends the backend. */
 export type Role = AsyncDisposable & {

@@ -1,8 +1,8 @@
 // Which requests are audited, and what is recorded of each: one entry for each endpoint that changes or reads something.
 import type { z } from "zod";
-import type { Endpoint, EndpointInput } from "../protocol/endpoint.ts";
-import type { EndpointName, Endpoints } from "../protocol/endpoints.ts";
-import type { SecondFactorProof } from "../protocol/passkey.ts";
+import type { Endpoint, EndpointInput } from "../protocol/endpoints/endpoint.ts";
+import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
+import type { SecondFactorProof } from "../protocol/schemas/passkey.ts";
 import type { AuditActionName, AuditDetails } from "./entry.ts";
 
 /** The action of a request, successful or not. */

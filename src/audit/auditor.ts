@@ -1,7 +1,7 @@
 import type { Principal } from "../auth/principal.ts";
 import type { AuditedRequest, RequestAuditHook } from "../http/audit-hook.ts";
 import type { AuditHook } from "../hub/audit-hook.ts";
-import { ExpiringMap } from "../lib/expiring-map.ts";
+import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type AuditAction, actionOf, signalled, typed, viewed } from "./actions.ts";

@@ -1,7 +1,7 @@
 // What a request does that an HQ sends on as it is, /api/remotes/NAME/proxy/…: the same as without the HQ in between.
 import { z } from "zod";
-import { type Endpoint, matchPath } from "../protocol/endpoint.ts";
-import { sessionEndpoints } from "../protocol/session-endpoints.ts";
+import { type Endpoint, matchPath } from "../protocol/endpoints/endpoint.ts";
+import { sessionEndpoints } from "../protocol/endpoints/session.ts";
 import { type AuditAction, actionOf } from "./actions.ts";
 
 const Proxied = z.object({ name: z.string(), path: z.array(z.string()) });

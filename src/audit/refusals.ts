@@ -1,4 +1,4 @@
-import { addressKey } from "../lib/address.ts";
+import { addressKey } from "../lib/net/address.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
 
 const WINDOW_MS = 60_000;

@@ -1,9 +1,9 @@
 import { ServiceError } from "../protocol/errors.ts";
-import type { AccessTokens } from "./access-token.ts";
-import { bearerToken } from "./authorization.ts";
 import type { Principal, Proof } from "./principal.ts";
 import { ALL, scoped } from "./roles.ts";
-import type { Tickets } from "./tickets.ts";
+import type { AccessTokens } from "./tokens/access-token.ts";
+import { bearerToken } from "./tokens/authorization.ts";
+import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
 
 /** What of a request says who it comes from. */

@@ -2,17 +2,14 @@
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import type { Credentials } from "../lib/credentials.ts";
-import type { RecordStore, TicketStore } from "../lib/live-records.ts";
+import type { RecordStore, TicketStore } from "../lib/data/live-records.ts";
+import { Tally } from "../lib/data/tally.ts";
 import type { Secret } from "../lib/secret.ts";
-import { Tally } from "../lib/tally.ts";
 import type { Log } from "../log.ts";
-import type { AuthConfig } from "../protocol/auth.ts";
-import type { RoleRule } from "../protocol/role.ts";
-import { AccessTokens } from "./access-token.ts";
+import type { AuthConfig } from "../protocol/schemas/auth.ts";
+import type { RoleRule } from "../protocol/schemas/role.ts";
 import { AccountCheck } from "./accounts/account-check.ts";
 import type { Accounts } from "./accounts/accounts.ts";
-import { LoginAttempts } from "./attempts.ts";
-import { byBasic } from "./basic.ts";
 import {
   type Authenticator,
   byBearer,
@@ -27,20 +24,23 @@ import {
 } from "./chain.ts";
 import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
-import { byMachineToken } from "./machine-token.ts";
 import type { FactorStore } from "./passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
-import { configuredPassword, type PasswordCheck } from "./password-login.ts";
+import { LoginAttempts } from "./password/attempts.ts";
+import { byBasic } from "./password/basic.ts";
+import { configuredPassword, type PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
-import { byProxyIdentity } from "./proxy-identity.ts";
+import { byProxyIdentity } from "./proxy/proxy-identity.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
-import { Shares } from "./shares.ts";
 import { Challenges } from "./ssh/challenges.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
-import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tickets.ts";
+import { AccessTokens } from "./tokens/access-token.ts";
 import { FileRecords } from "./tokens/file-records.ts";
 import { LoginRecords } from "./tokens/login-records.ts";
+import { byMachineToken } from "./tokens/machine-token.ts";
+import { Shares } from "./tokens/shares.ts";
+import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tokens/tickets.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
 /** `isPasswordDisallowed`: by --disallow-user-password, which changes nothing here. */
@@ -201,7 +201,7 @@ async function passwordCheckOf(
   const { serverUser, isRoot, log, accounts, machineToken } = options;
   if (password === undefined) return undefined;
   if (password.kind === "configured") return configuredPassword(password);
-  const { openSystemPassword } = await import("./accounts/system-password.ts");
+  const { openSystemPassword } = await import("./password/system-password.ts");
   return await openSystemPassword({
     ...{ accounts, users, log, serverUser, isRoot },
     hasOtherUsers: roles.length > 0 || [...allowUsers, ...adminUsers].some((user) => user !== serverUser),

@@ -1,5 +1,5 @@
-import { isLoopbackAddress, isLoopbackName } from "../lib/address.ts";
-import { parseHost } from "../lib/origin.ts";
+import { isLoopbackAddress, isLoopbackName } from "../lib/net/address.ts";
+import { parseHost } from "../lib/net/origin.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { Prover } from "./chain.ts";
 import { sameBytes } from "./same-bytes.ts";

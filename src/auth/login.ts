@@ -1,18 +1,18 @@
-import type { Tally } from "../lib/tally.ts";
+import type { Tally } from "../lib/data/tally.ts";
 import type { Log } from "../log.ts";
-import type { Challenge } from "../protocol/auth.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { LoginAnswers } from "../protocol/login-question.ts";
-import type { SecondFactorProof, SecondFactorResponse } from "../protocol/passkey.ts";
-import type { AccessTokens, IssuedToken } from "./access-token.ts";
-import type { Claimant, LoginAttempts } from "./attempts.ts";
-import { LoginQuestions } from "./login-questions.ts";
+import type { Challenge } from "../protocol/schemas/auth.ts";
+import type { LoginAnswers } from "../protocol/schemas/login-question.ts";
+import type { SecondFactorProof, SecondFactorResponse } from "../protocol/schemas/passkey.ts";
 import type { SecondFactor } from "./passkey/second-factor.ts";
-import type { PasswordCheck } from "./password-login.ts";
+import type { Claimant, LoginAttempts } from "./password/attempts.ts";
+import { LoginQuestions } from "./password/login-questions.ts";
+import type { PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
 import type { KeyLogin, KeyProof } from "./ssh/key-login.ts";
-import type { Tickets } from "./tickets.ts";
+import type { AccessTokens, IssuedToken } from "./tokens/access-token.ts";
 import type { LoginSource } from "./tokens/login-records.ts";
+import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
 
 /** How one logs in: not at all, or by what is offered. */

@@ -1,5 +1,5 @@
-import { isLoopbackName } from "../lib/address.ts";
-import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/origin.ts";
+import { isLoopbackName } from "../lib/net/address.ts";
+import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/origin.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
 /** Which requests are let in whoever sends them (contract 5.8). */

@@ -1,5 +1,5 @@
 import type { Profile } from "../lib/profile.ts";
-import type { Permission } from "../protocol/permission.ts";
+import type { Permission } from "../protocol/schemas/permission.ts";
 import type { Rights } from "./roles.ts";
 
 /** In place of an owner's name where there has to be one: the server's own, which no user is called. */

@@ -1,9 +1,9 @@
 // What each role may do: the one table of roles, and of what endpoints and frames need.
-import type { EndpointName } from "../protocol/endpoints.ts";
-import { FrameType } from "../protocol/frame.ts";
-import { Permission } from "../protocol/permission.ts";
-import type { Role } from "../protocol/role.ts";
-import type { ShareMode } from "../protocol/share.ts";
+import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
+import { FrameType } from "../protocol/frame/frame.ts";
+import { Permission } from "../protocol/schemas/permission.ts";
+import type { Role } from "../protocol/schemas/role.ts";
+import type { ShareMode } from "../protocol/schemas/share.ts";
 
 /** Whose sessions a role reaches: all others are not there for it. */
 type Grant = { readonly sessions: "all" | "own"; readonly permissions: readonly Permission[] };

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { chmod, readFile, stat } from "node:fs/promises";
-import { createFileOnce, isErrno } from "../lib/atomic-file.ts";
+import { createFileOnce, isErrno } from "../lib/fs/atomic-file.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";

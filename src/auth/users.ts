@@ -1,4 +1,4 @@
-import type { Role, RoleRule } from "../protocol/role.ts";
+import type { Role, RoleRule } from "../protocol/schemas/role.ts";
 import type { Principal } from "./principal.ts";
 import { rightsOf } from "./roles.ts";
 

@@ -3,13 +3,13 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { type ConfigInput, parseHostConfig } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
-import type { ConfigFile } from "../config/config-file.ts";
-import { attributeOf, type Flags } from "../config/flags.ts";
-import { absolutePath, givenFor } from "../config/given.ts";
-import { OPTIONS } from "../config/options.ts";
-import { sourceName } from "../config/source.ts";
-import { checkTrustedPath, readTrustedFile } from "../lib/trusted-path.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { OPTIONS } from "../config/options/options.ts";
+import type { ConfigFile } from "../config/sources/config-file.ts";
+import { attributeOf, type Flags } from "../config/sources/flags.ts";
+import { absolutePath, givenFor } from "../config/sources/given.ts";
+import { sourceName } from "../config/sources/source.ts";
+import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
+import type { Surroundings } from "./process-context.ts";
 
 /** What the configuration is made from. Throws ConfigError for a configuration file that cannot be read, or is none. */
 export async function configInput(flags: Flags, surroundings: Surroundings): Promise<ConfigInput> {
@@ -49,7 +49,7 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
   const [given] = givenFor(OPTIONS.config, sources);
   const name = given?.texts.at(-1);
   if (given === undefined || name === undefined) return undefined;
-  const { MAX_CONFIG_FILE_BYTES, parseConfigFile } = await import("../config/config-file.ts");
+  const { MAX_CONFIG_FILE_BYTES, parseConfigFile } = await import("../config/sources/config-file.ts");
   const path = absolutePath(name, given.source, sources);
   try {
     return parseConfigFile({ path: resolve(path), name, ...contentOf(path, MAX_CONFIG_FILE_BYTES + 1) });

@@ -1,5 +1,5 @@
 import { printable } from "./printable.ts";
-import type { OutputStream } from "./surroundings.ts";
+import type { OutputStream } from "./process-context.ts";
 
 /** Tells a person what happened, under this program's name; with more lines where it has them. */
 export function writeMessage(stderr: OutputStream, message: string): void {

@@ -2,15 +2,15 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { controlDirProblems } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
-import { type Client, createClient } from "../protocol/client.ts";
+import { type Client, createClient } from "../protocol/client/client.ts";
+import type { OpenLink } from "../protocol/client/link.ts";
+import type { Send } from "../protocol/client/send.ts";
+import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { OpenLink } from "../protocol/link.ts";
-import type { Send } from "../protocol/send.ts";
-import { SessionSocket } from "../protocol/session-socket.ts";
 import { createSender } from "../remote/send.ts";
 import { openLink, type UplinkTarget } from "../remote/uplink.ts";
+import type { Cli } from "./process-context.ts";
 import { isNobodyThere, socketSend } from "./socket-send.ts";
-import type { Cli } from "./surroundings.ts";
 import { accessToken } from "./token.ts";
 
 /** The flags that say which server is meant, after parsing. */

@@ -1,4 +1,4 @@
-import { isOwnVariable } from "../lib/own-variables.ts";
+import { isOwnVariable } from "../lib/os/own-variables.ts";
 
 /** The terminal that somebody sits at: the session has one of its own and outlives this one. */
 const OF_THE_TERMINAL = new Set([

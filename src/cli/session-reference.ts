@@ -1,5 +1,5 @@
 import { ServiceError } from "../protocol/errors.ts";
-import type { SessionRecord } from "../protocol/session.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
 import { printable } from "./printable.ts";
 
 /**

@@ -1,5 +1,5 @@
+import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { Send } from "../protocol/send.ts";
 import { createSender } from "../remote/send.ts";
 
 /**

@@ -1,12 +1,12 @@
 // Where the log is to be JSON, everything else that a service says on standard error is, too: one reader takes all lines.
 import { Writable } from "node:stream";
-import { attributeOf } from "../config/flags.ts";
-import { flagOf } from "../config/option.ts";
-import { OPTIONS } from "../config/options.ts";
-import { OptionReader } from "../config/reader.ts";
+import { flagOf } from "../config/options/option.ts";
+import { OPTIONS } from "../config/options/options.ts";
+import { attributeOf } from "../config/sources/flags.ts";
+import { OptionReader } from "../config/sources/reader.ts";
 import { createLogger } from "../log.ts";
 import { configInput } from "./configuration.ts";
-import type { Cli, OutputStream } from "./surroundings.ts";
+import type { Cli, OutputStream } from "./process-context.ts";
 
 const SERVICES: ReadonlySet<string | undefined> = new Set(["serve", "session-host"]);
 

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
-import { readTrustedFile } from "../lib/trusted-path.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { readTrustedFile } from "../lib/fs/trusted-path.ts";
+import type { Surroundings } from "./process-context.ts";
 
 /** What a command proves itself with to another machine's server; `undefined`: nothing. Throws ConfigError. */
 export function accessToken({ env, cwd }: Pick<Surroundings, "env" | "cwd">): string | undefined {

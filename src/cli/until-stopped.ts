@@ -1,5 +1,5 @@
 import { ServiceError } from "../protocol/errors.ts";
-import { onSignals, type StopSignal } from "./signals.ts";
+import { onSignals, type StopSignal } from "./terminal/signals.ts";
 
 /**
  * Keeps a service going until one of the signals comes or `ended` resolves, then stops it in good order. A second signal

@@ -1,6 +1,6 @@
 import type { Secret } from "../lib/secret.ts";
-import { AUDIT_OPTIONS, type AuditDestination } from "./audit-options.ts";
-import type { OptionReader } from "./reader.ts";
+import { AUDIT_OPTIONS, type AuditDestination } from "./options/audit.ts";
+import type { OptionReader } from "./sources/reader.ts";
 
 /** `headers`: of each POST. */
 export type AuditShipping = {

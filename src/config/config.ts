@@ -1,16 +1,16 @@
-import { isLoopbackName } from "../lib/address.ts";
+import { isLoopbackName } from "../lib/net/address.ts";
+import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/os/unix-socket.ts";
 import type { Secret } from "../lib/secret.ts";
-import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/unix-socket.ts";
 import { type AuditShipping, readAuditShipping } from "./audit-shipping.ts";
 import { ConfigError } from "./config-error.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
-import type { Sources } from "./given.ts";
 import { type AuthConfig, readLogin } from "./login.ts";
-import { type LogFormat, OPTIONS } from "./options.ts";
+import { type LogFormat, OPTIONS } from "./options/options.ts";
+import type { Retention } from "./options/span.ts";
 import { type ProxyServe, readProxyServe } from "./proxy-serve.ts";
-import { OptionReader } from "./reader.ts";
-import { type Setting, settingsOf } from "./settings.ts";
-import type { Retention } from "./span.ts";
+import type { Sources } from "./sources/given.ts";
+import { OptionReader } from "./sources/reader.ts";
+import { type Setting, settingsOf } from "./sources/settings.ts";
 import { readTls, type TlsConfig } from "./tls.ts";
 
 /** What the session host needs to know. */

@@ -1,15 +1,16 @@
 // What a server is among others (specification 5.5, contract 6).
-import { isLoopbackName } from "../lib/address.ts";
+
 import type { Credentials } from "../lib/credentials.ts";
-import type { RedisAddress } from "../lib/redis-address.ts";
+import { isLoopbackName } from "../lib/net/address.ts";
+import type { RedisAddress } from "../lib/net/redis-address.ts";
 import type { Secret } from "../lib/secret.ts";
 import type { AuthConfig } from "./login.ts";
-import type { Option } from "./option.ts";
-import { OPTIONS } from "./options.ts";
+import type { Option } from "./options/option.ts";
+import { OPTIONS } from "./options/options.ts";
+import { remoteName } from "./options/value.ts";
 import { readPair, warnOfUnused } from "./pair.ts";
-import type { OptionReader } from "./reader.ts";
 import { readSharedRegistry } from "./shared-registry.ts";
-import { remoteName } from "./value.ts";
+import type { OptionReader } from "./sources/reader.ts";
 
 export type FleetRole =
   | { readonly kind: "standalone" }

@@ -1,7 +1,7 @@
 import type { HostConfig } from "./config.ts";
-import { flagOf, type Option } from "./option.ts";
-import { OPTIONS } from "./options.ts";
-import { retentionText } from "./span.ts";
+import { flagOf, type Option } from "./options/option.ts";
+import { OPTIONS } from "./options/options.ts";
+import { retentionText } from "./options/span.ts";
 
 /**
  * The flags with which `ttyhq session-host` gets the same configuration: the opposite of `parseHostConfig`. The host

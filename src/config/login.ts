@@ -1,9 +1,9 @@
-import { isLoopbackName } from "../lib/address.ts";
+import { isLoopbackName } from "../lib/net/address.ts";
 import type { Secret } from "../lib/secret.ts";
-import type { RoleRule } from "../protocol/role.ts";
-import { OPTIONS } from "./options.ts";
+import type { RoleRule } from "../protocol/schemas/role.ts";
+import { OPTIONS } from "./options/options.ts";
 import { type Pair, readPair, warnOfUnused } from "./pair.ts";
-import type { OptionReader } from "./reader.ts";
+import type { OptionReader } from "./sources/reader.ts";
 
 /** How people log in. */
 export type AuthConfig =

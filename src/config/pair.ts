@@ -1,6 +1,6 @@
 import type { Credentials } from "../lib/credentials.ts";
-import { type SecretOption, titleOf, type ValueOption } from "./option.ts";
-import type { OptionReader } from "./reader.ts";
+import { type SecretOption, titleOf, type ValueOption } from "./options/option.ts";
+import type { OptionReader } from "./sources/reader.ts";
 
 /** A user name and a password that belong together, as they were given. */
 export type Pair = {

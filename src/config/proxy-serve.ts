@@ -1,9 +1,9 @@
 // The identity-aware reverse proxy that --enable-proxy-serve starts (contract 5.9).
 import type { Secret } from "../lib/secret.ts";
 import type { AuthConfig } from "./login.ts";
-import { type Option, titleOf } from "./option.ts";
-import { OPTIONS } from "./options.ts";
-import type { OptionReader } from "./reader.ts";
+import { type Option, titleOf } from "./options/option.ts";
+import { OPTIONS } from "./options/options.ts";
+import type { OptionReader } from "./sources/reader.ts";
 import type { TlsConfig } from "./tls.ts";
 
 /** At least one of `clientCa` and `oidc` is there. */

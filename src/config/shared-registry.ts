@@ -1,6 +1,6 @@
-import { parseRedisAddress, type RedisAddress } from "../lib/redis-address.ts";
-import { OPTIONS } from "./options.ts";
-import type { OptionReader } from "./reader.ts";
+import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
+import { OPTIONS } from "./options/options.ts";
+import type { OptionReader } from "./sources/reader.ts";
 
 /** Where an HQ shares its registry with others; `undefined`: it has one of its own. What was given is never told. */
 export function readSharedRegistry(reader: OptionReader): RedisAddress | undefined {

@@ -1,6 +1,6 @@
 import type { Secret } from "../lib/secret.ts";
-import { OPTIONS } from "./options.ts";
-import type { OptionReader } from "./reader.ts";
+import { OPTIONS } from "./options/options.ts";
+import type { OptionReader } from "./sources/reader.ts";
 
 /** What a server proves its name with: the certificate, with those between it and its authority, and its key, in PEM form. */
 export type TlsConfig = { readonly cert: Uint8Array; readonly key: Secret };

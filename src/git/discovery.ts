@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { basename, relative } from "node:path";
 import type { Git } from "./git.ts";
-import { linesOf } from "./side-by-side.ts";
+import { linesOf } from "./worktrees/side-by-side.ts";
 
 export type DiscoveredRepository = {
   readonly path: string;

@@ -1,5 +1,5 @@
 // The environment that git runs in.
-import { isOwnVariable } from "../lib/own-variables.ts";
+import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { ConfigEntry } from "./local-config.ts";
 
 export type GitEnv = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 // The one place that runs git, as the user of this process. docs/decisions.md says why simple-git does not stand behind it.
-import { Slots } from "../lib/slots.ts";
+import { Slots } from "../lib/async/semaphore.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type GitEnv, gitEnv, readingEnv } from "./git-env.ts";
 import { gitError } from "./git-error.ts";

@@ -1,20 +1,26 @@
 // Many machines as one backend. The list is what is known here and waits for nobody; everything else goes to the owner.
-import { withDeadline } from "../lib/deadline.ts";
-import { Emitter } from "../lib/emitter.ts";
+import { withDeadline } from "../lib/async/deadline.ts";
+import { Emitter } from "../lib/async/emitter.ts";
+import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
 import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
-import { LOCAL } from "../protocol/remote.ts";
-import type { Send } from "../protocol/send.ts";
-import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
+import { LOCAL } from "../protocol/schemas/remote.ts";
+import type {
+  CreateSession,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { KnownSessions } from "./known-sessions.ts";
-import { Member } from "./member.ts";
 import { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
-import type { Registry, RegistryChange, Remote } from "./registry.ts";
+import type { Registry, RegistryChange, Remote } from "./registry/registry.ts";
 import type { RemoteBackend } from "./remote-backend.ts";
+import { Member } from "./remote-connection.ts";
 import { Search } from "./search.ts";
 
 export type FleetLog = {

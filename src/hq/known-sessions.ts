@@ -1,6 +1,6 @@
-import type { SessionRecord } from "../protocol/session.ts";
-import type { Member } from "./member.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { Ownership } from "./ownership.ts";
+import type { Member } from "./remote-connection.ts";
 
 /** The sessions of all machines as they are known here, put together once for each change. */
 export class KnownSessions {

@@ -1,6 +1,6 @@
-import { isTimeout } from "../lib/deadline.ts";
+import { isTimeout } from "../lib/async/deadline.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { Machine } from "./member.ts";
+import type { Machine } from "./remote-connection.ts";
 
 /**
  * Does something that needs a machine. One that is out of reach is named: `remote_unreachable`, or `remote_timeout`

@@ -1,4 +1,4 @@
-import type { Send } from "../protocol/send.ts";
+import type { Send } from "../protocol/client/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 

@@ -1,11 +1,11 @@
-import { isTimeout, withDeadline } from "../lib/deadline.ts";
-import { KeyedQuestions } from "../lib/keyed-questions.ts";
+import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import { KeyedQuestions } from "../lib/async/keyed-single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
-import type { Member } from "./member.ts";
 import type { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
-import type { Registry } from "./registry.ts";
+import type { Registry } from "./registry/registry.ts";
+import type { Member } from "./remote-connection.ts";
 
 /**
  * Finds whose session an id means. One whose owner is not known yet is looked for on all machines, once for all who

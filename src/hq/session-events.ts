@@ -1,4 +1,4 @@
-import type { ServerEvent } from "../protocol/event.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
 
 /** Events of one session that wait at most; over that bells and changes, of which others wait already, are left out. */
 const MAX_WAITING_EVENTS = 64;

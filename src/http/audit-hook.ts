@@ -1,7 +1,7 @@
 // The hook that receives the outcome of each request, for the audit log.
 import type { IncomingMessage } from "node:http";
 import type { Principal } from "../auth/principal.ts";
-import type { EndpointName } from "../protocol/endpoints.ts";
+import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
 import type { Client } from "./client-address.ts";
 
 /** Holds what may be secret: queries, bodies and answers. Whoever writes it down picks by name. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { TLSSocket } from "node:tls";
 import { sameBytes } from "../auth/same-bytes.ts";
-import { isLoopbackAddress } from "../lib/address.ts";
+import { isLoopbackAddress } from "../lib/net/address.ts";
 import type { Secret } from "../lib/secret.ts";
 
 export type Client = {

@@ -9,10 +9,10 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { Server as TlsServer } from "node:tls";
-import { Descriptors } from "../lib/descriptors.ts";
+import { Descriptors } from "../lib/os/descriptors.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { refuse, unreadable } from "./refuse.ts";
-import { Shortage } from "./shortage.ts";
+import { refuse, unreadable } from "./limits/refuse.ts";
+import { Shortage } from "./limits/shortage.ts";
 import { createHttpsServer, isHandshakeFailure, type TlsIdentity } from "./tls.ts";
 import type { Upgrade } from "./upgrade.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { extname, join, relative } from "node:path";
-import { isErrno } from "../lib/atomic-file.ts";
+import { isErrno } from "../lib/fs/atomic-file.ts";
 
 const YEAR_S = 31_536_000;
 

@@ -1,6 +1,6 @@
 // What a browser is told about our answers: what the page may do, and that everything else is nothing to be run.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { formatOrigin, parseHost } from "../lib/origin.ts";
+import { formatOrigin, parseHost } from "../lib/net/origin.ts";
 import type { Client } from "./client-address.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { Histogram } from "../lib/histogram.ts";
-import { Tally } from "../lib/tally.ts";
+import { Histogram } from "../lib/data/histogram.ts";
+import { Tally } from "../lib/data/tally.ts";
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 

@@ -1,7 +1,7 @@
 // What a route is: a function from parsed input to an answer. It knows neither express nor sockets.
 import type { Principal } from "../auth/principal.ts";
-import type { Endpoint, EndpointInput, EndpointOutput } from "../protocol/endpoint.ts";
-import type { EndpointName, Endpoints } from "../protocol/endpoints.ts";
+import type { Endpoint, EndpointInput, EndpointOutput } from "../protocol/endpoints/endpoint.ts";
+import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
 import type { Content } from "../sessions/backend.ts";
 
 /** Who asks, and what of the request no schema describes. */

@@ -1,4 +1,4 @@
-import type { SessionRecord } from "../protocol/session.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
 import { JsonBytes } from "./route.ts";
 
 /** `bytes`: of the text as UTF-8. */

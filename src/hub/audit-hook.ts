@@ -1,4 +1,4 @@
-import type { SignalName } from "../protocol/session.ts";
+import type { SignalName } from "../protocol/schemas/session.ts";
 
 /** Receives each action of a client on sessions; `error` is set when the action failed. Must not throw. */
 export type AuditHook = {

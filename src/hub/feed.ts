@@ -1,11 +1,11 @@
 // One session's fan-out in one process: one upstream subscription, a window of what came recently, and for each viewer
 // a position in it. Nobody waits for anybody: a viewer that falls out of the window reads the journal or gets RESYNC.
-import { Ring } from "../lib/ring.ts";
+import { Ring } from "../lib/data/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/event.ts";
+import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
+import { type Resync, SubscribeFlag } from "../protocol/frame/payload.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protocol/limits.ts";
-import { type Resync, SubscribeFlag } from "../protocol/payload.ts";
-import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
+import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
 import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
 import { SharedOutput } from "./shared-output.ts";
 

@@ -1,20 +1,20 @@
 // One socket, many sessions, over any backend.
 
-import { Emitter } from "../lib/emitter.ts";
-import { Histogram } from "../lib/histogram.ts";
+import { Emitter } from "../lib/async/emitter.ts";
+import { Histogram } from "../lib/data/histogram.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import type { GoAway } from "../protocol/frame/payload.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
-import type { GoAway } from "../protocol/payload.ts";
-import { LOCAL } from "../protocol/remote.ts";
-import type { SessionRecord } from "../protocol/session.ts";
+import { LOCAL } from "../protocol/schemas/remote.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { type AuditHook, ThrottledAuditHook } from "./audit-hook.ts";
+import { sendAway } from "./drain.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
-import { sendAway } from "./send-away.ts";
 import { Traffic } from "./traffic.ts";
-import { Viewer } from "./viewer.ts";
+import { Viewer } from "./viewer/viewer.ts";
 
 /** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
 type Shared = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };

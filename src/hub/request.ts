@@ -1,6 +1,5 @@
 import { ServiceError } from "../protocol/errors.ts";
-import { type Frame, FrameType } from "../protocol/frame.ts";
-import { keyBytes } from "../protocol/keys.ts";
+import { type Frame, FrameType } from "../protocol/frame/frame.ts";
 import {
   decodeHello,
   decodeSize,
@@ -8,8 +7,9 @@ import {
   decodeText,
   type Hello,
   type Subscribe,
-} from "../protocol/payload.ts";
-import { SessionId, SIGNALS, SignalName, TerminalSize } from "../protocol/session.ts";
+} from "../protocol/frame/payload.ts";
+import { keyBytes } from "../protocol/keys.ts";
+import { SessionId, SIGNALS, SignalName, TerminalSize } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 /** What a client's frame asks for. Bytes are copies: a request may outlive the message that it came in. */

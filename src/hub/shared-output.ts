@@ -1,5 +1,5 @@
-import type { Magic } from "../protocol/frame.ts";
-import { encodeFrame, FrameType, withMagic } from "../protocol/frame.ts";
+import type { Magic } from "../protocol/frame/frame.ts";
+import { encodeFrame, FrameType, withMagic } from "../protocol/frame/frame.ts";
 
 /** A run of output with the frames that carry it. Each form is made at most once and shared by all viewers. */
 export class SharedOutput {

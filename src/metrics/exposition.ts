@@ -1,5 +1,5 @@
 // The text format of Prometheus, version 0.0.4.
-import type { Histogram } from "../lib/histogram.ts";
+import type { Histogram } from "../lib/data/histogram.ts";
 
 /** Words from small closed sets: never an id. */
 export type Labels = Readonly<Record<string, string>>;

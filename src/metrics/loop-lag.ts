@@ -1,4 +1,4 @@
-import { Histogram } from "../lib/histogram.ts";
+import { Histogram } from "../lib/data/histogram.ts";
 
 /** Rarely enough to cost an idle process nothing that could be measured. */
 const LOOK_MS = 500;

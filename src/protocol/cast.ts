@@ -1,5 +1,5 @@
 // asciicast v2 (contract 3): a header line, then one line of JSON for each event.
-import type { TerminalSize } from "./session.ts";
+import type { TerminalSize } from "./schemas/session.ts";
 
 /** What stands in the first line; members that are undefined are left out. */
 export type CastHeader = {

@@ -1,6 +1,6 @@
 // What the server's screens and the page's terminals do alike to xterm.js 6, so that the same output ends in the same
 // screen on both sides and stops neither.
-import type { TerminalSize } from "./session.ts";
+import type { TerminalSize } from "./schemas/session.ts";
 
 /** The way to where xterm.js parses, of each side its own. */
 export type GuardedParser = {

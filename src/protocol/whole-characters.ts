@@ -1,4 +1,4 @@
-import { concatBytes } from "../lib/collect.ts";
+import { concatBytes } from "../lib/data/collect.ts";
 import { incompleteUtf8Bytes } from "../lib/utf8.ts";
 
 /**

@@ -1,6 +1,6 @@
 // From the headers of a client to those that the server behind the proxy gets.
 import type { IncomingHttpHeaders } from "node:http";
-import { type RequestHead, refuseAmbiguous } from "../lib/request-head.ts";
+import { type RequestHead, refuseAmbiguous } from "../lib/net/request-head.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { foreignCookies } from "./cookies.ts";
 import type { ProxyUser } from "./proxy-user.ts";

@@ -1,15 +1,15 @@
 // Everything at /.proxy/, which never reaches the server behind: logging in and out at the provider.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/origin.ts";
+import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/origin.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BEGUN_LOGINS, PROXY_LOGIN_LIFETIME_MS, PROXY_LOGIN_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Client } from "./answers.ts";
-import { BegunLogins, begunId } from "./begun-login.ts";
 import { BEGUN_COOKIE, cookie, cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
 import { redirect, sendPage } from "./plain-page.ts";
-import type { Provider } from "./provider.ts";
-import type { ProviderLogins } from "./provider-logins.ts";
+import { BegunLogins, begunId } from "./provider/begun-login.ts";
+import type { Provider } from "./provider/provider.ts";
+import type { ProviderLogins } from "./provider/provider-logins.ts";
 import { returnPath } from "./return-path.ts";
 
 export type OwnPagesParts = {

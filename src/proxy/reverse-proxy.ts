@@ -11,7 +11,7 @@ import { cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
 import { forwardedHeaders, refuseUnforwardable, type Voucher } from "./forwarded-headers.ts";
 import { Forwarder } from "./forwarder.ts";
 import type { OwnPages } from "./own-pages.ts";
-import type { ProviderLogins } from "./provider-logins.ts";
+import type { ProviderLogins } from "./provider/provider-logins.ts";
 import type { ProxyUser } from "./proxy-user.ts";
 import { isNavigation, sendRefusal } from "./refusal-page.ts";
 

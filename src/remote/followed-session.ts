@@ -1,11 +1,11 @@
-import { isTimeout, withDeadline } from "../lib/deadline.ts";
+import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import { isFinal } from "../protocol/client/link-error.ts";
+import type { SessionSocket } from "../protocol/client/session-socket.ts";
+import type { AttachmentHandlers } from "../protocol/client/subscription-state.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { resizeEvent } from "../protocol/event.ts";
-import { isFinal } from "../protocol/link-error.ts";
-import { type Subscribed, SubscribeFlag } from "../protocol/payload.ts";
-import type { SessionRecord, TerminalSize } from "../protocol/session.ts";
-import type { SessionSocket } from "../protocol/session-socket.ts";
-import type { AttachmentHandlers } from "../protocol/subscription-state.ts";
+import { resizeEvent } from "../protocol/frame/event.ts";
+import { type Subscribed, SubscribeFlag } from "../protocol/frame/payload.ts";
+import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
 import type { Sink, Subscription } from "../sessions/backend.ts";
 
 /** How long the other process may take to answer a subscription, in ms. */

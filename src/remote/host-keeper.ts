@@ -1,4 +1,4 @@
-import type { ConnectionState } from "../protocol/connection.ts";
+import type { ConnectionState } from "../protocol/client/connection.ts";
 
 /** Starts the session host again when it is gone; its sessions have ended then, new ones must still be possible. */
 export class HostKeeper implements Disposable {

@@ -1,13 +1,13 @@
 // The session host as a process: found where it runs, started where it does not.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync, readFileSync } from "node:fs";
-import { withDeadline } from "../lib/deadline.ts";
-import { createCaller } from "../protocol/caller.ts";
-import { endpoints } from "../protocol/endpoints.ts";
+import { withDeadline } from "../lib/async/deadline.ts";
+import { createCaller } from "../protocol/client/caller.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { PROTOCOL_REVISION } from "../protocol/frame.ts";
-import type { Health } from "../protocol/health.ts";
+import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import { HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
+import type { Health } from "../protocol/schemas/health.ts";
 import { createSender } from "./send.ts";
 import type { UplinkTarget } from "./uplink.ts";
 

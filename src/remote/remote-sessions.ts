@@ -1,18 +1,24 @@
 // The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import { Emitter } from "../lib/emitter.ts";
+import { Emitter } from "../lib/async/emitter.ts";
 import { outsideTraces } from "../lib/trace.ts";
-import { type Caller, createCaller } from "../protocol/caller.ts";
-import { endpoints } from "../protocol/endpoints.ts";
+import { type Caller, createCaller } from "../protocol/client/caller.ts";
+import type { Link, LinkHandlers } from "../protocol/client/link.ts";
+import { isFinal } from "../protocol/client/link-error.ts";
+import type { Send } from "../protocol/client/send.ts";
+import { SessionSocket } from "../protocol/client/session-socket.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
-import type { Link, LinkHandlers } from "../protocol/link.ts";
-import { isFinal } from "../protocol/link-error.ts";
-import { SubscribeFlag } from "../protocol/payload.ts";
-import type { Send } from "../protocol/send.ts";
-import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
-import { SessionSocket } from "../protocol/session-socket.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import { SubscribeFlag } from "../protocol/frame/payload.ts";
+import type {
+  CreateSession,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { followSession } from "./followed-session.ts";
 import { HostKeeper } from "./host-keeper.ts";

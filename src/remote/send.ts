@@ -8,7 +8,7 @@ import {
 import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { currentTrace, traceHeaders } from "../lib/trace.ts";
-import type { ClientRequest, ClientResponse, Send } from "../protocol/send.ts";
+import type { ClientRequest, ClientResponse, Send } from "../protocol/client/send.ts";
 import { exactAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";

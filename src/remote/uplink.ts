@@ -1,8 +1,8 @@
 import { WebSocket } from "ws";
+import type { Link, LinkHandlers } from "../protocol/client/link.ts";
+import { givenUp } from "../protocol/client/link-error.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
-import type { Link, LinkHandlers } from "../protocol/link.ts";
-import { givenUp } from "../protocol/link-error.ts";
 import { exactAgent } from "./exact-socket.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";

@@ -1,6 +1,6 @@
-import type { Caller } from "../protocol/caller.ts";
-import { endpoints } from "../protocol/endpoints.ts";
-import type { ClientResponse } from "../protocol/send.ts";
+import type { Caller } from "../protocol/client/caller.ts";
+import type { ClientResponse } from "../protocol/client/send.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import type { View } from "../sessions/backend.ts";
 
 /** Asks another process for a view of a session; the body comes as it is made. */

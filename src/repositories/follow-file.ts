@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { FollowEntry } from "../git/follow-list.ts";
-import { readJsonFile, writeJsonFile } from "../lib/json-file.ts";
-import { Turns } from "../lib/turns.ts";
+import { FollowEntry } from "../git/follow/list.ts";
+import { Turns } from "../lib/async/mutex.ts";
+import { readJsonFile, writeJsonFile } from "../lib/fs/json-file.ts";
 
 const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
 

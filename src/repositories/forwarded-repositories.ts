@@ -1,11 +1,12 @@
 // Repositories behind another process that has git workers: a server asks its session host.
-import { collectBytes } from "../lib/collect.ts";
-import { withDeadline } from "../lib/deadline.ts";
-import { parseJson, requestOf } from "../protocol/caller.ts";
-import type { Endpoint } from "../protocol/endpoint.ts";
-import { endpoints } from "../protocol/endpoints.ts";
+
+import { withDeadline } from "../lib/async/deadline.ts";
+import { collectBytes } from "../lib/data/collect.ts";
+import { parseJson, requestOf } from "../protocol/client/caller.ts";
+import type { Send } from "../protocol/client/send.ts";
+import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import type { Send } from "../protocol/send.ts";
 import type {
   Repositories,
   RepositoryCaller,

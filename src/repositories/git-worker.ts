@@ -1,9 +1,9 @@
-import type { FollowEntry } from "../git/follow-list.ts";
-import type { HookPlace } from "../git/hook-script.ts";
+import type { FollowEntry } from "../git/follow/list.ts";
+import type { HookPlace } from "../git/hooks/hook-script.ts";
 import type { FromWorker } from "../git/worker/messages.ts";
 import type { Log } from "../log.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import type { GitFacts } from "../protocol/session.ts";
+import type { GitFacts } from "../protocol/schemas/session.ts";
 import type { RepositoryInput } from "./repositories.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 

@@ -1,22 +1,22 @@
 // The repositories of this machine's users. A git worker for each of them does the work, with that user's rights; what
 // concerns sessions and notifications is put together here.
 
-import type { HookPlace } from "../git/hook-script.ts";
-import { Notices } from "../git/notices.ts";
+import { Notices } from "../git/follow/notices.ts";
+import type { HookPlace } from "../git/hooks/hook-script.ts";
 import { type FromWorker, SeenEvent } from "../git/worker/messages.ts";
-import { Emitter } from "../lib/emitter.ts";
-import { ExpiringMap } from "../lib/expiring-map.ts";
-import { isOwnVariable } from "../lib/own-variables.ts";
+import { Emitter } from "../lib/async/emitter.ts";
+import { ExpiringMap } from "../lib/data/expiring-map.ts";
+import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
-import { GitEvent, NotificationQuery } from "../protocol/follow.ts";
-import type { SessionRecord } from "../protocol/session.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import { GitEvent, NotificationQuery } from "../protocol/schemas/follow.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import type { Account, BaseEnv } from "../sessions/launch-env.ts";
-import { identityOf, userRunner } from "../sessions/run-as.ts";
-import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/runner.ts";
-import type { UserCgroups } from "../sessions/user-cgroups.ts";
+import type { Account, BaseEnv } from "../sessions/run-as/launch-env.ts";
+import { identityOf, userRunner } from "../sessions/run-as/run-as.ts";
+import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.ts";
+import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type PresenceOfSession } from "./git-worker.ts";
 import { HookSocket, hookSocketPath } from "./hook-socket.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { FromWorker, MAX_WORKER_MESSAGE_LENGTH, type ToWorker } from "../git/worker/messages.ts";
-import { JsonLines } from "../lib/json-lines.ts";
+import { JsonLines } from "../lib/fs/json-lines.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
 /** How a program becomes one of a user: itself, or what runs it as that user. */

@@ -2,8 +2,14 @@
 // process, another process reached over HTTP and /ws, and a fleet of those. Routes and hub know only this file.
 
 import type { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent, SessionEvent } from "../protocol/event.ts";
-import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
+import type { ServerEvent, SessionEvent } from "../protocol/frame/event.ts";
+import type {
+  CreateSession,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "../protocol/schemas/session.ts";
 
 /**
  * One thing that happened in a session, in the order in which it happened. `offset` counts the bytes of output since

@@ -1,35 +1,41 @@
 // The terminals of this process.
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { Descriptors } from "../lib/descriptors.ts";
-import { DiskCare } from "../lib/disk-care.ts";
-import { Emitter } from "../lib/emitter.ts";
+import { Emitter } from "../lib/async/emitter.ts";
+import { DiskCare } from "../lib/fs/disk-care.ts";
+import { Descriptors } from "../lib/os/descriptors.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/event.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
-import type { CreateSession, Removal, SessionRecord, SignalName, TerminalSize } from "../protocol/session.ts";
+import type {
+  CreateSession,
+  Removal,
+  SessionRecord,
+  SignalName,
+  TerminalSize,
+} from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "./backend.ts";
-import type { ControlDir } from "./control-dir.ts";
-import { isAnothers } from "./host-mark.ts";
-import type { Journal } from "./journal.ts";
-import { type Account, type LaunchPlan, planLaunch } from "./launch.ts";
+import type { Journal } from "./journal/journal.ts";
+import { openJournal } from "./journal/open-journal.ts";
 import { type NewSession, newSession } from "./new-session.ts";
-import { preferForOutOfMemory } from "./oom-score.ts";
-import { openJournal } from "./open-journal.ts";
-import { endProcesses, startTicks } from "./process-tree.ts";
-import { type Pty, spawnPty } from "./pty.ts";
-import { recoverSessions } from "./recovery.ts";
-import { type Ended, type Keep, Retention } from "./retention.ts";
-import type { Screens } from "./screen.ts";
+import { preferForOutOfMemory } from "./pty/oom-score.ts";
+import { endProcesses, startTicks } from "./pty/process-tree.ts";
+import { type Pty, spawnPty } from "./pty/pty.ts";
+import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
+import type { UserCgroups } from "./run-as/user-cgroups.ts";
+import type { Screens } from "./screen/screens.ts";
 import { Session, type SessionChange } from "./session.ts";
-import { SessionDisk } from "./session-disk.ts";
-import { launchFailed, makeFolder } from "./session-folder.ts";
 import { SessionMeter } from "./session-meter.ts";
 import { commandNews, sessionNews } from "./session-news.ts";
 import { notFound, shuttingDown } from "./session-refusal.ts";
-import { withoutOwnName } from "./stored-session.ts";
-import type { UserCgroups } from "./user-cgroups.ts";
+import type { ControlDir } from "./storage/control-dir.ts";
+import { isAnothers } from "./storage/host-mark.ts";
+import { recoverSessions } from "./storage/recovery.ts";
+import { type Ended, type Keep, Retention } from "./storage/retention.ts";
+import { SessionDisk } from "./storage/session-disk.ts";
+import { launchFailed, makeFolder } from "./storage/session-folder.ts";
+import { withoutOwnName } from "./storage/stored-session.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {

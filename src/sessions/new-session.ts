@@ -1,6 +1,6 @@
-import { ownMark } from "./host-mark.ts";
-import type { LaunchPlan } from "./launch.ts";
+import type { LaunchPlan } from "./run-as/launch.ts";
 import { Session } from "./session.ts";
+import { ownMark } from "./storage/host-mark.ts";
 
 export type NewSession = {
   readonly id: string;

@@ -1,6 +1,6 @@
-import { Histogram } from "../lib/histogram.ts";
-import type { JournalMeter, JournalOptions } from "./journal.ts";
-import type { PtyListener } from "./pty.ts";
+import { Histogram } from "../lib/data/histogram.ts";
+import type { JournalMeter, JournalOptions } from "./journal/journal.ts";
+import type { PtyListener } from "./pty/pty.ts";
 
 /** What the terminals of this process have done since it started: plain numbers, for the way of each byte is short. */
 export class SessionMeter implements JournalMeter {

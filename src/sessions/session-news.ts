@@ -1,6 +1,6 @@
-import type { ServerEvent } from "../protocol/event.ts";
-import type { FinishedCommand } from "./foreground.ts";
-import type { StoredSession } from "./stored-session.ts";
+import type { ServerEvent } from "../protocol/frame/event.ts";
+import type { FinishedCommand } from "./pty/foreground.ts";
+import type { StoredSession } from "./storage/stored-session.ts";
 
 /** What clients are told when something happened to a session. */
 export function sessionNews(type: ServerEvent["type"], stored: StoredSession): ServerEvent {

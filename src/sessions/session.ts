@@ -1,22 +1,27 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
 import { setTimeout as pause } from "node:timers/promises";
-import { shared } from "../lib/shared.ts";
+import { shared } from "../lib/async/single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/event.ts";
+import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
-import { type SessionRecord, SIGNALS, type SignalName, type TerminalSize } from "../protocol/session.ts";
+import {
+  type SessionRecord,
+  SIGNALS,
+  type SignalName,
+  type TerminalSize,
+} from "../protocol/schemas/session.ts";
 import type { Delivery, Sink } from "./backend.ts";
-import type { SessionFiles } from "./control-dir.ts";
-import { type FinishedCommand, Foreground } from "./foreground.ts";
-import type { Journal } from "./journal.ts";
-import { exitData } from "./journal-event.ts";
-import type { Gap } from "./journal-gap.ts";
-import { OutputBatch, type OutputPiece } from "./output-batch.ts";
-import { endProcesses, readStartTicks, sessionProcesses, signalProcess } from "./process-tree.ts";
-import type { Pty } from "./pty.ts";
-import { recordingState } from "./recording-state.ts";
-import { type StoredSession, sessionRecord } from "./stored-session.ts";
-import { TitleScan } from "./title-scan.ts";
+import { exitData } from "./journal/event.ts";
+import type { Gap } from "./journal/gap.ts";
+import type { Journal } from "./journal/journal.ts";
+import { recordingState } from "./journal/recording-state.ts";
+import { type FinishedCommand, Foreground } from "./pty/foreground.ts";
+import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
+import { endProcesses, readStartTicks, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
+import type { Pty } from "./pty/pty.ts";
+import { TitleScan } from "./pty/title-scan.ts";
+import type { SessionFiles } from "./storage/control-dir.ts";
+import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 
 /** Input that a program has not read yet at most; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
 // Sessions as a session host shows them: with what is known of the repositories that they were started in.
-import { Emitter } from "../lib/emitter.ts";
-import { gitStatusEvent, type ServerEvent } from "../protocol/event.ts";
+import { Emitter } from "../lib/async/emitter.ts";
+import { gitStatusEvent, type ServerEvent } from "../protocol/frame/event.ts";
 import { MAX_REMOVED_SESSIONS } from "../protocol/limits.ts";
 import type {
   CreateSession,
@@ -9,7 +9,7 @@ import type {
   SessionRecord,
   SignalName,
   TerminalSize,
-} from "../protocol/session.ts";
+} from "../protocol/schemas/session.ts";
 import type { Content, Delivery, SessionBackend, Sink, Subscription, View } from "./backend.ts";
 
 /** What is known of folders, and kept true as long as somebody is there: LocalRepositories. */

@@ -1,15 +1,15 @@
 // What can be seen of one session's output, made from its journal and its screen (contract 2.5).
 import { stat } from "node:fs/promises";
 import { ServiceError } from "../protocol/errors.ts";
-import { encodeResync, type Resync } from "../protocol/payload.ts";
+import { encodeResync, type Resync } from "../protocol/frame/payload.ts";
 import type { Content, View } from "./backend.ts";
-import { eventStream } from "./event-stream.ts";
-import { growthOf } from "./growth.ts";
-import { gapLabel, gapOf, lostBefore, positionOf } from "./journal-gap.ts";
-import { type Follow, fileBytes, readBytes, readEvents } from "./journal-reader.ts";
-import { castText } from "./recording.ts";
-import type { Screens } from "./screen.ts";
-import { type BasedSource, withScreenSource } from "./screen-source.ts";
+import { eventStream } from "./journal/event-stream.ts";
+import { gapLabel, gapOf, lostBefore, positionOf } from "./journal/gap.ts";
+import { growthOf } from "./journal/growth.ts";
+import { type Follow, fileBytes, readBytes, readEvents } from "./journal/reader.ts";
+import { castText } from "./journal/recording.ts";
+import type { Screens } from "./screen/screens.ts";
+import { type BasedSource, withScreenSource } from "./screen/source.ts";
 import type { Session } from "./session.ts";
 
 const OCTETS = "application/octet-stream";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { endpoints } from "../protocol/endpoints.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { DEFAULT_PORT, MIN_JOIN_TOKEN_BYTES } from "../protocol/limits.ts";
 import { ServiceContainer, type TlsFiles } from "./container.ts";
 import { createNetwork, removeLeftovers, removeNetwork } from "./engine.ts";

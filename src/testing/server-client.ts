@@ -1,5 +1,5 @@
-import { type Client, createClient } from "../protocol/client.ts";
-import type { CreateSessionBody } from "../protocol/session.ts";
+import { type Client, createClient } from "../protocol/client/client.ts";
+import type { CreateSessionBody } from "../protocol/schemas/session.ts";
 import { createSender, type Sender } from "../remote/send.ts";
 import { type Access, targetOf } from "./access.ts";
 import { type AttachOptions, TerminalClient } from "./terminal-client.ts";

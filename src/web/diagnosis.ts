@@ -1,5 +1,5 @@
 // `ttyhq` in the browser's console, for the curious and for tests: the terminal is drawn on a canvas, where no tool can read it.
-import type { Page } from "./page.ts";
+import type { Page } from "./app/page.ts";
 
 export type Diagnosis = {
   /** What the open terminal holds, scrollback included; undefined while none is open. */

@@ -12,9 +12,9 @@ import "./styles/session.css";
 import "./styles/machines.css";
 import "./styles/branch.css";
 import "./styles/recording.css";
-import { App } from "./components/app.tsx";
+import { App } from "./app/app.tsx";
+import { Page } from "./app/page.ts";
 import { exposeDiagnosis } from "./diagnosis.ts";
-import { Page } from "./page.ts";
 
 const page = new Page(window);
 exposeDiagnosis(window, page);

@@ -3,8 +3,8 @@ import { chmod, mkdtempDisposable, rename, stat, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FrameType } from "../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../src/protocol/payload.ts";
+import { FrameType } from "../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import { AuditLog, type Line } from "./harness/audit-log.ts";
 import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { SessionRecord } from "../../src/protocol/session.ts";
+import { SessionRecord } from "../../src/protocol/schemas/session.ts";
 import { Installation } from "./harness/installation.ts";
 import { TestServer } from "./harness/test-server.ts";
 import { Tmux } from "./harness/tmux.ts";

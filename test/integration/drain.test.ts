@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../src/lib/deadline.ts";
-import { FrameType } from "../../src/protocol/frame.ts";
-import { decodeGoAway, encodeJson } from "../../src/protocol/payload.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
+import { FrameType } from "../../src/protocol/frame/frame.ts";
+import { decodeGoAway, encodeJson } from "../../src/protocol/frame/payload.ts";
 import { headOf } from "./harness/answer-head.ts";
 import { eventually } from "./harness/eventually.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";

@@ -1,9 +1,9 @@
 // Server and session host are two processes: each may stop, die and come back without the other.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { endpoints } from "../../src/protocol/endpoints.ts";
-import { FrameType } from "../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../src/protocol/payload.ts";
+import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
+import { FrameType } from "../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";
 import { RawSocket, textOf } from "./harness/raw-socket.ts";

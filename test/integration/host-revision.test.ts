@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
-import { PROTOCOL_REVISION } from "../../src/protocol/frame.ts";
+import { PROTOCOL_REVISION } from "../../src/protocol/frame/frame.ts";
 import { MAIN, TestServer } from "./harness/test-server.ts";
 
 const CHECKOUT = dirname(dirname(MAIN));

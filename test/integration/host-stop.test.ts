@@ -3,7 +3,7 @@ import { mkdtempDisposable, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { parseCast } from "./harness/asciicast.ts";
 import { eventually } from "./harness/eventually.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";

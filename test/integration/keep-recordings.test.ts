@@ -2,7 +2,7 @@
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { ServerEvent } from "../../src/protocol/event.ts";
+import type { ServerEvent } from "../../src/protocol/frame/event.ts";
 import { eventually } from "./harness/eventually.ts";
 import { ask } from "./harness/raw-http.ts";
 import { TestServer } from "./harness/test-server.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sessionProcesses } from "../../src/sessions/process-tree.ts";
+import { sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
 
 test("ending a session ends the shell, its children and its jobs, whatever they do about signals", async () => {

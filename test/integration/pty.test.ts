@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sessionProcesses } from "../../src/sessions/process-tree.ts";
-import type { PtyExit } from "../../src/sessions/pty.ts";
+import { sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
+import type { PtyExit } from "../../src/sessions/pty/pty.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
 
 /** Any bytes but the newline, which a terminal writes as two. */
@@ -248,7 +248,7 @@ describe("the terminal", () => {
   });
 
   test("hands on no descriptor that its own process was started with", async () => {
-    const pty = fileURLToPath(new URL("../../src/sessions/pty.ts", import.meta.url));
+    const pty = fileURLToPath(new URL("../../src/sessions/pty/pty.ts", import.meta.url));
     const script = `
       const { spawnPty } = await import(${JSON.stringify(pty)});
       const program = { file: "ls", args: ["/proc/self/fd"], env: { PATH: process.env.PATH }, cwd: "/", size: { cols: 80, rows: 24 } };

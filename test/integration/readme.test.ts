@@ -7,7 +7,7 @@ import { delimiter, join, relative } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { hostHealth } from "../../src/remote/host-process.ts";
 import { bearer } from "./harness/password-server.ts";
 import { killIfThere } from "./harness/processes.ts";

@@ -1,6 +1,6 @@
 // What is refused over REST, and how (contract 4.1).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SessionRecord } from "../../src/protocol/session.ts";
+import { SessionRecord } from "../../src/protocol/schemas/session.ts";
 import { eventually } from "./harness/eventually.ts";
 import { type Answer, type Call, call } from "./harness/http-call.ts";
 import { Rest } from "./harness/rest.ts";

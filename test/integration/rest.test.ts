@@ -1,8 +1,8 @@
 // Sessions over REST (contract 2): what every endpoint does.
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { decodeResync } from "../../src/protocol/payload.ts";
-import { decodeSnapshot } from "../../src/protocol/snapshot.ts";
+import { decodeResync } from "../../src/protocol/frame/payload.ts";
+import { decodeSnapshot } from "../../src/protocol/frame/snapshot.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 

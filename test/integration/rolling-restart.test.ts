@@ -2,12 +2,12 @@
 // that something went wrong.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../src/lib/deadline.ts";
-import type { ConnectionState } from "../../src/protocol/connection.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
+import type { ConnectionState } from "../../src/protocol/client/connection.ts";
+import type { SessionSocket } from "../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../src/protocol/errors.ts";
-import { FrameType } from "../../src/protocol/frame.ts";
-import { decodeOutput, encodeJson } from "../../src/protocol/payload.ts";
-import type { SessionSocket } from "../../src/protocol/session-socket.ts";
+import { FrameType } from "../../src/protocol/frame/frame.ts";
+import { decodeOutput, encodeJson } from "../../src/protocol/frame/payload.ts";
 import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, expect, test } from "vitest";
-import { decodeSnapshot } from "../../src/protocol/snapshot.ts";
-import { type ScreenSource, Screens } from "../../src/sessions/screen.ts";
+import { decodeSnapshot } from "../../src/protocol/frame/snapshot.ts";
+import { type ScreenSource, Screens } from "../../src/sessions/screen/screens.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ttyhq-screens-"));
 const PLAIN_TEXT = { scrollback: false, styles: false };
@@ -104,7 +104,7 @@ test("at the end those who wait are told, checkpoints are written and nothing is
 test("the thread keeps no process alive", async () => {
   const shown = source("text");
   const script = `
-    import { Screens } from ${JSON.stringify(new URL("../../src/sessions/screen.ts", import.meta.url).href)};
+    import { Screens } from ${JSON.stringify(new URL("../../src/sessions/screen/screens.ts", import.meta.url).href)};
     const screens = new Screens();
     console.log(await screens.text(${JSON.stringify(shown)}, ${JSON.stringify(PLAIN_TEXT)}));`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { expect, test } from "vitest";
-import { collectBytes } from "../../src/lib/collect.ts";
-import { createCaller } from "../../src/protocol/caller.ts";
-import { endpoints } from "../../src/protocol/endpoints.ts";
+import { collectBytes } from "../../src/lib/data/collect.ts";
+import { createCaller } from "../../src/protocol/client/caller.ts";
+import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { createSender } from "../../src/remote/send.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { headOf } from "./harness/answer-head.ts";
 import { ttyhq } from "./harness/command.ts";
 import { eventually } from "./harness/eventually.ts";

@@ -2,7 +2,7 @@
 import { createHash, randomInt } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../src/lib/deadline.ts";
+import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
 import { PacedProgram } from "./harness/paced-program.ts";
 import { TestServer } from "./harness/test-server.ts";

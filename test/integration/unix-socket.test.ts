@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { expect, test } from "vitest";
-import { answers, claimSocket } from "../../src/lib/unix-socket.ts";
+import { answers, claimSocket } from "../../src/lib/os/unix-socket.ts";
 
 class Folder implements AsyncDisposable {
   readonly path: string;

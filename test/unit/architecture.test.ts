@@ -91,18 +91,20 @@ new Worker(new URL(built ? "../hub/hub.js" : "./ring.ts", import.meta.url));`,
   {
     about: "a package by a path inside it",
     files: { "src/sessions/launch.ts": `import { spawn } from "node-pty/lib/unixTerminal.js";` },
-    said: ["src/sessions/launch.ts:1 imports node-pty: its door is src/sessions/pty.ts"],
+    said: ["src/sessions/launch.ts:1 imports node-pty: its door is src/sessions/pty/pty.ts"],
   },
   {
     about: "a scoped package by require",
     files: { "src/sessions/journal.ts": `createRequire(import.meta.url);\nrequire("@xterm/headless");` },
-    said: ["src/sessions/journal.ts:2 imports @xterm/headless: its door is src/sessions/screen-terminal.ts"],
+    said: [
+      "src/sessions/journal.ts:2 imports @xterm/headless: its door is src/sessions/screen/terminal/terminal.ts",
+    ],
   },
   {
     about: "the native module away from its door",
     files: { "src/sessions/journal.ts": `require("../../build/Release/ttyhq.node");` },
     said: [
-      "src/sessions/journal.ts:1 imports ttyhq.node: its door is src/sessions/pty.ts and src/audit/ship/syslog-receiver.ts",
+      "src/sessions/journal.ts:1 imports ttyhq.node: its door is src/sessions/pty/pty.ts and src/audit/ship/syslog-receiver.ts",
     ],
   },
   {
@@ -222,7 +224,7 @@ test("a house in order has nothing to report", () => {
     "src/hub/feed.ts": `import type { SessionBackend } from "../sessions/backend.ts";\nexport const bytes = Buffer.alloc(1);`,
     "src/sessions/backend.ts": `import { size } from "../protocol/size.ts";`,
     "src/sessions/screen.ts": `new Worker(new URL("./screen-worker.ts", import.meta.url));`,
-    "src/sessions/screen-terminal.ts": `import { Terminal } from "@xterm/headless";\nimport type { Ask } from "./screen.ts";`,
+    "src/sessions/screen/terminal/terminal.ts": `import { Terminal } from "@xterm/headless";\nimport type { Ask } from "../../screen.ts";`,
     "src/protocol/size.ts": `import { MAX_COLS } from "./limits.ts";`,
     "src/protocol/limits.ts": "export const MAX_COLS = 1000;",
     "src/lib/ring.ts": `import { MAX_COLS } from "../protocol/limits.ts";`,

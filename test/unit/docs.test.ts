@@ -5,8 +5,8 @@ import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
-import { envOf, fileEnvOf, flagOf, type Option } from "../../src/config/option.ts";
-import { OPTIONS } from "../../src/config/options.ts";
+import { envOf, fileEnvOf, flagOf, type Option } from "../../src/config/options/option.ts";
+import { OPTIONS } from "../../src/config/options/options.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");

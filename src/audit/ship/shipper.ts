@@ -1,6 +1,6 @@
 // Sends the lines of the audit log to receivers elsewhere, each at its own pace: neither the server nor the file waits.
-import { Backoff } from "../../lib/backoff.ts";
-import { withDeadline } from "../../lib/deadline.ts";
+import { Backoff } from "../../lib/async/backoff.ts";
+import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
 import type { Audit } from "../entry.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createRequire } from "node:module";
 import { connect, isIPv6, type Socket } from "node:net";
 import { getSystemErrorName } from "node:util";
-import { withDeadline } from "../../lib/deadline.ts";
+import { withDeadline } from "../../lib/async/deadline.ts";
 import type { AuditReceiver } from "./shipper.ts";
 
 export type SyslogTarget =

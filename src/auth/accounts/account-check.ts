@@ -4,7 +4,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
 import type { LoginWatch, RequestFacts } from "../chain.ts";
 import { type Principal, SERVERS_OWN } from "../principal.ts";
-import type { Creator } from "../shares.ts";
+import type { Creator } from "../tokens/shares.ts";
 import type { Accounts } from "./accounts.ts";
 
 export type AccountCheckOptions = {

@@ -1,9 +1,9 @@
 // Everything that the server asks about users of the system. Worker processes answer.
 import { z } from "zod";
-import { ExpiringMap } from "../../lib/expiring-map.ts";
-import { KeyedQuestions } from "../../lib/keyed-questions.ts";
-import { Slots } from "../../lib/slots.ts";
-import type { SystemAccount } from "../../lib/system-account.ts";
+import { KeyedQuestions } from "../../lib/async/keyed-single-flight.ts";
+import { Slots } from "../../lib/async/semaphore.ts";
+import { ExpiringMap } from "../../lib/data/expiring-map.ts";
+import type { SystemAccount } from "../../lib/os/system-account.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   ACCOUNT_LOOKUP_TIMEOUT_MS,

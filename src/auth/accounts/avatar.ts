@@ -1,7 +1,7 @@
 // The picture that a user of macOS has chosen, as the system's directory has it (specification 5.6). The account worker looks it up.
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import type { Finished } from "../../lib/system-command.ts";
+import type { Finished } from "../../lib/os/system-command.ts";
 
 /** `source`: in which attribute it was found. */
 export type Picture = {

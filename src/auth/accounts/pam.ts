@@ -2,7 +2,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { withDeadline } from "../../lib/deadline.ts";
+import { withDeadline } from "../../lib/async/deadline.ts";
 import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { PamStep } from "./questions.ts";
 

@@ -1,6 +1,6 @@
 // The messages between the server and its account workers.
 import { z } from "zod";
-import { LoginPrompt } from "../../protocol/login-question.ts";
+import { LoginPrompt } from "../../protocol/schemas/login-question.ts";
 
 export const Question = z.discriminatedUnion("kind", [
   /** Who has that name, and may they log in? */

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import type { z } from "zod";
-import { isTimeout, withDeadline } from "../../lib/deadline.ts";
+import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
 import { type Question, Reply } from "./questions.ts";

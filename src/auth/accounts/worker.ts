@@ -1,7 +1,7 @@
 // The account worker: a process that asks PAM and the system's name service for the server, and holds no secret of it.
 import type { z } from "zod";
-import { findSystemAccount, findSystemGroups, loginRefusal } from "../../lib/system-account.ts";
-import { runSystemCommand } from "../../lib/system-command.ts";
+import { findSystemAccount, findSystemGroups, loginRefusal } from "../../lib/os/system-account.ts";
+import { runSystemCommand } from "../../lib/os/system-command.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import { findPicture } from "./avatar.ts";
 import { readKeyFiles } from "./key-files.ts";

@@ -1,9 +1,9 @@
 // What a user has as a second factor, and where it is kept.
 import { z } from "zod";
-import { readJsonFile, writeJsonFile } from "../../lib/json-file.ts";
-import type { LiveRecord, SharedRecordStore } from "../../lib/live-records.ts";
-import { Turns } from "../../lib/turns.ts";
-import { Passkey } from "../../protocol/passkey.ts";
+import { Turns } from "../../lib/async/mutex.ts";
+import type { LiveRecord, SharedRecordStore } from "../../lib/data/live-records.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { Passkey } from "../../protocol/schemas/passkey.ts";
 
 /** `publicKey`: in COSE form, base64url. `counter`: of the authenticator; 0 where it has none. */
 const KeptPasskey = Passkey.extend({

@@ -1,7 +1,7 @@
 // The second factor of logins with a password: who needs one, what proves it, and what a user has of it.
 import { isIP } from "node:net";
 import { z } from "zod";
-import { parseOrigin } from "../../lib/origin.ts";
+import { parseOrigin } from "../../lib/net/origin.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_PASSKEYS } from "../../protocol/limits.ts";
 import type {
@@ -11,9 +11,9 @@ import type {
   PasskeyMade,
   SecondFactorChallenge,
   SecondFactorProof,
-} from "../../protocol/passkey.ts";
-import { Passkey } from "../../protocol/passkey.ts";
-import type { Tickets } from "../tickets.ts";
+} from "../../protocol/schemas/passkey.ts";
+import { Passkey } from "../../protocol/schemas/passkey.ts";
+import type { Tickets } from "../tokens/tickets.ts";
 import type { FactorStore, Factors, KeptPasskey } from "./factor-store.ts";
 import { newRecoveryCodes, recoveryHash } from "./recovery-codes.ts";
 import {

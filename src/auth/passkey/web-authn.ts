@@ -1,7 +1,7 @@
 // WebAuthn: the one importer of its library, which is loaded when the first passkey is made or asked for.
 import { randomBytes } from "node:crypto";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Assertion, NewCredential } from "../../protocol/passkey.ts";
+import type { Assertion, NewCredential } from "../../protocol/schemas/passkey.ts";
 import type { KeptPasskey } from "./factor-store.ts";
 
 /** For whom and where: the page's origin, and its host name, which a passkey is bound to. */

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { ExpiringMap } from "../../lib/expiring-map.ts";
-import type { Challenge } from "../../protocol/auth.ts";
+import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { MAX_SSH_CHALLENGES, SSH_CHALLENGE_LIFETIME_MS } from "../../protocol/limits.ts";
+import type { Challenge } from "../../protocol/schemas/auth.ts";
 
 /** What was asked of whom. */
 export type OpenChallenge = { readonly user: string; readonly bytes: Uint8Array };

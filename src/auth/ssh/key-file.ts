@@ -2,7 +2,7 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { collectBytes } from "../../lib/collect.ts";
+import { collectBytes } from "../../lib/data/collect.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUTHORIZED_KEYS_BYTES } from "../../protocol/limits.ts";
 

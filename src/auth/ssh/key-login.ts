@@ -1,7 +1,7 @@
-import type { Challenge } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { KEY_REFUSAL_MS, SLOW_REFUSAL_MEMORY_MS } from "../../protocol/limits.ts";
-import { EvenRefusal } from "../even-refusal.ts";
+import type { Challenge } from "../../protocol/schemas/auth.ts";
+import { EvenRefusal } from "../password/even-refusal.ts";
 import type { Users } from "../users.ts";
 import type { Challenges, OpenChallenge } from "./challenges.ts";
 import { readPublicKey } from "./public-key.ts";

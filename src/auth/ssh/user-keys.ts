@@ -1,4 +1,4 @@
-import { withDeadline } from "../../lib/deadline.ts";
+import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
 import { KEY_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Accounts, KeyOwner } from "../accounts/accounts.ts";

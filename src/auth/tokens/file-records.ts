@@ -1,15 +1,15 @@
 // The records of one server alone: in a file of its control directory, or in memory where nothing is to be kept.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { ExpiringMap } from "../../lib/expiring-map.ts";
-import { readJsonFile, writeJsonFile } from "../../lib/json-file.ts";
+import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import {
   type LiveRecord,
   LiveRecords,
   type RecordStore,
   type TicketKind,
   type TicketStore,
-} from "../../lib/live-records.ts";
+} from "../../lib/data/live-records.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
 import type { Log } from "../../log.ts";
 
 const Stored = z.object({

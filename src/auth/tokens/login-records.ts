@@ -1,6 +1,6 @@
 // Logins and API tokens as they are kept and listed: who, how, from where, since when, and when they were last used.
 import { z } from "zod";
-import type { LiveRecord, RecordStore } from "../../lib/live-records.ts";
+import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -11,7 +11,7 @@ import {
   MAX_LOGINS,
   MAX_LOGINS_PER_USER,
 } from "../../protocol/limits.ts";
-import { TokenScope } from "../../protocol/permission.ts";
+import { TokenScope } from "../../protocol/schemas/permission.ts";
 
 /** Of records. */
 export type LoginKind = "login" | "token";

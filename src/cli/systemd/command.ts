@@ -1,11 +1,11 @@
 // `ttyhq service`: the server as a service of systemd.
 import type { Command } from "commander";
-import { registerOptions } from "../../config/flags.ts";
+import { registerOptions } from "../../config/sources/flags.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { examples } from "../examples.ts";
 import { ExitCode, type Finish } from "../exit-code.ts";
 import { writeMessage } from "../message.ts";
-import type { Cli } from "../surroundings.ts";
+import type { Cli } from "../process-context.ts";
 import { filesOf, install, uninstall } from "./installation.ts";
 import { controlDirOfUnit, runningSessions } from "./installed.ts";
 import { lingerNotice } from "./linger.ts";

@@ -1,6 +1,6 @@
 import { chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
-import { replaceFile } from "../../lib/atomic-file.ts";
+import { replaceFile } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Place } from "./place.ts";
 import { type ServicePlan, textOf } from "./plan.ts";

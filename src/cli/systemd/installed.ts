@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
-import { registerOptions } from "../../config/flags.ts";
-import { findSystemAccount } from "../../lib/system-account.ts";
-import { createClient } from "../../protocol/client.ts";
+import { registerOptions } from "../../config/sources/flags.ts";
+import { findSystemAccount } from "../../lib/os/system-account.ts";
+import { createClient } from "../../protocol/client/client.ts";
 import { configInput } from "../configuration.ts";
+import type { Surroundings } from "../process-context.ts";
 import { localSockets } from "../server.ts";
 import { isNobodyThere, socketSend } from "../socket-send.ts";
-import type { Surroundings } from "../surroundings.ts";
 import { execWords } from "./exec-line.ts";
 
 /** The control directory of a unit of the session host, as that would find it. Throws ConfigError. */

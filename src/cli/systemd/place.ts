@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Surroundings } from "../surroundings.ts";
+import type { Surroundings } from "../process-context.ts";
 import { HOST_UNIT, type Scope, SERVER_UNIT } from "./unit-file.ts";
 
 /** Where the files of a service are. */

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { flagWords } from "../../config/flag-words.ts";
-import type { Flags } from "../../config/flags.ts";
-import { isOwnVariable } from "../../lib/own-variables.ts";
-import { findSystemAccount, type SystemAccount } from "../../lib/system-account.ts";
+import { flagWords } from "../../config/sources/flag-words.ts";
+import type { Flags } from "../../config/sources/flags.ts";
+import { isOwnVariable } from "../../lib/os/own-variables.ts";
+import { findSystemAccount, type SystemAccount } from "../../lib/os/system-account.ts";
 import { configInput } from "../configuration.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { Surroundings } from "../process-context.ts";
 import { type Place, placeOf } from "./place.ts";
 import type { Scope, UnitPlan } from "./unit-file.ts";
 
@@ -79,7 +79,7 @@ async function firstInput(
   flags: InstallFlags,
   { from, place }: { readonly from: Surroundings; readonly place: Place },
 ): Promise<ConfigInput> {
-  const { parseConfigFile } = await import("../../config/config-file.ts");
+  const { parseConfigFile } = await import("../../config/sources/config-file.ts");
   const bytes = new TextEncoder().encode(place.firstConfig);
   const file = parseConfigFile({ path: place.configFile, name: place.configFile, bytes, mode: 0o600 });
   const { config: _none, ...rest } = flags;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { type Finished, runSystemCommand } from "../../lib/system-command.ts";
+import { type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Surroundings } from "../surroundings.ts";
+import type { Surroundings } from "../process-context.ts";
 import type { Scope } from "./unit-file.ts";
 
 /** Longer than both units together may take to start or to stop. */

@@ -1,21 +1,21 @@
 // The repository endpoints (specification 4.6, contract 7), answered with the rights of this process.
 import { basename, join, normalize } from "node:path";
-import type { EndpointInput, EndpointOutput } from "../../protocol/endpoint.ts";
-import type { Endpoints } from "../../protocol/endpoints.ts";
-import type { followEndpoints } from "../../protocol/follow-endpoints.ts";
-import type { RepositoryStatus, WorktreeList, WorktreeRecord } from "../../protocol/git.ts";
-import type { gitEndpoints } from "../../protocol/git-endpoints.ts";
-import { readBranches } from "../branches.ts";
+import type { EndpointInput, EndpointOutput } from "../../protocol/endpoints/endpoint.ts";
+import type { Endpoints } from "../../protocol/endpoints/endpoints.ts";
+import type { followEndpoints } from "../../protocol/endpoints/follow.ts";
+import type { gitEndpoints } from "../../protocol/endpoints/git.ts";
+import type { RepositoryStatus, WorktreeList, WorktreeRecord } from "../../protocol/schemas/git.ts";
 import { discoverRepositories, homeRelative } from "../discovery.ts";
-import type { FollowSwitch } from "../follow-switch.ts";
-import { treeTops } from "../follow-trees.ts";
+import type { FollowSwitch } from "../follow/switch.ts";
+import { treeTops } from "../follow/trees.ts";
 import type { Git, GitProgram } from "../git.ts";
 import { readOrigin } from "../origin.ts";
 import { gitHubUrl } from "../remote-url.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { type Status, statusOf } from "../status.ts";
-import type { Worktree, WorktreeListing } from "../worktree-listing.ts";
-import type { Worktrees } from "../worktrees.ts";
+import { readBranches } from "../worktrees/branches.ts";
+import type { Worktree, WorktreeListing } from "../worktrees/listing.ts";
+import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { SeenEvent } from "./messages.ts";
 
 /** Those that a worker answers: notifications are kept by its host. */

@@ -2,7 +2,7 @@
 // socket as descriptor 3 and ends it when it is idle; without the host it ends by itself.
 import { Socket } from "node:net";
 import { env } from "node:process";
-import { JsonLines } from "../../lib/json-lines.ts";
+import { JsonLines } from "../../lib/fs/json-lines.ts";
 import { MAX_WORKER_MESSAGE_LENGTH, ToWorker } from "./messages.ts";
 import { GitWorker } from "./worker.ts";
 

@@ -1,9 +1,9 @@
 // What a session host and a git worker send each other, one JSON text a line over a socket that the worker inherits.
 // The worker is a user's process: the host checks every message from it.
 import { z } from "zod";
-import { GitNotification } from "../../protocol/follow.ts";
-import { GitFacts } from "../../protocol/session.ts";
-import { FollowEntry } from "../follow-list.ts";
+import { GitNotification } from "../../protocol/schemas/follow.ts";
+import { GitFacts } from "../../protocol/schemas/session.ts";
+import { FollowEntry } from "../follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
 /** Of one message, in UTF-16 units: an answer holds at most what git may print, escaped. */

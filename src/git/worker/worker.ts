@@ -1,15 +1,15 @@
 // What a git worker does with the messages of its session host.
-import { endpoints } from "../../protocol/endpoints.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
-import { type FactPresence, FolderFacts } from "../folder-facts.ts";
-import { FollowHooks } from "../follow-hooks.ts";
-import { type FollowEntry, FollowList } from "../follow-list.ts";
-import { FollowSwitch } from "../follow-switch.ts";
-import { treeTops } from "../follow-trees.ts";
-import { Follower } from "../follower.ts";
+import { type FactPresence, FolderFacts } from "../facts/folder-facts.ts";
+import { Follower } from "../follow/follower.ts";
+import { type FollowEntry, FollowList } from "../follow/list.ts";
+import type { Notice } from "../follow/notices.ts";
+import { FollowSwitch } from "../follow/switch.ts";
+import { treeTops } from "../follow/trees.ts";
 import { GitProgram } from "../git.ts";
-import type { Notice } from "../notices.ts";
-import { Worktrees } from "../worktrees.ts";
+import { FollowHooks } from "../hooks/follow-hooks.ts";
+import { Worktrees } from "../worktrees/worktrees.ts";
 import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 

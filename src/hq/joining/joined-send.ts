@@ -1,9 +1,9 @@
-import { collectBytes } from "../../lib/collect.ts";
+import { collectBytes } from "../../lib/data/collect.ts";
 import type { Secret } from "../../lib/secret.ts";
-import { createCaller } from "../../protocol/caller.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
+import { createCaller } from "../../protocol/client/caller.ts";
+import type { ClientResponse, Send } from "../../protocol/client/send.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { MAX_REPLY_BYTES } from "../../protocol/limits.ts";
-import type { ClientResponse, Send } from "../../protocol/send.ts";
 import { joinRequest, type RemoteKey } from "./remote-key.ts";
 
 export type JoinedSendOptions = {

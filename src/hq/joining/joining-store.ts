@@ -1,7 +1,7 @@
 // Where an HQ keeps its join tokens and the keys of its remotes: in a file, or in Redis (redis-joining-store.ts).
 import { z } from "zod";
-import { readJsonFile, writeJsonFile } from "../../lib/json-file.ts";
-import { Turns } from "../../lib/turns.ts";
+import { Turns } from "../../lib/async/mutex.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
 
 export type JoiningTable = "tokens" | "keys";
 

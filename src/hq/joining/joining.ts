@@ -4,15 +4,15 @@ import type { z } from "zod";
 import type { Secret } from "../../lib/secret.ts";
 import { fitsWildcard } from "../../lib/wildcard.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_JOIN_CLOCK_SKEW_MS, MAX_JOIN_TOKENS, MAX_REMOTE_KEYS } from "../../protocol/limits.ts";
 import {
   type CreateJoinToken,
   type JoinRemote,
   JoinTokenRecord,
   type NewJoinToken,
   RemoteKeyRecord,
-} from "../../protocol/join.ts";
-import { MAX_JOIN_CLOCK_SKEW_MS, MAX_JOIN_TOKENS, MAX_REMOTE_KEYS } from "../../protocol/limits.ts";
-import type { TokenSeal } from "../token-seal.ts";
+} from "../../protocol/schemas/join.ts";
+import type { TokenSeal } from "../registry/token-seal.ts";
 import type { JoiningChange, JoiningStore, JoiningTable } from "./joining-store.ts";
 import { isSigned, remoteIdOf } from "./remote-key.ts";
 

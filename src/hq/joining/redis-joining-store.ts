@@ -1,7 +1,7 @@
 // The join tokens and remote keys of several HQs, beside the registry that they share.
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { RunScript, Script } from "../redis-scripts.ts";
+import type { RunScript, Script } from "../registry/redis-scripts.ts";
 import type { JoiningChange, JoiningStore, JoiningTable } from "./joining-store.ts";
 
 /** table; id → text or nil. */

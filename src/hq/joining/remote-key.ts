@@ -9,9 +9,9 @@ import {
   verify,
 } from "node:crypto";
 import { z } from "zod";
-import { readJsonFile, writeJsonFile } from "../../lib/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { type JoinRemote, joinText } from "../../protocol/join.ts";
+import { type JoinRemote, joinText } from "../../protocol/schemas/join.ts";
 
 const OWNER_ONLY = 0o600;
 const Kept = z.object({ name: z.string(), privateKey: z.string() });

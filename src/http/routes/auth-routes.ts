@@ -3,11 +3,11 @@ import type { Login } from "../../auth/login.ts";
 import type { SecondFactor } from "../../auth/passkey/second-factor.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { permissionsOf } from "../../auth/roles.ts";
-import type { Tickets } from "../../auth/tickets.ts";
+import type { Tickets } from "../../auth/tokens/tickets.ts";
 import type { Users } from "../../auth/users.ts";
-import type { AuthConfig, VerifyResponse } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
+import type { AuthConfig, VerifyResponse } from "../../protocol/schemas/auth.ts";
 import type { Context, Routes } from "../route.ts";
 import { passkeyRoutes } from "./passkey-routes.ts";
 

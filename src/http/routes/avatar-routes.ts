@@ -1,6 +1,6 @@
 import type { Picture } from "../../auth/accounts/avatar.ts";
-import { UserId } from "../../protocol/auth.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { UserId } from "../../protocol/schemas/auth.ts";
 import type { Media, Routes } from "../route.ts";
 
 /** Undefined where there is none that a browser can show. Never rejects. */

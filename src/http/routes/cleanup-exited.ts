@@ -1,6 +1,6 @@
 import { ServiceError } from "../../protocol/errors.ts";
-import { LOCAL } from "../../protocol/remote.ts";
-import type { SessionRecord } from "../../protocol/session.ts";
+import { LOCAL } from "../../protocol/schemas/remote.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
 /** What was removed; `remoteName` is absent for this machine. */

@@ -1,11 +1,11 @@
 import { ENDPOINT_NEEDS, type Need, permits, refusalOf } from "../../auth/roles.ts";
 import { reach } from "../../hq/reach.ts";
-import { withDeadline } from "../../lib/deadline.ts";
-import { type Endpoint, matchPath } from "../../protocol/endpoint.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
+import { withDeadline } from "../../lib/async/deadline.ts";
+import type { ClientRequest, ClientResponse, Send } from "../../protocol/client/send.ts";
+import { type Endpoint, matchPath } from "../../protocol/endpoints/endpoint.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
-import type { ClientRequest, ClientResponse, Send } from "../../protocol/send.ts";
 import type { Context, Media } from "../route.ts";
 import { noticeReader } from "./notice-reader.ts";
 

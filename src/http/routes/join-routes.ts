@@ -1,5 +1,5 @@
-import type { AccessTokens } from "../../auth/access-token.ts";
 import type { Principal } from "../../auth/principal.ts";
+import type { AccessTokens } from "../../auth/tokens/access-token.ts";
 import type { Joining } from "../../hq/joining/joining.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Routes } from "../route.ts";

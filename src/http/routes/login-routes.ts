@@ -1,10 +1,10 @@
-import type { AccessTokens } from "../../auth/access-token.ts";
 import type { Principal } from "../../auth/principal.ts";
 import { permits, refusalOf } from "../../auth/roles.ts";
+import type { AccessTokens } from "../../auth/tokens/access-token.ts";
 import type { KeptLogin, KeptToken, LoginRecords } from "../../auth/tokens/login-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { ApiTokenRecord, LoginRecord } from "../../protocol/login.ts";
-import type { Permission } from "../../protocol/permission.ts";
+import type { ApiTokenRecord, LoginRecord } from "../../protocol/schemas/login.ts";
+import type { Permission } from "../../protocol/schemas/permission.ts";
 import type { Context, Routes } from "../route.ts";
 
 /** Has no logins: no user is called that. */

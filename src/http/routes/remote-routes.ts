@@ -1,7 +1,7 @@
 import type { Fleet } from "../../hq/fleet.ts";
-import type { Registry, Remote } from "../../hq/registry.ts";
+import type { Registry, Remote } from "../../hq/registry/registry.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { RegisterRemote, RemoteRecord } from "../../protocol/remote.ts";
+import type { RegisterRemote, RemoteRecord } from "../../protocol/schemas/remote.ts";
 import type { Context, Media, Routes } from "../route.ts";
 import { forward } from "./forward.ts";
 import type { RegistrationGuard } from "./join-routes.ts";

@@ -1,4 +1,4 @@
-import { endpoints } from "../../protocol/endpoints.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type {
   Repositories,

@@ -1,8 +1,8 @@
 import type { Hub } from "../../hub/hub.ts";
-import type { Metrics } from "../../metrics.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
-import type { Health } from "../../protocol/health.ts";
-import { openApi } from "../../protocol/openapi.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { openApi } from "../../protocol/endpoints/openapi.ts";
+import type { Health } from "../../protocol/schemas/health.ts";
 import { JsonBytes, type Media, type Routes } from "../route.ts";
 
 /** How the server is, who is connected, and what it can do (contract 2.6, 2.7). */

@@ -1,6 +1,6 @@
 import { inputKey } from "../../hub/request.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { CreateSession, Input, SessionRecord } from "../../protocol/session.ts";
+import type { CreateSession, Input, SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Content, SessionBackend, View } from "../../sessions/backend.ts";
 import { readRange } from "../range.ts";
 import type { Context, Media, Routes } from "../route.ts";

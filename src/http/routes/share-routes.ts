@@ -1,5 +1,5 @@
 import { creatorOf } from "../../auth/accounts/account-check.ts";
-import type { Shares } from "../../auth/shares.ts";
+import type { Shares } from "../../auth/tokens/shares.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";

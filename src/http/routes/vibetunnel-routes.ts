@@ -3,7 +3,7 @@ import type { HubClient } from "../../hub/hub.ts";
 import { eventStream } from "../../hub/legacy/event-stream.ts";
 import type { Peer } from "../../hub/outbox.ts";
 import { refuseResetSize } from "../../hub/request.ts";
-import type { SessionRecord } from "../../protocol/session.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Context, Routes } from "../route.ts";
 

@@ -1,8 +1,8 @@
 // Server-sent events of VibeTunnel before its v3 (facts 3.1): what the global subscription of /ws tells.
 import { addAbortListener } from "node:events";
 import { PassThrough } from "node:stream";
-import { decodeFrame, encodeFrame, FrameType } from "../../protocol/frame.ts";
-import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/payload.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../protocol/frame/frame.ts";
+import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
 import type { HubClient } from "../hub.ts";
 import type { Peer } from "../outbox.ts";
 

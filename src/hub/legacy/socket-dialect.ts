@@ -2,9 +2,9 @@
 // and from frames, so that rights, limits and the order of messages are those of /ws.
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
-import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../protocol/frame.ts";
-import { writeU32 } from "../../protocol/little-endian.ts";
-import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/payload.ts";
+import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../protocol/frame/frame.ts";
+import { writeU32 } from "../../protocol/frame/little-endian.ts";
+import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
 
 export type SocketDialect = {
   /** The frame that a text message stands for. A message without a meaning is no frame, which the viewer reports. */

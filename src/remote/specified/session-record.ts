@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../protocol/limits.ts";
-import { GitFacts, SessionRecord, SessionStatus } from "../../protocol/session.ts";
+import { GitFacts, SessionRecord, SessionStatus } from "../../protocol/schemas/session.ts";
 
 const Text = z.string().optional().catch(undefined);
 const Whole = z.int().optional().catch(undefined);

@@ -1,7 +1,7 @@
+import type { Link, LinkHandlers } from "../../protocol/client/link.ts";
 import { errorBody } from "../../protocol/errors.ts";
-import { resizeEvent } from "../../protocol/event.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "../../protocol/frame.ts";
-import type { Link, LinkHandlers } from "../../protocol/link.ts";
+import { resizeEvent } from "../../protocol/frame/event.ts";
+import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "../../protocol/frame/frame.ts";
 import {
   decodeJson,
   decodeSubscribe,
@@ -12,8 +12,8 @@ import {
   PayloadError,
   type Subscribe,
   SubscribeFlag,
-} from "../../protocol/payload.ts";
-import type { SessionRecord } from "../../protocol/session.ts";
+} from "../../protocol/frame/payload.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
 
 /** Where a subscription stands. Output counts from the SUBSCRIBE on; what comes before that is another one's. */
 type Count = { next: number; isOn: boolean };

@@ -1,9 +1,9 @@
-import { KeyedTurns } from "../../lib/keyed-turns.ts";
-import type { Caller } from "../../protocol/caller.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
+import { KeyedTurns } from "../../lib/async/keyed-mutex.ts";
+import type { Caller } from "../../protocol/client/caller.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { CreateSession, Removal, SessionRecord, TerminalSize } from "../../protocol/session.ts";
-import type { SessionSocket } from "../../protocol/session-socket.ts";
+import type { CreateSession, Removal, SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import { AnySession } from "./session-record.ts";
 
 const createSession = { ...endpoints.createSession, reply: { status: 200, json: AnySession } } as const;

@@ -1,18 +1,18 @@
 // A session that is open on the page: what the page shows about it as signals, and what a person does to it.
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
-import type { Client } from "../../protocol/client.ts";
+import type { Client } from "../../protocol/client/client.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { SessionEvent } from "../../protocol/event.ts";
-import type { Subscribed } from "../../protocol/payload.ts";
-import type { TerminalSize } from "../../protocol/session.ts";
-import type { SessionSocket } from "../../protocol/session-socket.ts";
+import type { SessionEvent } from "../../protocol/frame/event.ts";
+import type { Subscribed } from "../../protocol/frame/payload.ts";
+import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Preferences } from "../preferences.ts";
-import type { Ending } from "../words.ts";
-import { Contact } from "./contact.ts";
-import { ControlKey } from "./control-key.ts";
-import { Emulator } from "./emulator.ts";
+import type { Ending } from "../session/words.ts";
+import { ControlKey } from "./emulator/control-key.ts";
+import { Emulator } from "./emulator/emulator.ts";
 import { watchPane } from "./pane-watch.ts";
+import { Contact } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";

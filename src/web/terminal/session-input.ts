@@ -1,6 +1,6 @@
 // What is typed on its way to the program: sent at once, kept while the session opens, or refused so that it is seen.
-import type { SessionSocket } from "../../protocol/session-socket.ts";
-import type { Contact } from "./contact.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
+import type { Contact } from "./reachability.ts";
 import { TypeAhead } from "./type-ahead.ts";
 
 export type SessionInputOptions = {

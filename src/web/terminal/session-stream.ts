@@ -1,13 +1,14 @@
 // A session's output on its way from the socket into the emulator: first the screen as it is, then every byte after it.
+
+import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
-import type { SessionEvent } from "../../protocol/event.ts";
-import type { Resync, Subscribed } from "../../protocol/payload.ts";
-import type { TerminalSize } from "../../protocol/session.ts";
-import type { Attachment, SessionSocket } from "../../protocol/session-socket.ts";
-import type { Emulator } from "./emulator.ts";
+import type { SessionEvent } from "../../protocol/frame/event.ts";
+import type { Resync, Subscribed } from "../../protocol/frame/payload.ts";
+import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import { Pursuit } from "./catch-up.ts";
+import type { Emulator } from "./emulator/emulator.ts";
+import { Present } from "./live-edge.ts";
 import { OutputQueue } from "./output-queue.ts";
-import { Present } from "./present.ts";
-import { Pursuit } from "./pursuit.ts";
 
 export type SessionStreamOptions = {
   readonly id: string;

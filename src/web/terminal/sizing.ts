@@ -3,7 +3,7 @@
 // the person in front of it, and when that person says "fit". When somebody else took the size it follows, with smaller
 // letters if need be.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
-import type { TerminalSize } from "../../protocol/session.ts";
+import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
 /** Below this letters are not shrunk: the pane scrolls instead. */
 const MIN_SHRUNK_FONT_PX = 6;

@@ -3,10 +3,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionAccess, type SessionView } from "../../../src/access/session-access.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Fleet } from "../../../src/hq/fleet.ts";
-import { OwnLedger } from "../../../src/hq/own-ledger.ts";
-import { Registry } from "../../../src/hq/registry.ts";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
-import { CreateSession, type SessionRecord } from "../../../src/protocol/session.ts";
+import { OwnLedger } from "../../../src/hq/registry/file-store.ts";
+import { Registry } from "../../../src/hq/registry/registry.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
+import { CreateSession, type SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { ownTerminals, TESTER } from "../backend/own-terminals.ts";
 import { codeOf } from "../backend/stage.ts";
 

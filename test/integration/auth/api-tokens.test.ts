@@ -1,8 +1,8 @@
 // Tokens for programs: made, listed and revoked over REST and by the command line, and what they may do.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { type ApiTokenRecord, NewApiToken } from "../../../src/protocol/login.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { type ApiTokenRecord, NewApiToken } from "../../../src/protocol/schemas/login.ts";
 import { AuditLog, type Line } from "../harness/audit-log.ts";
 import { ttyhq } from "../harness/command.ts";
 import { logIn, PASSWORD, USERNAME } from "../harness/password-server.ts";

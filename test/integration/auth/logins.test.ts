@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import type { LoginRecord } from "../../../src/protocol/login.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import type { LoginRecord } from "../../../src/protocol/schemas/login.ts";
 import { headOf } from "../harness/answer-head.ts";
 import { AuditLog } from "../harness/audit-log.ts";
 import { eventually } from "../harness/eventually.ts";

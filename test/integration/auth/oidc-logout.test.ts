@@ -1,7 +1,7 @@
 // Logging out of the reverse proxy, and what is kept of logins (contract 5.9).
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { AuditLog } from "../harness/audit-log.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { Secret } from "../../../src/lib/secret.ts";
-import { Provider } from "../../../src/proxy/provider.ts";
+import { Provider } from "../../../src/proxy/provider/provider.ts";
 
 type Answer = (response: ServerResponse) => void;
 

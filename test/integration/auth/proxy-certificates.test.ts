@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
 import { eventually } from "../harness/eventually.ts";
 import { OpensslAuthority, type OpensslIdentity } from "../harness/openssl-authority.ts";

@@ -1,7 +1,7 @@
 // Clients of the reverse proxy that leave while their login is looked at.
 import { expect, test } from "vitest";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import type { ProviderAnswer } from "../../../src/proxy/provider-answer.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import type { ProviderAnswer } from "../../../src/proxy/provider/provider-answer.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { ForwardingStage } from "./forwarding-stage.ts";
 

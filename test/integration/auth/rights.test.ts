@@ -1,9 +1,9 @@
 // Whose sessions one may see and touch (contract 5.7).
 import { userInfo } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { logIn, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import type { Question } from "../harness/raw-http.ts";

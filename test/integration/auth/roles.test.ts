@@ -8,15 +8,15 @@ import {
   rightsOf,
   scoped,
 } from "../../../src/auth/roles.ts";
-import type { Endpoint } from "../../../src/protocol/endpoint.ts";
-import { type EndpointName, endpoints } from "../../../src/protocol/endpoints.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { NewApiToken } from "../../../src/protocol/login.ts";
-import { encodeSize, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/payload.ts";
-import { type Permission, TokenScope } from "../../../src/protocol/permission.ts";
-import { Role } from "../../../src/protocol/role.ts";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
-import { NewShare, ShareMode } from "../../../src/protocol/share.ts";
+import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
+import { type EndpointName, endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeSize, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { NewApiToken } from "../../../src/protocol/schemas/login.ts";
+import { type Permission, TokenScope } from "../../../src/protocol/schemas/permission.ts";
+import { Role } from "../../../src/protocol/schemas/role.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { NewShare, ShareMode } from "../../../src/protocol/schemas/share.ts";
 import { eventually } from "../harness/eventually.ts";
 import { logIn } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";

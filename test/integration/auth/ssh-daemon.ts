@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { freePort } from "../../../src/testing/free-port.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 

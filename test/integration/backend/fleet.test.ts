@@ -1,7 +1,7 @@
 import { Fleet } from "../../../src/hq/fleet.ts";
-import { OwnLedger } from "../../../src/hq/own-ledger.ts";
-import { Registry } from "../../../src/hq/registry.ts";
-import { remoteTarget } from "../../../src/hq/remote-line.ts";
+import { OwnLedger } from "../../../src/hq/registry/file-store.ts";
+import { Registry } from "../../../src/hq/registry/registry.ts";
+import { remoteTarget } from "../../../src/hq/remote-send.ts";
 import { RemoteSessions } from "../../../src/remote/remote-sessions.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { TestServer } from "../harness/test-server.ts";

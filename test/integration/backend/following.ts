@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import { ServerEvents } from "../harness/server-events.ts";
 import { viewBytes, viewText } from "../harness/view-bytes.ts";
 import type { Stage } from "./stage.ts";

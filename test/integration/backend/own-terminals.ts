@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ControlDir } from "../../../src/sessions/control-dir.ts";
 import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
-import { Screens } from "../../../src/sessions/screen.ts";
+import { Screens } from "../../../src/sessions/screen/screens.ts";
+import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import type { BackendUnderTest } from "./stage.ts";
 
 /** The user whom programs run as. */

@@ -1,4 +1,4 @@
-import { FolderFacts } from "../../../src/git/folder-facts.ts";
+import { FolderFacts } from "../../../src/git/facts/folder-facts.ts";
 import { type FactSource, SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";

@@ -2,7 +2,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CreateSession, type CreateSessionBody, type SessionRecord } from "../../../src/protocol/session.ts";
+import {
+  CreateSession,
+  type CreateSessionBody,
+  type SessionRecord,
+} from "../../../src/protocol/schemas/session.ts";
 import type { SessionBackend } from "../../../src/sessions/backend.ts";
 import { Follower } from "../harness/follower.ts";
 import { viewText } from "../harness/view-bytes.ts";

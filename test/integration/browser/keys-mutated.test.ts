@@ -6,7 +6,7 @@ import { z } from "zod";
 import { KeyFiles } from "../../unit/web/keys/key-files.ts";
 import { useStage } from "./stage.ts";
 
-const ENTRY = fileURLToPath(new URL("../../../src/web/keys/key-file.ts", import.meta.url));
+const ENTRY = fileURLToPath(new URL("../../../src/web/login/keys/key-file.ts", import.meta.url));
 const Outcome = z.object({
   tries: z.int(),
   taken: z.int(),

@@ -1,6 +1,6 @@
 // The page on an HQ.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { decodeFrame, FrameType } from "../../../src/protocol/frame.ts";
+import { decodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { eventually } from "../harness/eventually.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";

@@ -2,10 +2,10 @@
 import { createHash } from "node:crypto";
 import { env } from "node:process";
 import { beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { Cluster } from "../../../src/testing/cluster.ts";
-import { OracleChecker } from "../../../src/testing/oracle-checker.ts";
-import { type Draw, drawer } from "../../../src/testing/oracle-source.ts";
+import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
+import { type Draw, drawer } from "../../../src/testing/oracle/source.ts";
 import type { ServerClient } from "../../../src/testing/server-client.ts";
 import type { StartedService } from "../../../src/testing/started.ts";
 import type { TerminalClient } from "../../../src/testing/terminal-client.ts";

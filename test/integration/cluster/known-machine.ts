@@ -1,6 +1,6 @@
 // What an HQ says of one of its machines.
-import { endpoints } from "../../../src/protocol/endpoints.ts";
-import type { RemoteRecord } from "../../../src/protocol/remote.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
 import type { ServerClient } from "../../../src/testing/server-client.ts";
 
 export async function machineOf(

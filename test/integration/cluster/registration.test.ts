@@ -1,6 +1,6 @@
 // Who belongs to an HQ: machines that join, that may not, and that come back; an HQ that does.
 import { beforeAll, expect, test, vi } from "vitest";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { Cluster } from "../../../src/testing/cluster.ts";
 import { ServiceContainer } from "../../../src/testing/container.ts";
 import type { ServerClient } from "../../../src/testing/server-client.ts";

@@ -1,9 +1,9 @@
 // Every operation on a session of a remote through its HQ (contract 2), on machines that have nothing but the network in common.
 import { beforeAll, expect, test, vi } from "vitest";
-import { collectBytes } from "../../../src/lib/collect.ts";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
-import { SessionRecord, type TerminalSize } from "../../../src/protocol/session.ts";
-import { decodeSnapshot } from "../../../src/protocol/snapshot.ts";
+import { collectBytes } from "../../../src/lib/data/collect.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import { decodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
+import { SessionRecord, type TerminalSize } from "../../../src/protocol/schemas/session.ts";
 import { Cluster } from "../../../src/testing/cluster.ts";
 import type { ServerClient } from "../../../src/testing/server-client.ts";
 import type { TerminalClient } from "../../../src/testing/terminal-client.ts";

@@ -12,9 +12,9 @@ import {
   upAll,
   upMany,
 } from "docker-compose";
-import type { Client } from "../../../src/protocol/client.ts";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
-import type { RemoteRecord } from "../../../src/protocol/remote.ts";
+import type { Client } from "../../../src/protocol/client/client.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
 import type { Access } from "../../../src/testing/access.ts";
 import { ServerClient } from "../../../src/testing/server-client.ts";
 import { eventually } from "../harness/eventually.ts";

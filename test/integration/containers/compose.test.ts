@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
-import { collectBytes } from "../../../src/lib/collect.ts";
-import type { Client } from "../../../src/protocol/client.ts";
+import { collectBytes } from "../../../src/lib/data/collect.ts";
+import type { Client } from "../../../src/protocol/client/client.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { builtImage } from "./built-image.ts";
 import { ComposeProject, type Flavour } from "./compose-project.ts";

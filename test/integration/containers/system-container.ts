@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { SessionRecord } from "../../../src/protocol/session.ts";
+import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { eventually } from "../harness/eventually.ts";
 import { type Answer, call } from "../harness/http-call.ts";
 import { IMAGE } from "./built-image.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { SessionRecord } from "../../../src/protocol/session.ts";
+import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { eventually } from "../harness/eventually.ts";
 import { ROOT } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker } from "./docker.ts";

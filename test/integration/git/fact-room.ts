@@ -1,10 +1,10 @@
 // Folders of repositories with what is known of them, and a git that counts how often it is run.
 import { readdir, readFile, rename } from "node:fs/promises";
-import { type FactPresence, FolderFacts } from "../../../src/git/folder-facts.ts";
+import { type FactPresence, FolderFacts } from "../../../src/git/facts/folder-facts.ts";
 import { GitProgram } from "../../../src/git/git.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
-import type { GitFacts } from "../../../src/protocol/session.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 const CHANGE_TIMEOUT_MS = 30_000;

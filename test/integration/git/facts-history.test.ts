@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readGitFacts } from "../../../src/git/git-facts.ts";
+import { readGitFacts } from "../../../src/git/facts/git-facts.ts";
 import { findRepository } from "../../../src/git/repository.ts";
-import type { GitFacts } from "../../../src/protocol/session.ts";
+import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { FactRoom, inside } from "./fact-room.ts";
 

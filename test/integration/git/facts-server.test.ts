@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { gitWorkers } from "../harness/git-workers.ts";

@@ -2,7 +2,7 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { GitFacts } from "../../../src/protocol/session.ts";
+import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import { clean, dirty, FactRoom, inside, on } from "./fact-room.ts";
 
 const UNTOUCHED = { gitModifiedCount: 0, gitStagedCount: 0, gitDeletedCount: 0, gitAddedCount: 0 };

@@ -1,8 +1,8 @@
 // One folder of hooks that several repositories have.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { FollowHooks } from "../../../src/git/follow-hooks.ts";
-import { FollowList } from "../../../src/git/follow-list.ts";
+import { FollowList } from "../../../src/git/follow/list.ts";
+import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";
 import { requireRepository } from "../../../src/git/repository.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { followStore } from "./follow-repository.ts";

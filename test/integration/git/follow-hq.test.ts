@@ -1,7 +1,7 @@
 // Follow mode on a remote, as whoever has only the HQ has it.
 import { expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { FollowRepository } from "./follow-repository.ts";

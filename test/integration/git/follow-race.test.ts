@@ -2,7 +2,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { JOINED } from "../../../src/git/follow-facts.ts";
+import { JOINED } from "../../../src/git/follow/facts.ts";
 import { holdBack, together } from "./follow-looks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 

@@ -4,14 +4,14 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { FollowHooks } from "../../../src/git/follow-hooks.ts";
-import { FollowList, type FollowStore } from "../../../src/git/follow-list.ts";
-import { FollowSwitch } from "../../../src/git/follow-switch.ts";
-import { Follower } from "../../../src/git/follower.ts";
+import { Follower } from "../../../src/git/follow/follower.ts";
+import { FollowList, type FollowStore } from "../../../src/git/follow/list.ts";
+import { Notices } from "../../../src/git/follow/notices.ts";
+import { FollowSwitch } from "../../../src/git/follow/switch.ts";
 import { GitProgram } from "../../../src/git/git.ts";
-import { Notices } from "../../../src/git/notices.ts";
+import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";
 import { createLogger } from "../../../src/log.ts";
-import type { FollowReply, GitNotification } from "../../../src/protocol/follow.ts";
+import type { FollowReply, GitNotification } from "../../../src/protocol/schemas/follow.ts";
 import { FollowFile } from "../../../src/repositories/follow-file.ts";
 
 const run = promisify(execFile);

@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readFollowSettings } from "../../../src/git/follow-settings.ts";
+import { readFollowSettings } from "../../../src/git/follow/settings.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { atRest } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";

@@ -4,7 +4,7 @@ import { chmod, chown, lstat, mkdir, readdir, readFile, writeFile } from "node:f
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { findSystemAccount, type SystemAccount } from "../../../src/lib/system-account.ts";
+import { findSystemAccount, type SystemAccount } from "../../../src/lib/os/system-account.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { People, Person } from "../harness/people.ts";
 import type { Answer } from "../harness/raw-http.ts";

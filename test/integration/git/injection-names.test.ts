@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { branchNameProblem } from "../../../src/git/branch-name.ts";
 import { runGit } from "../../../src/git/git-process.ts";
+import { branchNameProblem } from "../../../src/git/worktrees/branch-name.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 /** Judged by one git each, which is what takes the time. */

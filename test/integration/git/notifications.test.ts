@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { FollowRepository } from "./follow-repository.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Worktrees } from "../../../src/git/worktrees.ts";
+import { Worktrees } from "../../../src/git/worktrees/worktrees.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { GitServer } from "./git-server.ts";
 

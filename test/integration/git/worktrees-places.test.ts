@@ -1,10 +1,10 @@
 import { mkdir, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readBranches } from "../../../src/git/branches.ts";
 import { findRepository } from "../../../src/git/repository.ts";
-import { examineWorktrees, type Worktree } from "../../../src/git/worktree-listing.ts";
-import { Worktrees } from "../../../src/git/worktrees.ts";
+import { readBranches } from "../../../src/git/worktrees/branches.ts";
+import { examineWorktrees, type Worktree } from "../../../src/git/worktrees/listing.ts";
+import { Worktrees } from "../../../src/git/worktrees/worktrees.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 let room: GitRoom;

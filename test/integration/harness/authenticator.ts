@@ -1,7 +1,7 @@
 // An authenticator in software: makes passkeys (P-256, without attestation) and answers challenges with them.
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { z } from "zod";
-import type { Assertion, NewCredential } from "../../../src/protocol/passkey.ts";
+import type { Assertion, NewCredential } from "../../../src/protocol/schemas/passkey.ts";
 
 /** Both kinds of options; `rp` is that of a registration. */
 const Options = z.object({

@@ -1,8 +1,8 @@
 // What somebody sees: a terminal emulator that is given a session's output.
 import headless from "@xterm/headless";
-import { type Frame, FrameType } from "../../../src/protocol/frame.ts";
-import { decodeOutput, decodeResync } from "../../../src/protocol/payload.ts";
-import type { TerminalSize } from "../../../src/protocol/session.ts";
+import { type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeOutput, decodeResync } from "../../../src/protocol/frame/payload.ts";
+import type { TerminalSize } from "../../../src/protocol/schemas/session.ts";
 
 export class Emulator implements Disposable {
   readonly #terminal: headless.Terminal;

@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 /** `body` as JSON, or `text` as whatever type it says it is. */

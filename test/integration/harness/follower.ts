@@ -1,10 +1,11 @@
 // Somebody who follows one session, whatever it comes from, and keeps all that was delivered.
-import { concatBytes } from "../../../src/lib/collect.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
-import type { ExitEvent, SessionEvent } from "../../../src/protocol/event.ts";
-import type { Resync } from "../../../src/protocol/payload.ts";
-import type { SessionSocket } from "../../../src/protocol/session-socket.ts";
+
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import { concatBytes } from "../../../src/lib/data/collect.ts";
+import type { SessionSocket } from "../../../src/protocol/client/session-socket.ts";
+import type { ExitEvent, SessionEvent } from "../../../src/protocol/frame/event.ts";
+import type { Resync } from "../../../src/protocol/frame/payload.ts";
 import type { Delivery, SessionBackend, Sink } from "../../../src/sessions/backend.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

@@ -1,7 +1,7 @@
 // One who follows a session from its first byte on, keeps a hash of what comes, and comes back by itself after every cut.
 import { createHash } from "node:crypto";
-import { Emitter } from "../../../src/lib/emitter.ts";
-import { SessionSocket } from "../../../src/protocol/session-socket.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import { SessionSocket } from "../../../src/protocol/client/session-socket.ts";
 import { openLink } from "../../../src/remote/uplink.ts";
 
 export type Hashed = { readonly sha256: string; readonly bytes: number; readonly resyncs: number };

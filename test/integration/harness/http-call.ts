@@ -1,7 +1,7 @@
 // One HTTP request, exactly as it is asked for, and its whole answer.
 import { Agent, request } from "node:http";
-import { collectBytes } from "../../../src/lib/collect.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { headOf } from "./answer-head.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

@@ -1,7 +1,7 @@
 // Requests that are almost right, quite wrong, or nonsense, for every endpoint.
 import * as fc from "fast-check";
-import type { Endpoint } from "../../../src/protocol/endpoint.ts";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { Call } from "./http-call.ts";
 
 /** Ids that most of the requests are about. */

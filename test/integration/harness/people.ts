@@ -2,7 +2,7 @@
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/session.ts";
+import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { SystemUser } from "../auth/system-user.ts";
 import { keepLogins, knownToken } from "./known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "./password-server.ts";

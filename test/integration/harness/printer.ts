@@ -1,6 +1,6 @@
 // A session that prints as many lines as it is told to, on a disk that the test does something to.
 import { expect } from "vitest";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { eventually } from "./eventually.ts";
 import { Follower } from "./follower.ts";
 import { Rest } from "./rest.ts";

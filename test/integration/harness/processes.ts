@@ -1,6 +1,6 @@
 // The processes of this machine, as /proc shows them, and their end.
 import { readdirSync, readFileSync } from "node:fs";
-import { type ProcessStat, parseStat } from "../../../src/sessions/process-tree.ts";
+import { type ProcessStat, parseStat } from "../../../src/sessions/pty/process-tree.ts";
 
 /** Undefined when there is no such process. */
 export function processStat(pid: number): ProcessStat | undefined {

@@ -1,8 +1,8 @@
 // A real program in a real terminal.
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { endProcesses, startTicks } from "../../../src/sessions/process-tree.ts";
-import { type Pty, type PtyExit, spawnPty } from "../../../src/sessions/pty.ts";
+import { endProcesses, startTicks } from "../../../src/sessions/pty/process-tree.ts";
+import { type Pty, type PtyExit, spawnPty } from "../../../src/sessions/pty/pty.ts";
 
 /** A program, everything it has written, and its end. Disposing ends it with its jobs. */
 export class Program implements AsyncDisposable {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { call } from "./http-call.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

@@ -1,7 +1,7 @@
 // Bytes on a connection, as they are, and what comes back.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 export type RawAnswer = {

@@ -1,11 +1,17 @@
 // A client of /ws that sends what it is told to and keeps what comes, frame by frame.
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import { concatBytes } from "../../../src/lib/collect.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
-import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import { concatBytes } from "../../../src/lib/data/collect.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FrameType,
+  type Magic,
+} from "../../../src/protocol/frame/frame.ts";
+import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 /** How far back `shows` looks. */

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { WebSocket, WebSocketServer } from "ws";
-import { Emitter } from "../../../src/lib/emitter.ts";
-import { decodeFrame, type Frame, FrameType } from "../../../src/protocol/frame.ts";
-import { decodeSubscribe } from "../../../src/protocol/payload.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import { decodeFrame, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 
 export class RecordingProxy implements AsyncDisposable {
   /** Frames that the server sent, in order. */

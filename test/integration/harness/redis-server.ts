@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { parseRedisAddress, type RedisAddress } from "../../../src/lib/redis-address.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { parseRedisAddress, type RedisAddress } from "../../../src/lib/net/redis-address.ts";
 import { freePort } from "../../../src/testing/free-port.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

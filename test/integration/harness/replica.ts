@@ -1,10 +1,10 @@
 // One of the HQs that share a ledger on a real Redis, as far as the ledger goes.
-import { RedisFollower } from "../../../src/hq/redis-follower.ts";
-import { RedisLedger } from "../../../src/hq/redis-ledger.ts";
-import { RedisRecords } from "../../../src/hq/redis-records.ts";
-import type { LedgerChange, Remote } from "../../../src/hq/registry.ts";
-import { TokenSeal } from "../../../src/hq/token-seal.ts";
-import { parseRedisAddress } from "../../../src/lib/redis-address.ts";
+import { RedisFollower } from "../../../src/hq/registry/redis-follower.ts";
+import { RedisRecords } from "../../../src/hq/registry/redis-records.ts";
+import { RedisLedger } from "../../../src/hq/registry/redis-store.ts";
+import type { LedgerChange, Remote } from "../../../src/hq/registry/registry.ts";
+import { TokenSeal } from "../../../src/hq/registry/token-seal.ts";
+import { parseRedisAddress } from "../../../src/lib/net/redis-address.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { eventually } from "./eventually.ts";
 

@@ -1,6 +1,6 @@
 // What tests of REST do with sessions again and again: real calls, whole answers.
 import supertest from "supertest";
-import { SessionRecord } from "../../../src/protocol/session.ts";
+import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { Follower } from "./follower.ts";
 import { type Answer, call } from "./http-call.ts";
 import type { TestServer } from "./test-server.ts";

@@ -1,7 +1,7 @@
 // The events of a backend at large, in order.
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type { SessionBackend } from "../../../src/sessions/backend.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

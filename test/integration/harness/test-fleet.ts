@@ -1,7 +1,7 @@
 // An HQ and its remotes as plain processes, on ports of loopback that the system chose.
-import { endpoints } from "../../../src/protocol/endpoints.ts";
-import type { RemoteRecord } from "../../../src/protocol/remote.ts";
-import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/session.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
+import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { eventually } from "./eventually.ts";
 import { type Answer, ask, type Question } from "./raw-http.ts";
 import { Scrape } from "./scrape.ts";

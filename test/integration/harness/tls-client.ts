@@ -5,8 +5,8 @@ import { request as httpsRequest } from "node:https";
 import type { TLSSocket } from "node:tls";
 import { connect } from "node:tls";
 import { WebSocket } from "ws";
-import { collectBytes } from "../../../src/lib/collect.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { headOf } from "./answer-head.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

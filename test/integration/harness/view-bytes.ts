@@ -1,5 +1,5 @@
-import { collectBytes } from "../../../src/lib/collect.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { collectBytes } from "../../../src/lib/data/collect.ts";
 import type { SessionBackend, View } from "../../../src/sessions/backend.ts";
 import { PATIENCE_MS } from "./patience.ts";
 

@@ -1,9 +1,9 @@
 // An uplink that breaks: every viewer goes on at its byte, and nothing that was typed meanwhile arrives later.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { eventually } from "../harness/eventually.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
 import { PacedProgram } from "../harness/paced-program.ts";

@@ -1,7 +1,7 @@
 // Subscription flags are aggregated per session by the HQ (specification 6.4): what its viewers want together and no more.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { RecordingProxy } from "../harness/recording-proxy.ts";

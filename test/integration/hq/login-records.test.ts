@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
-import type { RecordStore } from "../../../src/lib/live-records.ts";
+import type { RecordStore } from "../../../src/lib/data/live-records.ts";
 import { MAX_API_TOKENS_PER_USER } from "../../../src/protocol/limits.ts";
 import { eventually } from "../harness/eventually.ts";
 import { RedisServer } from "../harness/redis-server.ts";

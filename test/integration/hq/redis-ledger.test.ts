@@ -2,8 +2,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";

@@ -1,7 +1,7 @@
 // Who fell silent, as HQs that share a ledger know it: on a real Redis, without the HQs.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
-import { Registry } from "../../../src/hq/registry.ts";
+import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
+import { Registry } from "../../../src/hq/registry/registry.ts";
 import { MAX_SILENT_REMOTES } from "../../../src/protocol/limits.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { Replica, remote } from "../harness/replica.ts";

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptTokenSecret } from "../../../src/auth/secret.ts";
-import { registryFile } from "../../../src/hq/registry-file.ts";
+import { registryFile } from "../../../src/hq/registry/registry-file.ts";
 import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { ask } from "../harness/raw-http.ts";

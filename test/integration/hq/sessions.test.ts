@@ -1,6 +1,6 @@
 // Every operation on a session of a remote, through its HQ (contract 2 and 6.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import type { Answer } from "../harness/http-call.ts";
 import { Rest } from "../harness/rest.ts";
 import { TestFleet } from "../harness/test-fleet.ts";

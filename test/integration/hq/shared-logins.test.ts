@@ -3,7 +3,7 @@ import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { NewShare } from "../../../src/protocol/share.ts";
+import { NewShare } from "../../../src/protocol/schemas/share.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { eventually } from "../harness/eventually.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";

@@ -1,7 +1,7 @@
 // What HQs agree on that share a registry: on a real Redis, without servers.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { LEDGER_KEYS } from "../../../src/hq/redis-scripts.ts";
-import { Registry, type RegistryChange, type Remote } from "../../../src/hq/registry.ts";
+import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
+import { Registry, type RegistryChange, type Remote } from "../../../src/hq/registry/registry.ts";
 import { CutProxy } from "../harness/cut-proxy.ts";
 import { eventually } from "../harness/eventually.ts";
 import { RedisServer } from "../harness/redis-server.ts";

@@ -1,7 +1,7 @@
 // Our remote under an HQ that knows the specification alone.
 import { expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { SpecHq } from "../fixtures/spec-hq.ts";
 import { eventually } from "../harness/eventually.ts";
 import { ask } from "../harness/raw-http.ts";

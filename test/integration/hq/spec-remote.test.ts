@@ -1,7 +1,7 @@
 // Remotes that know the specification alone, behind our HQ (contract 10.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { decodeResync, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { SpecRemote, type SpecRemoteOptions } from "../fixtures/spec-remote.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { basic, TestFleet } from "../harness/test-fleet.ts";

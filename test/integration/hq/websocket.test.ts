@@ -1,9 +1,9 @@
 // /ws of an HQ: many viewers of a remote's sessions over one socket to that remote (contract 6.7).
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { Rest } from "../harness/rest.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";

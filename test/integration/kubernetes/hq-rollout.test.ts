@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { OracleChecker } from "../../../src/testing/oracle-checker.ts";
+import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
 import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { CHANGE_TIMEOUT_MS } from "./kubectl.ts";
 import { HQ_DEPLOYMENT } from "./kubernetes-cluster.ts";

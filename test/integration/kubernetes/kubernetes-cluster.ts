@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { ServerClient } from "../../../src/testing/server-client.ts";
 import { eventually } from "../../../src/testing/wait.ts";
 import { IMAGE, ROOT } from "../containers/built-image.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { expectedOutput } from "../cluster/expected-output.ts";
 import { answers } from "../cluster/shell.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { answers } from "../cluster/shell.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 

@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { Listener } from "../../../src/http/listener.ts";
-import { withDeadline } from "../../../src/lib/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { openConnection } from "../harness/raw-request.ts";
 

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { askAs, bearer, logIn, passwordServer } from "../harness/password-server.ts";
 import { rawRequest, sendRaw } from "../harness/raw-request.ts";
 import { RawSocket } from "../harness/raw-socket.ts";

@@ -1,7 +1,7 @@
 // Contract 1.8 and facts 1.8, 1.9: what clients are told beside the output.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

@@ -2,9 +2,9 @@
 import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
-import { withDeadline } from "../../../src/lib/deadline.ts";
-import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
-import { encodeSubscribe, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";

@@ -1,7 +1,7 @@
 // Contract 1.7: the history of a client without the flag Offsets, as VibeTunnel's clients are.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

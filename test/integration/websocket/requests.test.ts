@@ -1,7 +1,7 @@
 // Contract 1.3, 1.6 and 1.10: input, keys, sizes, signals, and the order in which all of it is dealt with.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { encodeSize, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

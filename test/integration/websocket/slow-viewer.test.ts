@@ -1,9 +1,9 @@
 // Contract 1.11: a viewer that does not read.
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { decodeOutput, decodeResync, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeOutput, decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { betterTime } from "../harness/better-time.ts";
 import { Emulator } from "../harness/emulator.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";

@@ -1,8 +1,8 @@
 // Contract 1.3 and facts 1.7, 2.7: snapshots of the screen.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
-import { decodeSnapshot } from "../../../src/protocol/snapshot.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { KnownOwners } from "../../../src/access/known-owners.ts";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ownedRequest } from "../../../src/access/session-access.ts";
-import { CreateSession } from "../../../src/protocol/session.ts";
+import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 
 const accountOf = (user: string): string => `account of ${user}`;
 const request = CreateSession.parse({ command: "sh", owner: "root", account: "root" });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { actionOf } from "../../../src/audit/actions.ts";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 
 /** What changes nothing that anybody would ask about later. */
 const UNTOLD = [

@@ -2,12 +2,12 @@
 import { mkdtempDisposable, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { AuditFile } from "../../../src/audit/audit-file.ts";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
-import { keptFiles } from "../../../src/audit/log-lines.ts";
-import { readSealedHead, SealedHead } from "../../../src/audit/sealed-head.ts";
-import { type Verification, verifyLog } from "../../../src/audit/verify.ts";
-import { auditFiles } from "../../../src/sessions/control-dir.ts";
+import { AuditFile } from "../../../src/audit/file/audit-file.ts";
+import { keptFiles } from "../../../src/audit/file/log-lines.ts";
+import { readSealedHead, SealedHead } from "../../../src/audit/file/sealed-head.ts";
+import { type Verification, verifyLog } from "../../../src/audit/file/verify.ts";
+import { auditFiles } from "../../../src/sessions/storage/control-dir.ts";
 
 export class LogPlace implements AsyncDisposable {
   readonly directory: string;

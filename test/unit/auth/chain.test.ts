@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { AccessTokens } from "../../../src/auth/access-token.ts";
 import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src/auth/chain.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN, permits } from "../../../src/auth/roles.ts";
-import { Tickets, WS_TICKETS } from "../../../src/auth/tickets.ts";
+import { AccessTokens } from "../../../src/auth/tokens/access-token.ts";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
+import { Tickets, WS_TICKETS } from "../../../src/auth/tokens/tickets.ts";
 import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
-import { Permission } from "../../../src/protocol/permission.ts";
-import type { Role } from "../../../src/protocol/role.ts";
+import { Permission } from "../../../src/protocol/schemas/permission.ts";
+import type { Role } from "../../../src/protocol/schemas/role.ts";
 import { BARE } from "./request-facts.ts";
 
 const HERE = { address: undefined };

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { LoginAttempts } from "../../../src/auth/attempts.ts";
 import { Login, type LoginMode } from "../../../src/auth/login.ts";
-import { configuredPassword } from "../../../src/auth/password-login.ts";
+import { LoginAttempts } from "../../../src/auth/password/attempts.ts";
+import { configuredPassword } from "../../../src/auth/password/password-login.ts";
 import { OWN } from "../../../src/auth/roles.ts";
-import { LOGIN_LINKS, Tickets } from "../../../src/auth/tickets.ts";
 import { MemoryTickets } from "../../../src/auth/tokens/file-records.ts";
+import { LOGIN_LINKS, Tickets } from "../../../src/auth/tokens/tickets.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
 const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });

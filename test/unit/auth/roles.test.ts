@@ -8,11 +8,11 @@ import {
   ROLES,
   rightsOf,
 } from "../../../src/auth/roles.ts";
-import type { Endpoint } from "../../../src/protocol/endpoint.ts";
-import { endpoints } from "../../../src/protocol/endpoints.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { Permission } from "../../../src/protocol/permission.ts";
-import { Role } from "../../../src/protocol/role.ts";
+import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { Permission } from "../../../src/protocol/schemas/permission.ts";
+import { Role } from "../../../src/protocol/schemas/role.ts";
 
 const all: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
 

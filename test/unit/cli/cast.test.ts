@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { playCast } from "../../../src/cli/cast-player.ts";
-import { type CastFile, readCast } from "../../../src/cli/cast-reader.ts";
+import { playCast } from "../../../src/cli/terminal/cast-player.ts";
+import { type CastFile, readCast } from "../../../src/cli/terminal/cast-reader.ts";
 
 const HEADER = '{"version":2,"width":80,"height":24}\n';
 

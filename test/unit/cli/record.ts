@@ -1,4 +1,4 @@
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 
 /** A session object with the members that a test is about. */
 export function record(members: Partial<SessionRecord>): SessionRecord {

@@ -1,7 +1,7 @@
 // Runs the command line in this process, with nothing behind it.
 import { PassThrough } from "node:stream";
+import type { Cli } from "../../../src/cli/process-context.ts";
 import { runCli } from "../../../src/cli/program.ts";
-import type { Cli } from "../../../src/cli/surroundings.ts";
 
 export type Ran = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
 

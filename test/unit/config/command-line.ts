@@ -2,8 +2,8 @@
 import { Command } from "commander";
 import { type Config, parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
-import { registerOptions } from "../../../src/config/flags.ts";
-import type { Role } from "../../../src/config/option.ts";
+import type { Role } from "../../../src/config/options/option.ts";
+import { registerOptions } from "../../../src/config/sources/flags.ts";
 import type { Secret } from "../../../src/lib/secret.ts";
 
 export type Env = Readonly<Record<string, string | undefined>>;

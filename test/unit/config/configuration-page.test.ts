@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { parseConfig } from "../../../src/config/config.ts";
-import { parseConfigFile } from "../../../src/config/config-file.ts";
+import { parseConfigFile } from "../../../src/config/sources/config-file.ts";
 import { CertificateAuthority } from "../certificate-authority.ts";
 import { input } from "./command-line.ts";
 

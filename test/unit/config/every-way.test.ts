@@ -4,8 +4,15 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { type Config, parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
-import { envOf, fileEnvOf, fileKeyOf, flagOf, keysOf, type Option } from "../../../src/config/option.ts";
-import { OPTIONS, optionsFor } from "../../../src/config/options.ts";
+import {
+  envOf,
+  fileEnvOf,
+  fileKeyOf,
+  flagOf,
+  keysOf,
+  type Option,
+} from "../../../src/config/options/option.ts";
+import { OPTIONS, optionsFor } from "../../../src/config/options/options.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { input } from "./command-line.ts";
 import { configFile } from "./yaml-file.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { homeRelative } from "../../../src/git/discovery.ts";
-import { defaultWorktreePath } from "../../../src/git/new-worktree.ts";
+import { defaultWorktreePath } from "../../../src/git/worktrees/new-worktree.ts";
 
 test.each([
   ["/home/one", "~"],

@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { hookEvent, tellServer } from "../../../src/cli/follow-event.ts";
-import { hookScript } from "../../../src/git/hook-script.ts";
+import { hookEvent, tellServer } from "../../../src/cli/commands/follow/event.ts";
+import { hookScript } from "../../../src/git/hooks/hook-script.ts";
 import { HookSocket } from "../../../src/repositories/hook-socket.ts";
 
 test("what a hook starts is understood without the rest of the command line", () => {

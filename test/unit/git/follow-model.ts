@@ -1,5 +1,5 @@
 // Both trees as the rules see them, and what each action makes of them.
-import type { Action, FollowState, Tree } from "../../../src/git/follow.ts";
+import type { Action, FollowState, Tree } from "../../../src/git/follow/decide.ts";
 
 export const A = "a".repeat(40);
 export const B = "b".repeat(40);

@@ -1,7 +1,7 @@
 // Answers about one session that come in another order than the questions were asked in.
 import { expect, test } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { CreateSession, type SessionRecord } from "../../../src/protocol/session.ts";
+import { CreateSession, type SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { MemoryFleet, type MemoryMachine, settled } from "./memory-fleet.ts";
 
 const statusesOf = async ({ fleet }: MemoryFleet): Promise<readonly string[]> =>

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../../../src/protocol/limits.ts";
-import { CreateSession } from "../../../src/protocol/session.ts";
+import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 import { MemoryFleet, MemoryMachine, settled } from "./memory-fleet.ts";
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { joinedSend } from "../../../src/hq/joining/joined-send.ts";
 import { isSigned, type RemoteKey } from "../../../src/hq/joining/remote-key.ts";
 import { Secret } from "../../../src/lib/secret.ts";
-import { JoinRemote } from "../../../src/protocol/join.ts";
-import type { ClientRequest, ClientResponse, Send } from "../../../src/protocol/send.ts";
+import type { ClientRequest, ClientResponse, Send } from "../../../src/protocol/client/send.ts";
+import { JoinRemote } from "../../../src/protocol/schemas/join.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");
 const KEY: RemoteKey = {

@@ -11,10 +11,10 @@ import {
   type RemoteKey,
   remoteIdOf,
 } from "../../../src/hq/joining/remote-key.ts";
-import { TokenSeal } from "../../../src/hq/token-seal.ts";
+import { TokenSeal } from "../../../src/hq/registry/token-seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { CreateJoinToken } from "../../../src/protocol/join.ts";
+import { CreateJoinToken } from "../../../src/protocol/schemas/join.ts";
 
 const HQ = "instance-of-hq";
 const START = Date.parse("2026-01-01T00:00:00Z");

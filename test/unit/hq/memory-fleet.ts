@@ -1,16 +1,16 @@
 // A fleet whose machines are sessions in memory, and fail as they are told to.
 import { Fleet } from "../../../src/hq/fleet.ts";
-import type { Registry, RegistryStore } from "../../../src/hq/registry.ts";
+import type { Registry, RegistryStore } from "../../../src/hq/registry/registry.ts";
 import type { RemoteBackend } from "../../../src/hq/remote-backend.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type {
   CreateSession,
   Removal,
   SessionRecord,
   SignalName,
   TerminalSize,
-} from "../../../src/protocol/session.ts";
+} from "../../../src/protocol/schemas/session.ts";
 import type { UplinkTarget } from "../../../src/remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../../../src/sessions/backend.ts";
 import { type MemorySession, MemorySessions } from "../hub/memory-sessions.ts";

@@ -1,12 +1,12 @@
 // A registry whose file is an array, and whose remotes answer as they are told to.
-import { OwnLedger } from "../../../src/hq/own-ledger.ts";
+import { OwnLedger } from "../../../src/hq/registry/file-store.ts";
 import {
   Registry,
   type RegistryContents,
   type RegistryStore,
   type Remote,
-} from "../../../src/hq/registry.ts";
-import type { RegisterRemote } from "../../../src/protocol/remote.ts";
+} from "../../../src/hq/registry/registry.ts";
+import type { RegisterRemote } from "../../../src/protocol/schemas/remote.ts";
 
 export class MemoryStore implements RegistryStore {
   contents: RegistryContents = { remotes: [], silent: [] };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type Lease, type LeaseState, Probe } from "../../../src/hq/probe.ts";
-import type { Registry } from "../../../src/hq/registry.ts";
+import { type Lease, type LeaseState, Probe } from "../../../src/hq/health/probe.ts";
+import type { Registry } from "../../../src/hq/registry/registry.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 
 /** Gives what it is told to, in turn, and the last of it from then on. */

@@ -1,7 +1,7 @@
 // A registry whose ledger was out of reach and is back: what it has not, the registry asks before it gives it up.
 import { expect, test } from "vitest";
-import { type Ledger, type LedgerChange, Registry } from "../../../src/hq/registry.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
+import { type Ledger, type LedgerChange, Registry } from "../../../src/hq/registry/registry.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { settled } from "./memory-fleet.ts";
 import { registration } from "./memory-store.ts";
 

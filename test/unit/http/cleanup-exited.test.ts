@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cleanUpExited } from "../../../src/http/routes/cleanup-exited.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { record } from "../cli/record.ts";
 
 function machine(records: readonly SessionRecord[], refuse: (id: string) => ServiceError | undefined) {

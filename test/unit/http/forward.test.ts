@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN, rightsOf } from "../../../src/auth/roles.ts";
-import { factsOf } from "../../../src/http/facts.ts";
+import { factsOf } from "../../../src/http/caller-credentials.ts";
 import { type Forwarded, forward } from "../../../src/http/routes/forward.ts";
+import type { ClientRequest, ClientResponse } from "../../../src/protocol/client/send.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import type { ClientRequest, ClientResponse } from "../../../src/protocol/send.ts";
 
 const FORWARDED = ["sessions", "worktrees", "git", "repositories", "health", "cleanup-exited"];
 

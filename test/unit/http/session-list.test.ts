@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { SessionListJson } from "../../../src/http/session-list.ts";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 
 async function recordsOf(...ids: string[]): Promise<readonly SessionRecord[]> {

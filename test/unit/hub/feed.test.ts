@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { Feed, type FeedReader } from "../../../src/hub/feed.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES } from "../../../src/protocol/limits.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
 import { textOf } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 

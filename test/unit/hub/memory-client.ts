@@ -1,8 +1,14 @@
 // A client of the hub in memory: what the hub sends waits until the client reads it.
 import type { Hub, HubView } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameType, type Magic } from "../../../src/protocol/frame.ts";
-import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/payload.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FrameType,
+  type Magic,
+} from "../../../src/protocol/frame/frame.ts";
+import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 
 const DEADLINE_MS = 10_000;
 

@@ -1,17 +1,23 @@
 // Sessions in memory, for the hub: a small but whole SessionBackend. A session is its journal, an array of what happened.
-import { concatBytes } from "../../../src/lib/collect.ts";
-import { Emitter } from "../../../src/lib/emitter.ts";
+
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import { concatBytes } from "../../../src/lib/data/collect.ts";
 import { incompleteUtf8Bytes } from "../../../src/lib/utf8.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { exitEvent, resizeEvent, type ServerEvent, type SessionEvent } from "../../../src/protocol/event.ts";
-import { encodeJson, encodeOutputFrame, encodeResync } from "../../../src/protocol/payload.ts";
+import {
+  exitEvent,
+  resizeEvent,
+  type ServerEvent,
+  type SessionEvent,
+} from "../../../src/protocol/frame/event.ts";
+import { encodeJson, encodeOutputFrame, encodeResync } from "../../../src/protocol/frame/payload.ts";
 import type {
   CreateSession,
   Removal,
   SessionRecord,
   SignalName,
   TerminalSize,
-} from "../../../src/protocol/session.ts";
+} from "../../../src/protocol/schemas/session.ts";
 import type {
   Content,
   Delivery,

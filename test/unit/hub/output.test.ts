@@ -2,9 +2,9 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { exitEvent } from "../../../src/protocol/event.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { decodeResync, encodeOutputFrame, SubscribeFlag } from "../../../src/protocol/payload.ts";
+import { exitEvent } from "../../../src/protocol/frame/event.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeResync, encodeOutputFrame, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { MemoryClient, textOf } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
-import { FrameType } from "../../../src/protocol/frame.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { FEED_WINDOW_BYTES } from "../../../src/protocol/limits.ts";
-import { SubscribeFlag } from "../../../src/protocol/payload.ts";
 import { MemoryClient, until } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 

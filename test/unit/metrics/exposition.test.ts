@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Histogram } from "../../../src/lib/histogram.ts";
+import { Histogram } from "../../../src/lib/data/histogram.ts";
 import { familiesBeside, familiesOf, histogramLines, valueLines } from "../../../src/metrics/exposition.ts";
 
 test("a value, values by label, and one that is no number", () => {

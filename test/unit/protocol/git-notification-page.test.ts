@@ -1,8 +1,8 @@
 // What docs/protocol.md says of git-notification is what the code has.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { decodeEvent } from "../../../src/protocol/event-decoder.ts";
-import { GitNotification } from "../../../src/protocol/follow.ts";
+import { decodeEvent } from "../../../src/protocol/frame/event-decoder.ts";
+import { GitNotification } from "../../../src/protocol/schemas/follow.ts";
 
 const page = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");
 const part = /\*\*Git notifications\.\*\*[\s\S]*?(?=\n## )/.exec(page)?.[0] ?? "";

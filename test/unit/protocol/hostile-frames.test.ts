@@ -1,7 +1,7 @@
 // Frames as an attacker or a broken network makes them: the decoders answer with a value or with one of two errors.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../../src/protocol/frame.ts";
+import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../../src/protocol/frame/frame.ts";
 import {
   decodeGoAway,
   decodeHello,
@@ -17,8 +17,8 @@ import {
   encodeSize,
   encodeSubscribe,
   PayloadError,
-} from "../../../src/protocol/payload.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../../src/protocol/snapshot.ts";
+} from "../../../src/protocol/frame/payload.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
 import { utf8 } from "./hex.ts";
 
 const FRAMES = 100_000;

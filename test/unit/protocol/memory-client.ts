@@ -1,10 +1,10 @@
 // What the tests of the /ws client share: a client of the server in memory, and what it gets.
 import { expect } from "vitest";
+import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
-import type { SessionEvent } from "../../../src/protocol/event.ts";
-import { decodeFrame, FrameType } from "../../../src/protocol/frame.ts";
-import { decodeOutput, type Subscribed } from "../../../src/protocol/payload.ts";
-import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/session-socket.ts";
+import type { SessionEvent } from "../../../src/protocol/frame/event.ts";
+import { decodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeOutput, type Subscribed } from "../../../src/protocol/frame/payload.ts";
 import type { MemoryServer } from "./memory-server.ts";
 
 const fast = { quickMs: 0, firstMs: 0, maxMs: 1 };

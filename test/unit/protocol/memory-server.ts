@@ -1,14 +1,15 @@
 // A server of /ws in memory: sessions are byte arrays, a link is two queues that the test empties or cuts.
+
+import type { Link, LinkHandlers, OpenLink } from "../../../src/protocol/client/link.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameType } from "../../../src/protocol/frame.ts";
-import type { Link, LinkHandlers, OpenLink } from "../../../src/protocol/link.ts";
+import { decodeFrame, encodeFrame, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import {
   decodeSubscribe,
   encodeJson,
   encodeOutputFrame,
   encodeResync,
   SubscribeFlag,
-} from "../../../src/protocol/payload.ts";
+} from "../../../src/protocol/frame/payload.ts";
 
 export type MemorySession = {
   output: Uint8Array;

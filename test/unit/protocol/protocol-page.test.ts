@@ -1,8 +1,7 @@
 // docs/protocol.md is what others program against: its test vectors, table of types and example code are checked here.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame.ts";
-import { KEY_NAMES } from "../../../src/protocol/keys.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import {
   decodeGoAway,
   decodeOutput,
@@ -15,8 +14,9 @@ import {
   encodeResync,
   encodeSize,
   encodeSubscribe,
-} from "../../../src/protocol/payload.ts";
-import { encodeSnapshot } from "../../../src/protocol/snapshot.ts";
+} from "../../../src/protocol/frame/payload.ts";
+import { encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
+import { KEY_NAMES } from "../../../src/protocol/keys.ts";
 import { hex, toHex, utf8 } from "./hex.ts";
 
 const page = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeOutputFrame } from "../../../src/protocol/payload.ts";
+import { encodeOutputFrame } from "../../../src/protocol/frame/payload.ts";
 import { bytesOf, collect, connect, randomBytes, until } from "./memory-client.ts";
 import { MemoryServer } from "./memory-server.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { concatBytes } from "../../../src/lib/collect.ts";
+import { concatBytes } from "../../../src/lib/data/collect.ts";
 import { WholeCharacters } from "../../../src/protocol/whole-characters.ts";
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

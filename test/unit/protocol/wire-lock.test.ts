@@ -1,10 +1,13 @@
 // Locks what is on the wire to PROTOCOL_REVISION: two of our processes may be of different versions, and compare that.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { exitEvent, resizeEvent } from "../../../src/protocol/event.ts";
-import { encodeFrame, FRAME_VERSION, FrameType, PROTOCOL_REVISION } from "../../../src/protocol/frame.ts";
-import { KEY_NAMES, keyBytes } from "../../../src/protocol/keys.ts";
-import { MAX_FRAME_SESSION_ID_BYTES } from "../../../src/protocol/limits.ts";
+import { exitEvent, resizeEvent } from "../../../src/protocol/frame/event.ts";
+import {
+  encodeFrame,
+  FRAME_VERSION,
+  FrameType,
+  PROTOCOL_REVISION,
+} from "../../../src/protocol/frame/frame.ts";
 import {
   encodeOutputFrame,
   encodeResync,
@@ -14,9 +17,11 @@ import {
   Hello,
   Subscribed,
   SubscribeFlag,
-} from "../../../src/protocol/payload.ts";
-import { encodeSnapshot, SNAPSHOT_VERSION } from "../../../src/protocol/snapshot.ts";
-import { CellAttribute } from "../../../src/protocol/snapshot-cell.ts";
+} from "../../../src/protocol/frame/payload.ts";
+import { encodeSnapshot, SNAPSHOT_VERSION } from "../../../src/protocol/frame/snapshot.ts";
+import { CellAttribute } from "../../../src/protocol/frame/snapshot-cell.ts";
+import { KEY_NAMES, keyBytes } from "../../../src/protocol/keys.ts";
+import { MAX_FRAME_SESSION_ID_BYTES } from "../../../src/protocol/limits.ts";
 import { toHex, utf8 } from "./hex.ts";
 
 /** SHA-256 of WIRE for each revision that was. Add a line for a new revision; never change one. */
@@ -75,7 +80,7 @@ test("types, flags and layouts are those of the protocol revision", () => {
   const hash = createHash("sha256").update(JSON.stringify(WIRE)).digest("hex");
   const next = LOCKED[PROTOCOL_REVISION] === undefined ? PROTOCOL_REVISION : PROTOCOL_REVISION + 1;
   const instruction = `The wire is not that of revision ${PROTOCOL_REVISION}. If that is meant, set PROTOCOL_REVISION in
-src/protocol/frame.ts to ${next}, add the line ${next}: "${hash}" to LOCKED in this file, and bring docs/protocol.md up to date.`;
+src/protocol/frame/frame.ts to ${next}, add the line ${next}: "${hash}" to LOCKED in this file, and bring docs/protocol.md up to date.`;
   expect(hash, instruction).toBe(LOCKED[PROTOCOL_REVISION]);
 });
 

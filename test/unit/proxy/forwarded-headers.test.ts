@@ -4,8 +4,8 @@ import { duplexPair } from "node:stream";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { byProxyIdentity } from "../../../src/auth/proxy-identity.ts";
-import { factsOf } from "../../../src/http/facts.ts";
+import { byProxyIdentity } from "../../../src/auth/proxy/proxy-identity.ts";
+import { factsOf } from "../../../src/http/caller-credentials.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { forwardedHeaders, refuseUnforwardable, type Voucher } from "../../../src/proxy/forwarded-headers.ts";
 

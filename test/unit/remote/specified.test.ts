@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { createCaller } from "../../../src/protocol/caller.ts";
-import { CreateSession } from "../../../src/protocol/session.ts";
+import { createCaller } from "../../../src/protocol/client/caller.ts";
+import { CreateSession } from "../../../src/protocol/schemas/session.ts";
 import { AnySession, AnySessions } from "../../../src/remote/specified/session-record.ts";
 import { SpecifiedRemote } from "../../../src/remote/specified/specified-remote.ts";
 

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createLogger } from "../../../src/log.ts";
-import { ControlDir } from "../../../src/sessions/control-dir.ts";
 import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
-import { Screens } from "../../../src/sessions/screen.ts";
+import { Screens } from "../../../src/sessions/screen/screens.ts";
+import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 

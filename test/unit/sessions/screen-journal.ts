@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TerminalSize } from "../../../src/protocol/session.ts";
-import type { ScreenSource } from "../../../src/sessions/screen-message.ts";
+import type { TerminalSize } from "../../../src/protocol/schemas/session.ts";
+import type { ScreenSource } from "../../../src/sessions/screen/thread/message.ts";
 
 /** Output of sessions in a directory of its own, which goes when this is disposed. */
 export class ScreenJournal implements Disposable {

@@ -2,9 +2,9 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ControlDir } from "../../../src/sessions/control-dir.ts";
-import { Journal } from "../../../src/sessions/journal.ts";
+import { Journal } from "../../../src/sessions/journal/journal.ts";
 import { SessionMeter } from "../../../src/sessions/session-meter.ts";
+import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
 
 test("what a terminal says and that it ends is counted, and told on", () => {
   const meter = new SessionMeter(() => 0);

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { sessionFiles } from "../../../src/sessions/control-dir.ts";
-import { Journal } from "../../../src/sessions/journal.ts";
-import { parseEventLine } from "../../../src/sessions/journal-event.ts";
+import { parseEventLine } from "../../../src/sessions/journal/event.ts";
+import { Journal } from "../../../src/sessions/journal/journal.ts";
 import { Session } from "../../../src/sessions/session.ts";
+import { sessionFiles } from "../../../src/sessions/storage/control-dir.ts";
 import { triedWithoutDescriptors } from "./without-descriptors.ts";
 
 const STORED = {
@@ -23,7 +23,7 @@ test.concurrent.each([
   async ({ note }) => {
     const before = `
       import { spawn } from "node:child_process";
-      import { startTicks } from "${SOURCE}process-tree.ts";
+      import { startTicks } from "${SOURCE}pty/process-tree.ts";
       import { Session } from "${SOURCE}session.ts";
       const child = spawn("sleep", ["60"], { detached: true, stdio: "ignore" });
       const options = { files: {}, sizes: [], recordInput: false, onChange() {}, now: () => performance.now() };

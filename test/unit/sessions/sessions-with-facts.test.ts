@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
-import { CreateSession, type GitFacts } from "../../../src/protocol/session.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
+import { CreateSession, type GitFacts } from "../../../src/protocol/schemas/session.ts";
 import { SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 

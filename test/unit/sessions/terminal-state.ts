@@ -1,11 +1,11 @@
 // All that can be seen of a terminal, now or through what it does next, as plain data.
 
-import { planCursor } from "../../../src/sessions/screen-cursor.ts";
-import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen-internals.ts";
-import { tornColumns } from "../../../src/sessions/screen-lines.ts";
-import { isConsistent, isPenSaved, needsRestoring } from "../../../src/sessions/screen-resync.ts";
-import { colorWord, PLAIN, type Style, styleOf } from "../../../src/sessions/screen-style.ts";
-import type { ScreenTerminal } from "../../../src/sessions/screen-terminal.ts";
+import { planCursor } from "../../../src/sessions/screen/terminal/cursor.ts";
+import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen/terminal/internals.ts";
+import { tornColumns } from "../../../src/sessions/screen/terminal/lines.ts";
+import { isConsistent, isPenSaved, needsRestoring } from "../../../src/sessions/screen/terminal/resync.ts";
+import { colorWord, PLAIN, type Style, styleOf } from "../../../src/sessions/screen/terminal/style.ts";
+import type { ScreenTerminal } from "../../../src/sessions/screen/terminal/terminal.ts";
 
 export function stateOf(terminal: ScreenTerminal): object {
   const { core } = terminal;

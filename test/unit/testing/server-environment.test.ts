@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { envOf, type Option } from "../../../src/config/option.ts";
-import { OPTIONS } from "../../../src/config/options.ts";
+import { envOf, type Option } from "../../../src/config/options/option.ts";
+import { OPTIONS } from "../../../src/config/options/options.ts";
 import { type ServerRole, serverEnvironment } from "../../../src/testing/server-environment.ts";
 import { passwordOf, reveal, serve } from "../config/command-line.ts";
 

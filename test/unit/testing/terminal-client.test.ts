@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { FrameType } from "../../../src/protocol/frame.ts";
-import { encodeJson } from "../../../src/protocol/payload.ts";
-import { OracleChecker } from "../../../src/testing/oracle-checker.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../src/protocol/frame/payload.ts";
+import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
 import { type AttachOptions, TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { bytesOf } from "../protocol/memory-client.ts";
 import { MemoryServer } from "../protocol/memory-server.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { BrowserStorage } from "../../../src/web/browser-storage.ts";
-import { GuestPass } from "../../../src/web/guest-pass.ts";
-import { KeyStore } from "../../../src/web/keys/key-store.ts";
+import { GuestPass } from "../../../src/web/login/guest-pass.ts";
+import { KeyStore } from "../../../src/web/login/keys/key-store.ts";
+import { TokenStore } from "../../../src/web/login/token-store.ts";
 import { Preferences } from "../../../src/web/preferences.ts";
-import { TokenStore } from "../../../src/web/token-store.ts";
 import { FakeStorage, FakeWindow } from "./fake-window.ts";
 
 const LOGIN = { token: "t", user: "me", expiresAt: Date.now() + 60_000 };

@@ -1,9 +1,9 @@
 // What the page knows of an HQ, by hand: a document that is shown, events, records.
-import { Emitter } from "../../../src/lib/emitter.ts";
-import type { ServerEvent } from "../../../src/protocol/event.ts";
-import type { RemoteRecord } from "../../../src/protocol/remote.ts";
-import type { SessionRecord } from "../../../src/protocol/session.ts";
-import type { Stage } from "../../../src/web/reading.ts";
+import { Emitter } from "../../../src/lib/async/emitter.ts";
+import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
+import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
+import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import type { Stage } from "../../../src/web/refresher.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { kept } from "../../../../src/app/pictures.ts";
+import { kept } from "../../../../src/app/avatars.ts";
 import { findPicture, photoBytes, picturePath } from "../../../../src/auth/accounts/avatar.ts";
 
 /** The first bytes of pictures. */

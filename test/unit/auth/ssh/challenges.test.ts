@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Challenges } from "../../../../src/auth/ssh/challenges.ts";
-import { Challenge } from "../../../../src/protocol/auth.ts";
 import { MAX_SSH_CHALLENGES } from "../../../../src/protocol/limits.ts";
+import { Challenge } from "../../../../src/protocol/schemas/auth.ts";
 
 function clocked() {
   const clock = { ms: 0 };

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { LoginAttempts } from "../../../../src/auth/attempts.ts";
 import { Login } from "../../../../src/auth/login.ts";
+import { LoginAttempts } from "../../../../src/auth/password/attempts.ts";
 import { Challenges } from "../../../../src/auth/ssh/challenges.ts";
 import { KeyLogin } from "../../../../src/auth/ssh/key-login.ts";
-import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tickets.ts";
 import { MemoryTickets } from "../../../../src/auth/tokens/file-records.ts";
+import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tokens/tickets.ts";
 import { base64, newKey, wire } from "./key-pair.ts";
 
 const ada = newKey();

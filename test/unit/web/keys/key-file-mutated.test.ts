@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { writePem } from "../../../../src/web/keys/pem.ts";
+import { writePem } from "../../../../src/web/login/keys/format/pem.ts";
 import { bodyOf, hex, opensshFile, read, WITH_ATTRIBUTES } from "./key-file-reading.ts";
 import { KeyFiles, opensslAnswer } from "./key-files.ts";
 

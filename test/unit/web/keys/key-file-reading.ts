@@ -1,6 +1,7 @@
 // Key files of tests, and what reading them comes to.
-import { readKeyFile, type WholeKey } from "../../../../src/web/keys/key-file.ts";
-import { writePem } from "../../../../src/web/keys/pem.ts";
+
+import { writePem } from "../../../../src/web/login/keys/format/pem.ts";
+import { readKeyFile, type WholeKey } from "../../../../src/web/login/keys/key-file.ts";
 
 /** RFC 8410, 10.3: version 2, with attributes and the public key. */
 export const WITH_ATTRIBUTES = `-----BEGIN PRIVATE KEY-----

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
-import type { ConnectionState } from "../../../../src/protocol/connection.ts";
+import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { Contact } from "../../../../src/web/terminal/contact.ts";
+import { Contact } from "../../../../src/web/terminal/reachability.ts";
 import { SessionInput } from "../../../../src/web/terminal/session-input.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

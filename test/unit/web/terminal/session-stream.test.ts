@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { AttachmentHandlers } from "../../../../src/protocol/client/subscription-state.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import type { AttachmentHandlers } from "../../../../src/protocol/subscription-state.ts";
 import { FULL_BYTES, ROOM_BYTES } from "../../../../src/web/terminal/output-queue.ts";
 import { SessionStream } from "../../../../src/web/terminal/session-stream.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TerminalSize } from "../../../../src/protocol/session.ts";
+import type { TerminalSize } from "../../../../src/protocol/schemas/session.ts";
 import { Sizing } from "../../../../src/web/terminal/sizing.ts";
 
 /** A pane of 840 by 480 pixels, in which a cell is as wide as the font's size and twice as high. */

@@ -1,0 +1,49 @@
+// What a server says of itself.
+import { shared } from "../lib/async/single-flight.ts";
+import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
+import type { Health } from "../protocol/schemas/health.ts";
+import type { SessionRecord } from "../protocol/schemas/session.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+
+/** What of a health never changes, and the parts that an HQ and a remote have. */
+export type Identity = Pick<Health, "version" | "mode" | "instanceId"> & {
+  readonly remoteId?: string;
+  /** Of an HQ that shares its registry with others: who they all are, in place of `instanceId`. */
+  readonly sharedInstanceId?: () => string;
+  readonly remotes?: () => number;
+  readonly hqSessions?: boolean;
+  /** Sessions whose program runs, where that is known without a walk over all of them. */
+  readonly running?: () => number;
+};
+
+export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identity): () => Promise<Health> {
+  const { version, mode, remoteId, remotes, hqSessions } = identity;
+  const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
+  const started = performance.now();
+  // Anybody may ask, as often as they like, and the list is as long as there are sessions.
+  const counts = shared(() => countsOf(backend));
+  return async () => ({
+    ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
+    instanceId: instanceId(),
+    uptime: Math.floor((performance.now() - started) / 1000),
+    ...(identity.running === undefined ? await counts() : { sessions: identity.running() }),
+    timestamp: new Date().toISOString(),
+    ...(remoteId === undefined ? {} : { remoteId }),
+    ...(remotes === undefined ? {} : { remotes: remotes() }),
+    ...(hqSessions === undefined ? {} : { hqSessions }),
+  });
+}
+
+/** How many of the sessions run although their output is not being recorded at this moment. */
+export function unrecordedIn(records: readonly SessionRecord[]): number {
+  return records.filter(({ status, recording }) => status === "running" && recording !== undefined).length;
+}
+
+async function countsOf(
+  backend: Pick<SessionBackend, "list">,
+): Promise<Pick<Health, "sessions" | "unrecorded">> {
+  const records = await backend.list();
+  const unrecorded = unrecordedIn(records);
+  const sessions = records.filter(({ status }) => status === "running").length;
+  return { sessions, ...(unrecorded === 0 ? {} : { unrecorded }) };
+}

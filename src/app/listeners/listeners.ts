@@ -1,0 +1,172 @@
+// Where requests come in: the address that everybody can reach, and the private sockets of this machine.
+import type { RequestListener } from "node:http";
+import { chain, everyoneIs, neverOver } from "../../auth/chain.ts";
+import type { Gate } from "../../auth/gate.ts";
+import { bySocketCaller } from "../../auth/socket-caller.ts";
+import type { Config } from "../../config/config.ts";
+import type { RequestAuditHook } from "../../http/audit-hook.ts";
+import { type ClientOf, connectionOf } from "../../http/client-address.ts";
+import type { RateLimit } from "../../http/limits/rate-limit.ts";
+import { Listener } from "../../http/listener.ts";
+import { readPageFiles } from "../../http/page-files.ts";
+import type { RequestMeter } from "../../http/request-meter.ts";
+import type { Routes } from "../../http/route.ts";
+import { createRouter } from "../../http/router.ts";
+import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../../http/upgrade.ts";
+import type { Hub } from "../../hub/hub.ts";
+import { claimSocket, temporarySocketPath } from "../../lib/os/unix-socket.ts";
+import type { Log } from "../../log.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { ControlDir } from "../../sessions/storage/control-dir.ts";
+
+export type Doors = {
+  readonly request: RequestListener;
+  readonly upgrade: Upgrade;
+  readonly onShortage?: (isShort: boolean) => void;
+};
+
+const noLimit: RateLimit = async () => {};
+const unlimited = { api: noLimit, sessions: noLimit };
+
+export type PublicDoor = {
+  readonly config: Config;
+  readonly pageDir: string;
+  readonly routes: Routes;
+  readonly hub: Hub;
+  readonly gate: Gate;
+  readonly clientOf: ClientOf;
+  readonly viewOf: UpgradeOptions["viewOf"];
+  readonly auditHook: RequestAuditHook;
+  readonly meter: RequestMeter;
+  readonly log: Log;
+};
+
+/** The address that everybody can reach: with login, limits and the page. */
+export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
+  const { config, routes, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
+  const { sessions, apiCalls } = config.rateLimits;
+  const page = await readPageFiles(parts.pageDir);
+  const { authenticate, whenOver } = gate;
+  const common = { hub, log, auditHook, meter, clientOf, policy: config.policy, authenticate, whenOver };
+  const { createRateLimit } = await import("../../http/limits/rate-limit.ts");
+  const rateLimits = {
+    api: counted(createRateLimit(apiCalls), () => meter.limited.add("api")),
+    sessions: counted(createRateLimit(sessions), () => meter.limited.add("sessions")),
+  };
+  const request = createRouter({
+    ...{ ...common, routes, page, rateLimits },
+    pictures: gate.config.proxyAuth ? "https" : "own",
+  });
+  const upgrade = createUpgrade({ ...common, viewOf });
+  return Listener.open(config.listen, { request, upgrade, onShortage: toldTo(log) }, config.tls);
+}
+
+function toldTo(log: Log): (isShort: boolean) => void {
+  return (isShort) => {
+    if (isShort) log.error({}, "out of file descriptors: new connections are refused");
+    else log.info({}, "file descriptors are left again");
+  };
+}
+
+/** Whoever is refused is counted. */
+function counted(limit: RateLimit, refused: () => void): RateLimit {
+  return (...call) =>
+    limit(...call).catch((error: unknown) => {
+      refused();
+      throw error;
+    });
+}
+
+/** `--metrics-listen`: metrics and probes in the clear and without a login, and nothing else. */
+export async function openMetricsDoor(
+  { metricsListen }: Pick<Config, "metricsListen">,
+  { metrics, livez, readyz, ready }: Routes,
+  { meter, log }: Pick<PublicDoor, "meter" | "log">,
+): Promise<AsyncDisposable> {
+  if (metricsListen === undefined) return new AsyncDisposableStack();
+  const request = createRouter({
+    routes: {
+      ...(metrics && { metrics }),
+      ...(livez && { livez }),
+      ...(readyz && { readyz }),
+      ...(ready && { ready }),
+    },
+    ...{
+      authenticate: chain([everyoneIs("", "none")]),
+      whenOver: neverOver,
+      clientOf: connectionOf,
+      policy: undefined,
+    },
+    ...{ rateLimits: unlimited, meter, log },
+  });
+  const place = { ...metricsListen, option: "--metrics-listen" };
+  const listener = await Listener.open(place, { request, upgrade: noUpgrade });
+  log.info({ host: metricsListen.host, port: listener.port }, "metrics listening");
+  return listener;
+}
+
+/**
+ * A private unix socket: whoever can open it is `user`, or with `asksForUsers` the user that the request names. Requests
+ * wait until `ready`.
+ */
+export function privateDoors(parts: {
+  readonly routes: Routes;
+  readonly hub: Hub;
+  readonly log: Log;
+  readonly user: string;
+  readonly ready: Promise<void>;
+  readonly asksForUsers?: boolean;
+  readonly viewOf?: UpgradeOptions["viewOf"];
+  readonly auditHook?: RequestAuditHook;
+  readonly meter?: RequestMeter;
+}): Doors {
+  const { routes, hub, log, ready, viewOf, auditHook, meter } = parts;
+  const callers = parts.asksForUsers === true ? [bySocketCaller] : [];
+  const authenticate = chain([...callers, everyoneIs(parts.user, "socket")]);
+  const whenOver = neverOver;
+  const clientOf = connectionOf;
+  const common = { hub, log, auditHook, meter, clientOf, policy: undefined, authenticate, whenOver };
+  const router = createRouter({ ...common, routes, rateLimits: unlimited });
+  const upgrade = createUpgrade({ ...common, viewOf });
+  return {
+    onShortage: toldTo(parts.log),
+    request: (request, response) => void ready.then(() => router(request, response)),
+    upgrade: {
+      handle: (request, socket, head) => void ready.then(() => upgrade.handle(request, socket, head)),
+      close: () => upgrade.close(),
+    },
+  };
+}
+
+/** The server's own unix socket. */
+export type ServerSocket = AsyncDisposable & {
+  readonly listener: Listener;
+  /** Requests wait until this is called. */
+  serve(doors: Doors): void;
+};
+
+/**
+ * Whoever listens at the socket has the control directory, until its process ends. Throws `start_failed` while another
+ * server has it: each would overwrite what the other keeps of logins, shares and remotes.
+ */
+export async function openServerSocket(controlDir: ControlDir): Promise<ServerSocket> {
+  const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
+  const { promise, resolve } = Promise.withResolvers<Doors>();
+  const listener = await Listener.open(
+    { path: temporary },
+    {
+      request: (request, response) => void promise.then((doors) => doors.request(request, response)),
+      upgrade: {
+        handle: (...handshake) => void promise.then(({ upgrade }) => upgrade.handle(...handshake)),
+        close: () => void promise.then(({ upgrade }) => upgrade.close()),
+      },
+      onShortage: (isShort) => void promise.then(({ onShortage }) => onShortage?.(isShort)),
+    },
+  );
+  if (await claimSocket(temporary, controlDir.serverSocket)) {
+    return { listener, serve: resolve, [Symbol.asyncDispose]: () => listener[Symbol.asyncDispose]() };
+  }
+  await listener[Symbol.asyncDispose]();
+  const way = "give this one another --control-dir, and HQs that share their remotes --registry-url as well";
+  throw new ServiceError("start_failed", `another server runs on ${controlDir.path}: ${way}`);
+}

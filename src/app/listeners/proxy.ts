@@ -1,0 +1,131 @@
+// Reverse proxies: those in front that are believed, and our own (contract 5.9).
+import type { Audit } from "../../audit/entry.ts";
+import type { Gate } from "../../auth/gate.ts";
+import type { Config } from "../../config/config.ts";
+import type { AuthConfig } from "../../config/login.ts";
+import type { OidcClient, ProxyServe } from "../../config/proxy-serve.ts";
+import { type ClientOf, clientReader } from "../../http/client-address.ts";
+import { refuse } from "../../http/limits/refuse.ts";
+import { Listener } from "../../http/listener.ts";
+import { sendError } from "../../http/reply.ts";
+import { traced, tracedUpgrade } from "../../http/traced.ts";
+import type { Upgrade } from "../../http/upgrade.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { currentTrace } from "../../lib/trace.ts";
+import type { Log } from "../../log.ts";
+import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
+import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
+import { urlOf } from "./url.ts";
+
+export type ProxyDoor = AsyncDisposable & {
+  /** Where a request to the server itself came from. */
+  readonly clientOf: ClientOf;
+  /** Where browsers find our own proxy; `undefined`: there is none. */
+  readonly url: string | undefined;
+  /** From now on that proxy leads to the server at this port of 127.0.0.1. */
+  leadTo(port: number): void;
+};
+
+/** To be opened before the server's own address, so that it is closed after it: the server closes what is open. */
+export async function openProxyDoor(parts: {
+  readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
+  readonly surroundings: { readonly hostname: string };
+  readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
+  readonly audit: Audit;
+  readonly log: Log;
+}): Promise<ProxyDoor> {
+  const { config, surroundings, gate, log } = parts;
+  const { proxyServe, trustedProxies: ranges } = config;
+  if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
+  const { proxyProof: proof } = gate;
+  const audit: Audit = {
+    write: (entry) => {
+      if (entry.action === "login") gate.logins.add("oidc", entry.result);
+      parts.audit.write({ ...entry, requestId: currentTrace()?.requestId });
+    },
+  };
+  // Who comes to the proxy itself proves nothing by that header.
+  const clientOf = clientReader({ ranges });
+  const { ReverseProxy } = await import("../../proxy/reverse-proxy.ts");
+  await using stack = new AsyncDisposableStack();
+  const ready = Promise.withResolvers<ReverseProxy>();
+  const listener = stack.use(await openListener(proxyServe, ready.promise, log));
+  const url = proxyServe.url ?? urlOf(proxyServe, surroundings.hostname, listener.port);
+  const { oidc } = proxyServe;
+  const login =
+    oidc &&
+    (await openLogin({ oidc, named: namedIn(config.auth), origin: url, clientOf, audit, log }, stack));
+  const answers = { error: sendError, refuse };
+  const proxy = stack.use(new ReverseProxy({ login, proof, clientOf, answers, log }));
+  ready.resolve(proxy);
+  log.info({ url }, "reverse proxy listening");
+  const owned = stack.move();
+  return {
+    ...{ url, clientOf: clientReader({ ranges, proof }) },
+    leadTo: (port) => proxy.forwardTo(port),
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+function withoutProxy(clientOf: ClientOf): ProxyDoor {
+  return {
+    ...{ clientOf, url: undefined },
+    leadTo: () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+}
+
+function openListener(
+  { listen, tls, clientCa, oidc }: ProxyServe,
+  proxy: Promise<ReverseProxy>,
+  log: Log,
+): Promise<Listener> {
+  const clients = clientCa && {
+    ...{ ca: clientCa, isRequired: oidc === undefined },
+    refused: (reason: string, address: string | undefined) =>
+      log.debug({ reason, address }, "client certificate refused"),
+  };
+  const upgrade: Upgrade = {
+    handle: tracedUpgrade((...all) => void proxy.then((it) => it.upgrade.handle(...all))),
+    close: () => void proxy.then((it) => it.upgrade.close()),
+  };
+  const request = traced((...both) => void proxy.then((it) => it.request(...both)));
+  const identity = clients === undefined ? tls : { ...tls, clients };
+  return Listener.open({ ...listen, option: "--proxy-listen" }, { request, upgrade }, identity);
+}
+
+/** Users and groups that options name. */
+function namedIn(auth: AuthConfig): Pick<ClaimRules, "named" | "groups"> {
+  if (auth.mode === "none") return { named: new Set(), groups: new Set() };
+  const { allowUsers, adminUsers, roles } = auth;
+  const users = roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));
+  const groups = roles.flatMap((rule) => ("group" in rule ? [rule.group] : []));
+  return { named: new Set([...allowUsers, ...adminUsers, ...users]), groups: new Set(groups) };
+}
+
+async function openLogin(
+  parts: {
+    readonly oidc: OidcClient;
+    readonly named: Pick<ClaimRules, "named" | "groups">;
+    readonly origin: string;
+    readonly clientOf: ClientOf;
+    readonly audit: Audit;
+    readonly log: Log;
+  },
+  stack: AsyncDisposableStack,
+): Promise<ReverseProxyParts["login"]> {
+  const { oidc, named, origin, clientOf, audit, log } = parts;
+  // Only who logs in at a provider needs its client library.
+  const [{ Provider }, { OwnPages }, { ProviderLogins }, { lookFor }] = await Promise.all([
+    import("../../proxy/provider/provider.ts"),
+    import("../../proxy/own-pages.ts"),
+    import("../../proxy/provider/provider-logins.ts"),
+    import("../../proxy/provider/discovery.ts"),
+  ]);
+  const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
+  const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
+  stack.use(lookFor(provider, Math.random));
+  const now = (): number => performance.now();
+  const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });
+  return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };
+}

@@ -1,0 +1,82 @@
+// All the places that a server is reached at.
+import { networkInterfaces } from "node:os";
+import type { Audit } from "../../audit/entry.ts";
+import type { Gate } from "../../auth/gate.ts";
+import type { RequestAuditHook } from "../../http/audit-hook.ts";
+import { isLoopbackName } from "../../lib/net/address.ts";
+import type { Secret } from "../../lib/secret.ts";
+import type { Metrics } from "../../metrics/metrics.ts";
+import type { Surroundings } from "../server-context.ts";
+import { measureListener } from "../server-metrics.ts";
+import {
+  openMetricsDoor,
+  openPublicDoor,
+  type PublicDoor,
+  privateDoors,
+  type ServerSocket,
+} from "./listeners.ts";
+import { openProxyDoor } from "./proxy.ts";
+import { watchTrustedRange } from "./trusted-range.ts";
+import { urlOf } from "./url.ts";
+
+const PLAIN_HTTP =
+  "plain HTTP: passwords and what is typed or shown can be read on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy";
+
+export type ServerDoors = AsyncDisposable & {
+  /** Where its page is, as seen from this machine. */
+  readonly url: string;
+  /** Where the server itself is found on this machine, where `url` is that of its reverse proxy. */
+  readonly behind: string | undefined;
+  /** Where other machines find the server itself. */
+  readonly reachableAt: string;
+  /** As of a Listener, where sessions are served. */
+  endKeepAlive(): void;
+  stop(graceMs: number): Promise<{ readonly broken: number }>;
+};
+
+export async function openServerDoors(
+  parts: Omit<PublicDoor, "pageDir" | "clientOf"> & {
+    readonly surroundings: Surroundings;
+    /** The server's own, which serves from now on. */
+    readonly socket: ServerSocket;
+    readonly gate: Gate & { readonly proxyProof: Secret };
+    readonly audit: Audit;
+    readonly metrics: Metrics;
+  },
+): Promise<ServerDoors> {
+  const { config, surroundings, routes, log } = parts;
+  const { account, hostname, pageDir } = surroundings;
+  await using stack = new AsyncDisposableStack();
+  const proxy = stack.use(await openProxyDoor(parts));
+  const { clientOf } = proxy;
+  const ownAddresses = Object.values(networkInterfaces()).flatMap(
+    (all) => all?.map(({ address }) => address) ?? [],
+  );
+  const { listen, tls, trustedProxies } = config;
+  if (tls === undefined && trustedProxies.length === 0 && !isLoopbackName(listen.host))
+    log.warn({ host: listen.host }, PLAIN_HTTP);
+  const watch = watchTrustedRange({ ranges: trustedProxies, ownAddresses, log });
+  const auditHook: RequestAuditHook = (seen) => {
+    parts.auditHook(seen);
+    watch(seen);
+  };
+  const door = stack.use(await openPublicDoor({ ...parts, auditHook, clientOf, pageDir }));
+  const { port } = door;
+  measureListener(parts.metrics, door);
+  proxy.leadTo(port);
+  stack.use(await openMetricsDoor(config, routes, parts));
+  const { listener } = stack.use(parts.socket);
+  parts.socket.serve(privateDoors({ ...parts, user: account.user, ready: Promise.resolve() }));
+  const own = urlOf(config, "localhost", port);
+  const { url = own } = proxy;
+  const owned = stack.move();
+  return {
+    ...{ url, behind: url === own ? undefined : own, reachableAt: urlOf(config, hostname, port) },
+    endKeepAlive: () => [door, listener].forEach((each) => void each.endKeepAlive()),
+    stop: async (graceMs) => {
+      const stopped = await Promise.all([door.stop(graceMs), listener.stop(graceMs)]);
+      return { broken: stopped.reduce((sum, { broken }) => sum + broken, 0) };
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}

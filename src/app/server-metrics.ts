@@ -1,0 +1,202 @@
+// Every figure of /metrics, by what it is a figure of; docs/observability.md has them all.
+import { readFile, statfs } from "node:fs/promises";
+import type { Gate } from "../auth/gate.ts";
+import type { Enrolment } from "../hq/joining/registration.ts";
+import type { Listener } from "../http/listener.ts";
+import type { RequestMeter } from "../http/request-meter.ts";
+import type { Hub } from "../hub/hub.ts";
+import { shared } from "../lib/async/single-flight.ts";
+import { memoryKills } from "../lib/os/memory-kills.ts";
+import type { Reading } from "../metrics/exposition.ts";
+import type { Metrics } from "../metrics/metrics.ts";
+import { createCaller } from "../protocol/client/caller.ts";
+import type { Send } from "../protocol/client/send.ts";
+import { endpoints } from "../protocol/endpoints/endpoints.ts";
+import { SessionStatus } from "../protocol/schemas/session.ts";
+import type { SessionBackend } from "../sessions/backend.ts";
+import type { SessionMeter } from "../sessions/session-meter.ts";
+import type { ControlDir } from "../sessions/storage/control-dir.ts";
+import type { AuditLog } from "./auditing.ts";
+import type { Headquarters } from "./headquarters.ts";
+
+/** `process`: as of createMetrics, without `ttyhq_`. */
+export function measureBuild(metrics: Metrics, build: { version: string; mode: string }, process = ""): void {
+  const labels = { ...build, node: globalThis.process.version };
+  metrics.gauge(`${process}build_info`, "Which program this is; always 1.", () => [[labels, 1]]);
+}
+
+export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
+  // All figures are asked for at once.
+  const list = shared(() => backend.list());
+  metrics.gauge("sessions", "Sessions that are listed, by status.", async () =>
+    counted(
+      "status",
+      SessionStatus.options,
+      (await list()).map(({ status }) => status),
+    ),
+  );
+  metrics.gauge("recordings_incomplete", "Sessions with output that is not recorded, by reason.", async () =>
+    counted(
+      "reason",
+      ["waiting", "stopped"],
+      (await list()).flatMap(({ recording = [] }) => recording),
+    ),
+  );
+}
+
+/** How often each of the words is there. */
+function counted(label: string, words: readonly string[], found: readonly string[]): Reading {
+  const counts = new Map(words.map((word) => [word, 0]));
+  for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return [...counts].map(([word, count]) => [{ [label]: word }, count] as const);
+}
+
+export function measureHub(metrics: Metrics, hub: Hub): void {
+  const { traffic, lags } = hub;
+  const lagsOfNow = (): readonly number[] => hub.clients.map(({ viewer }) => viewer.lagBytes);
+  metrics.gauge("clients", "Open WebSocket connections.", () => hub.clients.length);
+  metrics.gauge("viewers", "Subscriptions to sessions.", () => hub.viewers);
+  metrics.gauge("sessions_watched", "Sessions that somebody is subscribed to.", () => hub.watchedSessions);
+  metrics.counter("websocket_frames_total", "Frames, by direction.", () => [
+    [{ direction: "in" }, traffic.framesIn],
+    [{ direction: "out" }, traffic.framesOut],
+  ]);
+  metrics.counter("websocket_bytes_total", "Bytes of frames, by direction.", () => [
+    [{ direction: "in" }, traffic.bytesIn],
+    [{ direction: "out" }, traffic.bytesOut],
+  ]);
+  metrics.counter("websocket_bad_frames_total", "Frames that could not be read.", () => traffic.badFrames);
+  metrics.counter("clients_dropped_total", "Clients that were disconnected, by reason.", () => [
+    [{ reason: "silent" }, traffic.droppedSilent],
+    [{ reason: "unread" }, traffic.droppedUnread],
+    [{ reason: "bad_frames" }, traffic.droppedBad],
+  ]);
+  metrics.counter("resyncs_total", "Screens that were sent in place of output.", () => traffic.resyncs);
+  metrics.gauge("viewer_lag_max_bytes", "How far the slowest client is behind.", () =>
+    Math.max(0, ...lagsOfNow()),
+  );
+  metrics.gauge("viewer_lag_sum_bytes", "How far all clients together are behind.", () =>
+    lagsOfNow().reduce((sum, lag) => sum + lag, 0),
+  );
+  metrics.histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", () => lags);
+}
+
+export function measureRequests(metrics: Metrics, meter: RequestMeter, attempts: Gate["attempts"]): void {
+  metrics.counter("http_requests_total", "Requests, by endpoint and class of status.", () => meter.requests);
+  metrics.histogram("http_request_duration_seconds", "Time until an answer began.", () => meter.durations());
+  metrics.counter("rate_limited_total", "Requests refused for being too many, by limit.", () => [
+    ...meter.limited,
+    [{ limit: "failed_logins" }, attempts.refusals],
+  ]);
+}
+
+export function measureListener(metrics: Metrics, listener: Pick<Listener, "connections">): void {
+  const now = () => listener.connections;
+  metrics.gauge("connections", "Open connections to the public address.", () => now().open);
+  metrics.gauge("connections_limit", "Connections over which no more are taken.", () => now().limit);
+  metrics.counter("connections_refused_total", "Connections beyond the limit.", () => now().refused);
+}
+
+export function measureLogins(metrics: Metrics, { logins }: Pick<Gate, "logins">): void {
+  metrics.counter("logins_total", "Logins, by method and what came of them.", () => logins);
+}
+
+export function measureAudit(metrics: Metrics, audit: Pick<AuditLog, "counts" | "shippers">): void {
+  const now = () => audit.counts;
+  metrics.counter("audit_lines_total", "Lines written to the audit log.", () => now().written);
+  metrics.counter("audit_lines_lost_total", "Lines of it that were not written.", () => now().lost);
+  const shipped = (count: "shipped" | "dropped") => () =>
+    audit.shippers.map(({ name, counts }) => [{ receiver: name }, counts[count]] as const);
+  metrics.counter("audit_lines_shipped_total", "Lines that receivers took.", shipped("shipped"));
+  metrics.counter("audit_lines_dropped_total", "Lines that receivers did not take.", shipped("dropped"));
+}
+
+export function measureReadiness(metrics: Metrics, readiness: { check(): void }): void {
+  metrics.gauge("ready", "Whether requests should come here: 1, or 0.", () => {
+    try {
+      readiness.check();
+      return 1;
+    } catch {
+      return 0;
+    }
+  });
+}
+
+/** Of the disk with the journals. */
+export function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">): void {
+  const disk = shared(() => statfs(path));
+  metrics.gauge("disk_size_bytes", "Size of the disk with the control directory.", async () => {
+    const { blocks, bsize } = await disk();
+    return blocks * bsize;
+  });
+  metrics.gauge("disk_free_bytes", "What of it this user can still write.", async () => {
+    const { bavail, bsize } = await disk();
+    return bavail * bsize;
+  });
+  metrics.gauge("disk_free_inodes", "Files that can still be made there.", async () => {
+    const { files, ffree } = await disk();
+    // Some file systems do not count them, and say that there are none.
+    return files === 0 ? [] : ffree;
+  });
+}
+
+/** Of the process that has the terminals, which may be this one. */
+export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
+  metrics.counter("sessions_started_total", "Programs that were started.", () => meter.started);
+  metrics.counter("sessions_ended_total", "Programs that have ended.", () => meter.ended);
+  metrics.counter("terminal_output_bytes_total", "Bytes that programs wrote.", () => meter.outputBytes);
+  metrics.counter("terminal_input_bytes_total", "Bytes that were typed into them.", () => meter.inputBytes);
+  metrics.histogram(
+    "journal_write_duration_seconds",
+    "Time until a batch of output was on disk.",
+    () => meter.journalWrites,
+  );
+  metrics.counter("journal_failures_total", "Times the disk took nothing.", () => meter.journalFailures);
+  metrics.counter("journal_lost_bytes_total", "Bytes that no recording has.", () => meter.lostBytes);
+  metrics.counter("journal_pauses_total", "Times a program was held back.", () => meter.journalPauses);
+  metrics.counter(
+    "out_of_memory_kills_total",
+    "Processes that the kernel ended.",
+    async () => (await memoryKills()) ?? [],
+  );
+  metrics.gauge("system_terminals", "Terminals of the whole machine.", () => systemFigure("nr"));
+  metrics.gauge("system_terminals_limit", "What of them its system allows.", () => systemFigure("max"));
+}
+
+/** Where the terminals are another process's: its own figures, asked for by the way that its sessions are. */
+export function measureHost(metrics: Metrics, send: Send): void {
+  const caller = createCaller(send);
+  const ask = shared(() => caller.bytes(endpoints.metrics));
+  metrics.other("host_up", "Whether the session host told its figures: 1, or 0.", async () =>
+    new TextDecoder().decode(await ask()),
+  );
+}
+
+export function measureFleet(metrics: Metrics, headquarters: Headquarters): void {
+  const { fleet, registry, probe } = headquarters;
+  metrics.gauge(
+    "registry_connected",
+    "Whether what keeps the registry is in reach and has it: 1, or 0.",
+    () => (headquarters.isRegistryConnected() ? 1 : 0),
+  );
+  metrics.gauge("remotes_unkept", "Remotes that are in memory alone.", () => registry.unkept);
+  metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
+  metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
+  metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
+  metrics.counter("probes_total", "Looks at remotes, by what they answered.", () => probe.results);
+  metrics.histogram("probe_duration_seconds", "Time until a remote answered.", () => probe.durations);
+  metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => probe.removed);
+}
+
+/** `enrolment`: from the moment on at which the server listens. */
+export function measureEnrolment(metrics: Metrics, enrolment: () => Enrolment | undefined): void {
+  metrics.gauge("enrolled", "Whether the HQ knows this remote: 1, or 0.", () =>
+    enrolment()?.isRegistered === true ? 1 : 0,
+  );
+  metrics.counter("enrolments_total", "Registrations with the HQ.", () => enrolment()?.registrations ?? []);
+}
+
+/** Rejects where the system has no such figure: then there is none here. */
+async function systemFigure(name: "nr" | "max"): Promise<number> {
+  return Number(await readFile(`/proc/sys/kernel/pty/${name}`, "utf8"));
+}

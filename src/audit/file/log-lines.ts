@@ -1,0 +1,60 @@
+// The files of an audit log: which there are, and their lines.
+import { createReadStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { linkOf } from "./chain.ts";
+
+/** Full files that are kept: audit.log.1, the newest, to audit.log.4. */
+export const KEPT_FILES = 4;
+
+const NEWLINE = 0x0a;
+
+/** A line without its newline; `isWhole` false: the last one, which has none. */
+export type LogLine = { readonly bytes: Uint8Array; readonly isWhole: boolean };
+
+/** The files of a log that exist, oldest first. A file that two names lead to, as during a rotation, is there once. */
+export async function keptFiles(path: string): Promise<readonly string[]> {
+  const names = Array.from({ length: KEPT_FILES }, (_, index) => `${path}.${KEPT_FILES - index}`);
+  const found = new Map<string, string>();
+  for (const name of [...names, path]) {
+    const at = await stat(name).catch(unlessMissing);
+    if (at !== undefined) found.set(`${at.dev}:${at.ino}`, name);
+  }
+  return [...found.values()];
+}
+
+export async function* linesOf(path: string): AsyncGenerator<LogLine> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+    const bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    let start = 0;
+    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
+      yield { bytes: bytes.subarray(start, end), isWhole: true };
+      start = end + 1;
+    }
+    rest = bytes.subarray(start);
+  }
+  if (rest.length > 0) yield { bytes: rest, isWhole: false };
+}
+
+/** The sequence number of the first line of the chain in a file. */
+export async function firstSequence(path: string): Promise<number | undefined> {
+  for await (const { bytes } of linesOf(path)) {
+    const link = linkOf(bytes);
+    if (link !== undefined) return link.seq;
+  }
+  return undefined;
+}
+
+/** What an interrupted write left at the end of a file of `size` bytes: empty after a whole line. At most 1 MiB of it. */
+export async function tornEnd(path: string, size: number): Promise<Uint8Array> {
+  const length = Math.min(size, 1024 * 1024);
+  await using file = await open(path, "r");
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+  const tail = buffer.subarray(0, bytesRead);
+  return tail.subarray(tail.lastIndexOf(NEWLINE) + 1);
+}
+
+function unlessMissing(error: unknown): undefined {
+  if (!isErrno(error, "ENOENT")) throw error;
+}

@@ -1,0 +1,95 @@
+// Pages of the audit log, newest first, of the current file and of those before it.
+import { type FileHandle, open } from "node:fs/promises";
+import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_AUDIT_PAGE_BYTES, MAX_AUDIT_SCAN_BYTES } from "../../protocol/limits.ts";
+import { type AuditPage, type AuditQuery, AuditRecord } from "../../protocol/schemas/audit.ts";
+import { firstSequence, keptFiles } from "./log-lines.ts";
+
+const BLOCK_BYTES = 256 * 1024;
+const NEWLINE = 0x0a;
+
+type Query = Omit<AuditQuery, "limit" | "cursor"> & Partial<Pick<AuditQuery, "limit" | "cursor">>;
+/** `offset`: of its first byte in the file. */
+type PlacedLine = { readonly bytes: Uint8Array; readonly offset: number };
+
+/**
+ * At most `limit` entries, MAX_AUDIT_PAGE_BYTES of them, and those of MAX_AUDIT_SCAN_BYTES of the log: a page is a bounded
+ * amount of work, and `next` goes on behind it. A cursor names a file by its first sequence number, which rotation does not
+ * change, and the offset up to which the file is still to be read. What the cursor names may be gone: the log ends there.
+ */
+export async function readAudit(path: string, query: Query): Promise<AuditPage> {
+  const { limit = 100, cursor } = query;
+  const [fromFile, fromOffset] = cursor?.split(".").map(Number) ?? [];
+  const entries: AuditRecord[] = [];
+  let [bytes, scanned] = [0, 0];
+  let isFound = cursor === undefined;
+  for (const name of (await keptFiles(path)).toReversed()) {
+    await using file = await openRegular(name);
+    const first = (await firstSequence(name)) ?? 0;
+    const isStart = !isFound && first === fromFile;
+    isFound ||= isStart;
+    if (!isFound) continue;
+    const { size } = await file.stat();
+    for await (const line of linesBefore(file, Math.min(size, (isStart ? fromOffset : undefined) ?? size))) {
+      scanned += line.bytes.length + 1;
+      const entry = entryOf(line.bytes);
+      if (entry !== undefined && fits(entry, query)) {
+        entries.push(entry);
+        bytes += line.bytes.length;
+      }
+      const isFull = entries.length >= limit || bytes >= MAX_AUDIT_PAGE_BYTES;
+      if (isFull || scanned >= MAX_AUDIT_SCAN_BYTES) return { entries, next: `${first}.${line.offset}` };
+    }
+  }
+  return { entries };
+}
+
+async function openRegular(name: string): Promise<FileHandle> {
+  const file = await open(name, "r");
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new ServiceError("not_found", "the audit log of this server is not a file: read it where it goes to");
+}
+
+/** The whole lines that end before `end`, the last one first. */
+async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<PlacedLine> {
+  /** The beginning of the line whose end was read already. */
+  let rest: Buffer = Buffer.alloc(0);
+  let isEndSeen = false;
+  for (let at = end; at > 0; ) {
+    const length = Math.min(BLOCK_BYTES, at);
+    at -= length;
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, at);
+    const block = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
+    let stop = block.length;
+    for (let newline = block.lastIndexOf(NEWLINE); newline !== -1; ) {
+      // What follows the last newline of the file is being written.
+      if (isEndSeen) yield { bytes: block.subarray(newline + 1, stop), offset: at + newline + 1 };
+      isEndSeen = true;
+      stop = newline;
+      newline = newline === 0 ? -1 : block.lastIndexOf(NEWLINE, newline - 1);
+    }
+    rest = block.subarray(0, stop);
+  }
+  if (isEndSeen && rest.length > 0) yield { bytes: rest, offset: 0 };
+}
+
+/** `undefined` for a line that is none of ours: `ttyhq audit verify` finds those. */
+function entryOf(line: Uint8Array): AuditRecord | undefined {
+  try {
+    return AuditRecord.safeParse(JSON.parse(new TextDecoder().decode(line))).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function fits(entry: AuditRecord, { since, until, user, action, session }: Query): boolean {
+  const time = Date.parse(entry.time);
+  return (
+    (since === undefined || time >= Date.parse(since)) &&
+    (until === undefined || time < Date.parse(until)) &&
+    (user === undefined || entry.user === user) &&
+    (action === undefined || entry.action === action) &&
+    (session === undefined || entry.session === session)
+  );
+}

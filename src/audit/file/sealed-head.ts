@@ -1,0 +1,89 @@
+// The last line of the audit log, sealed: what shows that lines at the end were removed, or the whole chain made anew.
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
+import { z } from "zod";
+import { createFileOnce, isErrno } from "../../lib/fs/atomic-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { Secret } from "../../lib/secret.ts";
+import type { Log } from "../../log.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { ChainHead } from "./chain.ts";
+
+const OWNER_ONLY = 0o600;
+const KEY_BYTES = 32;
+
+const HeadFile = z.object({ log: z.string(), seq: z.int().min(0), hash: z.string(), hmac: z.string() });
+
+/** `head` and `key`: files of mode 0600 in the control directory. `log`: the audit log that is sealed. */
+export type SealFiles = { readonly head: string; readonly key: string; readonly log: string };
+
+export class SealedHead {
+  readonly #files: SealFiles;
+  readonly #log: Pick<Log, "error">;
+  #key: Secret | undefined;
+  #isFailing = false;
+
+  constructor(files: SealFiles, log: Pick<Log, "error">) {
+    this.#files = files;
+    this.#log = log;
+  }
+
+  /** `undefined` when nothing was sealed for this log. Throws `internal_error` for a head that this key did not seal. */
+  async read(): Promise<ChainHead | undefined> {
+    return await readSealedHead(this.#files);
+  }
+
+  /** Never rejects: a head that stays behind leaves the last lines without a seal until the next one. */
+  async seal({ seq, hash }: ChainHead): Promise<void> {
+    const log = nameOf(this.#files);
+    try {
+      this.#key ??= await madeKey(this.#files.key);
+      const value = { log, seq, hash, hmac: hmacOf({ log, seq, hash }, this.#key) };
+      await writeJsonFile(this.#files.head, value, OWNER_ONLY, { isDurable: false });
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#log.error({ error, path: this.#files.head }, "audit head not sealed");
+      this.#isFailing = true;
+    }
+  }
+}
+
+/** Makes nothing. */
+export async function readSealedHead(files: SealFiles): Promise<ChainHead | undefined> {
+  const head = await readJsonFile(files.head, (value) => HeadFile.parse(value));
+  if (head === undefined || head.log !== nameOf(files)) return undefined;
+  const key = await readKey(files.key);
+  if (key === undefined || !isSame(hmacOf(head, key), head.hmac)) {
+    throw new ServiceError("internal_error", `${files.head} was not sealed with ${files.key}`);
+  }
+  return { seq: head.seq, hash: head.hash };
+}
+
+/** Relative to the control directory, which may be restored at another place. */
+function nameOf({ head, log }: SealFiles): string {
+  return relative(dirname(resolve(head)), resolve(log));
+}
+
+function hmacOf(head: ChainHead & { readonly log: string }, key: Secret): string {
+  const text = `ttyhq audit head\n${head.log}\n${head.seq}\n${head.hash}`;
+  return createHmac("sha256", key.bytes()).update(text).digest("hex");
+}
+
+function isSame(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+async function madeKey(path: string): Promise<Secret> {
+  return (await readKey(path)) ?? new Secret(await createFileOnce(path, randomBytes(KEY_BYTES), OWNER_ONLY));
+}
+
+async function readKey(path: string): Promise<Secret | undefined> {
+  try {
+    return new Secret(await readFile(path));
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}

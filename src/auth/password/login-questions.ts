@@ -1,0 +1,104 @@
+// Logins that take several requests, because the system asks for more than a password.
+import { randomBytes } from "node:crypto";
+import { addressKey } from "../../lib/net/address.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import {
+  LOGIN_QUESTION_LIFETIME_MS,
+  MAX_PENDING_LOGINS,
+  MAX_PENDING_LOGINS_PER_ADDRESS,
+} from "../../protocol/limits.ts";
+import type { LoginPrompts, LoginQuestion } from "../../protocol/schemas/login-question.ts";
+
+/** Resolves with what the person answers. Nobody does in time: ServiceError `unauthorized`. */
+export type Ask = (question: LoginPrompts) => Promise<readonly string[]>;
+
+type Pending<Result> = {
+  /** As addressKey makes it. */
+  readonly address: string;
+  readonly answer: (answers: readonly string[]) => Promise<Result>;
+  readonly giveUp: () => void;
+};
+
+/**
+ * A login is one function, which asks whenever it has to; the requests of whoever logs in each get its result or its next
+ * question. At most MAX_PENDING_LOGINS wait, each for LOGIN_QUESTION_LIFETIME_MS; over that one is ended of the address
+ * that has the most, so that whoever comes from few addresses ends their own.
+ */
+export class LoginQuestions<Result> {
+  /** By challenge, oldest first. */
+  readonly #pending = new Map<string, Pending<Result>>();
+  readonly #lifetimeMs: number;
+
+  constructor(lifetimeMs: number = LOGIN_QUESTION_LIFETIME_MS) {
+    this.#lifetimeMs = lifetimeMs;
+  }
+
+  /** The login's result. It asks: ServiceError `login_question`, with a LoginQuestion as details. */
+  begin(address: string | undefined, login: (ask: Ask) => Promise<Result>): Promise<Result> {
+    let request = Promise.withResolvers<Result>();
+    const key = addressKey(address);
+    const ask: Ask = (question) => {
+      const answers = Promise.withResolvers<readonly string[]>();
+      const challengeId = this.#wait({
+        address: key,
+        answer: (given) => {
+          request = Promise.withResolvers<Result>();
+          answers.resolve(given);
+          return request.promise;
+        },
+        giveUp: () => answers.reject(new ServiceError("unauthorized", "the login was not answered in time")),
+      });
+      request.reject(questionError({ ...question, challengeId, expiresIn: this.#lifetimeMs / 1000 }));
+      return answers.promise;
+    };
+    login(ask).then(
+      (result) => request.resolve(result),
+      // After a login that nobody answers, nobody listens.
+      (error: unknown) => request.reject(error),
+    );
+    return request.promise;
+  }
+
+  /** The way on from a question, once. Unknown, answered or too old: ServiceError `unauthorized`. */
+  take(challengeId: string): (answers: readonly string[]) => Promise<Result> {
+    const pending = this.#pending.get(challengeId);
+    if (pending === undefined)
+      throw new ServiceError("unauthorized", "this login was answered or is too old: log in again");
+    this.#pending.delete(challengeId);
+    return pending.answer;
+  }
+
+  #wait(pending: Pending<Result>): string {
+    const own = this.#of(pending.address);
+    if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#giveUp(own[0]);
+    else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#giveUp(this.#ofMost()[0]);
+    const challengeId = randomBytes(32).toString("base64url");
+    this.#pending.set(challengeId, pending);
+    setTimeout(() => this.#giveUp(challengeId), this.#lifetimeMs).unref();
+    return challengeId;
+  }
+
+  #giveUp(challengeId = ""): void {
+    const pending = this.#pending.get(challengeId);
+    this.#pending.delete(challengeId);
+    pending?.giveUp();
+  }
+
+  #of(address: string): readonly string[] {
+    return [...this.#pending].filter(([, pending]) => pending.address === address).map(([id]) => id);
+  }
+
+  #ofMost(): readonly string[] {
+    const addresses = new Set([...this.#pending.values()].map(({ address }) => address));
+    return [...addresses]
+      .map((address) => this.#of(address))
+      .reduce((most, each) => (each.length > most.length ? each : most), []);
+  }
+}
+
+/** Its message is for clients that cannot answer. */
+function questionError(details: LoginQuestion): ServiceError {
+  const asked = details.prompts.map(({ message }) => message.replace(/:\s*$/, "").trim()).join(", ");
+  const message = `this system asks for more than a password (${asked}): log in on the page or with \`ttyhq login\``;
+  return new ServiceError("login_question", message, { details });
+}

@@ -1,0 +1,218 @@
+// Login with the password of a user of this system (contract 5.1).
+import { access, constants, readFile } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { Slots } from "../../lib/async/semaphore.ts";
+import type { Log } from "../../log.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import {
+  MAX_LOGIN_QUESTIONS,
+  MAX_WAITING_SYSTEM_PASSWORDS,
+  SLOW_REFUSAL_MEMORY_MS,
+  SYSTEM_PASSWORD_TIMEOUT_MS,
+  SYSTEM_PASSWORDS_AT_ONCE,
+  WRONG_PASSWORD_MS,
+} from "../../protocol/limits.ts";
+import type { LoginPrompts } from "../../protocol/schemas/login-question.ts";
+import type { Accounts } from "../accounts/accounts.ts";
+import { PAM_PROGRAM, PAM_SERVICE, PamCode, type PamConversation } from "../accounts/pam.ts";
+import type { Users } from "../users.ts";
+import { EvenRefusal } from "./even-refusal.ts";
+import type { PasswordAttempt, PasswordCheck } from "./password-login.ts";
+
+const BLANK = "the account has no password, so that any would do";
+/** PAM takes no longer ones, in UTF-8. */
+const MAX_ANSWER_BYTES = 512;
+/** PAM's ways of saying that this is not the user's password, or that there is no such user. */
+const WRONG: ReadonlySet<number> = new Set([PamCode.wrongPassword, PamCode.unknownUser]);
+/** The password may be right, but the account is not to be used, or not now. */
+const NOT_NOW: ReadonlySet<number> = new Set([
+  ...[PamCode.permissionDenied, PamCode.tooManyTries, PamCode.passwordExpired, PamCode.accountExpired],
+]);
+
+export type SystemPasswordParts = {
+  readonly accounts: Pick<Accounts, "lookUp" | "hasBlankPassword" | "openPam">;
+  readonly users: Pick<Users, "mayLogIn">;
+  readonly log: Pick<Log, "warn">;
+  /** For tests, which have less time. */
+  readonly refusalMs?: number;
+};
+
+/** How far a login is. */
+type Stage =
+  | { readonly kind: "in"; readonly user: string }
+  | {
+      readonly kind: "question";
+      readonly question: LoginPrompts;
+      readonly answer: (answers: readonly string[]) => Promise<Stage>;
+    };
+
+/**
+ * Asks PAM, at most SYSTEM_PASSWORDS_AT_ONCE at a time, not counting those that wait for a person; more than
+ * MAX_WAITING_SYSTEM_PASSWORDS that wait for their turn: ServiceError `rate_limited`. PAM is not asked about users who may
+ * not log in here: nobody shall lock their accounts, or learn their passwords, by guessing here.
+ */
+export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
+  const turns = new Slots({
+    slots: SYSTEM_PASSWORDS_AT_ONCE,
+    maxWaiting: MAX_WAITING_SYSTEM_PASSWORDS,
+    maxWaitMs: SYSTEM_PASSWORD_TIMEOUT_MS,
+    full: tooMany,
+  });
+  const even = new EvenRefusal({
+    stepMs: parts.refusalMs ?? WRONG_PASSWORD_MS,
+    memoryMs: SLOW_REFUSAL_MEMORY_MS,
+    now: () => performance.now(),
+    pause,
+  });
+  // How long a person takes is no part of how long a refusal takes.
+  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even.level(() => turns.take(work));
+  return async (attempt, ask) => {
+    using scope = new DisposableStack();
+    let stage = await stageOf(() => begin(attempt, parts, scope));
+    for (let asked = 0; stage.kind === "question"; asked++) {
+      if (asked === MAX_LOGIN_QUESTIONS) throw wrong();
+      const { question, answer } = stage;
+      const answers = await ask(question);
+      stage = await stageOf(() => answer(answers));
+    }
+    return stage.user;
+  };
+}
+
+async function begin(
+  attempt: PasswordAttempt,
+  parts: SystemPasswordParts,
+  scope: DisposableStack,
+): Promise<Stage> {
+  const { username, password, address } = attempt;
+  const { accounts, users } = parts;
+  if (password === "" || !isTypeable(password) || !users.mayLogIn(username)) throw wrong();
+  const { account, refusal } = await accounts.lookUp(username);
+  if (account === undefined) throw wrong();
+  const user = account.name;
+  const pam = scope.use(accounts.openPam({ username: user, address }));
+  const accept = async (code: number): Promise<Stage> => {
+    refuseByCode(code, user, parts.log);
+    const reason = refusal ?? ((await accounts.hasBlankPassword(account)) ? BLANK : undefined);
+    if (reason === undefined) return { kind: "in", user };
+    parts.log.warn({ user, reason }, "login refused");
+    throw wrong();
+  };
+  return await proceed([], { pam, accept, password });
+}
+
+/** `password` answers the first question that is asked without echo; `undefined`: it has. */
+async function proceed(
+  answers: readonly string[],
+  login: {
+    readonly pam: PamConversation;
+    readonly accept: (code: number) => Promise<Stage>;
+    readonly password: string | undefined;
+  },
+): Promise<Stage> {
+  const { pam, accept, password } = login;
+  const step = await pam.next(answers);
+  if (step.kind === "done") return await accept(step.code);
+  const { prompts, messages } = step;
+  const index = password === undefined ? -1 : prompts.findIndex(({ echo }) => !echo);
+  const isUsed = password === undefined || index >= 0;
+  const next = { ...login, password: isUsed ? undefined : password };
+  const known = index < 0 || password === undefined ? [] : [password];
+  const asked = prompts.toSpliced(index, known.length);
+  if (asked.length === 0) return await proceed(known, next);
+  return {
+    kind: "question",
+    question: { prompts: asked, messages },
+    answer: async (given) => {
+      if (given.length !== asked.length || !given.every(isTypeable)) throw wrong();
+      return await proceed(index < 0 ? given : given.toSpliced(index, 0, ...known), next);
+    },
+  };
+}
+
+function refuseByCode(pamCode: number, user: string, log: SystemPasswordParts["log"]): void {
+  if (pamCode === PamCode.success) return;
+  if (NOT_NOW.has(pamCode)) log.warn({ user, pamCode }, "login refused by PAM");
+  else if (!WRONG.has(pamCode)) log.warn({ user, pamCode }, "PAM cannot tell");
+  throw wrong();
+}
+
+/** What PAM would read up to a NUL, cut, or take for another text is no answer. */
+function isTypeable(text: string): boolean {
+  if (text.includes("\0") || !text.isWellFormed()) return false;
+  return new TextEncoder().encode(text).length <= MAX_ANSWER_BYTES;
+}
+
+function wrong(): ServiceError {
+  return new ServiceError("invalid_credentials", "wrong user name or password");
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError("rate_limited", "too many people log in at once: try again in a few seconds", {
+    details: { retryAfterSeconds: 5 },
+  });
+}
+
+const SERVICE_FOLDERS = ["/etc/pam.d", "/usr/lib/pam.d"];
+
+export type SystemLoginOptions = {
+  readonly accounts: Accounts;
+  readonly users: Pick<Users, "mayLogIn">;
+  readonly log: Pick<Log, "warn">;
+  readonly serverUser: string;
+  readonly isRoot: boolean;
+  /** Whether others than the server's user may log in. */
+  readonly hasOtherUsers: boolean;
+  /** Whether one can log in without a password, too. */
+  readonly hasOtherWays: boolean;
+};
+
+/**
+ * `undefined` where PAM cannot be asked but there are other ways to log in; where there are none ServiceError
+ * `start_failed`. Warns of what keeps passwords from being checked.
+ */
+export async function openSystemPassword(options: SystemLoginOptions): Promise<PasswordCheck | undefined> {
+  const { accounts, users, log, hasOtherWays } = options;
+  try {
+    await access(PAM_PROGRAM, constants.X_OK);
+  } catch (cause) {
+    if (!hasOtherWays) throw new ServiceError("start_failed", `${NO_PAM}${WAYS_OUT}`, { cause });
+    log.warn({ reason: NO_PAM }, "system passwords log nobody in");
+    return undefined;
+  }
+  for (const reason of await hindrances(options)) log.warn({ reason }, "system passwords may be refused");
+  return systemPassword({ accounts, users, log });
+}
+
+const NO_PAM =
+  "to log in with the password of a user of this system takes ttyhq-pam, the program that asks PAM, which is not there: " +
+  "npm builds it where PAM's headers are; on Debian install libpam0g-dev, g++, make and python3, then run `npm ci` again";
+
+const WAYS_OUT =
+  "; or let people log in otherwise: SERVICE_USERNAME and SERVICE_PASSWORD (one password for all), --enable-ssh-keys, --login-link, or --no-auth where nobody else can reach the server";
+
+async function hindrances({ serverUser, isRoot, hasOtherUsers }: SystemLoginOptions): Promise<string[]> {
+  const found: string[] = [];
+  if (!(await hasService())) {
+    found.push(
+      `there is no /etc/pam.d/${PAM_SERVICE}, so PAM goes by /etc/pam.d/other: copy packaging/pam.d/${PAM_SERVICE} there to say what counts`,
+    );
+  }
+  if (!isRoot && hasOtherUsers) {
+    found.push(`the server is not root, and so the system lets it check the password of ${serverUser} alone`);
+  }
+  if (!isRoot && (await hasNoNewPrivileges())) {
+    found.push("no-new-privileges keeps PAM's own program unix_chkpwd from reading any password");
+  }
+  return found;
+}
+
+async function hasService(): Promise<boolean> {
+  const looks = SERVICE_FOLDERS.map((folder) => access(`${folder}/${PAM_SERVICE}`));
+  return (await Promise.allSettled(looks)).some(({ status }) => status === "fulfilled");
+}
+
+async function hasNoNewPrivileges(): Promise<boolean> {
+  const status = await readFile("/proc/self/status", "utf8").catch(() => "");
+  return /^NoNewPrivs:\s*1$/m.test(status);
+}

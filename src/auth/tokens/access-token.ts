@@ -1,0 +1,210 @@
+import { createSecretKey, type KeyObject, randomUUID } from "node:crypto";
+import jwt from "jsonwebtoken";
+import { z } from "zod";
+import type { RecordStore } from "../../lib/data/live-records.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import {
+  MAX_API_TOKEN_LIFETIME_S,
+  MAX_SESSION_ID_LENGTH,
+  MAX_SHARE_LIFETIME_S,
+  MAX_TOKEN_LENGTH,
+  REMOTE_CREDENTIAL_LIFETIME_S,
+  TOKEN_LIFETIME_S,
+} from "../../protocol/limits.ts";
+import { ShareMode } from "../../protocol/schemas/share.ts";
+import type { Principal, Proof } from "../principal.ts";
+import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./login-records.ts";
+
+/** What a login answers (specification 2.4); `expiresIn` in seconds. */
+export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
+
+/** What of a principal names the token behind it. */
+type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
+
+const ALGORITHM = "HS256";
+const ISSUER = "ttyhq";
+/** A longer timer would go off at once, and share links live longer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** What a share link opens. `created` tells the session from a later one of the same id. */
+const SharedSession = z.object({
+  id: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
+  created: z.string().max(64),
+  mode: ShareMode,
+  /** Of a link without history: the end of the output when it was made. */
+  from: z.int().nonnegative().optional(),
+});
+export type SharedSession = z.infer<typeof SharedSession>;
+
+/** What the credential of a remote registers. */
+const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
+export type NamedRemote = z.infer<typeof NamedRemote>;
+
+/** The JWT library checks the issuer, the audience and the times. */
+const Claims = z
+  .object({
+    sub: z.string().min(1).max(256),
+    jti: z.string().min(1).max(128),
+    iat: z.int().nonnegative(),
+    exp: z.int().nonnegative(),
+    share: SharedSession.optional(),
+    remote: NamedRemote.optional(),
+    /** Of an API token. */
+    api: z.literal(true).optional(),
+  })
+  .refine(
+    ({ iat, exp, share, api }) => exp - iat <= longest(share !== undefined, api === true),
+    "lives longer than a token may",
+  );
+
+function longest(isShare: boolean, isApiToken: boolean): number {
+  if (isShare) return MAX_SHARE_LIFETIME_S;
+  return isApiToken ? MAX_API_TOKEN_LIFETIME_S : TOKEN_LIFETIME_S;
+}
+
+/** The token of a share link, and what it is listed and revoked by. */
+export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
+
+type AccessTokensOptions = {
+  readonly secret: Secret;
+  readonly records: Pick<RecordStore, "instanceId" | "get" | "find" | "end" | "watch">;
+  readonly logins: Pick<LoginRecords, "add" | "addToken" | "use" | "isIdle" | "hold">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+/**
+ * Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links and API tokens, too.
+ * A token counts while the record of its `jti` is live: what nobody knows of is refused.
+ */
+export class AccessTokens {
+  readonly #key: KeyObject;
+  readonly #options: AccessTokensOptions;
+
+  constructor(options: AccessTokensOptions) {
+    this.#key = createSecretKey(options.secret.bytes());
+    this.#options = options;
+  }
+
+  /** `method`: how they logged in. */
+  async issue(user: string, method: string, source: LoginSource): Promise<IssuedToken> {
+    const { token, id, expiresAtS } = this.#sign({ sub: user }, TOKEN_LIFETIME_S);
+    await this.#options.logins.add({ id, expiresAtS }, { ...source, user, method });
+    return { token, expiresIn: TOKEN_LIFETIME_S, user };
+  }
+
+  /** For programs, for so many seconds. Throws as LoginRecords.addToken. */
+  async issueApiToken(
+    lifetimeS: number,
+    login: NewToken,
+  ): Promise<{ readonly token: string; readonly kept: KeptToken }> {
+    const { token, ...place } = this.#sign({ sub: login.user, api: true }, lifetimeS);
+    return { token, kept: await this.#options.logins.addToken(place, login) };
+  }
+
+  /**
+   * A token that opens one session to whoever has it, for `lifetimeS` seconds; nobody is logged in by it. It counts once
+   * its record is put.
+   */
+  issueShare(session: SharedSession, lifetimeS: number): IssuedShare {
+    return this.#sign({ share: session }, lifetimeS);
+  }
+
+  /** The short-lived credential of a remote: it registers that one, and logs nobody in. No record is kept of it. */
+  issueRemote(remote: NamedRemote): Pick<IssuedToken, "token" | "expiresIn"> {
+    const claims = { sub: `remote:${remote.name}`, remote };
+    const { token } = this.#sign(claims, REMOTE_CREDENTIAL_LIFETIME_S);
+    return { token, expiresIn: REMOTE_CREDENTIAL_LIFETIME_S };
+  }
+
+  /**
+   * Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`; `registry_unavailable` when
+   * nobody can tell now.
+   */
+  async verify(token: string): Promise<Proof> {
+    const { sub, jti, exp, share, remote } = this.#claims(token);
+    if (remote !== undefined) return { user: sub, method: "remote", rights: { kind: "remote", ...remote } };
+    const { records, logins } = this.#options;
+    const record = await records.find(jti);
+    if (record === undefined) throw refused("login is over: log in again");
+    const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
+    if (share === undefined) {
+      const login = logins.use(record);
+      if (login.kind === "login") return { ...known, method: "token" };
+      return { ...known, method: "api-token", scope: login.scope };
+    }
+    const { mode, from, ...session } = share;
+    return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };
+  }
+
+  /** False once the token behind a principal has expired, was revoked or idle for too long; true where there is none. */
+  async isCurrent({ tokenId, expiresAtMs }: ProvenToken): Promise<boolean> {
+    if (tokenId === undefined || expiresAtMs === undefined) return true;
+    const record = this.#now() < expiresAtMs ? await this.#options.records.find(tokenId) : undefined;
+    return record !== undefined && !this.#options.logins.isIdle(record);
+  }
+
+  /**
+   * Calls `over` once, with the reason, when the token behind a principal is revoked or expires; never where there is
+   * none. Not called before this returns, nor after the answer was disposed of. Until then its login is in use.
+   */
+  whenOver({ tokenId, expiresAtMs }: ProvenToken, over: (reason: string) => void): Disposable {
+    const watch = new DisposableStack();
+    if (tokenId === undefined || expiresAtMs === undefined) return watch;
+    const isLive = (): boolean => this.#options.records.get(tokenId) !== undefined;
+    const end = (): void => {
+      if (watch.disposed) return;
+      watch.dispose();
+      over(this.#now() < expiresAtMs && !isLive() ? "logged out" : "login expired");
+    };
+    watch.use(this.#options.logins.hold(tokenId));
+    watch.use(this.#options.records.watch((id) => id === tokenId && end()));
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (): void => {
+      const leftMs = isLive() ? expiresAtMs - this.#now() : 0;
+      timer = leftMs > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS) : setTimeout(end, leftMs);
+    };
+    wait();
+    watch.defer(() => clearTimeout(timer));
+    return watch;
+  }
+
+  /** Logout: the token behind this principal works no more, nor do tickets that it bought. See RecordStore.end. */
+  async revoke({ tokenId, expiresAtMs }: ProvenToken): Promise<void> {
+    if (tokenId === undefined || expiresAtMs === undefined) return;
+    await this.#options.records.end([{ id: tokenId, expiresAtS: expiresAtMs / 1000 }]);
+  }
+
+  #now(): number {
+    return this.#options.now();
+  }
+
+  #sign(claims: object, lifetimeS: number): IssuedShare {
+    const iat = Math.floor(this.#now() / 1000);
+    const [id, expiresAtS] = [randomUUID(), iat + lifetimeS];
+    const own = { iat, exp: expiresAtS, jti: id, iss: ISSUER, aud: this.#options.records.instanceId };
+    const token = jwt.sign({ sub: `guest-${id}`, ...claims, ...own }, this.#key, { algorithm: ALGORITHM });
+    return { token, id, expiresAtS };
+  }
+
+  #claims(token: string): z.infer<typeof Claims> {
+    if (token.length > MAX_TOKEN_LENGTH || !SHAPE.test(token)) throw refused("invalid token: log in again");
+    try {
+      const clockTimestamp = Math.floor(this.#now() / 1000);
+      const audience = this.#options.records.instanceId;
+      return Claims.parse(
+        jwt.verify(token, this.#key, { algorithms: [ALGORITHM], issuer: ISSUER, audience, clockTimestamp }),
+      );
+    } catch (cause) {
+      // Whatever a stranger's bytes make the library throw, it is no more than a token that is not ours.
+      const message = cause instanceof jwt.TokenExpiredError ? "token expired" : "invalid token";
+      throw refused(`${message}: log in again`, cause);
+    }
+  }
+}
+
+function refused(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("unauthorized", message, { cause });
+}

@@ -1,0 +1,125 @@
+import { z } from "zod";
+import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../protocol/limits.ts";
+import { Share, type ShareMode } from "../../protocol/schemas/share.ts";
+import type { AccessTokens } from "./access-token.ts";
+
+/** How the creator of a link had come in: by a login here, by a proxy's word, or otherwise (an HQ, the server's own user). */
+const CreatedThrough = z.enum(["login", "proxy", "other"]);
+const Creator = z.object({ user: z.string(), through: CreatedThrough });
+export type Creator = Readonly<z.infer<typeof Creator>>;
+
+const Kept = Share.extend({ sessionCreated: z.string(), createdThrough: CreatedThrough.default("login") });
+type Kept = z.infer<typeof Kept>;
+const SHARE = "share";
+
+/** What a session is known by: a later one may have the same id. */
+type SharedSession = { readonly id: string; readonly created: string };
+
+/** `from`: output before that offset is not shown; `lifetimeS`: in seconds. */
+type NewLink = {
+  readonly mode: ShareMode;
+  readonly from: number | undefined;
+  readonly lifetimeS: number;
+  readonly by: Creator;
+};
+
+/**
+ * The share links that work now. What is kept of one is no token: what opens a session is in the link alone. At most
+ * MAX_SHARES, and MAX_SHARES_OF_USER made by one user: one more is refused.
+ */
+export class Shares {
+  readonly #options: SharesOptions;
+
+  constructor(options: SharesOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `too_many_shares`. */
+  async create(
+    session: SharedSession,
+    { mode, from, lifetimeS, by }: NewLink,
+  ): Promise<Share & { readonly token: string }> {
+    const { tokens, records, now } = this.#options;
+    this.#requireRoom(by);
+    // Whatever else is known of the session stays out of the link.
+    const shared = {
+      id: session.id,
+      created: session.created,
+      mode,
+      ...(from === undefined ? {} : { from }),
+    };
+    const { id, token, expiresAtS } = tokens.issueShare(shared, lifetimeS);
+    const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
+    const history = from === undefined;
+    const own = { id, sessionId: session.id, mode, history, createdBy: by.user, ...times };
+    const value: Kept = { ...own, sessionCreated: session.created, createdThrough: by.through };
+    const record = { id, kind: SHARE, expiresAtS, value };
+    try {
+      await records.put(record);
+    } catch (error) {
+      // Nobody gets the link, so there is none.
+      await records.end([record]).catch(() => undefined);
+      throw error;
+    }
+    return { ...own, token };
+  }
+
+  /** Those of one session, oldest first. */
+  of(session: SharedSession): readonly Share[] {
+    return this.#kept()
+      .filter(({ kept }) => isOf(kept, session))
+      .map(({ kept }) => Share.parse(kept))
+      .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
+  }
+
+  /** Who made that link; `undefined` where it is not listed. */
+  creatorOf(id: string): Creator | undefined {
+    const kept = this.#kept().find((each) => each.kept.id === id)?.kept;
+    return kept && { user: kept.createdBy, through: kept.createdThrough };
+  }
+
+  /** Whoever came by it is out at once. Throws `share_not_found`. */
+  async revoke(session: SharedSession, id: string): Promise<void> {
+    const share = this.#kept().find(({ kept }) => kept.id === id && isOf(kept, session));
+    if (share === undefined) throw new ServiceError("share_not_found", `no share link ${id} of this session`);
+    await this.#options.records.end([share.record]);
+  }
+
+  /** A session that was removed leaves no links. */
+  async forget(sessionId: string): Promise<void> {
+    const over = this.#kept().filter(({ kept }) => kept.sessionId === sessionId);
+    await this.#options.records.end(over.map(({ record }) => record));
+  }
+
+  #requireRoom({ user }: Creator): void {
+    const kept = this.#kept();
+    const own = kept.filter(({ kept: { createdBy } }) => createdBy === user).length;
+    if (kept.length < MAX_SHARES && own < MAX_SHARES_OF_USER) return;
+    const whose = own < MAX_SHARES_OF_USER ? `there are ${MAX_SHARES}` : `you have ${MAX_SHARES_OF_USER}`;
+    throw new ServiceError("too_many_shares", `${whose} share links: revoke some first`);
+  }
+
+  #kept(): readonly { readonly record: LiveRecord; readonly kept: Kept }[] {
+    return this.#options.records.list(SHARE).flatMap((record) => {
+      const { data: kept } = Kept.safeParse(record.value);
+      return kept === undefined ? [] : [{ record, kept }];
+    });
+  }
+}
+
+export type SharesOptions = {
+  readonly tokens: Pick<AccessTokens, "issueShare">;
+  readonly records: Pick<RecordStore, "list" | "put" | "end">;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+function isOf(kept: Kept, { id, created }: SharedSession): boolean {
+  return kept.sessionId === id && kept.sessionCreated === created;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

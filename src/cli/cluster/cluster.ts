@@ -1,0 +1,135 @@
+// A cluster on this machine: an HQ and its remotes, as processes that end with it.
+import { setTimeout as pause } from "node:timers/promises";
+import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { answers } from "../../lib/os/unix-socket.ts";
+import { createCaller } from "../../protocol/client/caller.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { RemoteRecord } from "../../protocol/schemas/remote.ts";
+import { localSockets } from "../server.ts";
+import { socketSend } from "../socket-send.ts";
+import { ClusterMachine, type MachineNotice } from "./machine.ts";
+import { type ClusterOptions, hqPlan, remotePlans } from "./plan.ts";
+import type { MachineReport } from "./report.ts";
+import type { Listening, ProcessParts } from "./server-process.ts";
+
+/** So many remotes start at a time: each has a server and a session host that want a core for half a second. */
+const STARTS_AT_A_TIME = 4;
+const REGISTRATION_TIMEOUT_MS = 20_000;
+/** Between two looks at who is registered. */
+const LOOK_MS = 50;
+
+export type ClusterParts = ClusterOptions &
+  ProcessParts & {
+    /** What a person should know: what ended by itself and was started again. */
+    readonly notice: MachineNotice;
+  };
+
+/** Disposing it ends the remotes with their sessions, each of which leaves the HQ, and then the HQ. */
+export class Cluster implements AsyncDisposable {
+  readonly #parts: ClusterParts;
+  readonly #hq: ClusterMachine;
+  #remotes: readonly ClusterMachine[] = [];
+  #hqListening: Listening = { url: "" };
+
+  private constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.#hq = new ClusterMachine(hqPlan(parts), parts);
+  }
+
+  /**
+   * Resolves when every remote is registered. Rejects with `start_failed`, which names what failed and shows the end of
+   * its log, and with the signal's reason; nothing is left running then.
+   */
+  static async start(parts: ClusterParts, signal: AbortSignal): Promise<Cluster> {
+    await refuseSecond(parts);
+    await using stack = new AsyncDisposableStack();
+    const cluster = stack.use(new Cluster(parts));
+    await cluster.#start(signal);
+    stack.move();
+    return cluster;
+  }
+
+  get url(): string {
+    return this.#hqListening.url;
+  }
+
+  get loginLink(): string {
+    return this.#hqListening.loginLink ?? "";
+  }
+
+  get hq(): MachineReport {
+    return this.#hq;
+  }
+
+  get remotes(): readonly MachineReport[] {
+    return this.#remotes;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ends = await Promise.allSettled(this.#remotes.map((remote) => remote[Symbol.asyncDispose]()));
+    await this.#hq[Symbol.asyncDispose]();
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    this.#hqListening = await this.#hq.listening(signal);
+    await this.#startRemotes(signal);
+    await this.#registered(signal);
+    for (const machine of [this.#hq, ...this.#remotes]) machine.keep(this.#parts.notice);
+  }
+
+  /** Waits for all that were begun, so that nothing starts while it is being stopped; the first failure is thrown. */
+  async #startRemotes(signal: AbortSignal): Promise<void> {
+    const failed = new AbortController();
+    const stop = AbortSignal.any([signal, failed.signal]);
+    const plans = remotePlans(this.#parts, this.url).values();
+    const startOneByOne = async (): Promise<void> => {
+      for (const plan of plans) {
+        if (stop.aborted) return;
+        try {
+          const remote = new ClusterMachine(plan, this.#parts);
+          this.#remotes = [...this.#remotes, remote];
+          await remote.listening(stop);
+        } catch (error) {
+          failed.abort(error);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: STARTS_AT_A_TIME }, startOneByOne));
+    stop.throwIfAborted();
+  }
+
+  async #registered(signal: AbortSignal): Promise<void> {
+    const caller = createCaller(socketSend([localSockets(this.#hq.controlDir).server]));
+    const machines = [this.#hq, ...this.#remotes];
+    let missing = this.#remotes;
+    const all = async (stop: AbortSignal): Promise<void> => {
+      for (;;) {
+        const records = await caller.call(endpoints.listRemotes);
+        missing = this.#remotes.filter((remote) => !isRegistered(remote, records));
+        if (missing.length === 0) return;
+        await pause(LOOK_MS, undefined, { signal: stop });
+      }
+    };
+    try {
+      const look = withDeadline(all, REGISTRATION_TIMEOUT_MS, "registration", signal);
+      await Promise.race([look, ...machines.map((machine) => machine.ended())]);
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      throw missing[0]?.failure(`did not join the HQ within ${REGISTRATION_TIMEOUT_MS / 1000} s`) ?? error;
+    }
+  }
+}
+
+/** The address is compared, too: an HQ that was killed remembers the remotes of the run before. */
+function isRegistered(remote: ClusterMachine, records: readonly RemoteRecord[]): boolean {
+  return records.some(({ name, url }) => name === remote.name && url === remote.url);
+}
+
+async function refuseSecond(options: ClusterOptions): Promise<void> {
+  const { controlDir } = options;
+  if (!(await answers(localSockets(hqPlan(options).controlDir).server))) return;
+  const message = `a cluster runs in ${controlDir} already: stop it, or give another --control-dir`;
+  throw new ServiceError("start_failed", message);
+}

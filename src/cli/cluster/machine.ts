@@ -1,0 +1,113 @@
+import { once } from "node:events";
+import { truncateSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { Backoff } from "../../lib/async/backoff.ts";
+import { RETRY_FIRST_MS, RETRY_MAX_MS } from "../../protocol/limits.ts";
+import type { MachinePlan } from "./plan.ts";
+import { type Listening, type ProcessParts, ServerProcess, serverLog } from "./server-process.ts";
+import { endSessionHost } from "./session-host-end.ts";
+
+export type MachineNotice = (message: string) => void;
+
+/** A server of the cluster with its session host. Disposing it ends both, the programs in its sessions included. */
+export class ClusterMachine implements AsyncDisposable {
+  readonly #parts: ProcessParts;
+  readonly #stop = new AbortController();
+  #plan: MachinePlan;
+  #process: ServerProcess;
+  #keeping: Promise<void> = Promise.resolve();
+  #url = "";
+
+  /** Its log is begun anew. */
+  constructor(plan: MachinePlan, parts: ProcessParts) {
+    this.#plan = plan;
+    this.#parts = parts;
+    truncate(serverLog(plan.controlDir));
+    this.#process = new ServerProcess(plan, parts);
+  }
+
+  get name(): string {
+    return this.#plan.name;
+  }
+
+  get controlDir(): string {
+    return this.#plan.controlDir;
+  }
+
+  /** There once it listens. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** To be called once. Rejects with `start_failed`. */
+  async listening(signal: AbortSignal): Promise<Listening> {
+    const listening = await this.#process.listening(signal);
+    this.#url = listening.url;
+    // Where it is known to be, it stays when it has to be started again.
+    this.#plan = { ...this.#plan, port: Number(new URL(listening.url).port || 80) };
+    return listening;
+  }
+
+  /** Rejects when it ends, with the last of its log; otherwise never settles. To be raced with what needs it. */
+  async ended(): Promise<never> {
+    const process = this.#process;
+    throw process.failure(`ended (${await process.ended})`);
+  }
+
+  /** `start_failed`, with the last of its log. */
+  failure(what: string): Error {
+    return this.#process.failure(what);
+  }
+
+  /** From now on it is started again when it ends by itself: after half a second at first, 15 s at most. */
+  keep(notice: MachineNotice): void {
+    this.#keeping = this.#keep(notice);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#keeping;
+    await this.#process[Symbol.asyncDispose]();
+    await endSessionHost(this.controlDir, this.#parts.hurry);
+  }
+
+  async #keep(notice: MachineNotice): Promise<void> {
+    const { signal } = this.#stop;
+    const stopped = once(signal, "abort");
+    const backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: Math.random });
+    for (;;) {
+      const since = performance.now();
+      const how = await Promise.race([this.#process.ended, stopped]);
+      if (signal.aborted) return;
+      notice(`${this.name} ended (${how}), starting it again`);
+      // One that ends soon every time is not worth a busy machine.
+      if (performance.now() - since > RETRY_MAX_MS) backoff.reset();
+      await this.#restart(backoff, notice);
+    }
+  }
+
+  async #restart(backoff: Backoff, notice: MachineNotice): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      await pause(backoff.next(), undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        this.#process = new ServerProcess(this.#plan, this.#parts);
+        await this.#process.listening(signal);
+        notice(`${this.name} serves again`);
+        return;
+      } catch (error) {
+        if (!signal.aborted) notice(error instanceof Error ? error.message : String(error));
+        await this.#process[Symbol.asyncDispose]();
+      }
+    }
+  }
+}
+
+function truncate(path: string): void {
+  try {
+    truncateSync(path);
+  } catch {
+    // The first run has none.
+  }
+}

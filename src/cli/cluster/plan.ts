@@ -1,0 +1,83 @@
+// Which servers a local cluster is made of, and how each of them is started.
+import { join } from "node:path";
+import { isOwnVariable } from "../../lib/os/own-variables.ts";
+
+/** Who may use the HQ; made for the run, kept nowhere. */
+export type ClusterCredentials = { readonly username: string; readonly password: string };
+
+export type ClusterOptions = {
+  /** Absolute. */
+  readonly controlDir: string;
+  /** Of the HQ; 0 for any free one. */
+  readonly port: number;
+  readonly remotes: number;
+  readonly credentials: ClusterCredentials;
+  /** With which the remotes join; made for the run as well. */
+  readonly joinToken: string;
+  /** What `ttyhq up` was started with. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+/** One server of the cluster: an HQ or a remote. */
+export type MachinePlan = {
+  readonly name: string;
+  readonly controlDir: string;
+  /** 0 for any free one. */
+  readonly port: number;
+  /** Of `ttyhq serve`, beside --port; every user of the machine can read them. */
+  readonly args: readonly string[];
+  /** With the secrets. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+};
+
+export const HQ_NAME = "hq";
+
+export function hqPlan({ controlDir, port, credentials, joinToken, env }: ClusterOptions): MachinePlan {
+  const { username, password } = credentials;
+  const directory = join(controlDir, HQ_NAME);
+  return {
+    ...{ name: HQ_NAME, controlDir: directory, port },
+    args: [
+      ...[...commonArgs(directory), "--hq", "--login-link"],
+      ...["--no-basic-join", "--join-token-name", "remote-*"],
+    ],
+    env: {
+      ...commonEnv(env, credentials),
+      ...{ TTYHQ_USERNAME: username, TTYHQ_PASSWORD: password, TTYHQ_JOIN_TOKEN: joinToken },
+    },
+  };
+}
+
+/** `remote-1`, `remote-2` and so on, for an HQ at that address. */
+export function remotePlans(options: ClusterOptions, hqUrl: string): readonly MachinePlan[] {
+  const { controlDir, credentials, joinToken, env } = options;
+  return remoteNames(options.remotes).map((name) => {
+    const directory = join(controlDir, name);
+    return {
+      ...{ name, controlDir: directory, port: 0 },
+      args: [...commonArgs(directory), "--name", name, "--hq-url", hqUrl, "--allow-insecure-hq"],
+      env: { ...commonEnv(env, credentials), TTYHQ_JOIN_TOKEN: joinToken },
+    };
+  });
+}
+
+export function remoteNames(remotes: number): readonly string[] {
+  return Array.from({ length: remotes }, (_, index) => `remote-${index + 1}`);
+}
+
+/** Limits would protect nobody here: whoever has the credentials is the one who started the cluster. */
+function commonArgs(controlDir: string): readonly string[] {
+  return [
+    ...["--bind", "127.0.0.1", "--control-dir", controlDir, "--log-format", "text"],
+    ...["--rate-limit-api", "0", "--rate-limit-sessions", "0", "--json", "--stop-with-input"],
+  ];
+}
+
+/** Variables that configure another server of this user are not for these. */
+function commonEnv(
+  env: ClusterOptions["env"],
+  { username, password }: ClusterCredentials,
+): MachinePlan["env"] {
+  const others = Object.entries(env).filter(([name]) => !isOwnVariable(name));
+  return { ...Object.fromEntries(others), SERVICE_USERNAME: username, SERVICE_PASSWORD: password };
+}

@@ -1,0 +1,125 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+import { type Command, InvalidArgumentError } from "commander";
+import { controlDirProblems } from "../../config/config.ts";
+import { ConfigError } from "../../config/config-error.ts";
+import { integer } from "../../config/options/value.ts";
+import { DEFAULT_PORT } from "../../protocol/limits.ts";
+import { examples } from "../examples.ts";
+import { type Finish, signalExitCode } from "../exit-code.ts";
+import { writeMessage } from "../message.ts";
+import type { Cli } from "../process-context.ts";
+import { controlDirOf } from "../server.ts";
+import { onSignals, signalNumber } from "../terminal/signals.ts";
+import { Cluster } from "./cluster.ts";
+import { type ClusterOptions, remoteNames } from "./plan.ts";
+import { type ClusterReport, reportJson, reportText } from "./report.ts";
+
+const DEFAULT_REMOTES = 2;
+const MAX_REMOTES = 50;
+const USERNAME = "ttyhq";
+const PASSWORD_BYTES = 24;
+const JOIN_TOKEN_BYTES = 32;
+
+export type UpFlags = {
+  readonly remotes: number;
+  readonly port: number;
+  readonly controlDir?: string;
+  readonly json?: true;
+};
+
+export function addUp(program: Command, cli: Cli, finish: Finish): void {
+  program
+    .command("up")
+    .summary("run an HQ and some remotes on this machine, to try them out")
+    .description(
+      "Run an HQ and some remotes on this machine, to try them out: processes on loopback that all end with this command, as do the programs in their sessions. One that ends by itself is started again. What is logged and recorded stays in the control directories.",
+    )
+    .option("-n, --remotes <number>", "how many remotes", whole(1, MAX_REMOTES), DEFAULT_REMOTES)
+    .option("-p, --port <number>", "port of the HQ, 0 for any free one", whole(0, 65_535), DEFAULT_PORT)
+    .option("--control-dir <path>", "directory of the machines' own control directories (~/.ttyhq/up)")
+    .option(
+      "--json",
+      'say what runs as one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
+    )
+    .allowExcessArguments(false)
+    .action(async (flags: UpFlags) => await up(flags, { cli, finish }))
+    .addHelpText(
+      "after",
+      examples(
+        ["ttyhq up --remotes 3", "an HQ and three remotes, with a link that logs your browser in"],
+        ["ttyhq ls --control-dir ~/.ttyhq/up/hq", "the sessions of all of them"],
+        ["ttyhq run --control-dir ~/.ttyhq/up/remote-1 -- top", "a program on the first remote"],
+        [
+          "ttyhq up --port 0 --json",
+          "for a script, which talks to the HQ with Basic and ends it with SIGTERM",
+        ],
+      ),
+    );
+}
+
+/** Runs until a signal comes, be it while it starts. A second one ends it at once: what was told to end does so alone. */
+async function up(
+  flags: UpFlags,
+  { cli, finish }: { readonly cli: Cli; readonly finish: Finish },
+): Promise<void> {
+  const started = performance.now();
+  const options = clusterOptions(flags, cli);
+  const [stop, hurry] = [new AbortController(), new AbortController()];
+  const notice = (message: string): void => writeMessage(cli.stderr, message);
+  using listening = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
+    if (stop.signal.aborted) {
+      listening[Symbol.dispose]();
+      finish(signalExitCode(signalNumber(signal)));
+      hurry.abort();
+    } else {
+      notice("stopping everything; once more to not wait for it");
+      stop.abort();
+    }
+  });
+  try {
+    const parts = { ...options, notice, program: cli.program, hurry: hurry.signal };
+    await using cluster = await Cluster.start(parts, stop.signal);
+    const view = { seconds: (performance.now() - started) / 1000, width: cli.stdout.columns };
+    const report = reportOf(cluster, options);
+    cli.stdout.write(flags.json ? reportJson(report) : reportText(report, view));
+    if (!stop.signal.aborted) await once(stop.signal, "abort");
+  } catch (error) {
+    if (error !== stop.signal.reason) throw error;
+  }
+}
+
+/** The command's options as what they mean. Throws ConfigError for a control directory that cannot be. */
+export function clusterOptions(flags: UpFlags, cli: Cli): ClusterOptions {
+  const { remotes, port } = flags;
+  const controlDir =
+    flags.controlDir === undefined
+      ? join(controlDirOf({}, cli), "up")
+      : controlDirOf({ controlDir: flags.controlDir }, cli);
+  const longest = join(controlDir, remoteNames(remotes).at(-1) ?? "");
+  const problems = controlDirProblems(longest);
+  if (problems.length > 0) throw new ConfigError(problems);
+  const credentials = { username: USERNAME, password: random(PASSWORD_BYTES) };
+  return { controlDir, port, remotes, credentials, joinToken: random(JOIN_TOKEN_BYTES), env: cli.env };
+}
+
+function random(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
+}
+
+function reportOf(cluster: Cluster, { credentials }: ClusterOptions): ClusterReport {
+  const { url, loginLink, hq, remotes } = cluster;
+  return { url, loginLink, credentials, machines: [hq, ...remotes] };
+}
+
+function whole(min: number, max: number): (text: string) => number {
+  const parse = integer(min, max);
+  return (text) => {
+    try {
+      return parse(text);
+    } catch {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    }
+  };
+}

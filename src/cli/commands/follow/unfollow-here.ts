@@ -1,0 +1,37 @@
+// `ttyhq unfollow` where neither a server nor a session host answers: this process ends follow mode as theirs would.
+
+import { Follower } from "../../../git/follow/follower.ts";
+import { FollowList } from "../../../git/follow/list.ts";
+import { FollowSwitch } from "../../../git/follow/switch.ts";
+import { GitProgram } from "../../../git/git.ts";
+import { FollowHooks } from "../../../git/hooks/follow-hooks.ts";
+import type { FollowReply } from "../../../protocol/schemas/follow.ts";
+import { FollowFile } from "../../../repositories/follow-file.ts";
+import { ControlDir } from "../../../sessions/storage/control-dir.ts";
+import type { Cli } from "../../process-context.ts";
+
+/**
+ * Throws as the endpoint answers. The file of followed repositories is changed as well, so a later server does not go on.
+ * Nobody else may be using the control directory.
+ */
+export async function unfollowHere(
+  cli: Pick<Cli, "env" | "cwd" | "user" | "program">,
+  controlDir: string,
+  { isDryRun }: { readonly isDryRun: boolean },
+): Promise<FollowReply> {
+  const file = await FollowFile.open(new ControlDir(controlDir).follow);
+  const list = new FollowList({
+    read: async () => file.of(undefined),
+    write: (entries) => file.set(undefined, entries),
+  });
+  await list.read();
+  const program = new GitProgram({ env: cli.env });
+  const hooks = new FollowHooks({ list, target: { ...cli.program, controlDir } });
+  // Nobody is there to be told, and what fails is thrown.
+  const [notices, log] = [{ add: () => {} }, { info: () => {}, warn: () => {} }];
+  const now = (): number => performance.now();
+  await using follower = new Follower({ program, list, hooks, notices, log, now });
+  const follow = new FollowSwitch({ program, list, hooks, follower });
+  const request = { repoPath: cli.cwd, user: cli.user };
+  return await (isDryRun ? follow.preview({ ...request, enable: false }) : follow.disable(request));
+}

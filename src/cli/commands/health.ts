@@ -1,0 +1,94 @@
+import { existsSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import { withDeadline } from "../../lib/async/deadline.ts";
+import { type Client, createClient } from "../../protocol/client/client.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { examples } from "../examples.ts";
+import type { Cli } from "../process-context.ts";
+import { addServerOptions, localSockets, type ServerFlags, serverOf } from "../server.ts";
+import { socketSend } from "../socket-send.ts";
+
+type HealthFlags = ServerFlags & {
+  readonly timeout: number;
+  readonly wait?: number;
+  readonly sessionHost?: true;
+};
+
+/** Between two questions of a server that is waited for. */
+const LOOK_MS = 200;
+
+export function addHealth(program: Command, cli: Cli): void {
+  const command = program
+    .command("health")
+    .summary("end with 0 when the server is well, for container probes")
+    .description(
+      "Ask the server for its health and end with 0 when it is well, else with 1 and the reason on standard error. Where there is only a session host, that is asked.",
+    )
+    .option("--session-host", "ask the session host of the control directory, also where there is a server")
+    .option("-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5)
+    .option("--wait <seconds>", "for so long ask again and again, until it is there and well", parseSeconds)
+    .allowExcessArguments(false)
+    .action(async (flags: HealthFlags) => await checkUntil(endOf(flags), flags, cli));
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(
+      ["HEALTHCHECK CMD ttyhq health", "in a Dockerfile"],
+      ["ttyhq health --wait 30 && ttyhq ls", "in a script that has just started a server"],
+    ),
+  );
+}
+
+/** In milliseconds of the monotonic clock. */
+function endOf({ wait = 0 }: HealthFlags): number {
+  return performance.now() + wait * 1000;
+}
+
+async function checkUntil(end: number, flags: HealthFlags, cli: Cli): Promise<void> {
+  for (;;) {
+    try {
+      await check(probed(flags, cli), flags.timeout);
+      return;
+    } catch (error) {
+      if (performance.now() + LOOK_MS > end) throw error;
+      await pause(LOOK_MS);
+    }
+  }
+}
+
+/** A server whose socket is there must answer on it: its session host does not stand in for it. */
+function probed(flags: HealthFlags, cli: Cli): Client {
+  const { client, controlDir } = serverOf(flags, cli);
+  if (controlDir === undefined) {
+    if (flags.sessionHost !== true) return client;
+    throw new ServiceError(
+      "invalid_request",
+      "--session-host is asked by its control directory, not by --url",
+    );
+  }
+  const { server, host } = localSockets(controlDir);
+  if (flags.sessionHost === true) return createClient(socketSend([host]));
+  // Who waits for a server does not mean the session host that is there before it.
+  const isExpected = flags.wait !== undefined || existsSync(server);
+  return isExpected ? createClient(socketSend([server])) : client;
+}
+
+async function check(client: Client, seconds: number): Promise<void> {
+  try {
+    await withDeadline(client.health(), seconds * 1000, "the health check");
+  } catch (cause) {
+    throw cause instanceof ServiceError ? cause : unwell(cause);
+  }
+}
+
+function unwell(cause: unknown): ServiceError {
+  return new ServiceError("host_unreachable", cause instanceof Error ? cause.message : "no answer", {
+    cause,
+  });
+}
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text);
+  if (seconds > 0 && seconds <= 3600) return seconds;
+  throw new InvalidArgumentError("It must be a number of seconds above 0.");
+}

@@ -1,0 +1,91 @@
+import { type Command, InvalidArgumentError } from "commander";
+import type { Client } from "../../protocol/client/client.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/session.ts";
+import { examples } from "../examples.ts";
+import { ExitCode, type Finish } from "../exit-code.ts";
+import { printable } from "../printable.ts";
+import type { Cli } from "../process-context.ts";
+import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
+import { findSession } from "../session-reference.ts";
+
+type KillFlags = ServerFlags & { readonly signal?: SignalName; readonly json?: true };
+
+/** What became of one session. */
+type Outcome =
+  | { readonly id: string; readonly status: "exited" | "removed"; readonly exitCode?: number | undefined }
+  | { readonly id: string; readonly status: "signalled"; readonly signal: SignalName };
+
+export function addKill(program: Command, cli: Cli, finish: Finish): void {
+  const command = program
+    .command("kill")
+    .summary("end a session, or remove an ended one")
+    .description(
+      "End a running session: SIGHUP and SIGTERM to all of its processes, SIGKILL after 3 seconds. An ended one is removed with its recording. A session is named by its id, the beginning of it, or its name.",
+    )
+    .argument("<session...>", "ids or names")
+    .option("-s, --signal <name>", "only send this signal to the program in the foreground", parseSignal)
+    .option("--json", "print what became of each as a JSON array")
+    .action(async (references: readonly string[], flags: KillFlags) => {
+      const { outcomes, failures } = await killAll(references, flags, serverOf(flags, cli).client);
+      if (flags.json) cli.stdout.write(`${JSON.stringify(outcomes, undefined, 2)}\n`);
+      else cli.stdout.write(outcomes.map(sentence).join(""));
+      for (const { message } of failures) cli.stderr.write(`ttyhq: ${printable(message)}\n`);
+      if (failures.length > 0) finish(ExitCode.Failed);
+    });
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(
+      ["ttyhq kill build", "ends the session named build"],
+      ["ttyhq kill 7f3a 91c0", "ends two, by the beginnings of their ids"],
+      ["ttyhq kill --signal SIGINT build", "as ctrl-c would"],
+    ),
+  );
+}
+
+/** Each on its own: one that cannot be ended does not keep the others alive. */
+async function killAll(
+  references: readonly string[],
+  { signal }: KillFlags,
+  client: Client,
+): Promise<{ readonly outcomes: readonly Outcome[]; readonly failures: readonly ServiceError[] }> {
+  const sessions = await client.list();
+  const outcomes: Outcome[] = [];
+  const failures: ServiceError[] = [];
+  for (const reference of references) {
+    try {
+      outcomes.push(await killOne(findSession(reference, sessions), signal, client));
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      failures.push(error);
+    }
+  }
+  return { outcomes, failures };
+}
+
+async function killOne(
+  { id }: SessionRecord,
+  signal: SignalName | undefined,
+  client: Client,
+): Promise<Outcome> {
+  if (signal !== undefined) {
+    await client.kill(id, signal);
+    return { id, status: "signalled", signal };
+  }
+  const { status, exitCode } = await client.remove(id);
+  return { id, status, exitCode };
+}
+
+function sentence(outcome: Outcome): string {
+  if (outcome.status === "signalled") return `${outcome.signal} sent to ${outcome.id}\n`;
+  if (outcome.status === "removed") return `${outcome.id} removed\n`;
+  return `${outcome.id} ended with ${outcome.exitCode ?? "no exit code"}\n`;
+}
+
+/** `SIGINT`, `INT`, `int`. */
+function parseSignal(text: string): SignalName {
+  const name = text.toUpperCase();
+  const signal = SignalName.safeParse(name.startsWith("SIG") ? name : `SIG${name}`);
+  if (signal.success) return signal.data;
+  throw new InvalidArgumentError(`It must be one of ${Object.keys(SIGNALS).join(", ")}.`);
+}

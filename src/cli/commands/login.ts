@@ -1,0 +1,79 @@
+import type { Command } from "commander";
+import type { Client } from "../../protocol/client/client.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { TokenResponse } from "../../protocol/schemas/auth.ts";
+import { LoginQuestion } from "../../protocol/schemas/login-question.ts";
+import { SecondFactorChallenge } from "../../protocol/schemas/passkey.ts";
+import { examples } from "../examples.ts";
+import { printable } from "../printable.ts";
+import type { Cli } from "../process-context.ts";
+import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
+import { QuestionReader } from "../terminal/question-reader.ts";
+
+type LoginFlags = ServerFlags & { readonly user?: string; readonly json?: true };
+
+export function addLogin(program: Command, cli: Cli): void {
+  const command = program
+    .command("login")
+    .summary("log in with a password and print a token")
+    .description(
+      "Ask for a password, and for whatever else the server's system asks, such as a one-time code. Print a token, for TTYHQ_TOKEN. Without a terminal the answers are read from standard input, one a line.",
+    )
+    .option("--user <name>", "as whom; without it the server's default user")
+    .option("--json", 'print {"token", "expiresIn", "user"}')
+    .allowExcessArguments(false)
+    .action(async ({ user, json, ...flags }: LoginFlags) => {
+      const { client } = serverOf(flags, cli, "server");
+      using reader = new QuestionReader(cli);
+      const response = await logIn(client, user, reader);
+      cli.stdout.write(json ? `${JSON.stringify(response)}\n` : `${response.token}\n`);
+    });
+  addServerOptions(command).addHelpText(
+    "after",
+    examples([
+      "export TTYHQ_TOKEN=$(ttyhq login --url https://term.example.com --user ada)",
+      "the commands after it are ada's",
+    ]),
+  );
+}
+
+async function logIn(
+  client: Client,
+  username: string | undefined,
+  reader: QuestionReader,
+): Promise<TokenResponse> {
+  const password = await reader.ask("Password: ", { echo: false });
+  const name = username === undefined ? {} : { username };
+  return await goOn(client, client.token({ ...name, password }), reader);
+}
+
+/** Answers until the server has no more questions. */
+async function goOn(
+  client: Client,
+  response: Promise<TokenResponse>,
+  reader: QuestionReader,
+): Promise<TokenResponse> {
+  try {
+    return await response;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (error.code === "login_question") {
+      const { challengeId, prompts, messages } = LoginQuestion.parse(error.details);
+      for (const message of messages) reader.say(printable(message));
+      const answers: string[] = [];
+      for (const { message, echo } of prompts) answers.push(await reader.ask(printable(message), { echo }));
+      return await goOn(
+        client,
+        client.call(endpoints.answerLogin, { body: { challengeId, answers } }),
+        reader,
+      );
+    }
+    if (error.code !== "second_factor_required") throw error;
+    const { challengeId, recoveryCodes } = SecondFactorChallenge.parse(error.details);
+    // A terminal has no passkeys.
+    if (recoveryCodes === 0) throw error;
+    const recoveryCode = await reader.ask("Recovery code: ", { echo: false });
+    return await client.call(endpoints.secondFactor, { body: { challengeId, recoveryCode } });
+  }
+}

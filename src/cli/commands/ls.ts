@@ -1,0 +1,69 @@
+import type { Command } from "commander";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { duration } from "../duration.ts";
+import { examples } from "../examples.ts";
+import { printable } from "../printable.ts";
+import type { Cli } from "../process-context.ts";
+import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
+import { table } from "../table.ts";
+
+export function addLs(program: Command, cli: Cli): void {
+  const command = program
+    .command("ls")
+    .alias("list")
+    .summary("list the sessions, newest first")
+    .description("List the sessions, newest first.")
+    .option("--json", "print the session objects as a JSON array")
+    .allowExcessArguments(false)
+    .action(async (flags: ServerFlags & { readonly json?: true }) => {
+      const sessions = newestFirst(await serverOf(flags, cli).client.list());
+      if (flags.json) cli.stdout.write(`${JSON.stringify(sessions, undefined, 2)}\n`);
+      else cli.stdout.write(sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns }));
+    });
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(
+      ["ttyhq ls", "what runs here"],
+      [
+        `ttyhq ls --json | jq -r '.[] | select(.status == "running").id'`,
+        "the ids of what runs, for a script",
+      ],
+    ),
+  );
+}
+
+export function newestFirst(sessions: readonly SessionRecord[]): readonly SessionRecord[] {
+  return sessions.toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created));
+}
+
+/** Branches have a column where there are any. `now` in milliseconds since the epoch; `width` in columns, `undefined` where nothing needs to be cut. */
+export function sessionTable(
+  sessions: readonly SessionRecord[],
+  { now, width }: { readonly now: number; readonly width: number | undefined },
+): string {
+  const haveBranches = sessions.some(({ gitBranch }) => gitBranch !== undefined);
+  const branch = (cell: string): readonly string[] => (haveBranches ? [cell] : []);
+  const headings = ["ID", "NAME", "STATUS", "SIZE", "AGE", "VIEWERS", ...branch("BRANCH"), "COMMAND"];
+  const rows = sessions.map((session) => [
+    session.id,
+    printable(session.name),
+    statusOf(session),
+    `${session.cols}x${session.rows}`,
+    duration((now - Date.parse(session.created)) / 1000),
+    String(session.viewers),
+    ...branch(branchOf(session)),
+    printable(session.command.join(" ")),
+  ]);
+  return table(headings, rows, width);
+}
+
+/** Empty outside a repository. */
+function branchOf({ gitBranch }: SessionRecord): string {
+  return gitBranch === "" ? "(detached)" : printable(gitBranch ?? "");
+}
+
+function statusOf({ status, exitCode, exitSignal, exitReason }: SessionRecord): string {
+  if (status !== "exited") return status;
+  if (exitReason === "host_lost") return "host lost";
+  return `exited ${exitSignal ?? exitCode ?? ""}`.trimEnd();
+}

@@ -1,0 +1,131 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { addAbortSignal } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Command, InvalidArgumentError } from "commander";
+import { ServiceError } from "../../protocol/errors.ts";
+import { examples } from "../examples.ts";
+import type { Cli } from "../process-context.ts";
+import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
+import { findSession } from "../session-reference.ts";
+import { playCast } from "../terminal/cast-player.ts";
+import { readCast } from "../terminal/cast-reader.ts";
+import { onSignals } from "../terminal/signals.ts";
+import { Terminal } from "../terminal/terminal.ts";
+import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "../terminal/terminal-modes.ts";
+
+type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit?: number };
+
+const CTRL_C = 0x03;
+
+export function addPlay(program: Command, cli: Cli): void {
+  const command = program
+    .command("play")
+    .summary("play a recording on this terminal")
+    .description(
+      "Play a recording on this terminal as it went; ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of one that still runs, what there is up to now.",
+    )
+    .argument("<recording>", "file, -, or a session's id, beginning of an id, or name")
+    .option("-s, --speed <factor>", "2 is twice as fast", parsePositive, 1)
+    .option("-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive)
+    .allowExcessArguments(false)
+    .action(async (source: string, flags: PlayFlags) => await play(source, flags, cli));
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(
+      ["ttyhq play --idle-limit 1 build", "the session named build, without its long pauses"],
+      ["ttyhq play --speed 4 demo.cast", "a file, four times as fast"],
+    ),
+  );
+}
+
+async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
+  const stop = new AbortController();
+  using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort());
+  try {
+    await show(source, flags, { cli, stop });
+  } catch (error) {
+    // What is not read any more, because somebody stopped it, fails to be read.
+    if (!stop.signal.aborted) throw error;
+  }
+}
+
+async function show(
+  source: string,
+  flags: PlayFlags,
+  { cli, stop }: { readonly cli: Cli; readonly stop: AbortController },
+): Promise<void> {
+  const cast = await readCast(await open(source, flags, { cli, signal: stop.signal }));
+  using stage = new Stage(new Terminal(cli), { isInputFree: source !== "-", stop: () => stop.abort() });
+  await playCast(cast, {
+    speed: flags.speed,
+    idleLimit: flags.idleLimit,
+    write: (text) => stage.write(text),
+    now: () => performance.now(),
+    wait: async (ms, signal) => await sleep(ms, undefined, { signal }),
+    signal: stop.signal,
+  });
+}
+
+async function open(
+  source: string,
+  flags: ServerFlags,
+  { cli, signal }: { readonly cli: Cli; readonly signal: AbortSignal },
+): Promise<AsyncIterable<Uint8Array>> {
+  if (source === "-") return addAbortSignal(signal, cli.stdin);
+  if (await isFile(source)) return createReadStream(source, { signal });
+  const { client } = serverOf(flags, cli);
+  try {
+    const { id } = findSession(source, await client.list());
+    return await client.recording(id, { follow: false }, signal);
+  } catch (error) {
+    // Whoever mistyped the name of a file need not hear of servers alone.
+    if (!(error instanceof ServiceError) || error.code === "invalid_request") throw error;
+    throw new ServiceError(error.code, `no file ${JSON.stringify(source)}; as a session: ${error.message}`);
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return !(await stat(path)).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** The terminal during the play: its answers to what the recording asks it are not for the shell. */
+class Stage implements Disposable {
+  readonly #terminal: Terminal;
+  readonly #alternate = new AlternateScreen();
+  readonly #scope = new DisposableStack();
+
+  constructor(
+    terminal: Terminal,
+    { isInputFree, stop }: { readonly isInputFree: boolean; readonly stop: () => void },
+  ) {
+    this.#terminal = terminal;
+    if (!isInputFree || !terminal.isInteractive) return;
+    this.#scope.use(terminal.raw());
+    const typed = (bytes: Uint8Array): void => void (bytes.includes(CTRL_C) && stop());
+    this.#scope.use(terminal.onInput(typed, stop));
+  }
+
+  async write(text: string): Promise<void> {
+    this.#alternate.shown(Buffer.from(text));
+    this.#terminal.write(text);
+    if (this.#terminal.isFull) await this.#terminal.flushed();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#terminal.isScreen) {
+      this.#terminal.write((this.#alternate.isActive ? LEAVE_ALTERNATE_SCREEN : "") + PLAIN_MODES);
+    }
+    this.#scope.dispose();
+  }
+}
+
+function parsePositive(text: string): number {
+  const value = Number(text);
+  if (value > 0 && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError("It must be a number above 0.");
+}

@@ -1,0 +1,69 @@
+import { finished } from "node:stream/promises";
+import type { Command } from "commander";
+import { parseConfig } from "../../config/config.ts";
+import { registerOptions } from "../../config/sources/flags.ts";
+import { configInput } from "../configuration.ts";
+import { examples } from "../examples.ts";
+import type { Cli, InputStream, RunningServer } from "../process-context.ts";
+import { untilStopped } from "../until-stopped.ts";
+
+export function addServe(program: Command, cli: Cli): void {
+  const command = program
+    .command("serve", { isDefault: true })
+    .summary("start a server (what ttyhq does when no command is given)")
+    .description(
+      "Start a server: the page, the API and /ws. Sessions belong to a session host, which is started where there is none, and outlive the server. Every option can also be given as the variable TTYHQ_OPTION_NAME.",
+    )
+    .allowExcessArguments(false)
+    .action(async () => {
+      const config = parseConfig(await configInput(command.opts(), cli));
+      const isJson = command.opts().json === true || config.log.format === "json";
+      const start = async (): Promise<RunningServer> => {
+        const server = await cli.startServer(config);
+        cli.stdout.write(isJson ? announcedAsJson(server) : announced(server, cli.version));
+        return server;
+      };
+      const ended = command.opts().stopWithInput === true ? () => inputEnd(cli.stdin) : never;
+      const stop = { signals: ["SIGINT", "SIGTERM", "SIGHUP"], graceMs: config.graceMs } as const;
+      await untilStopped(start, stop, ended);
+    });
+  registerOptions(command, "server");
+  command.option(
+    "--json",
+    'say where the server is as one line {"event": "listening", "url", "loginLink", "behind"}',
+  );
+  command.option(
+    "--stop-with-input",
+    "stop when standard input ends, as it does when the process that writes to it dies",
+  );
+  command.addHelpText(
+    "after",
+    examples(
+      ["ttyhq --bind 127.0.0.1 --login-link", "for yourself on this machine, with a link that logs you in"],
+      ["SERVICE_USERNAME=me SERVICE_PASSWORD=… ttyhq", "on all addresses, with a password"],
+      ["ttyhq serve --port 8080 --allowed-origin https://term.example.com", "behind a proxy of your own"],
+    ),
+  );
+}
+
+function announced({ url, loginLink, behind }: RunningServer, version: string): string {
+  const link =
+    loginLink === undefined ? "" : `log in with this link, once and within 10 minutes: ${loginLink}\n`;
+  const place =
+    behind === undefined ? "" : `the proxy there leads to ${behind}, which is for this machine alone\n`;
+  return `ttyhq ${version} serves ${url}\n${place}${link}`;
+}
+
+function announcedAsJson({ url, loginLink, behind }: RunningServer): string {
+  return `${JSON.stringify({ event: "listening", url, loginLink, behind })}\n`;
+}
+
+/** What comes in is dropped. */
+async function inputEnd(stdin: InputStream): Promise<void> {
+  await finished(stdin.resume(), { writable: false }).catch(() => undefined);
+}
+
+/** A server goes on until it is told to stop. */
+function never(): Promise<void> {
+  return new Promise(() => undefined);
+}

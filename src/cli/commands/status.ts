@@ -1,0 +1,74 @@
+import type { Command } from "commander";
+import { createClient } from "../../protocol/client/client.ts";
+import type { Health } from "../../protocol/schemas/health.ts";
+import { duration } from "../duration.ts";
+import { examples } from "../examples.ts";
+import { ExitCode, type Finish } from "../exit-code.ts";
+import type { Cli } from "../process-context.ts";
+import { addServerOptions, controlDirOf, localSockets, type ServerFlags, serverOf } from "../server.ts";
+import { isNobodyThere, socketSend } from "../socket-send.ts";
+
+/** What answers, and what it says of itself. */
+type Status = {
+  readonly controlDir?: string;
+  readonly url?: string;
+  readonly server?: Health;
+  readonly sessionHost?: Health;
+};
+
+export function addStatus(program: Command, cli: Cli, finish: Finish): void {
+  const command = program
+    .command("status")
+    .summary("say what of ttyhq runs here")
+    .description(
+      "Say what of ttyhq runs here: the server, the session host, their versions and sessions. Ends with 1 when nothing does.",
+    )
+    .option("--json", "print it as JSON")
+    .allowExcessArguments(false)
+    .action(async (flags: ServerFlags & { readonly json?: true }) => {
+      const status = await statusOf(flags, cli);
+      cli.stdout.write(flags.json ? `${JSON.stringify(status, undefined, 2)}\n` : statusText(status));
+      if (status.server === undefined && status.sessionHost === undefined) finish(ExitCode.Failed);
+    });
+  addServerOptions(command).addHelpText(
+    "after",
+    examples(["ttyhq status --json | jq .server.version", "the server's version"]),
+  );
+}
+
+async function statusOf(flags: ServerFlags, cli: Cli): Promise<Status> {
+  const { client, name, controlDir } = serverOf(flags, cli);
+  if (controlDir === undefined) return { url: name, server: await client.health() };
+  const sockets = localSockets(controlDirOf(flags, cli));
+  const [server, sessionHost] = await Promise.all([sockets.server, sockets.host].map(healthAt));
+  return {
+    controlDir,
+    ...(server === undefined ? {} : { server }),
+    ...(sessionHost === undefined ? {} : { sessionHost }),
+  };
+}
+
+async function healthAt(socketPath: string): Promise<Health | undefined> {
+  try {
+    return await createClient(socketSend([socketPath])).health();
+  } catch (error) {
+    if (isNobodyThere(error)) return undefined;
+    throw error;
+  }
+}
+
+function statusText({ controlDir, url, server, sessionHost }: Status): string {
+  const rows = [["server", sentence(server)]];
+  if (controlDir !== undefined)
+    rows.push(["session host", sentence(sessionHost)], ["control directory", controlDir]);
+  if (url !== undefined) rows.push(["address", url]);
+  const running = server ?? sessionHost;
+  if (running !== undefined) rows.push(["sessions", `${running.sessions} running`]);
+  return rows.map(([label = "", text]) => `${label.padEnd(19)}${text}\n`).join("");
+}
+
+function sentence(health: Health | undefined): string {
+  if (health === undefined) return "not running";
+  const { version, mode, pid, uptime } = health;
+  return `version ${version}, ${mode}, pid ${pid}, up ${duration(uptime)}`;
+}

@@ -1,0 +1,58 @@
+import { z } from "zod";
+import { ServiceError } from "../../protocol/errors.ts";
+
+/** One line of a recording may be this long; what exceeds it is no asciicast. */
+const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
+
+const Header = z.looseObject({
+  version: z.literal(2),
+  width: z.int().positive(),
+  height: z.int().positive(),
+  idle_time_limit: z.number().positive().optional(),
+});
+const Event = z.tuple([z.number().min(0), z.string(), z.string()]).rest(z.unknown());
+
+/** The first line of an asciicast v2; `idle_time_limit` in seconds. */
+export type CastFileHeader = z.infer<typeof Header>;
+/** `time` in seconds since the start; `code` is `o`, `i`, `r`, `m` or one that is not known. */
+export type CastFileEvent = { readonly time: number; readonly code: string; readonly data: string };
+export type CastFile = { readonly header: CastFileHeader; readonly events: AsyncIterable<CastFileEvent> };
+
+/** Reads an asciicast v2 as far as it goes: a torn last line is where it ends. Throws `invalid_request` for anything else. */
+export async function readCast(bytes: AsyncIterable<Uint8Array>): Promise<CastFile> {
+  const all = lines(bytes);
+  const { value } = await all.next();
+  const header = Header.safeParse(parse(value ?? ""));
+  if (!header.success) throw new ServiceError("invalid_request", "this is no asciicast v2 recording");
+  return { header: header.data, events: eventsOf(all) };
+}
+
+async function* eventsOf(all: AsyncGenerator<string>): AsyncGenerator<CastFileEvent> {
+  for await (const line of all) {
+    if (line.trim() === "") continue;
+    const event = Event.safeParse(parse(line));
+    if (!event.success) return;
+    const [time, code, data] = event.data;
+    yield { time, code, data };
+  }
+}
+
+async function* lines(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of bytes) {
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = parts.pop() ?? "";
+    if (rest.length > MAX_LINE_CHARACTERS) throw new ServiceError("invalid_request", "a line is too long");
+    yield* parts;
+  }
+  if (rest !== "") yield rest;
+}
+
+function parse(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,126 @@
+import { type Command, InvalidArgumentError } from "commander";
+import { ConfigError } from "../../config/config-error.ts";
+
+/** One key as it may come from a terminal: the plain byte, or one of the encodings that programs can ask terminals for. */
+type Key = readonly Uint8Array[];
+
+/** The keys that leave a session running and give the terminal back. */
+export type DetachKeys = { readonly keys: readonly Key[]; readonly text: string };
+
+/** Twice, quickly: once is what ends a program that does not listen, and must stay within reach. */
+export const DEFAULT_DETACH_KEYS = "ctrl-\\,ctrl-\\";
+
+/** Between two of the keys at most; after that they are sent to the program. */
+export const DETACH_WINDOW_MS = 500;
+
+const encoder = new TextEncoder();
+const CTRL = /^ctrl-([a-z@[\\\]^_])$/;
+
+/**
+ * Reads `ctrl-p,ctrl-q`: keys separated by commas, each one character or `ctrl-` with a letter or one of @[\]^_.
+ * "none" for no keys at all. Throws RangeError "must be …".
+ */
+export function parseDetachKeys(text: string): DetachKeys {
+  if (text === "none") return { keys: [], text };
+  const words = text.split(",");
+  const keys = words.map(keyOf);
+  if (keys.length > 8) throw new RangeError("must be at most 8 keys");
+  return { keys, text };
+}
+
+function keyOf(word: string): Key {
+  const letter = CTRL.exec(word.toLowerCase())?.[1];
+  if (letter !== undefined) {
+    const code = letter.charCodeAt(0);
+    // Plain; as the kitty protocol writes it; as xterm does with modifyOtherKeys.
+    return [
+      Uint8Array.of(code & 0x1f),
+      encoder.encode(`\x1b[${code};5u`),
+      encoder.encode(`\x1b[27;5;${code}~`),
+    ];
+  }
+  if ([...word].length !== 1) throw new RangeError("must be keys such as ctrl-p,ctrl-q, or none");
+  return [encoder.encode(word)];
+}
+
+/** What of some input goes to the session, and whether the keys were complete in it. */
+export type Scanned = { readonly pass: Uint8Array; readonly isDetached: boolean };
+
+/** Finds the keys in what is typed. What may be their beginning is held back, until `release` or the next key. */
+export class DetachScanner {
+  readonly #keys: readonly Key[];
+  #held: Uint8Array[] = [];
+
+  constructor({ keys }: DetachKeys) {
+    this.#keys = keys;
+  }
+
+  get isHolding(): boolean {
+    return this.#held.length > 0;
+  }
+
+  scan(input: Uint8Array): Scanned {
+    if (this.#keys.length === 0) return { pass: input, isDetached: false };
+    const pass: Uint8Array[] = [];
+    for (let at = 0; at < input.length; ) {
+      const key = this.#match(input, at);
+      if (key !== undefined) {
+        this.#held.push(key);
+        at += key.length;
+        if (this.#held.length === this.#keys.length) {
+          this.#held = [];
+          return { pass: Buffer.concat(pass), isDetached: true };
+        }
+      } else if (this.isHolding) {
+        pass.push(this.release());
+      } else {
+        pass.push(input.subarray(at, at + 1));
+        at += 1;
+      }
+    }
+    return { pass: Buffer.concat(pass), isDetached: false };
+  }
+
+  /** The keys that were held back: they meant something else. */
+  release(): Uint8Array {
+    return Buffer.concat(this.#held.splice(0));
+  }
+
+  #match(input: Uint8Array, at: number): Uint8Array | undefined {
+    return this.#keys[this.#held.length]?.find((form) => form.every((byte, i) => input[at + i] === byte));
+  }
+}
+
+/** What the option gives. */
+export type DetachFlags = { readonly detachKeys?: DetachKeys };
+
+/** Their default is that of `detachKeysOf`. */
+export function addDetachOption(command: Command): Command {
+  return command.option(
+    "--detach-keys <keys>",
+    `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS (${DEFAULT_DETACH_KEYS})`,
+    parseOption,
+  );
+}
+
+/** The flag, the variable or the default. Throws ConfigError for a variable that says no keys. */
+export function detachKeysOf({ detachKeys }: DetachFlags, { TTYHQ_DETACH_KEYS: text }: Env): DetachKeys {
+  if (detachKeys !== undefined) return detachKeys;
+  try {
+    // An empty variable is none.
+    return parseDetachKeys(text || DEFAULT_DETACH_KEYS);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError([`TTYHQ_DETACH_KEYS: ${error.message}, not ${JSON.stringify(text)}`]);
+  }
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+function parseOption(text: string): DetachKeys {
+  try {
+    return parseDetachKeys(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? `It ${error.message}.` : "");
+  }
+}

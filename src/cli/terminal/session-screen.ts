@@ -1,0 +1,122 @@
+// The output side of the user's terminal while a session is shown on it.
+
+import type { Client } from "../../protocol/client/client.ts";
+import { isFinal } from "../../protocol/client/link-error.ts";
+import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
+import type { ServiceError } from "../../protocol/errors.ts";
+import type { Resync } from "../../protocol/frame/payload.ts";
+import type { Terminal } from "./terminal.ts";
+import {
+  AlternateScreen,
+  CLEAR_SCREEN,
+  erasedRow,
+  LEAVE_ALTERNATE_SCREEN,
+  PLAIN_MODES,
+  statusRow,
+} from "./terminal-modes.ts";
+
+export type SessionScreenOptions = {
+  readonly socket: Pick<SessionSocket, "attach">;
+  readonly client: Pick<Client, "resync">;
+  readonly terminal: Terminal;
+  readonly sessionId: string;
+  /** The program ended. */
+  readonly exited: (exitCode: number) => void;
+  /** The server does not show this session any more. */
+  readonly refused: (error: ServiceError) => void;
+};
+
+/**
+ * Shows a session's output. A terminal that is slow makes the output wait at the server, not here; it holds at most
+ * what Terminal calls full and one frame.
+ */
+export class SessionScreen implements Disposable {
+  readonly #options: SessionScreenOptions;
+  readonly #terminal: Terminal;
+  readonly #alternate = new AlternateScreen();
+  readonly #draining: Disposable;
+  #attachment: Attachment | undefined;
+  #hasStatus = false;
+  #isLeft = false;
+
+  constructor(options: SessionScreenOptions) {
+    this.#options = options;
+    this.#terminal = options.terminal;
+    this.#draining = this.#terminal.onDrained(() => this.#attachment?.resume());
+  }
+
+  /** Shows the output from a byte on, as it comes. */
+  follow(from: number): void {
+    this.#attachment?.[Symbol.dispose]();
+    this.#attachment = this.#options.socket.attach(
+      this.#options.sessionId,
+      { from },
+      {
+        onOutput: (_, bytes) => this.#show(bytes),
+        onResync: (resync) => this.#paint(resync),
+        onEvent: (event) => {
+          if (event.kind === "exit") this.#options.exited(event.exitCode);
+        },
+        onError: (error) => {
+          if (isFinal(error)) this.#options.refused(error);
+        },
+      },
+    );
+  }
+
+  /** Draws the session's screen as it is now and follows from there. Rejects with the server's error. */
+  async draw(): Promise<void> {
+    const resync = await this.#options.client.resync(this.#options.sessionId);
+    if (this.#isLeft) return;
+    this.#paint(resync);
+    this.follow(resync.offset);
+  }
+
+  /** A row of text over whatever stands on the last row, until `redraw`. */
+  showStatus(text: string): void {
+    const size = this.#terminal.size;
+    if (size === undefined || this.#isLeft) return;
+    this.#hasStatus = true;
+    this.#terminal.write(statusRow(text, size.rows));
+  }
+
+  /** Draws anew what the status stands on. Where that cannot be had, the output goes on as it was. */
+  async redraw(): Promise<void> {
+    if (!this.#hasStatus) return;
+    this.#hasStatus = false;
+    try {
+      await this.draw();
+    } catch {
+      if (!this.#isLeft) this.#eraseStatus();
+    }
+  }
+
+  /** Leaves the terminal as a shell expects it. */
+  [Symbol.dispose](): void {
+    this.#isLeft = true;
+    this.#draining[Symbol.dispose]();
+    this.#attachment?.[Symbol.dispose]();
+    if (!this.#terminal.isScreen) return;
+    if (this.#hasStatus) this.#eraseStatus();
+    this.#terminal.write(this.#plain());
+  }
+
+  #eraseStatus(): void {
+    this.#terminal.write(erasedRow(this.#terminal.size?.rows ?? 1));
+  }
+
+  #show(bytes: Uint8Array): void {
+    this.#alternate.shown(bytes);
+    this.#terminal.write(bytes);
+    if (this.#terminal.isFull) this.#attachment?.pause();
+  }
+
+  #paint({ bytes }: Resync): void {
+    if (this.#terminal.isScreen) this.#terminal.write(this.#plain() + CLEAR_SCREEN);
+    this.#show(bytes);
+  }
+
+  #plain(): string {
+    return this.#alternate.isActive ? LEAVE_ALTERNATE_SCREEN + PLAIN_MODES : PLAIN_MODES;
+  }
+}

@@ -1,0 +1,69 @@
+import { asServiceError, isFinal } from "../../protocol/client/link-error.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** Behind an HQ a machine may be away while the link stands: nobody says when it is back. */
+const RETRY_MS = 1_000;
+
+export type SessionSizeOptions = {
+  readonly socket: Pick<SessionSocket, "resize">;
+  readonly terminal: Terminal;
+  readonly sessionId: string;
+  /** The session was just made with the terminal's size. */
+  readonly isSized: boolean;
+  /** Whoever only looks leaves the size alone. */
+  readonly isReadOnly: boolean;
+};
+
+/** Gives the session the size of the user's terminal: at the beginning and whenever that changes. */
+export class SessionSize implements Disposable {
+  readonly #options: SessionSizeOptions;
+  readonly #listening: Disposable;
+  /** What was asked for last, answered or not; undefined where it was not taken. */
+  #sent: string | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #isLeft = false;
+
+  constructor(options: SessionSizeOptions) {
+    this.#options = options;
+    if (options.isSized) this.#sent = this.#current;
+    this.#listening = options.terminal.onResize(() => this.sendChanged());
+  }
+
+  [Symbol.dispose](): void {
+    this.#isLeft = true;
+    clearTimeout(this.#retry);
+    this.#listening[Symbol.dispose]();
+  }
+
+  /** Rejects where the server refuses; an ended session keeps the size that it had. */
+  async send(): Promise<void> {
+    const { terminal, socket, sessionId, isReadOnly } = this.#options;
+    const size = terminal.size;
+    if (size === undefined || isReadOnly) return;
+    const current = this.#current;
+    this.#sent = current;
+    try {
+      await socket.resize(sessionId, size);
+    } catch (error) {
+      if (this.#sent === current) this.#sent = undefined;
+      if (!(error instanceof ServiceError) || error.code !== "session_not_running") throw error;
+    }
+  }
+
+  /** Sends a size that the session does not have yet, again where it is refused for the moment. */
+  sendChanged(): void {
+    if (this.#current !== this.#sent) this.send().catch((error: unknown) => this.#refused(error));
+  }
+
+  #refused(error: unknown): void {
+    if (this.#isLeft || isFinal(asServiceError(error))) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.sendChanged(), RETRY_MS);
+  }
+
+  get #current(): string {
+    return JSON.stringify(this.#options.terminal.size);
+  }
+}

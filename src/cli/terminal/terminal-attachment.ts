@@ -1,0 +1,110 @@
+// The user's own terminal and a session, coupled: what `run` and `attach` are about.
+import type { Client } from "../../protocol/client/client.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { CONNECT_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { DetachKeys } from "./detach-keys.ts";
+import { LinkNotice } from "./link-notice.ts";
+import { SessionKeys } from "./session-keys.ts";
+import { SessionScreen } from "./session-screen.ts";
+import { SessionSize } from "./session-size.ts";
+import { onSignals, type StopSignal } from "./signals.ts";
+import type { Terminal } from "./terminal.ts";
+
+export type CouplingOptions = {
+  readonly socket: SessionSocket;
+  readonly client: Client;
+  readonly terminal: Terminal;
+  readonly sessionId: string;
+  /** From the first byte on, or the screen as it is now and then what follows. */
+  readonly from: "start" | "screen";
+  readonly isReadOnly: boolean;
+  readonly detachKeys: DetachKeys;
+  readonly inputEnd: "eof" | "detach";
+};
+
+export type CouplingEnd =
+  | { readonly kind: "exited"; readonly exitCode: number }
+  | { readonly kind: "detached" }
+  | { readonly kind: "stopped"; readonly signal: StopSignal };
+
+const LOST = " ttyhq: connection lost, trying again; what you type is not sent ";
+
+/**
+ * Until the program ends, the user detaches or the process is told to stop. However it ends, the terminal is as it was
+ * before. Rejects with the server's error.
+ */
+export async function couple(options: CouplingOptions): Promise<CouplingEnd> {
+  const { terminal, socket } = options;
+  const end = Promise.withResolvers<CouplingEnd>();
+  // It may be rejected while something else is waited for, which then rejects in its own way.
+  end.promise.catch(() => undefined);
+  try {
+    using scope = new DisposableStack();
+    scope.use(
+      onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => end.resolve({ kind: "stopped", signal })),
+    );
+    await socket.opened(CONNECT_TIMEOUT_MS);
+    scope.use(terminal.raw());
+    const screen = scope.use(sessionScreen(options, end));
+    const size = scope.use(new SessionSize({ ...options, isSized: options.from === "start" }));
+    if (options.from === "screen") {
+      await size.send();
+      await screen.draw();
+    } else {
+      screen.follow(0);
+    }
+    scope.use(linkNotice(options, { screen, size, end }));
+    scope.use(sessionKeys(options, { screen, end }));
+    return await end.promise;
+  } finally {
+    await terminal.flushed();
+  }
+}
+
+type End = PromiseWithResolvers<CouplingEnd>;
+
+function sessionScreen({ socket, client, terminal, sessionId }: CouplingOptions, end: End): SessionScreen {
+  return new SessionScreen({
+    socket,
+    client,
+    terminal,
+    sessionId,
+    exited: (exitCode) => end.resolve({ kind: "exited", exitCode }),
+    refused: end.reject,
+  });
+}
+
+function linkNotice(
+  { socket }: CouplingOptions,
+  { screen, size, end }: { readonly screen: SessionScreen; readonly size: SessionSize; readonly end: End },
+): LinkNotice {
+  return new LinkNotice({
+    socket,
+    lost: () => screen.showStatus(LOST),
+    restored: () => {
+      size.sendChanged();
+      // It reports nothing: what cannot be drawn anew goes on as it was.
+      void screen.redraw();
+    },
+    closed: (error) => end.reject(error ?? new ServiceError("host_unreachable", "disconnected")),
+  });
+}
+
+function sessionKeys(
+  { terminal, detachKeys, isReadOnly, inputEnd, socket, sessionId }: CouplingOptions,
+  { screen, end }: { readonly screen: SessionScreen; readonly end: End },
+): SessionKeys {
+  return new SessionKeys({
+    terminal,
+    detachKeys,
+    isReadOnly,
+    inputEnd,
+    write: (bytes) => socket.write(sessionId, bytes),
+    detach: () => end.resolve({ kind: "detached" }),
+    refused: () => {
+      // Input to a program that just ended is nobody's loss; input without a link is worth a word at once.
+      if (socket.state.kind !== "open") screen.showStatus(LOST);
+    },
+  });
+}

@@ -1,0 +1,160 @@
+// From the text of an option to its value. Each parser throws RangeError "must be …" for anything else.
+import { isIP, isIPv6 } from "node:net";
+import { isLoginName } from "../../lib/login-name.ts";
+import { formatOrigin, parseHost, parseOrigin } from "../../lib/net/origin.ts";
+import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
+import { RemoteName, RemoteUrl } from "../../protocol/schemas/remote.ts";
+import { Role, type RoleRule } from "../../protocol/schemas/role.ts";
+
+const BYTE_UNITS: ReadonlyMap<string, number> = new Map([
+  ["", 1],
+  ["b", 1],
+  ["kb", 1e3],
+  ["mb", 1e6],
+  ["gb", 1e9],
+  ["tb", 1e12],
+  ["kib", 2 ** 10],
+  ["mib", 2 ** 20],
+  ["gib", 2 ** 30],
+  ["tib", 2 ** 40],
+]);
+const BYTES = /^(\d{1,15})\s?([a-z]{0,3})$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const USER_NAME = /^[^\s:,/\x00-\x1f\x7f]{1,255}$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
+const PATH = /^[^\x00]{1,4096}$/;
+
+export function integer(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value >= min && value <= max)) throw new RangeError(`must be a whole number from ${min} to ${max}`);
+    return value;
+  };
+}
+
+/** `undefined` for 0: no limit. */
+export function limit(text: string): number | undefined {
+  const value = integer(0, 1_000_000)(text);
+  return value === 0 ? undefined : value;
+}
+
+/** A whole number of bytes, with or without a unit: `1048576`, `256MiB`, `10 GB`. */
+export function byteCount(text: string): number {
+  const [, digits, unit] = BYTES.exec(text.toLowerCase()) ?? [];
+  const bytes = Number(digits) * (BYTE_UNITS.get(unit ?? "") ?? Number.NaN);
+  if (Number.isSafeInteger(bytes) && bytes > 0) return bytes;
+  throw new RangeError("must be a number of bytes above 0, such as 1048576, 256MiB or 10GB");
+}
+
+export function choice<T extends string>(...choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = choices.find((each) => each === text);
+    if (found === undefined) throw new RangeError(`must be ${choices.join(" or ")}`);
+    return found;
+  };
+}
+
+export function isTrue(text: string): boolean {
+  if (["true", "1", "yes", "on"].includes(text.toLowerCase())) return true;
+  if (["false", "0", "no", "off"].includes(text.toLowerCase())) return false;
+  throw new RangeError("must be true or false");
+}
+
+/** An address or a host name to listen on, an IPv6 address without brackets. */
+export function bindAddress(text: string): string {
+  const bare = /^\[(.*)\]$/.exec(text)?.[1] ?? text;
+  if (isIP(bare) !== 0) return bare;
+  const host = parseHost(text);
+  if (host === undefined || host.port !== undefined || /^[\d.]+$/.test(text)) {
+    throw new RangeError("must be an address or a host name without a port, such as 127.0.0.1");
+  }
+  return host.name;
+}
+
+/** `host:port`, an IPv6 address in brackets; port 0 for any free one. */
+export function socketAddress(text: string): { readonly host: string; readonly port: number } {
+  const [, host = "", port = ""] = /^(.+):(\d{1,5})$/.exec(text) ?? [];
+  if (host === "" || Number(port) > 65_535 || (host.includes(":") && !host.startsWith("["))) {
+    throw new RangeError("must be an address and a port, such as 0.0.0.0:4443");
+  }
+  return { host: bindAddress(host), port: Number(port) };
+}
+
+/** An address, or a range of them: `10.0.0.0/8`, `fd00::/8`. */
+export function addressRange(text: string): { readonly address: string; readonly prefix: number } {
+  const [, address = "", digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const bits = isIPv6(address) ? 128 : 32;
+  const prefix = digits === undefined ? bits : Number(digits);
+  if (isIP(address) === 0 || prefix > bits) {
+    throw new RangeError("must be an address or a range of addresses, such as 10.0.0.0/8");
+  }
+  return { address, prefix };
+}
+
+/** As a browser would send it. */
+export function origin(text: string): string {
+  const parsed = parseOrigin(text);
+  if (parsed === undefined) {
+    throw new RangeError("must be scheme://host[:port] and nothing more, such as https://term.example.com");
+  }
+  return formatOrigin(parsed);
+}
+
+/** An origin that a server can be reached at, in its one spelling. */
+export function httpOrigin(text: string): string {
+  const parsed = parseOrigin(text.replace(/\/$/, ""));
+  const origin = parsed === undefined ? "" : formatOrigin(parsed);
+  if (!RemoteUrl.safeParse(origin).success) {
+    throw new RangeError("must be http(s)://host[:port] and nothing more, such as https://hq.example.com");
+  }
+  return origin;
+}
+
+export function remoteName(text: string): string {
+  if (!RemoteName.safeParse(text).success) {
+    throw new RangeError(
+      "must be 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+    );
+  }
+  return text;
+}
+
+/** A name of a remote, or a pattern of such names. */
+export function remoteNamePattern(text: string): string {
+  if (!RemoteNamePattern.safeParse(text).success) {
+    throw new RangeError("must be the name of a remote, in which * stands for any characters");
+  }
+  return text;
+}
+
+export function userName(text: string): string {
+  if (!USER_NAME.test(text)) throw new RangeError("must be one user name");
+  return text;
+}
+
+/** A user name, or a user of an OpenID Connect provider by issuer and subject: `https://id.example.com#248289761001`. */
+export function allowedUser(text: string): string {
+  const [issuer = "", ...subject] = text.split("#");
+  const isSubject = /^https?:$/.test(URL.parse(issuer)?.protocol ?? "") && subject.join("#") !== "";
+  if (isSubject && isLoginName(text)) return text;
+  if (!USER_NAME.test(text)) {
+    throw new RangeError("must be one user name, or https://issuer#subject");
+  }
+  return text;
+}
+
+/** `ada=operator`, `%ops=auditor`, `*=viewer`. */
+export function roleRule(text: string): RoleRule {
+  const at = text.lastIndexOf("=");
+  const who = text.slice(0, Math.max(0, at));
+  const role = Role.safeParse(text.slice(at + 1)).data;
+  if (role === undefined || !/^%?[^\p{C},]+$/u.test(who)) {
+    throw new RangeError(`must be user=role or %group=role, with a role of ${Role.options.join(", ")}`);
+  }
+  return who.startsWith("%") ? { group: who.slice(1), role } : { user: allowedUser(who), role };
+}
+
+export function path(text: string): string {
+  if (!PATH.test(text)) throw new RangeError("must be a path");
+  return text;
+}

@@ -1,0 +1,246 @@
+// The configuration file: the YAML of one mapping, from the names of options to their values.
+import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { nearest } from "../../lib/nearest.ts";
+import { ConfigError } from "../config-error.ts";
+import { fileKeyOf, keysOf, type Option } from "../options/option.ts";
+import { OPTIONS } from "../options/options.ts";
+import { type FileSource, placeName, sourceName } from "./source.ts";
+
+export const MAX_CONFIG_FILE_BYTES = 64 * 1024;
+/** A file with more of them is no configuration of a person. Nothing nests, so none of them makes more than one list. */
+const MAX_ALIASES = 100;
+/** Of a file that is no YAML the first ones tell enough. */
+const MAX_SYNTAX_PROBLEMS = 5;
+const READABLE_BY_ALL = 0o004;
+const WRITABLE_BY_ALL = 0o002;
+
+export type ConfigFile = {
+  /** Absolute. Relative paths in it are relative to its directory. */
+  readonly path: string;
+  /** By key: the name of an option, or of a secret's file. */
+  readonly entries: ReadonlyMap<string, ConfigEntry>;
+  /** What is wrong in it, a sentence each. */
+  readonly problems: readonly string[];
+};
+
+/** One text, or those of a list, as they were written: `0123` and `yes` are no number and no truth value here. */
+export type ConfigEntry = { readonly texts: readonly string[]; readonly source: FileSource };
+
+export type ConfigFileContent = {
+  /** Absolute. */
+  readonly path: string;
+  /** As it was given, for messages. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** Permissions of the file. */
+  readonly mode: number;
+};
+
+/** Throws ConfigError for what is no YAML, or not of one mapping; what is wrong about single options is among the problems. */
+export function parseConfigFile(content: ConfigFileContent): ConfigFile {
+  const { path, name, mode } = content;
+  const reading = new Reading(name, parsed(content));
+  const entries = reading.entries();
+  const problems = [...reading.problems, ...permissionProblems(name, mode, entries)];
+  return { path, entries, problems };
+}
+
+/** What an option's name in the file stands for. */
+const OPTION_OF: ReadonlyMap<string, Option> = new Map(
+  Object.values<Option>(OPTIONS)
+    .filter((option) => option !== OPTIONS.config)
+    .flatMap((option) => keysOf(option).map((key) => [key, option] as const)),
+);
+
+type Parsed = { readonly document: Document.Parsed; readonly lines: LineCounter };
+
+function parsed({ name, bytes }: ConfigFileContent): Parsed {
+  if (bytes.length > MAX_CONFIG_FILE_BYTES) {
+    throw new ConfigError([`${name}: has more than ${MAX_CONFIG_FILE_BYTES} bytes`]);
+  }
+  const lines = new LineCounter();
+  const document = documentOf(textOf(name, bytes), { name, lines });
+  const wrong = [...document.errors, ...document.warnings].slice(0, MAX_SYNTAX_PROBLEMS);
+  if (wrong.length === 0) return { document, lines };
+  throw new ConfigError(
+    wrong.map(({ pos, code, message }) => {
+      const { line, col } = lines.linePos(pos[0]);
+      return `${placeName({ path: name, line, column: col })}: ${WITHOUT_TEXT.get(code) ?? message}`;
+    }),
+  );
+}
+
+/** In place of sentences that quote the file: what stands there may be a secret. */
+const WITHOUT_TEXT: ReadonlyMap<string, string> = new Map([
+  ["BAD_ALIAS", "is no alias: put a text that begins with * between quotes"],
+  ["BAD_DIRECTIVE", "is no directive of YAML"],
+  ["BAD_DQ_ESCAPE", "is no escape of a text between double quotes, where \\\\ stands for a backslash"],
+  ["TAG_RESOLVE_FAILED", "tags are not taken: put a text that begins with ! between quotes"],
+  ["UNEXPECTED_TOKEN", "is no YAML: something stands here that does not belong here"],
+]);
+
+function textOf(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new ConfigError([`${name}: must be text in UTF-8`]);
+  }
+}
+
+function documentOf(
+  text: string,
+  { name, lines }: { readonly name: string; readonly lines: LineCounter },
+): Document.Parsed {
+  try {
+    // Keys that are given twice are told here, with both places; excerpts could show a secret.
+    return parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
+  } catch (error) {
+    // Of what is nested too deeply.
+    if (!(error instanceof RangeError)) throw error;
+    throw new ConfigError([`${name}: must be a mapping from names of options to their values`]);
+  }
+}
+
+/** From a document to entries. */
+class Reading {
+  readonly problems: string[] = [];
+  readonly #path: string;
+  readonly #parsed: Parsed;
+  #aliases = 0;
+
+  constructor(path: string, from: Parsed) {
+    this.#path = path;
+    this.#parsed = from;
+  }
+
+  entries(): ReadonlyMap<string, ConfigEntry> {
+    const { contents } = this.#parsed.document;
+    const entries = new Map<string, ConfigEntry>();
+    if (contents === null || (isScalar(contents) && contents.value === null)) return entries;
+    if (!isMap(contents)) throw new ConfigError([`${this.#place(contents)}: ${NO_MAPPING}`]);
+    for (const { key, value } of contents.items) this.#add(entries, { key, value });
+    return entries;
+  }
+
+  #add(
+    entries: Map<string, ConfigEntry>,
+    { key, value }: { readonly key: Node; readonly value: Node | null },
+  ) {
+    const name = this.#text(key);
+    if (name === undefined) {
+      this.problems.push(`${this.#place(key)}: must be the name of an option`);
+      return;
+    }
+    const option = OPTION_OF.get(name);
+    const first = entries.get(name);
+    if (option === undefined) {
+      this.problems.push(`${this.#place(key)}: ${unknown(name)}`);
+    } else if (first !== undefined) {
+      this.problems.push(`${this.#place(key)}: ${name}: given twice, first in line ${first.source.line}`);
+    } else {
+      const source = this.#source(value ?? key, name);
+      entries.set(name, { source, texts: this.#texts(value, { option, source }) });
+    }
+  }
+
+  #texts(
+    value: Node | null,
+    { option, source }: { readonly option: Option; readonly source: FileSource },
+  ): readonly string[] {
+    const node = this.#resolved(value);
+    if (isSeq(node) && node.tag === undefined && option.shape === "list") {
+      return node.items.flatMap((item) => this.#listed(item, source));
+    }
+    const text = this.#text(node);
+    if (text !== undefined) return [text];
+    const wanted = option.shape === "list" ? "a list of texts" : "one text, number or truth value";
+    this.problems.push(`${sourceName(source)}: must be ${wanted}${isNothing(node) ? EMPTY : ""}`);
+    return [];
+  }
+
+  #listed(item: unknown, source: FileSource): readonly string[] {
+    const text = this.#text(this.#resolved(item));
+    if (text !== undefined) return [text];
+    this.problems.push(`${sourceName(source)}: must be a list of texts`);
+    return [];
+  }
+
+  /** As it stands in the file; `undefined` for what is no scalar, or is empty, or has a tag of its own. */
+  #text(node: unknown): string | undefined {
+    if (!isScalar(node) || node.value === null || (node.tag ?? TEXT_TAG) !== TEXT_TAG) return undefined;
+    return typeof node.value === "string" ? node.value : node.source;
+  }
+
+  /** What an alias stands for. */
+  #resolved(node: unknown): unknown {
+    if (!isAlias(node)) return node;
+    this.#aliases += 1;
+    if (this.#aliases > MAX_ALIASES) {
+      throw new ConfigError([
+        `${this.#place(node)}: is an alias more than the ${MAX_ALIASES} that a file may have`,
+      ]);
+    }
+    const found = node.resolve(this.#parsed.document);
+    if (found !== undefined) return found;
+    throw new ConfigError([
+      `${this.#place(node)}: nothing above has this name: put a text that begins with * between quotes`,
+    ]);
+  }
+
+  #place(node: Node): string {
+    return placeName(this.#source(node, ""));
+  }
+
+  #source(node: Node, name: string): FileSource {
+    const { line, col } = this.#parsed.lines.linePos(node.range?.[0] ?? 0);
+    return { kind: "file", name, path: this.#path, line, column: col };
+  }
+}
+
+const TEXT_TAG = "tag:yaml.org,2002:str";
+const NO_MAPPING = "must be a mapping from names of options to their values, such as port: 4020";
+const EMPTY = ", and is empty: give one, or leave the option out";
+
+function isNothing(node: unknown): boolean {
+  return node === null || (isScalar(node) && node.value === null);
+}
+
+function unknown(name: string): string {
+  if (name === OPTIONS.config.name) return `${name}: a configuration file names no other`;
+  // As one may have it from a flag, a variable or another program.
+  const wanted = name
+    .replace(/^--|^TTYHQ_/, "")
+    .replaceAll("_", "-")
+    .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`)
+    .toLowerCase();
+  const meant = nearest(wanted, [...OPTION_OF.keys()]);
+  const shown = JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name);
+  return `there is no option ${shown}${meant === undefined ? ": ttyhq serve --help lists them" : `: was ${meant} meant?`}`;
+}
+
+const MAX_SHOWN = 64;
+
+/** Who may write it decides as whom programs run, and who may read it knows the secrets in it. */
+function permissionProblems(
+  name: string,
+  mode: number,
+  entries: ReadonlyMap<string, ConfigEntry>,
+): readonly string[] {
+  if ((mode & WRITABLE_BY_ALL) !== 0) {
+    return [`${name}: everybody on this machine may write it: chmod o-w ${name}`];
+  }
+  const secrets = [...entries.keys()].filter((key) => OPTION_OF.get(key)?.shape === "secret");
+  const inline = secrets.filter((key) => OPTION_OF.get(key)?.name === key);
+  if ((mode & READABLE_BY_ALL) === 0 || inline.length === 0) return [];
+  const others = secretFileKeys(inline);
+  return [
+    `${name}: everybody on this machine may read it, and it has a secret in ${inline.join(" and ")}: chmod o-r ${name}, or name a file with the secret as ${others}`,
+  ];
+}
+
+function secretFileKeys(names: readonly string[]): string {
+  return names
+    .map((name) => OPTION_OF.get(name))
+    .flatMap((option) => (option?.shape === "secret" ? [fileKeyOf(option)] : []))
+    .join(" and ");
+}

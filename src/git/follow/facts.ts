@@ -1,0 +1,143 @@
+// Both trees as they are, for `decide`.
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
+import type { Git } from "../git.ts";
+import { findRepository, type Repository } from "../repository.ts";
+import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
+import type { FollowState, Tree } from "./decide.ts";
+import type { FollowSettings } from "./settings.ts";
+import { isInTheMiddle } from "./unfinished-work.ts";
+
+/** Where follow mode has detached a tree's HEAD; each tree has its own. */
+export const PARKED_REF = "refs/worktree/ttyhq/parked";
+/**
+ * What the log of HEAD says of a tree that has got onto a branch: no file changed, and the commit is that of the branch
+ * by then, which may have moved on. The files are of the commit before it in the log.
+ */
+export const JOINED = "ttyhq: joined";
+
+export type FollowFacts = {
+  readonly state: FollowState;
+  /** Where the followed worktree is now: another place than the settings say once it was moved. */
+  readonly worktreePath: string;
+  /** Whether git has it in its list, be its folder there or not. */
+  readonly isListed: boolean;
+};
+
+/** `repository`: as any of its trees sees it. Throws as Git.read does. */
+export async function readFollowFacts(
+  git: Git,
+  repository: Pick<Repository, "mainRoot">,
+  settings: FollowSettings,
+): Promise<FollowFacts> {
+  const mainGit = git.at(repository.mainRoot);
+  const whole = await findRepository(mainGit);
+  const entries = whole === undefined ? [] : await readWorktrees(mainGit, whole);
+  const main = entries.find(({ isMain }) => isMain) ?? nowhere(repository.mainRoot);
+  const entry = followedEntry(entries, settings);
+  const [mainTree, worktree] = await Promise.all([readTree(mainGit, main), readWorktree(git, entry)]);
+  return {
+    state: { main: mainTree, worktree, branch: settings.branch },
+    worktreePath: entry?.path ?? settings.worktreePath,
+    isListed: entry !== undefined,
+  };
+}
+
+/** By its path; one that was moved, by the branch, which no other linked worktree can be on. */
+function followedEntry(
+  entries: readonly WorktreeEntry[],
+  { worktreePath, branch }: FollowSettings,
+): WorktreeEntry | undefined {
+  const linked = entries.filter(({ isMain }) => !isMain);
+  const there = linked.find(({ path }) => path === worktreePath);
+  return there ?? (branch === undefined ? undefined : linked.find((entry) => entry.branch === branch));
+}
+
+async function readWorktree(git: Git, entry: WorktreeEntry | undefined): Promise<FollowState["worktree"]> {
+  if (entry === undefined) return "gone";
+  // A file, of a linked worktree: with a folder of that name another repository is in its place by now.
+  if (!(await isFile(join(entry.path, ".git")))) return entry.locked === undefined ? "gone" : "away";
+  return await readTree(git.at(entry.path), entry);
+}
+
+/** Throws where it cannot be seen, as on a disk of the network that does not answer. */
+async function isFile(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isFile();
+  } catch (error) {
+    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return false;
+    throw error;
+  }
+}
+
+async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promise<Tree> {
+  const { at, blind } = head === undefined ? { at: await lastLogged(git) } : await filesOf(git, head);
+  const isDetached = branch === undefined && head !== undefined;
+  const isBusy = isDetached && (await isInTheMiddle(git));
+  const parked = isDetached ? await parkedAt(git, head) : undefined;
+  const isKept = isDetached && parked !== "there" && (await isOnABranch(git, head));
+  return { path, branch, head, at, blind, isBusy, parked, isKept };
+}
+
+/** git notes every step of a tree's HEAD in the log of that HEAD, and those of the other tree in the other's. */
+async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind">> {
+  const log = await git.try("log", "--walk-reflogs", "-4", "--format=%H%x09%P%x09%gs", "HEAD", "--");
+  const [last = "", before = ""] = log.stdout.split("\n").filter((line) => !line.endsWith(`\t${JOINED}`));
+  const [at = "", parents = "", deed = ""] = last.split("\t");
+  if (log.code === 0 && at !== "")
+    return { at, blind: blindCommit(at, parents, deed, before.split("\t")[0]) };
+  const staged = await git.try("diff-index", "--cached", "--quiet", head, "--");
+  return { at: staged.code === 0 ? head : undefined };
+}
+
+/** A commit is made onto the branch as it is, by the files as they are: those may be of another commit. */
+function blindCommit(
+  commit: string,
+  parents: string,
+  deed: string,
+  of: string | undefined,
+): Tree["blind"] | undefined {
+  const onto = parents.split(" ")[0];
+  const isCommit = /^commit(?: \((?:merge|cherry-pick)\))?:/.test(deed);
+  if (!isCommit || onto === undefined || onto === "" || of === undefined || of === "" || of === onto)
+    return undefined;
+  return { commit, of, onto };
+}
+
+/** The same for a branch that is not there any more, of which git itself reads no log. */
+async function lastLogged(git: Git): Promise<string | undefined> {
+  const path = (await git.read("rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD")).replace(
+    /\n$/,
+    "",
+  );
+  // By a process that can be ended, of the user's own: it may be anything.
+  const { stdout } = await git.script('[ -f "$1" ] && tail -n 2 -- "$1"', [path]);
+  const last = stdout
+    .trimEnd()
+    .split("\n")
+    .findLast((line) => !line.endsWith(`\t${JOINED}`));
+  return /^[0-9a-f]+ ([0-9a-f]+) /.exec(last ?? "")?.[1];
+}
+
+async function parkedAt(git: Git, head: string): Promise<Tree["parked"]> {
+  const parked = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
+  const commit = parked.stdout.trim();
+  if (parked.code !== 0 || commit === "") return undefined;
+  if (commit === head) return "there";
+  const ancestry = await git.try("merge-base", "--is-ancestor", commit, head);
+  return ancestry.code === 0 ? "ahead" : "elsewhere";
+}
+
+async function isOnABranch(git: Git, commit: string): Promise<boolean> {
+  const places = ["refs/heads", "refs/remotes", "refs/tags"];
+  const run = await git.try("for-each-ref", "--count=1", `--contains=${commit}`, ...places);
+  return run.code === 0 && run.stdout !== "";
+}
+
+function nowhere(path: string): WorktreeEntry {
+  return {
+    ...{ path, head: undefined, branch: undefined, isMain: true, isBare: false },
+    ...{ locked: undefined, prunable: undefined },
+  };
+}

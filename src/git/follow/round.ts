@@ -1,0 +1,150 @@
+// One look at both trees and what follows from it, over and over until nothing does.
+import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import type { Git } from "../git.ts";
+import { FOLLOW_GONE_LOOK_MS, FOLLOW_SECOND_LOOK_MS, MAX_FOLLOW_LOOKS } from "../git-limits.ts";
+import { removeEmptyFolder } from "../hooks/files.ts";
+import { type Action, decide, type FollowEvent, type FollowState } from "./decide.ts";
+import { type FollowFacts, readFollowFacts } from "./facts.ts";
+import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./settings.ts";
+import { bring, canBring, canLeave, detach, join, part, type Refusal, unpark } from "./steps.ts";
+import { doneMessage, type Message, refusedMessage } from "./words.ts";
+
+/** Both trees, and what is to be done about them. */
+export type Look = FollowFacts & { readonly actions: readonly Action[] };
+
+/** What came of a list of actions. "waiting": something is in the way, and the rest was not done. */
+export type Outcome = {
+  readonly end: "done" | "waiting" | "over";
+  readonly messages: readonly Message[];
+  /** What is in the way, the same text as long as the same is. */
+  readonly trouble: string | undefined;
+};
+
+type Repository = { readonly mainRoot: string };
+
+const EMPTY_IN_MAIN = ["refs/worktree/ttyhq", "refs/worktree"] as const;
+/** Without `refs` a main tree would be no repository any more; a linked one has it for such refs alone. */
+const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
+
+/**
+ * What is to be done, where the same was seen twice: git is not between two of its own steps then. `undefined`: the
+ * repository did not come to rest.
+ */
+export async function lookTwice(
+  git: Git,
+  repository: Repository,
+  settings: FollowSettings,
+  event: FollowEvent,
+): Promise<Look | undefined> {
+  let last = await lookOnce(git, repository, settings, event);
+  for (let looks = 1; looks < MAX_FOLLOW_LOOKS; looks += 1) {
+    if (last.actions.length === 0) return last;
+    const mayBeMoving = last.state.worktree === "gone" && last.isListed;
+    await pause(mayBeMoving ? FOLLOW_GONE_LOOK_MS : FOLLOW_SECOND_LOOK_MS);
+    const next = await lookOnce(git, repository, settings, event);
+    if (JSON.stringify(next) === JSON.stringify(last)) return next;
+    last = next;
+  }
+  return undefined;
+}
+
+export async function lookOnce(
+  git: Git,
+  repository: Repository,
+  settings: FollowSettings,
+  event: FollowEvent,
+): Promise<Look> {
+  // Of a new object: what git was told to leave alone may have changed with the repository's config.
+  const facts = await readFollowFacts(git.at(git.cwd), repository, settings);
+  return { ...facts, actions: decide(facts.state, event) };
+}
+
+/** Carries them out in order, as far as nothing is in the way. */
+export async function carryOut(git: Git, { state, actions }: Look): Promise<Outcome> {
+  const messages: Message[] = [];
+  for (const action of actions) {
+    const refusal = await doOne(git, state, action);
+    const message = refusal === undefined ? doneMessage(action, state) : refusedMessage(action, refusal);
+    if (message !== undefined) messages.push(message);
+    if (action.kind === "end") return { end: "over", messages, trouble: undefined };
+    if (refusal === undefined && action.kind !== "stuck") continue;
+    return { end: "waiting", messages, trouble: troubleOf(action, refusal) };
+  }
+  return { end: "done", messages, trouble: undefined };
+}
+
+/** What would be in the way of an action; nothing is changed. */
+export async function foresee(git: Git, { state, actions }: Look): Promise<Message | undefined> {
+  for (const action of actions) {
+    const refusal = await refusalOf(git, state, action);
+    if (refusal !== undefined) return refusedMessage(action, refusal);
+    if (action.kind === "stuck") return doneMessage(action, state);
+  }
+  return undefined;
+}
+
+async function doOne(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
+  const mainGit = git.at(state.main.path);
+  switch (action.kind) {
+    case "bring":
+      return await bring(gitOf(git, state, action.tree), action);
+    case "join":
+      return await join(gitOf(git, state, action.tree), action.branch, offBranch(treeOf(state, action.tree)));
+    case "detach":
+      return await detach(mainGit, action.commit, offBranch(state.main));
+    case "part":
+      await part(mainGit, action.commit);
+      return undefined;
+    case "remember":
+      await writeFollowBranch(mainGit, action.branch);
+      return undefined;
+    case "stuck":
+    case "warn":
+      return undefined;
+    case "end":
+      await forget(git, state);
+      return undefined;
+  }
+}
+
+function offBranch({ branch, head }: FollowState["main"]): string | undefined {
+  return branch === undefined ? head : undefined;
+}
+
+async function refusalOf(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
+  if (action.kind === "bring") return await canBring(gitOf(git, state, action.tree), action.from, action.to);
+  if (action.kind !== "join" && action.kind !== "detach") return undefined;
+  const tree = action.kind === "join" ? treeOf(state, action.tree) : state.main;
+  if (tree.head === undefined) return undefined;
+  const to = action.kind === "join" ? `refs/heads/${action.branch}` : action.commit;
+  return await canLeave(git.at(tree.path), tree.head, to);
+}
+
+function troubleOf(action: Action, refusal: Refusal | undefined): string {
+  const tree = "tree" in action ? action.tree : "main";
+  return JSON.stringify([tree, refusal?.why, refusal?.files]);
+}
+
+async function forget(git: Git, state: FollowState): Promise<void> {
+  await clearFollowSettings(git.at(state.main.path));
+  await clearTree(git.at(state.main.path), EMPTY_IN_MAIN);
+  if (typeof state.worktree !== "string") await clearTree(git.at(state.worktree.path), EMPTY_IN_WORKTREE);
+}
+
+/** git keeps the folders that a ref was in. */
+async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
+  await unpark(git);
+  const run = await git.try("rev-parse", "--absolute-git-dir");
+  if (run.code !== 0) return;
+  const gitDir = run.stdout.replace(/\n$/, "");
+  for (const folder of folders) await removeEmptyFolder(path.join(gitDir, folder));
+}
+
+function gitOf(git: Git, state: FollowState, tree: "main" | "worktree"): Git {
+  return git.at(treeOf(state, tree).path);
+}
+
+function treeOf({ main, worktree }: FollowState, name: "main" | "worktree"): FollowState["main"] {
+  return name === "main" || typeof worktree === "string" ? main : worktree;
+}

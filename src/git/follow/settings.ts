@@ -1,0 +1,57 @@
+// What a repository's own config says of follow mode (contract 7.3). The main repository's, so one for all its trees.
+import type { Git } from "../git.ts";
+import { gitError } from "../git-error.ts";
+
+const WORKTREE_KEY = "ttyhq.followWorktree";
+/** The branch that both trees were on when they last agreed: that is how a switch in one of them is seen. */
+const BRANCH_KEY = "ttyhq.followBranch";
+/** What `git config --get-regexp` and `git config --unset-all` end with where there was nothing. */
+const NOTHING_FOUND = 1;
+const NOTHING_UNSET = 5;
+
+export type FollowSettings = {
+  /** Absolute path of the followed worktree. */
+  readonly worktreePath: string;
+  readonly branch: string | undefined;
+};
+
+/** `undefined`: nothing is followed. `git`: in any of the repository's trees. Throws as Git.read does. */
+export async function readFollowSettings(git: Git): Promise<FollowSettings | undefined> {
+  const run = await git.try("config", "--local", "-z", "--get-regexp", "^ttyhq\\.follow");
+  if (run.code === NOTHING_FOUND) return undefined;
+  // A git that was killed, say, has not said that there is nothing.
+  if (run.code !== 0) throw gitError("config", run);
+  const values = new Map(run.stdout.split("\0").map(entry));
+  const worktreePath = values.get(WORKTREE_KEY.toLowerCase());
+  if (worktreePath === undefined || worktreePath === "") return undefined;
+  const branch = values.get(BRANCH_KEY.toLowerCase());
+  return { worktreePath, branch: branch === "" ? undefined : branch };
+}
+
+export async function writeFollowSettings(git: Git, { worktreePath, branch }: FollowSettings): Promise<void> {
+  await writeFollowPath(git, worktreePath);
+  await writeFollowBranch(git, branch);
+}
+
+export async function writeFollowPath(git: Git, path: string): Promise<void> {
+  await git.write("config", "--local", "--replace-all", WORKTREE_KEY, path);
+}
+
+/** `undefined`: they do not agree yet. */
+export async function writeFollowBranch(git: Git, branch: string | undefined): Promise<void> {
+  await git.write("config", "--local", "--replace-all", BRANCH_KEY, branch ?? "");
+}
+
+/** Leaves nothing behind. */
+export async function clearFollowSettings(git: Git): Promise<void> {
+  for (const key of [BRANCH_KEY, WORKTREE_KEY]) {
+    const run = await git.tryWrite(["config", "--local", "--unset-all", key]);
+    if (run.code !== 0 && run.code !== NOTHING_UNSET)
+      await git.write("config", "--local", "--unset-all", key);
+  }
+}
+
+function entry(text: string): readonly [string, string] {
+  const end = text.indexOf("\n");
+  return end === -1 ? [text, ""] : [text.slice(0, end), text.slice(end + 1)];
+}

@@ -1,0 +1,191 @@
+// What follow mode does to a tree, one step at a time. Each is refused whole, or done whole: nothing that is not in a
+// commit is ever overwritten, be it staged, changed, new, or ignored by git.
+import { setTimeout as pause } from "node:timers/promises";
+import type { Git, GitRun } from "../git.ts";
+import { gitError } from "../git-error.ts";
+import { FOLLOW_LOCK_WAIT_MS } from "../git-limits.ts";
+import { branchRef } from "../worktrees/branch-name.ts";
+import { commitOf } from "../worktrees/branch-start.ts";
+import { JOINED, PARKED_REF } from "./facts.ts";
+import { unfinishedWork } from "./unfinished-work.ts";
+import { inTheWay, type WayBlock } from "./way.ts";
+
+/** Why a step was not done, in git's words or ours. */
+export type Refusal = WayBlock;
+
+const LOCKED = /index\.lock': File exists/;
+const FIRST_LOCK_PAUSE_MS = 20;
+/** Of a HEAD's log: the last one, and what somebody did just before and after it. */
+const STEPS_LOOKED_AT = 6;
+const COMMITTED_MEANWHILE: Refusal = {
+  why: "a commit was made there on no branch at that moment",
+  files: [],
+};
+
+/**
+ * Files and index of a tree from one commit of its branch to another, by git's two-tree merge: local edits stay, or it
+ * is refused. While it was at it the branch may have gone on: so does this.
+ */
+export async function bring(
+  git: Git,
+  move: { branch: string; from: string; to: string },
+): Promise<Refusal | undefined> {
+  let { from, to } = move;
+  for (;;) {
+    const refusal = await mergeTrees(git, from, to);
+    if (refusal !== undefined) {
+      await park(git, move.branch, from);
+      return refusal;
+    }
+    // Written only while the branch is there still: else this step would hide the next.
+    const noted = await git.tryWrite(["update-ref", "-m", "ttyhq: brought along", "HEAD", to, to]);
+    if (noted.code === 0) return undefined;
+    const now = await tipOf(git, move.branch);
+    // Somebody switched at this moment: what was changed for the old branch is changed back.
+    if (now === undefined) return await mergeTrees(git, to, from);
+    if (now === to) throw gitError("update-ref", noted);
+    [from, to] = [to, now];
+  }
+}
+
+/** Whether `bring` would be done; changes nothing. */
+export async function canBring(git: Git, from: string, to: string): Promise<Refusal | undefined> {
+  return await inTheWay(git, from, to);
+}
+
+/**
+ * Onto a branch that another tree is on as well. Refused where local edits or files are in the way. `left`: the commit
+ * that the tree is on, where that is no branch; what was committed there since is kept, and it is refused.
+ */
+export async function join(git: Git, branch: string, left: string | undefined): Promise<Refusal | undefined> {
+  const commit = await commitOf(git, branchRef(branch));
+  if (commit === undefined) return { why: `there is no branch ${branch} any more`, files: [] };
+  const refusal = await detach(git, commit, left);
+  if (refusal !== undefined) return refusal;
+  // Not by one checkout, for which git logs the branch as it is at its end: while files are written it may move.
+  await git.write("symbolic-ref", "-m", JOINED, "HEAD", branchRef(branch));
+  const made = await headBefore(git, ({ deed }, at) => deed === JOINED && at === 0);
+  if (made !== undefined && made !== commit) {
+    await git.write("update-ref", "--no-deref", "HEAD", made);
+    return COMMITTED_MEANWHILE;
+  }
+  const now = await commitOf(git, branchRef(branch));
+  if (now === undefined) {
+    await git.write("update-ref", "--no-deref", "HEAD", commit);
+    return { why: `there is no branch ${branch} any more`, files: [] };
+  }
+  await unpark(git);
+  return now === commit ? undefined : await bring(git, { branch, from: commit, to: now });
+}
+
+/** Whether `join` and `detach` would be done; changes nothing. */
+export async function canLeave(git: Git, from: string, to: string): Promise<Refusal | undefined> {
+  const work = await unfinishedWork(git);
+  if (work !== undefined) return { why: `${work} is under way there`, files: [] };
+  return await inTheWay(git, from, to);
+}
+
+/** To a commit without a branch, as the other tree did. `left`: as of `join`. */
+export async function detach(
+  git: Git,
+  commit: string,
+  left: string | undefined,
+): Promise<Refusal | undefined> {
+  const block = await canLeave(git, "HEAD", commit);
+  if (block !== undefined) return block;
+  // Of a checkout that moves nothing git keeps no log.
+  if (commit === left) return (await commitOf(git, "HEAD")) === left ? undefined : COMMITTED_MEANWHILE;
+  const before = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
+  await git.write("update-ref", PARKED_REF, commit);
+  const run = await checkout(git, "--detach", commit, "--");
+  // A hook's exit code becomes that of the checkout, which is done all the same.
+  const isThere = (await branchOf(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
+  const made = left === undefined ? undefined : await headBefore(git, ({ head }) => head === commit);
+  const isMissed = made !== undefined && made !== left;
+  if ((run.code === 0 || isThere) && !isMissed) return undefined;
+  const back = isMissed ? await checkout(git, "--detach", made, "--") : run;
+  const old = before.stdout.trim();
+  await (old === "" ? unpark(git) : git.write("update-ref", PARKED_REF, old));
+  return isMissed && back.code === 0 ? COMMITTED_MEANWHILE : refusalOf(back);
+}
+
+/** Where a tree's HEAD was before its last step of that kind; `undefined`: git's log of it does not say. */
+async function headBefore(
+  git: Git,
+  isStep: (step: { readonly head: string; readonly deed: string }, at: number) => boolean,
+): Promise<string | undefined> {
+  const count = `-${STEPS_LOOKED_AT}`;
+  const log = await git.try("log", "--walk-reflogs", count, "--format=%H%x09%gs", "HEAD", "--");
+  const steps = log.stdout.split("\n").map((line) => {
+    const [head = "", deed = ""] = line.split("\t");
+    return { head, deed };
+  });
+  const at = steps.findIndex(isStep);
+  return at === -1 ? undefined : steps[at + 1]?.head || undefined;
+}
+
+/**
+ * HEAD says the commit that the files are of, and no branch any more: no file is touched, and what is committed there
+ * takes nothing of the branch back.
+ */
+export async function park(git: Git, branch: string, commit: string): Promise<void> {
+  if ((await branchOf(git)) !== branch) return;
+  await git.write("update-ref", PARKED_REF, commit);
+  await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);
+}
+
+/** The same for good. */
+export async function part(git: Git, commit: string): Promise<void> {
+  await git.write("update-ref", "--no-deref", "-m", "ttyhq: follow mode ended", "HEAD", commit);
+}
+
+export async function unpark(git: Git): Promise<void> {
+  await git.tryWrite(["update-ref", "-d", PARKED_REF]);
+}
+
+/** By git's two-tree merge, which looks once more by itself. */
+async function mergeTrees(git: Git, from: string, to: string): Promise<Refusal | undefined> {
+  const block = await inTheWay(git, from, to);
+  if (block !== undefined) return block;
+  // Files that were only touched are no edits.
+  await git.tryWrite(["update-index", "-q", "--refresh"]);
+  const run = await unlocked(() =>
+    git.tryWrite(["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]),
+  );
+  return run.code === 0 ? undefined : refusalOf(run);
+}
+
+function checkout(git: Git, ...args: readonly string[]): Promise<GitRun> {
+  const safe = ["--no-overwrite-ignore", "--no-recurse-submodules"];
+  return unlocked(() => git.tryWrite(["-c", "advice.detachedHead=false", "checkout", ...safe, ...args]));
+}
+
+/** Another git at work in the same tree is waited for, for FOLLOW_LOCK_WAIT_MS. */
+async function unlocked(run: () => Promise<GitRun>): Promise<GitRun> {
+  const end = performance.now() + FOLLOW_LOCK_WAIT_MS;
+  for (let ms = FIRST_LOCK_PAUSE_MS; ; ms *= 2) {
+    const result = await run();
+    if (result.code === 0 || !LOCKED.test(result.stderr) || performance.now() + ms > end) return result;
+    await pause(ms);
+  }
+}
+
+async function branchOf(git: Git): Promise<string | undefined> {
+  const run = await git.try("symbolic-ref", "--quiet", "HEAD");
+  return run.code === 0 ? run.stdout.trimEnd().replace(/^refs\/heads\//, "") : undefined;
+}
+
+async function tipOf(git: Git, branch: string): Promise<string | undefined> {
+  if ((await branchOf(git)) !== branch) return undefined;
+  const run = await git.try("rev-parse", "--quiet", "--verify", "HEAD");
+  return run.code === 0 ? run.stdout.trim() : undefined;
+}
+
+function refusalOf(run: GitRun): Refusal {
+  if (LOCKED.test(run.stderr)) return { why: "another git command is at work there", files: [] };
+  const listed = [...run.stderr.matchAll(/^\t(.+)$/gm)];
+  const named = [...run.stderr.matchAll(/^error: (?:Entry|Untracked working tree file) '(.+)' /gm)];
+  const files = [...listed, ...named].map(([, file = ""]) => file);
+  if (files.length > 0) return { why: "changes that are not committed are in the way", files };
+  return { why: gitError("", run).message.replace(/^git : /, ""), files: [] };
+}

@@ -1,0 +1,246 @@
+// How follow mode is turned on and off, and asked about.
+import { ServiceError } from "../../protocol/errors.ts";
+import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts";
+import type { Git, GitProgram } from "../git.ts";
+import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
+import { requireOwn } from "../hooks/files.ts";
+import type { FollowHooks, Installed } from "../hooks/follow-hooks.ts";
+import { findRepository, type Repository, requireRepository } from "../repository.ts";
+import { shortBranchName } from "../worktrees/branch-name.ts";
+import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
+import { type Follower, type Following, outcomeOf } from "./follower.ts";
+import type { FollowList } from "./list.ts";
+import { carryOut, foresee, type Look, lookOnce } from "./round.ts";
+import { clearFollowSettings, readFollowSettings, writeFollowSettings } from "./settings.ts";
+import { enabledMessage, sentence } from "./words.ts";
+
+/** Where, and by whom. */
+export type FollowRequest = {
+  readonly repoPath: string;
+  readonly branch?: string | undefined;
+  readonly user: string;
+};
+
+export class FollowSwitch {
+  readonly #program: GitProgram;
+  readonly #list: FollowList;
+  readonly #hooks: FollowHooks;
+  readonly #follower: Follower;
+
+  constructor(parts: {
+    readonly program: GitProgram;
+    readonly list: FollowList;
+    readonly hooks: FollowHooks;
+    readonly follower: Follower;
+  }) {
+    this.#program = parts.program;
+    this.#list = parts.list;
+    this.#hooks = parts.hooks;
+    this.#follower = parts.follower;
+  }
+
+  /**
+   * The main tree follows the worktree that has the branch; without one, the worktree that `repoPath` is in. Edits that
+   * are in the way leave it where it is (`synced` false), and it follows once they are not. Throws `not_a_repository`,
+   * `worktree_not_found`, `branch_not_found`, `uncommitted_changes` in the middle of a rebase.
+   */
+  async enable(request: FollowRequest): Promise<FollowReply> {
+    const { git, repository } = await this.#repository(request);
+    return await this.#follower.inTurn(repository.mainRoot, async () => {
+      const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
+      this.#requireRoom(repository.mainRoot, request.user);
+      const entry = { repoPath: repository.mainRoot, user: request.user };
+      const hooks = await this.#prepare(git, repository, entry, { worktree, look });
+      // Once this is over, however it ends: from now on it is followed.
+      this.#follower.hint(entry.repoPath);
+      const outcome = await carryOut(git, look);
+      this.#follower.tell(entry, outcomeOf(enabledMessage(worktree.path, entry.repoPath)), worktree.branch);
+      this.#follower.tell(entry, outcome, worktree.branch);
+      await this.#follower.watch(entry);
+      const steps = [...hooks.steps, ...outcome.messages.map(({ message }) => message)];
+      const hooksInstalled = hooks.folders.length > 0;
+      const done = { message: "Follow mode enabled", hooksInstalled, synced: outcome.end === "done" };
+      return { ...enabledReply(repository, worktree), ...done, steps };
+    });
+  }
+
+  /** Idempotent. The main tree stays where it is, on no branch where it shared one. */
+  async disable(request: FollowRequest): Promise<FollowReply> {
+    const { git, repository } = await this.#repository(request);
+    const { mainRoot } = repository;
+    return await this.#follower.inTurn(mainRoot, async () => {
+      const settings = await readFollowSettings(git);
+      const look = settings && (await lookOnce(git, repository, settings, { kind: "disable" }));
+      if (look !== undefined) {
+        const outcome = await carryOut(git, look);
+        this.#follower.tell({ ...request, repoPath: mainRoot }, outcome, settings?.branch);
+      }
+      await this.#follower.forget(mainRoot, repository);
+      const steps = look?.actions.map(sentence) ?? ["nothing was followed there"];
+      return { ...disabledReply(repository), message: "Follow mode disabled", steps };
+    });
+  }
+
+  /** What `enable` or `disable` would do. Changes nothing; throws as `enable` does. */
+  async preview(request: FollowRequest & { readonly enable: boolean }): Promise<FollowReply> {
+    const { git, repository } = await this.#repository(request);
+    const message = "nothing was changed";
+    if (!request.enable) {
+      const settings = await readFollowSettings(git);
+      const look = settings && (await lookOnce(git, repository, settings, { kind: "disable" }));
+      const steps = look?.actions.map(sentence) ?? ["nothing is followed there: nothing happens"];
+      return { ...disabledReply(repository), message, steps };
+    }
+    const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
+    const obstacle = await foresee(git, look);
+    const steps = [
+      ...(await this.#hooks.plan(git, repository, worktree.path)),
+      ...look.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
+      ...(obstacle === undefined ? [] : [obstacle.message]),
+    ];
+    const done = { message, hooksInstalled: false, synced: obstacle === undefined };
+    return { ...enabledReply(repository, worktree), ...done, steps };
+  }
+
+  async status(repoPath: string): Promise<FollowStatus> {
+    const git = this.#program.at(repoPath);
+    const repository = await findRepository(git);
+    if (repository === undefined) return { ...NO_FOLLOW, isGitRepo: false };
+    const [settings, current] = await Promise.all([readFollowSettings(git), branchOf(git)]);
+    const here = { isGitRepo: true, repoPath: repository.mainRoot, currentBranch: current ?? null };
+    if (settings === undefined) return { ...NO_FOLLOW, ...here };
+    const { worktreePath } = settings;
+    const branch = (await readWorktrees(git, repository)).find(({ path }) => path === worktreePath)?.branch;
+    const part = branch === undefined ? {} : { branch };
+    return { ...here, ...part, worktreePath, enabled: true, followMode: true, followBranch: branch ?? null };
+  }
+
+  /** A hook or somebody says that something has happened there. Resolves when both trees are where they belong. */
+  async changed(repoPath: string): Promise<{
+    readonly repoPath: string;
+    readonly branch: string | undefined;
+    readonly isFollowed: boolean;
+  }> {
+    const git = this.#program.at(repoPath);
+    const { mainRoot } = await requireRepository(git);
+    await this.#follower.changed(mainRoot);
+    return {
+      repoPath: mainRoot,
+      branch: await branchOf(git),
+      isFollowed: this.#list.get(mainRoot) !== undefined,
+    };
+  }
+
+  /** What both trees and this server have to know. Where that fails, all of it is taken back. */
+  async #prepare(
+    git: Git,
+    repository: Repository,
+    entry: Following,
+    { worktree, look }: { readonly worktree: WorktreeEntry; readonly look: Look },
+  ): Promise<Installed> {
+    const { repoPath } = entry;
+    const before = this.#list.get(repoPath);
+    const mainGit = git.at(repoPath);
+    const settings = await readFollowSettings(mainGit);
+    await this.#list.set({ ...entry, ...(await this.#hooks.foresee(git, repository, worktree.path)) });
+    try {
+      const { branch } = look.state.main;
+      await writeFollowSettings(mainGit, { worktreePath: worktree.path, branch });
+      return await this.#hooks.install(git, repository, worktree.path);
+    } catch (error) {
+      const putBack =
+        settings === undefined ? clearFollowSettings(mainGit) : writeFollowSettings(mainGit, settings);
+      await putBack.catch(() => undefined);
+      // Whoever it is followed for keeps it: who asked may have no right to.
+      const left =
+        before === undefined ? this.#follower.forget(repoPath, repository) : this.#list.set(before);
+      await left.catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #repository({
+    repoPath,
+  }: Pick<FollowRequest, "repoPath">): Promise<{ git: Git; repository: Repository }> {
+    const git = this.#program.at(repoPath);
+    const repository = await requireRepository(git);
+    if (repository.isBare) {
+      const message = `${repository.root} is bare: it has no main tree that could follow`;
+      throw new ServiceError("not_a_repository", message);
+    }
+    for (const path of [repository.mainRoot, repository.commonDir]) await requireOwn(path);
+    return { git, repository };
+  }
+
+  async #lookAhead(
+    git: Git,
+    repository: Repository,
+    branch: string | undefined,
+  ): Promise<{ readonly worktree: WorktreeEntry; readonly look: Look }> {
+    const worktree = await findWorktree(git, repository, branch);
+    const settings = { worktreePath: worktree.path, branch: undefined };
+    const look = await lookOnce(git, repository, settings, { kind: "enable" });
+    const { main, worktree: tree } = look.state;
+    if (main.head === undefined)
+      throw new ServiceError("branch_not_found", "the main tree has no commit yet");
+    if (main.isBusy)
+      throw new ServiceError(
+        "uncommitted_changes",
+        "the main tree is in the middle of a rebase or a bisection: finish that first",
+      );
+    if (typeof tree === "string")
+      throw new ServiceError("worktree_not_found", `${worktree.path} is not there`);
+    if (tree.branch === undefined || tree.head === undefined) {
+      throw new ServiceError(
+        "branch_not_found",
+        `${worktree.path} is on no branch with commits: switch it to one`,
+      );
+    }
+    return { worktree, look };
+  }
+
+  #requireRoom(repoPath: string, user: string): void {
+    const others = this.#list.entries.filter((entry) => entry.repoPath !== repoPath);
+    const own = others.filter((entry) => entry.user === user);
+    if (others.length < MAX_FOLLOWED_REPOSITORIES && own.length < MAX_FOLLOWED_OF_USER) return;
+    const message =
+      own.length < MAX_FOLLOWED_OF_USER
+        ? `follow mode is on in ${MAX_FOLLOWED_REPOSITORIES} repositories: turn it off in one`
+        : `follow mode is on in ${MAX_FOLLOWED_OF_USER} repositories of yours: turn it off in one`;
+    throw new ServiceError("invalid_request", message);
+  }
+}
+
+const NO_FOLLOW = { enabled: false, followMode: false, followBranch: null, currentBranch: null };
+
+function enabledReply({ mainRoot }: Repository, { path, branch }: WorktreeEntry) {
+  const part = branch === undefined ? {} : { branch };
+  return { success: true, enabled: true, repoPath: mainRoot, worktreePath: path, ...part } as const;
+}
+
+function disabledReply({ mainRoot }: Repository) {
+  return { success: true, enabled: false, repoPath: mainRoot, hooksInstalled: false, synced: false } as const;
+}
+
+async function findWorktree(
+  git: Git,
+  repository: Repository,
+  branch: string | undefined,
+): Promise<WorktreeEntry> {
+  const linked = (await readWorktrees(git, repository)).filter(({ isMain }) => !isMain);
+  if (branch === undefined) {
+    const here = linked.find(({ path }) => path === repository.root);
+    if (here !== undefined) return here;
+    throw new ServiceError("invalid_request", "this is the main tree: say which branch it is to follow");
+  }
+  const name = shortBranchName(branch);
+  const found = linked.find((entry) => entry.branch === name);
+  if (found !== undefined) return found;
+  const message = `no worktree has the branch ${name}: make one with \`git worktree add\``;
+  throw new ServiceError("worktree_not_found", message);
+}
+
+async function branchOf(git: Git): Promise<string | undefined> {
+  const run = await git.try("symbolic-ref", "--quiet", "HEAD");
+  return run.code === 0 ? run.stdout.trimEnd().replace(/^refs\/heads\//, "") : undefined;
+}

@@ -1,0 +1,43 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import type { Git } from "../git.ts";
+
+/** Files that git keeps in a tree's own directory until it is finished. The first one that is there counts. */
+const MARKS: readonly (readonly [string, string])[] = [
+  ["rebase-merge", "a rebase"],
+  ["rebase-apply", "a rebase, or a series of patches,"],
+  ["CHERRY_PICK_HEAD", "a cherry-pick"],
+  ["REVERT_HEAD", "a revert"],
+  ["MERGE_HEAD", "a merge"],
+  ["sequencer", "a series of cherry-picks or reverts"],
+  ["BISECT_LOG", "a bisection"],
+];
+
+/** Their names. */
+export const UNFINISHED_MARKS: readonly string[] = MARKS.map(([name]) => name);
+
+/** In the middle of what detaches HEAD for a while. */
+const DETACHING = new Set(["rebase-merge", "rebase-apply", "BISECT_LOG"]);
+
+/** What somebody has begun in this tree and not finished, which a checkout would drop or confuse; `undefined`: nothing. */
+export async function unfinishedWork(git: Git): Promise<string | undefined> {
+  return (await marksIn(git))[0]?.[1];
+}
+
+/** Whether a rebase or a bisection is under way in this tree. */
+export async function isInTheMiddle(git: Git): Promise<boolean> {
+  return (await marksIn(git)).some(([name]) => DETACHING.has(name));
+}
+
+async function marksIn(git: Git): Promise<typeof MARKS> {
+  const gitDir = (await git.read("rev-parse", "--absolute-git-dir")).replace(/\n$/, "");
+  const found = await Promise.all(MARKS.map(([name]) => isThere(join(gitDir, name))));
+  return MARKS.filter((_, index) => found[index]);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,96 @@
+import { lstat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Git } from "../git.ts";
+
+/** Paths that one `git ls-files` is asked about. */
+const BATCH = 200;
+
+/** Everything that keeps a tree from coming along. */
+export async function inTheWay(git: Git, from: string, to: string): Promise<WayBlock | undefined> {
+  const changed = await changedInTheWay(git, from, to);
+  if (changed.length > 0) return { why: "changes that are not committed are in the way", files: changed };
+  const untrackedFiles = await untrackedInTheWay(git, from, to);
+  if (untrackedFiles.length > 0)
+    return { why: "files that git does not track are in the way", files: untrackedFiles };
+  return undefined;
+}
+
+/** Why, and which files of the tree, relative to its top. */
+export type WayBlock = { readonly why: string; readonly files: readonly string[] };
+
+/**
+ * Files that git does not track, where files of `to` that were not in `from` would go. git's merge keeps those that it
+ * would show as untracked, and overwrites those that it was told to ignore: a `.env`, say.
+ */
+export async function untrackedInTheWay(git: Git, from: string, to: string): Promise<readonly string[]> {
+  const added = await git.read(
+    ...["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=A", "--name-only", from, to, "--"],
+  );
+  const standing = new Set<string>();
+  const folders = new Map<string, Promise<Kind>>();
+  for (const path of names(added)) {
+    const found = await standingAt(git.cwd, path, folders);
+    if (found !== undefined) standing.add(found);
+  }
+  return await untracked(git, [...standing]);
+}
+
+/**
+ * Files that differ between the two commits and were changed in the tree as well, staged or not. Takes no lock: a look
+ * while somebody works there is in nobody's way, which an attempt would be.
+ */
+export async function changedInTheWay(git: Git, from: string, to: string): Promise<readonly string[]> {
+  const moved = names(await git.read("diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to, "--"));
+  if (moved.length === 0) return [];
+  const staged = async (commit: string): Promise<ReadonlySet<string>> =>
+    new Set(
+      names(await git.read("diff-index", "--cached", "-z", "--no-renames", "--name-only", commit, "--")),
+    );
+  const [fromStaged, toStaged, edited] = await Promise.all([staged(from), staged(to), editedIn(git)]);
+  return moved.filter((path) => edited.has(path) || (fromStaged.has(path) && toStaged.has(path)));
+}
+
+/** With the repository's own filters: without them a file of theirs would look changed. */
+async function editedIn(git: Git): Promise<ReadonlySet<string>> {
+  const plain = ["--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames"];
+  return new Set(names(await git.write("--no-optional-locks", "diff", ...plain, "--name-only", "-z", "--")));
+}
+
+type Kind = "nothing" | "folder" | "other";
+
+/** The path itself if something is there, or the first of its folders that is none. */
+async function standingAt(
+  top: string,
+  path: string,
+  folders: Map<string, Promise<Kind>>,
+): Promise<string | undefined> {
+  const parts = path.split("/");
+  for (let length = 1; length < parts.length; length += 1) {
+    const folder = parts.slice(0, length).join("/");
+    const kind = folders.get(folder) ?? kindOf(join(top, folder));
+    folders.set(folder, kind);
+    if ((await kind) === "nothing") return undefined;
+    if ((await kind) === "other") return folder;
+  }
+  return (await kindOf(join(top, path))) === "nothing" ? undefined : path;
+}
+
+async function kindOf(path: string): Promise<Kind> {
+  return await lstat(path).then(
+    (found) => (found.isDirectory() ? "folder" : "other"),
+    () => "nothing",
+  );
+}
+
+async function untracked(git: Git, paths: readonly string[]): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (let start = 0; start < paths.length; start += BATCH) {
+    const batch = paths.slice(start, start + BATCH).map((path) => `:(top,literal)${path}`);
+    found.push(...names(await git.read("ls-files", "-z", "--others", "--", ...batch)));
+  }
+  return found;
+}
+
+function names(text: string): readonly string[] {
+  return text.split("\0").filter((name) => name !== "");
+}

@@ -1,0 +1,154 @@
+// The text of our git hooks. `sh` alone, nothing is waited for but a few quick git commands, and not one byte goes to the
+// terminal.
+import { JOINED, PARKED_REF } from "../follow/facts.ts";
+
+/** The hooks that follow mode needs (contract 7.4); what they do not tell is seen in git's own files. */
+export const HOOK_NAMES = ["post-checkout", "post-commit", "post-merge"] as const;
+export type HookName = (typeof HOOK_NAMES)[number];
+
+/** By which a hook is known to be ours: its second line begins so. */
+export const HOOK_MARK = "# ttyhq git hook";
+/** The folder, beside ours, in which the hooks that were there before are kept under their own names. */
+export const KEPT_FOLDER = "ttyhq-kept";
+const MADE_FOLDER = "# This folder was made for it.";
+
+/**
+ * What a hook starts, by absolute paths: hooks run with any PATH, as any user who uses the repository. It tells the
+ * server or the session host of that control directory; where that directory is another user's, it sends a key to a
+ * socket (hook-socket.ts).
+ */
+export type HookPlace = { readonly node: string; readonly main: string } & (
+  | { readonly controlDir: string }
+  | { readonly socket: string }
+);
+export type HookTarget = { readonly node: string; readonly main: string } & (
+  | { readonly controlDir: string }
+  | { readonly socket: string; readonly key: string }
+);
+
+/** How the hook that was there before is run: by a shell that takes it for the hook itself, or as a program. */
+export type KeptHook = { readonly kind: "shell"; readonly shell: string } | { readonly kind: "program" };
+
+export function hookScript(
+  name: HookName,
+  target: HookTarget,
+  { kept, isFolderOurs }: { readonly kept: KeptHook | undefined; readonly isFolderOurs: boolean },
+): string {
+  const folder = isFolderOurs ? [MADE_FOLDER] : [];
+  return [
+    "#!/bin/sh",
+    `${HOOK_MARK} ${name}: tells the ttyhq server of this machine that something has changed (docs/follow-mode.md).`,
+    `# \`ttyhq unfollow\` removes it. The hook that was here before is in ${KEPT_FOLDER}, and runs first.`,
+    ...folder,
+    ...(kept === undefined ? ["code=0"] : runKept(name, kept)),
+    ...(name === "post-checkout"
+      ? ["# Files that were checked out are no change of branch.", '[ "$3" = 0 ] && exit $code']
+      : []),
+    "# A rebase tells once, by the file that ends it.",
+    "case $GIT_REFLOG_ACTION in rebase*) exit $code ;; esac",
+    ...(name === "post-checkout" ? RELEASE : []),
+    ...tell(name, target),
+    "exit $code",
+    "",
+  ].join("\n");
+}
+
+/** Whether uninstalling removes the folder as well, if nothing else is in it. */
+export function isFolderMade(script: string): boolean {
+  return script.includes(`\n${MADE_FOLDER}\n`);
+}
+
+export function isOurHook(script: string): boolean {
+  return script.split("\n", 2)[1]?.startsWith(HOOK_MARK) ?? false;
+}
+
+/**
+ * How a hook's first line says that it is run. A shell's hook is read by that shell under the name of the hook, since
+ * many look at `$0` for what is beside them. `undefined`: it has no such line, and git's own `sh` reads it.
+ */
+export function keptHook(firstBytes: string): KeptHook {
+  const line = /^#![ \t]*([^\n]*)/.exec(firstBytes)?.[1]?.replace(/[ \t]+$/, "");
+  if (line === undefined) return { kind: "program" };
+  const words = line.split(/[ \t]+/).filter((word) => word !== "");
+  const program = words[0]?.endsWith("/env") ? words.slice(1) : words;
+  const isShell = /(?:^|\/)(?:sh|bash|dash|ash|ksh)$/.test(program[0] ?? "");
+  const isPlain = words.every((word) => /^[A-Za-z0-9_./+-]+$/.test(word));
+  return isShell && isPlain && program.length <= 2
+    ? { kind: "shell", shell: words.join(" ") }
+    : { kind: "program" };
+}
+
+/** One word for the shell, whatever is in it. */
+export function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function runKept(name: HookName, kept: KeptHook): readonly string[] {
+  const run =
+    kept.kind === "program"
+      ? '"$kept" "$@"'
+      : `${kept.shell} -c 'ttyhq_kept=$1; shift; . "$ttyhq_kept"' "$0" "$kept" "$@"`;
+  return [
+    // A name without a slash would be looked for on the PATH.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
+    "case $0 in */*) kept=${0%/*} ;; *) kept=. ;; esac",
+    `kept=$kept/${KEPT_FOLDER}/${name}`,
+    "code=0",
+    `if [ -x "$kept" ]; then ${run}; code=$?; fi`,
+  ];
+}
+
+/**
+ * After a switch in the followed worktree the main tree gives up the branch that both had, or git would refuse to switch
+ * back. It does what `park` in follow/steps.ts does, also while no server runs: no file changes, and HEAD names the commit
+ * that the files are of. A merge that is under way keeps its branch, and a rebase or a bisection in the worktree has not
+ * left its own.
+ */
+const RELEASE: readonly string[] = [
+  "release() {",
+  "  common=$(git rev-parse --path-format=absolute --git-common-dir) || return",
+  '  [ "$(git config --local ttyhq.followWorktree)" = "$(git rev-parse --show-toplevel)" ] || return',
+  "  branch=refs/heads/$(git config --local ttyhq.followBranch) || return",
+  '  [ "$(git symbolic-ref -q HEAD)" != "$branch" ] || return',
+  "  here=$(git rev-parse --absolute-git-dir) || return",
+  "  for work in rebase-merge rebase-apply BISECT_LOG; do",
+  '    [ ! -e "$here/$work" ] || return',
+  "  done",
+  "  for work in MERGE_HEAD CHERRY_PICK_HEAD REVERT_HEAD; do",
+  '    [ ! -e "$common/$work" ] || return',
+  "  done",
+  "  unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX",
+  '  [ "$(git --git-dir="$common" symbolic-ref -q HEAD)" = "$branch" ] || return',
+  `  at=$(tail -n 4 "$common/logs/HEAD" | grep -v '\t${JOINED}$' | tail -n 1 | cut -d " " -f 2)`,
+  '  [ -n "$at" ] || return',
+  `  git --git-dir="$common" update-ref ${PARKED_REF} "$at" &&`,
+  '    git --git-dir="$common" update-ref --no-deref -m "ttyhq: left behind" HEAD "$at"',
+  "}",
+  "( release ) </dev/null >/dev/null 2>&1",
+];
+
+/**
+ * A process of its own: no descriptor of git's is open in it, no signal of the terminal reaches it, nobody waits for
+ * it. Where the server is gone, or its program, nothing is started.
+ */
+function tell(name: HookName, target: HookTarget): readonly string[] {
+  const { node, main } = target;
+  const event = name.slice("post-".length);
+  const [sockets, where] =
+    "key" in target
+      ? [[target.socket], `--socket ${quoted(target.socket)} --key ${quoted(target.key)}`]
+      : [
+          ["server.sock", "host.sock"].map((name) => `${target.controlDir}/${name}`),
+          `--control-dir ${quoted(target.controlDir)}`,
+        ];
+  const isThere = sockets.map((socket) => `[ -S ${quoted(socket)} ]`).join(" || ");
+  const command = `NODE_OPTIONS= $apart ${quoted(node)} ${quoted(main)} git event --event ${event} ${where}`;
+  const silent = "</dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
+  return [
+    `if { ${isThere}; } && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
+    "  apart=",
+    "  command -v setsid >/dev/null 2>&1 && apart=setsid",
+    `  ( trap '' HUP; ${command} & ) ${silent}`,
+    "fi",
+  ];
+}

@@ -1,0 +1,50 @@
+import type { Git } from "../git.ts";
+import type { Repository } from "../repository.ts";
+
+/** A working tree as git lists it. */
+export type WorktreeEntry = {
+  readonly path: string;
+  /** The commit; `undefined` in a bare repository and where there is no commit yet. */
+  readonly head: string | undefined;
+  /** The short name of the branch that it is on; `undefined`: on none. */
+  readonly branch: string | undefined;
+  readonly isMain: boolean;
+  readonly isBare: boolean;
+  /** Why it may not be removed; empty where no reason was given, `undefined` where it is not locked. */
+  readonly locked: string | undefined;
+  /** Why its entry would go with a prune; `undefined`: it would not. */
+  readonly prunable: string | undefined;
+};
+
+/** The working trees of a repository, the main one first. */
+export async function readWorktrees(git: Git, repository: Repository): Promise<readonly WorktreeEntry[]> {
+  const entries = parseWorktrees(await git.read("worktree", "list", "--porcelain", "-z"));
+  // git itself names the git directory where that is not inside the working tree (submodules).
+  return entries.map((entry) => (entry.isMain ? { ...entry, path: repository.mainRoot } : entry));
+}
+
+/** Reads `git worktree list --porcelain -z`: attributes that end with NUL, entries that end with an empty one. */
+export function parseWorktrees(text: string): readonly WorktreeEntry[] {
+  const entries: WorktreeEntry[] = [];
+  for (const block of text.split("\0\0")) {
+    const attributes = new Map(block.split("\0").map(attribute));
+    const path = attributes.get("worktree");
+    if (path === undefined) continue;
+    const head = attributes.get("HEAD");
+    entries.push({
+      path,
+      head: head === undefined || /^0+$/.test(head) ? undefined : head,
+      branch: attributes.get("branch")?.replace(/^refs\/heads\//, ""),
+      isMain: entries.length === 0,
+      isBare: attributes.has("bare"),
+      locked: attributes.get("locked"),
+      prunable: attributes.get("prunable"),
+    });
+  }
+  return entries;
+}
+
+function attribute(line: string): readonly [string, string] {
+  const space = line.indexOf(" ");
+  return space === -1 ? [line, ""] : [line.slice(0, space), line.slice(space + 1)];
+}

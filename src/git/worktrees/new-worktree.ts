@@ -1,0 +1,139 @@
+import { basename, dirname, normalize } from "node:path";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Git } from "../git.ts";
+import { gitError } from "../git-error.ts";
+import { type Repository, requireRepository } from "../repository.ts";
+import { branchRef, shortBranchName } from "./branch-name.ts";
+import { type BranchStart, commitOf, startOf } from "./branch-start.ts";
+import { readWorktrees, type WorktreeEntry } from "./list.ts";
+
+export type WorktreeRequest = {
+  readonly branch: string;
+  /** What a new branch begins at. Without it a branch that there is is checked out. */
+  readonly baseBranch?: string | undefined;
+  /** Absolute. */
+  readonly path?: string | undefined;
+};
+
+/** Of a branch's name in the name of a folder: a file system takes 255 bytes for all of it. */
+const MAX_SLUG_LENGTH = 100;
+/** The branch is not of our making then. */
+const OTHERS: ReadonlySet<string> = new Set(["branch_exists", "branch_checked_out"]);
+/** How git has a working tree that it is still making locked. */
+const BEING_MADE = "initializing";
+
+/** Repository path, hyphen, slug (contract 7.2). */
+export function defaultWorktreePath(mainRoot: string, branch: string): string {
+  return `${mainRoot}-${branch.replaceAll(/[^A-Za-z0-9_-]/gu, "-").slice(0, MAX_SLUG_LENGTH)}`;
+}
+
+/**
+ * A new working tree, on a branch that there is or a new one: from `baseBranch`, else from the branch of that name on a
+ * remote, else from the commit that is checked out where it was asked for. Where git fails half-way, nothing is left of
+ * it. Throws `invalid_branch_name`, `branch_not_found` (of the base), `branch_exists`, `branch_checked_out`,
+ * `worktree_path_exists`, `invalid_request` (the path), `git_failed`.
+ */
+export async function addWorktree(
+  git: Git,
+  repository: Repository,
+  request: WorktreeRequest,
+): Promise<{ readonly path: string; readonly branch: string }> {
+  const branch = shortBranchName(request.branch);
+  const path = pathOf(request, branch, repository);
+  const before = await readWorktrees(git, repository);
+  refuseTaken(before, branch, path);
+  const plan = { repository, before, branch, path, start: await startOf(git, branch, request.baseBranch) };
+  const missing = await missingFolders(git, path);
+  try {
+    await make(git, plan);
+  } catch (error) {
+    const isOthers = error instanceof ServiceError && OTHERS.has(error.code);
+    if (!isOthers) await undo(git, plan);
+    await removeEmpty(git, missing);
+    throw error;
+  }
+  // As git has it, without symbolic links.
+  return { path: (await requireRepository(git.at(path))).root, branch };
+}
+
+type Plan = {
+  readonly repository: Repository;
+  /** The working trees that there were. */
+  readonly before: readonly WorktreeEntry[];
+  readonly branch: string;
+  readonly path: string;
+  readonly start: BranchStart | undefined;
+};
+
+async function make(git: Git, plan: Plan): Promise<void> {
+  const { repository, branch, path, start } = plan;
+  const what = start === undefined ? ["--", path, branch] : ["-b", branch, "--", path, start.ref];
+  // Where a relative core.hooksPath is looked for.
+  const run = await git.at(repository.root).tryWrite(["worktree", "add", ...what]);
+  if (run.code !== 0 && !(await isMade(git, plan))) throw gitError("worktree add", run);
+}
+
+function pathOf({ path }: WorktreeRequest, branch: string, { mainRoot, commonDir }: Repository): string {
+  if (path === undefined) return defaultWorktreePath(mainRoot, branch);
+  const wanted = normalize(path).replace(/(.)\/+$/, "$1");
+  if (wanted !== mainRoot && `${wanted}/`.startsWith(`${commonDir}/`)) {
+    throw new ServiceError("invalid_request", `${wanted} is inside the repository's own data`);
+  }
+  // git calls a working tree after its folder, and does not find one of this name again.
+  if (basename(wanted) === "@") {
+    throw new ServiceError("invalid_request", `git takes no worktree in a folder called @: ${wanted}`);
+  }
+  return wanted;
+}
+
+function refuseTaken(entries: readonly WorktreeEntry[], branch: string, path: string): void {
+  const holder = entries.find((entry) => entry.branch === branch && !entry.isBare);
+  if (holder !== undefined) {
+    const message = `branch ${branch} is already checked out at ${holder.path}`;
+    throw new ServiceError("branch_checked_out", message, { details: { worktreePath: holder.path } });
+  }
+  if (entries.some((entry) => entry.path === path)) {
+    const details = { worktreePath: path };
+    throw new ServiceError("worktree_path_exists", `${path} is a worktree already`, { details });
+  }
+}
+
+/** Folders on the way to the path that git will make, the deepest first. */
+async function missingFolders(git: Git, path: string): Promise<readonly string[]> {
+  const folders: string[] = [];
+  for (let at = dirname(path); at !== "/"; at = dirname(at)) folders.push(at);
+  // As the user who asks: whose may not look there, is told nothing.
+  const { stdout } = await git.script('for at do [ -e "$at" ] && echo 1 || echo 0; done', folders);
+  const lines = stdout.split("\n");
+  return folders.filter((_, at) => lines[at] === "0");
+}
+
+async function removeEmpty(git: Git, folders: readonly string[]): Promise<void> {
+  if (folders.length > 0) await git.script('for at do rmdir -- "$at" || exit 0; done', folders);
+}
+
+/** Whether git has made it after all: a post-checkout hook that fails is told in the same way. */
+async function isMade(git: Git, plan: Plan): Promise<boolean> {
+  return (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
+}
+
+async function undo(git: Git, plan: Plan): Promise<void> {
+  const { repository, branch, start } = plan;
+  const common = git.at(repository.commonDir);
+  for (const { path, locked } of await newEntries(git, plan)) {
+    if (locked !== BEING_MADE) continue;
+    await common.tryWrite(["worktree", "remove", "--force", "--force", "--", path]);
+  }
+  // Only what was made here: where it has moved since, somebody works on it.
+  if (start !== undefined && (await commitOf(git, branchRef(branch))) === start.commit) {
+    await common.tryWrite(["branch", "-D", "--", branch]);
+  }
+}
+
+/** Somebody else may make working trees at the same time. */
+async function newEntries(git: Git, plan: Plan): Promise<readonly WorktreeEntry[]> {
+  const known = new Set(plan.before.map(({ path }) => path));
+  return (await readWorktrees(git, plan.repository)).filter(
+    ({ path, branch }) => !known.has(path) && (path === plan.path || branch === plan.branch),
+  );
+}

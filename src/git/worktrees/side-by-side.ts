@@ -1,0 +1,38 @@
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Git } from "../git.ts";
+
+/** Shells of one question that run at a time, each with one git. */
+const SHELLS = 4;
+
+/**
+ * Runs a script over many arguments, in a few shells side by side: `fixed` are its first arguments in each. The script
+ * prints one line for each argument that it takes; lines that did not come, or not in time, are `undefined`.
+ */
+export async function linesOf(
+  git: Git,
+  script: string,
+  { fixed = [], each }: { readonly fixed?: readonly string[]; readonly each: readonly string[] },
+): Promise<ReadonlyMap<string, string>> {
+  const parts = Array.from({ length: SHELLS }, (_, shell) => each.filter((_, at) => at % SHELLS === shell));
+  const answers = await Promise.all(
+    parts.map(async (part) => {
+      const lines = part.length === 0 ? [] : await linesOfShell(git, script, [...fixed, ...part]);
+      return part.flatMap((one, at) => {
+        const line = lines[at];
+        return line === undefined ? [] : [[one, line] as const];
+      });
+    }),
+  );
+  return new Map(answers.flat());
+}
+
+async function linesOfShell(git: Git, script: string, args: readonly string[]): Promise<readonly string[]> {
+  try {
+    const { stdout } = await git.script(script, args);
+    return stdout.split("\n").slice(0, -1);
+  } catch (error) {
+    // One repository that takes too long must not keep the rest from being told.
+    if (error instanceof ServiceError && error.code === "git_timeout") return [];
+    throw error;
+  }
+}

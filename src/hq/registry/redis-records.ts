@@ -1,0 +1,216 @@
+// Logins, share links and tickets of a group of HQs: kept in Redis, sealed with the secret that all of them have.
+import { z } from "zod";
+import {
+  type LiveRecord,
+  LiveRecords,
+  type SharedRecordStore,
+  type TicketKind,
+  type TicketStore,
+} from "../../lib/data/live-records.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { FollowedPart, RedisFollower } from "./redis-follower.ts";
+import {
+  END_RECORD,
+  FIND_RECORD,
+  LEDGER_KEYS,
+  PUT_RECORD,
+  PUT_TICKET,
+  READ_RECORDS,
+  REPLACE_RECORD,
+  type RunScript,
+  type Script,
+  TAKE_TICKET,
+} from "./redis-scripts.ts";
+import type { TokenSeal } from "./token-seal.ts";
+
+export type RedisRecordsOptions = {
+  readonly follower: RedisFollower;
+  readonly seal: TokenSeal;
+  readonly instanceId: () => string;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+};
+
+const { revision, changes, records, recordTimes, endedRecords } = LEDGER_KEYS;
+const KEYS = [revision, changes, records, recordTimes, endedRecords];
+
+/** Lists of ids and values in turn. */
+const Contents = z.tuple([z.int(), z.array(z.string()), z.array(z.string())]);
+const Found = z.string().nullable();
+const Replaced = z.tuple([z.literal([0, 1])]);
+const Kept = z.object({ kind: z.string(), expiresAtS: z.number(), value: z.unknown() });
+
+/**
+ * A record has a copy in every HQ, which hears within a moment what became of it. While Redis is out of reach each goes on
+ * with its copy; when it is back the copies are merged: what has ended anywhere has ended.
+ */
+export class RedisRecords implements SharedRecordStore, FollowedPart {
+  readonly tickets: TicketStore;
+  readonly #options: RedisRecordsOptions;
+  readonly #copy: LiveRecords;
+
+  private constructor(options: RedisRecordsOptions) {
+    this.#options = options;
+    this.#copy = new LiveRecords(options.now);
+    this.tickets = new RedisTickets(options);
+  }
+
+  /** The follower has a part already. Throws `start_failed`. */
+  static async open(options: RedisRecordsOptions): Promise<RedisRecords> {
+    const store = new RedisRecords(options);
+    await options.follower.add(store);
+    return store;
+  }
+
+  get instanceId(): string {
+    return this.#options.instanceId();
+  }
+
+  get(id: string): LiveRecord | undefined {
+    return this.#copy.get(id);
+  }
+
+  /** The HQ that put it may have been faster than the news of it. */
+  async find(id: string): Promise<LiveRecord | undefined> {
+    const known = this.#copy.get(id);
+    if (known !== undefined || this.#copy.hasEnded(id)) return known;
+    const text = await this.#sealed(id);
+    if (text !== undefined) this.#put(id, text);
+    return this.#copy.get(id);
+  }
+
+  async latest(id: string): Promise<LiveRecord | undefined> {
+    const text = await this.#sealed(id).catch(() => undefined);
+    return text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text);
+  }
+
+  async update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void> {
+    for (let isDone = false; !isDone; ) {
+      const text = await this.#sealed(id);
+      // Redis may have lost it, and not got it back yet.
+      const record = await change(text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text));
+      const answer = await asked(this.#change(REPLACE_RECORD, [...this.#written(record), text ?? ""]));
+      isDone = Replaced.parse(answer)[0] === 1;
+    }
+  }
+
+  list(kind: string): readonly LiveRecord[] {
+    return this.#copy.list(kind);
+  }
+
+  async put(record: LiveRecord): Promise<void> {
+    if (this.#copy.put(record)) await asked(this.#change(PUT_RECORD, this.#written(record)));
+  }
+
+  async end(all: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void> {
+    for (const { id, expiresAtS } of all) this.#copy.end(id, expiresAtS);
+    await asked(
+      Promise.all(all.map(({ id, expiresAtS }) => this.#change(END_RECORD, [id, `${expiresAtS}`]))),
+    );
+  }
+
+  watch(listener: (id: string) => void): Disposable {
+    return this.#copy.watch(listener);
+  }
+
+  /** Merges what Redis has with the copy, and puts there what Redis does not have. */
+  async read(run: RunScript): Promise<number> {
+    const [at, live, ended] = Contents.parse(await run(READ_RECORDS, KEYS, []));
+    const [there, endedThere] = [new Map(pairsOf(live)), new Map(pairsOf(ended))];
+    for (const [id, expiresAtS] of endedThere) this.#copy.end(id, Number(expiresAtS));
+    for (const [id, text] of there) this.#put(id, text);
+    const ownEnded = this.#copy.ended().filter(([id]) => !endedThere.has(id));
+    const own = this.#copy.all().filter(({ id }) => !there.has(id));
+    await Promise.all([
+      ...ownEnded.map(([id, expiresAtS]) => run(END_RECORD, KEYS, [id, `${expiresAtS}`])),
+      // Another HQ may have been faster, and know more of it.
+      ...own.map((record) => run(REPLACE_RECORD, KEYS, [...this.#written(record), ""])),
+    ]);
+    return at;
+  }
+
+  apply({ record: id, sealed = "", expiresAtS = "" }: Readonly<Record<string, string>>): void {
+    if (id === undefined) return;
+    if (sealed === "") this.#copy.end(id, Number(expiresAtS));
+    else this.#put(id, sealed);
+  }
+
+  back(): void {}
+
+  /** What another secret sealed is as if it were not there. */
+  #put(id: string, text: string): void {
+    const record = this.#opened(id, text);
+    if (record !== undefined) this.#copy.put(record);
+  }
+
+  #opened(id: string, text: string): LiveRecord | undefined {
+    const opened = this.#options.seal.open(sealOf("record", id), text);
+    return opened === undefined ? undefined : { id, ...Kept.parse(JSON.parse(opened)) };
+  }
+
+  #mustOpen(id: string, text: string): LiveRecord {
+    const record = this.#opened(id, text);
+    if (record !== undefined) return record;
+    throw new ServiceError(
+      "internal_error",
+      `the record ${id} in the registry was sealed with another secret`,
+    );
+  }
+
+  async #sealed(id: string): Promise<string | undefined> {
+    return Found.parse(await asked(this.#options.follower.run(FIND_RECORD, [records], [id]))) ?? undefined;
+  }
+
+  #written({ id, kind, expiresAtS, value }: LiveRecord): readonly string[] {
+    const text = JSON.stringify({ kind, expiresAtS, value });
+    return [id, `${expiresAtS}`, this.#options.seal.seal(sealOf("record", id), text)];
+  }
+
+  #change(script: Script, values: readonly string[]): Promise<unknown> {
+    return this.#options.follower.change(script, KEYS, values);
+  }
+}
+
+/** Redis says who was first: none is taken twice, by whichever HQ. */
+class RedisTickets implements TicketStore {
+  readonly #options: Pick<RedisRecordsOptions, "follower" | "seal">;
+
+  constructor(options: Pick<RedisRecordsOptions, "follower" | "seal">) {
+    this.#options = options;
+  }
+
+  async put(kind: TicketKind, hash: string, text: string): Promise<void> {
+    const { follower, seal } = this.#options;
+    const sealed = seal.seal(sealOf(kind.name, hash), text);
+    const values = [hash, sealed, `${kind.lifetimeMs}`, `${kind.maxEntries}`];
+    await asked(follower.run(PUT_TICKET, keysOf(kind), values));
+  }
+
+  async take(kind: TicketKind, hash: string): Promise<string | undefined> {
+    const { follower, seal } = this.#options;
+    const sealed = Found.parse(await asked(follower.run(TAKE_TICKET, keysOf(kind), [hash])));
+    return sealed === null ? undefined : seal.open(sealOf(kind.name, hash), sealed);
+  }
+}
+
+function keysOf({ name }: TicketKind): readonly string[] {
+  return [`${LEDGER_KEYS.tickets}:${name}`, `${LEDGER_KEYS.ticketTimes}:${name}`];
+}
+
+/** What was sealed as one thing is nothing in the place of another. */
+function sealOf(kind: string, id: string): string {
+  return `${kind}:${id}`;
+}
+
+async function asked<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    const message = "the registry that the HQs share is out of reach: try again in a moment";
+    throw new ServiceError("registry_unavailable", message, { cause });
+  }
+}
+
+function pairsOf(list: readonly string[]): readonly (readonly [string, string])[] {
+  return list.flatMap((id, index) => (index % 2 === 0 ? [[id, list[index + 1] ?? ""] as const] : []));
+}

@@ -1,0 +1,30 @@
+import { z } from "zod";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import type { Secret } from "../../lib/secret.ts";
+import type { RegistryStore } from "./registry.ts";
+import { SealedRemote, TokenSeal } from "./token-seal.ts";
+
+const OWNER_ONLY = 0o600;
+
+const Silence = z.object({ name: z.string(), since: z.string() });
+const Stored = z.object({
+  version: z.literal(1),
+  remotes: z.array(SealedRemote),
+  silent: z.array(Silence).optional(),
+});
+
+/** The registry as a file of the control directory, its tokens sealed with `secret`. */
+export function registryFile(path: string, secret: Secret): RegistryStore {
+  const seal = new TokenSeal(secret);
+  return {
+    load: async () => {
+      const stored = await readJsonFile(path, (value) => Stored.parse(value));
+      const remotes = (stored?.remotes ?? []).flatMap((remote) => seal.opened(remote) ?? []);
+      return { remotes, silent: stored?.silent ?? [] };
+    },
+    save: async ({ remotes, silent }) => {
+      const sealed = remotes.map((remote) => seal.sealed(remote));
+      await writeJsonFile(path, { version: 1, remotes: sealed, silent }, OWNER_ONLY);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { rateLimit } from "express-rate-limit";
+import type { Principal } from "../../auth/principal.ts";
+import { addressKey } from "../../lib/net/address.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+
+const WINDOW_MS = 60_000;
+
+/** Who a call counts for. */
+export type Caller = { readonly principal: Principal | undefined; readonly address: string | undefined };
+
+/** Counts a call; rejects with `rate_limited` beyond the limit, after the headers of the draft were set (contract 4.2). */
+export type RateLimit = (request: IncomingMessage, response: ServerResponse, caller: Caller) => Promise<void>;
+
+/**
+ * `perMinute` calls for each user who logged in, for each address where nobody is. Undefined: no limit. Whoever comes
+ * through the private unix socket is the server's own user and is not counted; nor is the HQ of a remote, which has
+ * counted its own clients.
+ */
+export function createRateLimit(perMinute: number | undefined): RateLimit {
+  if (perMinute === undefined) return async () => {};
+  const callers = new WeakMap<object, Caller>();
+  const limiter = rateLimit({
+    windowMs: WINDOW_MS,
+    limit: perMinute,
+    standardHeaders: "draft-7",
+    legacyHeaders: false,
+    validate: false,
+    keyGenerator: (request) => callerKey(callers.get(request)),
+    handler: (_, response, next) => {
+      const retryAfterSeconds = Number(response.getHeader("Retry-After"));
+      const message = `more than ${perMinute} calls a minute: try again in ${retryAfterSeconds} s`;
+      next(new ServiceError("rate_limited", message, { details: { retryAfterSeconds } }));
+    },
+  });
+  return async (request, response, caller) => {
+    const method = caller.principal?.method;
+    if (method === "socket" || method === "hq") return;
+    callers.set(request, caller);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // The library's types name express's own request; all that it reads of one is what the key generator is given.
+    Reflect.apply(limiter, undefined, [
+      request,
+      response,
+      (error: unknown) => (error === undefined ? resolve() : reject(error)),
+    ]);
+    await promise;
+  };
+}
+
+function callerKey(caller: Caller | undefined): string {
+  const { principal, address } = caller ?? {};
+  if (principal !== undefined && principal.method !== "none") return `user ${principal.user}`;
+  return `address ${addressKey(address)}`;
+}

@@ -1,0 +1,143 @@
+import { z } from "zod";
+import { collectBytes } from "../../lib/data/collect.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { type ResizeEvent, resizeEvent } from "../../protocol/frame/event.ts";
+import { decodeJson } from "../../protocol/frame/payload.ts";
+import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import type { SessionBackend } from "../../sessions/backend.ts";
+
+/** The journal's events of one stretch; a session with more of them is shown without its past sizes. */
+const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
+
+const JournalEvents = z.array(
+  z.looseObject({ offset: z.int(), kind: z.string(), data: z.string().optional() }),
+);
+
+/** A size that the terminal got at an offset of the output. */
+export type PastSize = TerminalSize & { readonly offset: number };
+
+/** What was at an offset: a piece of the output, or a resize before the next piece. */
+export type PastPiece = Uint8Array | ResizeEvent;
+
+/**
+ * From byte `from` up to, not including, `to`. With `hasSizes` the resizes come in their places; the last
+ * `sizesAfter` of those at `to` itself are left out, because what follows the stretch has them.
+ */
+export type Stretch = {
+  readonly from: number;
+  readonly to: number;
+  readonly hasSizes: boolean;
+  readonly sizesAfter: number;
+};
+
+/** The sizes from `from` on, in order. */
+export async function pastSizes(
+  backend: SessionBackend,
+  sessionId: string,
+  from: number,
+  signal: AbortSignal,
+): Promise<readonly PastSize[]> {
+  const { body } = await backend.view(sessionId, { kind: "events", from }, signal);
+  const events = JournalEvents.safeParse(await journalEvents(body)).data ?? [];
+  return events.flatMap(({ kind, offset, data }) => {
+    const [, cols, rows] = /^(\d+)x(\d+)$/.exec(data ?? "") ?? [];
+    return kind === "r" && cols !== undefined ? [{ offset, cols: Number(cols), rows: Number(rows) }] : [];
+  });
+}
+
+async function journalEvents(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  try {
+    return decodeJson(await collectBytes(body, MAX_EVENTS_BYTES));
+  } catch (error) {
+    if (error instanceof RangeError) return [];
+    throw error;
+  }
+}
+
+/**
+ * Reads a stretch of the output, and its resizes if they are wanted, one piece at a time: as fast as the viewer takes
+ * them and no faster.
+ */
+export class Past implements AsyncDisposable {
+  readonly #pieces: AsyncGenerator<PastPiece>;
+  readonly #abort = new AbortController();
+  #hasOutput = false;
+
+  constructor(backend: SessionBackend, sessionId: string, stretch: Stretch) {
+    this.#pieces = read(backend, sessionId, stretch, this.#abort.signal);
+  }
+
+  /** Whether there was any output in it so far. */
+  get hasOutput(): boolean {
+    return this.#hasOutput;
+  }
+
+  /** Undefined at the end, which is before `to` where the output is not held any more. */
+  async next(): Promise<PastPiece | undefined> {
+    const step = await this.#pieces.next();
+    if (step.done === true) return undefined;
+    this.#hasOutput ||= step.value instanceof Uint8Array;
+    return step.value;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#abort.abort();
+    // A piece that is on its way fails or comes first; nobody waits for it any more.
+    await this.#pieces.return(undefined).catch(() => undefined);
+  }
+}
+
+async function* read(
+  backend: SessionBackend,
+  sessionId: string,
+  stretch: Stretch,
+  signal: AbortSignal,
+): AsyncGenerator<PastPiece> {
+  const sizes = stretch.hasSizes ? await sizesOf(backend, sessionId, stretch, signal) : [];
+  let offset = stretch.from;
+  for await (const bytes of await output(backend, sessionId, stretch, signal)) {
+    let rest = bytes;
+    for (let size = sizes[0]; size !== undefined && size.offset < offset + rest.length; size = sizes[0]) {
+      const before = rest.subarray(0, size.offset - offset);
+      if (before.length > 0) yield before;
+      yield resizeEvent(size);
+      [offset, rest] = [offset + before.length, rest.subarray(before.length)];
+      sizes.shift();
+    }
+    offset += rest.length;
+    if (rest.length > 0) yield rest;
+  }
+  if (offset === stretch.to) yield* sizes.map(resizeEvent);
+}
+
+async function sizesOf(
+  backend: SessionBackend,
+  sessionId: string,
+  { from, to, sizesAfter }: Stretch,
+  signal: AbortSignal,
+): Promise<PastSize[]> {
+  const sizes = await pastSizes(backend, sessionId, from, signal);
+  const atEnd = sizes.filter(({ offset }) => offset === to);
+  return [
+    ...sizes.filter(({ offset }) => offset < to),
+    ...atEnd.slice(0, Math.max(0, atEnd.length - sizesAfter)),
+  ];
+}
+
+async function output(
+  backend: SessionBackend,
+  sessionId: string,
+  { from, to }: { readonly from: number; readonly to: number },
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  try {
+    const { body } = await backend.view(sessionId, { kind: "output", from, to }, signal);
+    signal.throwIfAborted();
+    return body;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "range_not_satisfiable") return nothing();
+    throw error;
+  }
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

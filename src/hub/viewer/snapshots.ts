@@ -1,0 +1,134 @@
+import { collectBytes } from "../../lib/data/collect.ts";
+import { REREAD_DELAY_MS, SNAPSHOT_INTERVAL_MS } from "../../protocol/limits.ts";
+import type { SessionBackend } from "../../sessions/backend.ts";
+
+const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
+/** The longest that a timer of the platform waits. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/**
+ * Snapshots of one session for one viewer: at once, then at most one in each interval while output goes on (contract
+ * 1.3), each screen once. One at most waits to be taken, and no other is made before it was.
+ */
+export class Snapshots implements Disposable {
+  readonly #read: () => Promise<Uint8Array | undefined>;
+  readonly #onReady: () => void;
+  readonly #now: () => number;
+  #intervalMs: number;
+  #ready: Uint8Array | undefined;
+  /** The screen that the viewer has. */
+  #last: Uint8Array | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #nextMs = Number.NEGATIVE_INFINITY;
+  #isReading = false;
+  #isWanted = false;
+  #hasFailed = false;
+  #isDisposed = false;
+
+  constructor(options: {
+    /** Undefined: there is none before the next change. */
+    read: () => Promise<Uint8Array | undefined>;
+    /** There is one to take, or none is due any more. */
+    onReady: () => void;
+    /** As SUBSCRIBE says them, 0 = the server's default. */
+    minIntervalMs: number;
+    maxIntervalMs: number;
+    now: () => number;
+  }) {
+    this.#read = options.read;
+    this.#onReady = options.onReady;
+    this.#now = options.now;
+    this.#intervalMs = intervalOf(options);
+    this.changed();
+  }
+
+  /** There may be a screen that the viewer has not taken. One that cannot be read is waited for by nobody. */
+  get isDue(): boolean {
+    return this.#ready !== undefined || ((this.#isWanted || this.#isReading) && !this.#hasFailed);
+  }
+
+  /** The session has ended: its last screen is made at once. */
+  finish(): void {
+    this.#intervalMs = 0;
+    this.#nextMs = Number.NEGATIVE_INFINITY;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.changed();
+  }
+
+  /** The screen has changed, or may have. */
+  changed(): void {
+    this.#isWanted = true;
+    const isWaiting = this.#isReading || this.#ready !== undefined || this.#timer !== undefined;
+    if (this.#isDisposed || isWaiting) return;
+    const wait = this.#nextMs - this.#now();
+    if (wait <= 0) void this.#make();
+    else this.#timer = setTimeout(() => this.#timed(), Math.min(wait, MAX_TIMER_MS));
+  }
+
+  take(): Uint8Array | undefined {
+    const snapshot = this.#ready;
+    this.#ready = undefined;
+    this.#last = snapshot ?? this.#last;
+    if (snapshot !== undefined && this.#isWanted) this.changed();
+    return snapshot;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #timed(): void {
+    this.#timer = undefined;
+    this.changed();
+  }
+
+  async #make(): Promise<void> {
+    this.#isReading = true;
+    this.#isWanted = false;
+    try {
+      const snapshot = await this.#read();
+      this.#hasFailed = false;
+      if (snapshot !== undefined) {
+        if (!isSame(snapshot, this.#last)) this.#ready = snapshot;
+        this.#nextMs = this.#now() + this.#intervalMs;
+      }
+    } catch {
+      // The session is gone, or its host is out of reach for a while.
+      this.#nextMs = this.#now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);
+      this.#isWanted = true;
+      this.#hasFailed = true;
+    }
+    this.#isReading = false;
+    if (this.#isDisposed) return;
+    if (this.#ready === undefined && this.#isWanted) this.changed();
+    if (!this.#isReading) this.#onReady();
+  }
+}
+
+function isSame(snapshot: Uint8Array, last: Uint8Array | undefined): boolean {
+  return last !== undefined && Buffer.compare(snapshot, last) === 0;
+}
+
+/** What the client asks for at least comes before what it asks for at most. */
+function intervalOf({
+  minIntervalMs,
+  maxIntervalMs,
+}: {
+  minIntervalMs: number;
+  maxIntervalMs: number;
+}): number {
+  if (minIntervalMs > 0) return minIntervalMs;
+  return maxIntervalMs === 0 ? SNAPSHOT_INTERVAL_MS : Math.min(SNAPSHOT_INTERVAL_MS, maxIntervalMs);
+}
+
+/** A SNAPSHOT_VT of the session as it is now. */
+export async function readSnapshot(
+  backend: SessionBackend,
+  sessionId: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const content = await backend.view(sessionId, { kind: "buffer" }, signal);
+  return collectBytes(content.body, MAX_SNAPSHOT_BYTES);
+}

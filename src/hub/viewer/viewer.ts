@@ -1,0 +1,375 @@
+// One client's connection: frames in, strictly in order; frames out, as fast as it reads.
+
+import { ServiceError } from "../../protocol/errors.ts";
+import type { FailedRequest } from "../../protocol/frame/error-decoder.ts";
+import type { ServerEvent } from "../../protocol/frame/event.ts";
+import { encodeFrame, type Frame, FrameType, type Magic } from "../../protocol/frame/frame.ts";
+import {
+  encodeJson,
+  type GoAway,
+  type Hello,
+  type Subscribe,
+  SubscribeFlag,
+} from "../../protocol/frame/payload.ts";
+import { MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
+import type { SessionBackend } from "../../sessions/backend.ts";
+import type { ThrottledAuditHook } from "../audit-hook.ts";
+import type { Feed } from "../feed.ts";
+import { Outbox, type Peer } from "../outbox.ts";
+import { type Command, checkSessionId, type Request, readRequest, refuseResetSize } from "../request.ts";
+import { Traffic } from "../traffic.ts";
+import { Answers } from "./answers.ts";
+import { errorAnswer } from "./error-answer.ts";
+import { FrameReader } from "./frame-reader.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import { Inbox } from "./inbox.ts";
+import { Subscription, type SubscriptionHost } from "./subscription.ts";
+
+export type ViewerOptions = {
+  readonly peer: Peer;
+  readonly backend: SessionBackend;
+  /** Output before this offset is not for the client; `undefined`: it has all of it. */
+  readonly historyFrom?: number | undefined;
+  /** Nothing of the repository that a session is in is for the client. */
+  readonly isRepositoryHidden?: boolean | undefined;
+  /** Why the client may not send frames of that type; `undefined`: it may. */
+  readonly refusal?: ((frame: number) => string | undefined) | undefined;
+  /** `flags`: what is wanted of it at first. */
+  readonly openFeed: (sessionId: string, flags: number) => Promise<Feed>;
+  readonly closeFeed: (feed: Feed) => void;
+  /** Something failed of which the client is told only that it did. */
+  readonly onFailure: (error: unknown) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  readonly watch?: ThrottledAuditHook | undefined;
+  readonly traffic?: Traffic;
+};
+
+export class Viewer implements SubscriptionHost, AsyncDisposable {
+  readonly #options: ViewerOptions;
+  readonly #outbox: Outbox;
+  readonly #inbox: Inbox;
+  readonly #answers = new Answers();
+  readonly #traffic: Traffic;
+  readonly #subscriptions = new Map<string, Subscription>();
+  readonly #ready = new Set<Subscription>();
+  readonly #reader: FrameReader;
+  readonly #heartbeat: Heartbeat;
+  #isClosed = false;
+  #isWelcomed = false;
+  #isGlobal = false;
+  #hello: Hello | undefined;
+
+  constructor(options: ViewerOptions) {
+    const { peer, now, traffic = new Traffic() } = options;
+    this.#options = options;
+    this.#traffic = traffic;
+    this.#outbox = new Outbox({ peer, now, traffic, onSent: () => this.#sent() });
+    this.#inbox = new Inbox({ peer, handle: (frame) => this.#handle(frame) });
+    this.#reader = new FrameReader({ traffic, refused: (error) => this.#error("", error) });
+    this.#heartbeat = new Heartbeat({ peer, traffic, now });
+  }
+
+  get magic(): Magic {
+    return this.#reader.magic;
+  }
+
+  get now(): () => number {
+    return this.#options.now;
+  }
+
+  get isRepositoryHidden(): boolean {
+    return this.#options.isRepositoryHidden === true;
+  }
+
+  get pauseMs(): number {
+    return this.#outbox.pauseMs;
+  }
+
+  get hello(): Hello | undefined {
+    return this.#hello;
+  }
+
+  /** Output that it asked for and has not taken, and what else was sent to it and has not left this process. */
+  get lagBytes(): number {
+    let bytes = this.#outbox.bytes;
+    for (const subscription of this.#subscriptions.values()) bytes += subscription.lagBytes;
+    return bytes;
+  }
+
+  /** It watches everything that happens. */
+  get isGlobal(): boolean {
+    return this.#isGlobal;
+  }
+
+  get sessionIds(): string[] {
+    return [...this.#subscriptions.keys()];
+  }
+
+  /**
+   * The client knows that its socket is open, as it also does once it sends something: the first frame goes out, once.
+   * In both byte orders: a client that reads before it sends has not shown its own yet, and drops the other one.
+   */
+  welcome(): void {
+    if (this.#isWelcomed || this.#isClosed) return;
+    this.#isWelcomed = true;
+    const payload = encodeJson({ ok: true, version: 3 });
+    for (const magic of ["VT", "TV"] as const)
+      this.#outbox.answer(encodeFrame(FrameType.WELCOME, "", payload, magic));
+  }
+
+  /** One binary message from the client. */
+  receive(message: Uint8Array): void {
+    if (this.#isClosed) return;
+    this.welcome();
+    this.heard();
+    const frame = this.#reader.read(message);
+    if (frame !== undefined) this.#inbox.receive(frame);
+    else if (this.#reader.isHopeless) this.#refuse();
+  }
+
+  /** A text message: nothing that this protocol has. */
+  receiveText(): void {
+    this.welcome();
+    this.heard();
+    this.#error("", new ServiceError("binary_only", "this socket takes binary frames alone"));
+  }
+
+  /** The client gave a sign of life. */
+  heard(): void {
+    this.#heartbeat.heard();
+  }
+
+  /** Each `intervalMs`: drops a client that was silent for two of them (contract 1.9). */
+  keepAlive(intervalMs: number): void {
+    this.#heartbeat.beat(intervalMs);
+  }
+
+  notify(event: ServerEvent): void {
+    if (this.#isGlobal) this.#send(FrameType.EVENT, event.sessionId ?? "", encodeJson(event));
+  }
+
+  /** An event about several sessions: to a client that watches everything, or one of them. */
+  tell(event: ServerEvent, isSeen: boolean): void {
+    const sessionId = event.sessionIds?.find((id) => this.#subscriptions.get(id)?.hasEvents);
+    if (this.#isGlobal && isSeen) this.notify(event);
+    else if (sessionId !== undefined)
+      this.#send(FrameType.EVENT, sessionId, encodeJson({ ...event, sessionId }));
+  }
+
+  /** Asks the client to go and come back; false where it did not say who it is: it knows no such frame. */
+  goAway(notice: GoAway): boolean {
+    const isKnown = this.#hello !== undefined;
+    if (isKnown) this.#send(FrameType.GOAWAY, "", encodeJson(notice));
+    return isKnown;
+  }
+
+  /** Of the WebSocket protocol. */
+  close(code: number, reason: string): void {
+    this.#options.peer.close(code, reason);
+  }
+
+  wake(subscription: Subscription): void {
+    if (this.#subscriptions.get(subscription.feed.sessionId) !== subscription) return;
+    this.#ready.add(subscription);
+    this.#pump();
+  }
+
+  redrawn(): void {
+    this.#traffic.resyncs += 1;
+  }
+
+  failed(sessionId: string, error: unknown): void {
+    this.#error(sessionId, error);
+  }
+
+  lost(subscription: Subscription, error: ServiceError): void {
+    const { sessionId } = subscription.feed;
+    void this.#unsubscribe(sessionId);
+    this.#error(sessionId, error);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#close();
+    await Promise.all([...this.#subscriptions.keys()].map((id) => this.#unsubscribe(id)));
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    this.#inbox.close();
+  }
+
+  /** What it sends from now on is not looked at, however long it takes to close its side. */
+  #refuse(): void {
+    this.#close();
+    this.#traffic.droppedBad += 1;
+    this.#options.peer.close(1002, "too many bad frames");
+  }
+
+  /** What takes a while holds up what comes after it, so that frames are handled in order (contract 1.10). */
+  #handle(frame: Frame): Promise<void> | undefined {
+    const { sessionId } = frame;
+    try {
+      const request = readRequest(frame);
+      if (request.kind === "subscribe" && sessionId !== "") {
+        return this.#subscribe(sessionId, request.subscribe).catch((error: unknown) =>
+          this.#error(sessionId, error, "subscribe"),
+        );
+      }
+      this.#carryOut(frame, request);
+    } catch (error) {
+      this.#answers.say(() => this.#error(sessionId, error));
+    }
+    return this.#answers.isFull ? this.#answers.settled : undefined;
+  }
+
+  #carryOut({ sessionId, type }: Frame, request: Request): void {
+    if (request.kind === "hello") this.#hello = request.hello;
+    else if (request.kind === "ping") this.#pong(request.payload);
+    else if (request.kind === "subscribe") {
+      this.#demand(type);
+      this.#subscribeGlobal(request.subscribe.flags);
+    } else if (request.kind === "unsubscribe") {
+      this.#demand(type);
+      this.#leave(sessionId);
+    } else {
+      checkSessionId(sessionId);
+      const work = this.#begin(sessionId, request, type);
+      this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
+    }
+  }
+
+  #begin(sessionId: string, request: Command, type: number): Promise<void> {
+    const { backend, watch } = this.#options;
+    const refused = this.#refused(type);
+    if (request.kind === "resize") return refused ?? backend.resize(sessionId, request.size);
+    if (request.kind === "reset-size") return refused ?? refuseResetSize(backend, sessionId);
+    if (request.kind === "kill") {
+      const killed = refused ?? backend.kill(sessionId, request.signal);
+      watch?.signalling(sessionId, request.signal, killed);
+      return killed;
+    }
+    const written = refused ?? backend.write(sessionId, request.bytes);
+    watch?.typing(sessionId, written);
+    return written;
+  }
+
+  /** Throws where the client may not send frames of that type. */
+  #demand(type: number): void {
+    const refusal = this.#options.refusal?.(type);
+    if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
+  }
+
+  /** The same as a promise that rejects. */
+  #refused(type: number): Promise<never> | undefined {
+    const refusal = this.#options.refusal?.(type);
+    return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
+  }
+
+  #pong(payload: Uint8Array): void {
+    this.#answers.say(() => this.#send(FrameType.PONG, "", payload));
+  }
+
+  async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
+    checkSessionId(sessionId);
+    const subscription = await this.#prepared(sessionId, request.flags);
+    const known = await this.#known(subscription.feed, request);
+    // Meanwhile the client may have gone, or the session.
+    if (this.#subscriptions.get(sessionId) !== subscription) return;
+    const answer = subscription.apply(request, known);
+    if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
+    this.wake(subscription);
+  }
+
+  /** The subscription, with a feed that has what these flags need; a new one is given up where it has not. */
+  async #prepared(sessionId: string, flags: number): Promise<Subscription> {
+    const known = this.#subscriptions.get(sessionId);
+    const subscription = known ?? (await this.#open(sessionId, flags));
+    try {
+      await subscription.prepare(flags);
+    } catch (error) {
+      if (known === undefined) this.#leave(sessionId);
+      throw error;
+    }
+    return subscription;
+  }
+
+  async #open(sessionId: string, flags: number): Promise<Subscription> {
+    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      throw new ServiceError(
+        "too_many_subscriptions",
+        `one connection holds at most ${MAX_SUBSCRIPTIONS} subscriptions`,
+      );
+    }
+    const { backend, historyFrom, watch, openFeed } = this.#options;
+    const refused = this.#refused(FrameType.SUBSCRIBE);
+    if (refused !== undefined) watch?.subscribing(sessionId, refused);
+    const feed = await (refused ?? openFeed(sessionId, flags));
+    const subscription = new Subscription({ feed, backend, historyFrom, host: this });
+    this.#subscriptions.set(sessionId, subscription);
+    if (this.#isClosed) void this.#unsubscribe(sessionId);
+    else if (feed.loss !== undefined) this.lost(subscription, feed.loss);
+    return subscription;
+  }
+
+  /** Output that the backend has already and this process may not; 0 where nobody needs to know. */
+  async #known(feed: Feed, { from, flags }: Subscribe): Promise<number> {
+    const isBeyond = feed.isRecorded && typeof from === "number" && from > feed.end;
+    const isSizeUnknown = (flags & SubscribeFlag.Offsets) !== 0 && !feed.hasSizes;
+    if (!isBeyond && !isSizeUnknown) return 0;
+    const record = await this.#options.backend.get(feed.sessionId);
+    feed.sized(record);
+    return record.outputBytes;
+  }
+
+  #subscribeGlobal(flags: number): void {
+    this.#isGlobal = (flags & SubscribeFlag.Events) !== 0;
+    this.notify({ type: "connected", timestamp: new Date().toISOString() });
+  }
+
+  #leave(sessionId: string): void {
+    if (sessionId === "") this.#isGlobal = false;
+    else void this.#unsubscribe(sessionId);
+  }
+
+  /** Need not be waited for: what is on its way is not sent any more. */
+  async #unsubscribe(sessionId: string): Promise<void> {
+    const subscription = this.#subscriptions.get(sessionId);
+    if (subscription === undefined) return;
+    this.#subscriptions.delete(sessionId);
+    this.#ready.delete(subscription);
+    const done = subscription[Symbol.asyncDispose]();
+    this.#options.closeFeed(subscription.feed);
+    await done;
+  }
+
+  #sent(): void {
+    this.#inbox.crowded(this.#outbox.isCrowded);
+    this.#pump();
+  }
+
+  /** Sends what is ready while there is room, one frame of each subscription in turn. */
+  #pump(): void {
+    while (this.#outbox.hasRoom && !this.#isClosed) {
+      const [subscription] = this.#ready;
+      if (subscription === undefined) return;
+      this.#ready.delete(subscription);
+      const frame = subscription.take();
+      if (frame === undefined) continue;
+      this.#ready.add(subscription);
+      this.#outbox.offer(frame);
+    }
+  }
+
+  #error(sessionId: string, error: unknown, request?: FailedRequest): void {
+    const { payload, isFault } = errorAnswer(error, request);
+    if (isFault) this.#options.onFailure(error);
+    this.#send(FrameType.ERROR, sessionId, payload);
+  }
+
+  #send(type: FrameType, sessionId: string, payload: Uint8Array): void {
+    if (this.#isClosed) return;
+    this.#outbox.answer(encodeFrame(type, sessionId, payload, this.magic));
+    this.#inbox.crowded(this.#outbox.isCrowded);
+  }
+}

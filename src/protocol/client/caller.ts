@@ -1,0 +1,159 @@
+import type { z } from "zod";
+import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { collectBytes } from "../../lib/data/collect.ts";
+import { type Endpoint, endpointPath } from "../endpoints/endpoint.ts";
+import { type ErrorCode, errorFromBody, ServiceError } from "../errors.ts";
+import { MAX_REPLY_BYTES, REQUEST_TIMEOUT_MS } from "../limits.ts";
+import type { ClientRequest, ClientResponse, Send } from "./send.ts";
+
+type Written<T> = T extends z.ZodType ? z.input<T> : undefined;
+
+/** What a call of an endpoint takes: what its schemas take, before defaults are filled in. */
+export type CallInput<E extends Endpoint> = {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Written<E["query"]>;
+  readonly body?: Written<E["body"]>;
+};
+
+type JsonReply<T> = { readonly reply: { readonly json: z.ZodType<T> } };
+
+/**
+ * Calls endpoints. Everything rejects with the server's own ServiceError, and with `host_unreachable` when nobody
+ * answers within REQUEST_TIMEOUT_MS or the answer is not to be understood.
+ */
+export type Caller = {
+  /** An endpoint that answers JSON. `signal` gives the call up, which rejects with the signal's reason. */
+  call<T, E extends Endpoint>(
+    endpoint: E & JsonReply<T>,
+    input?: CallInput<E>,
+    signal?: AbortSignal,
+  ): Promise<T>;
+  /** The whole body of the answer, at most MAX_REPLY_BYTES. */
+  bytes<E extends Endpoint>(endpoint: E, input?: CallInput<E>): Promise<Uint8Array>;
+  /** The body as it comes, for as long as it comes; `signal` ends it. */
+  stream<E extends Endpoint>(endpoint: E, input: CallInput<E>, signal: AbortSignal): Promise<ClientResponse>;
+};
+
+export function createCaller(send: Send): Caller {
+  const bytes = (endpoint: Endpoint, input: AnyInput, signal?: AbortSignal): Promise<Uint8Array> => {
+    const work = async (inner: AbortSignal): Promise<Uint8Array> => {
+      const { body } = await request(send, endpoint, input, inner);
+      return await readBytes(endpoint, body);
+    };
+    return inTime(endpoint, work, signal);
+  };
+  return {
+    call: async (endpoint, input = {}, signal) => {
+      const result = endpoint.reply.json.safeParse(parseJson(await bytes(endpoint, input, signal)));
+      if (result.success) return result.data;
+      throw notUnderstood(endpoint, result.error);
+    },
+    bytes: (endpoint, input = {}) => bytes(endpoint, input),
+    stream: async (endpoint, input, signal) => {
+      const stop = new AbortController();
+      const giveUp = AbortSignal.any([signal, stop.signal]);
+      try {
+        return await inTime(endpoint, () => request(send, endpoint, input, giveUp));
+      } catch (error) {
+        stop.abort(error);
+        throw error;
+      }
+    },
+  };
+}
+
+type AnyInput = {
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly query?: unknown;
+  readonly body?: unknown;
+};
+
+/** How an endpoint is asked with that input, whoever sends it. */
+export function requestOf(endpoint: Endpoint, input: AnyInput): Omit<ClientRequest, "signal"> {
+  const hasBody = input.body !== undefined;
+  return {
+    method: METHODS[endpoint.method],
+    path: endpointPath(endpoint, input.params) + queryText(input.query),
+    headers: hasBody ? { "content-type": "application/json" } : {},
+    body: hasBody ? JSON.stringify(input.body) : undefined,
+  };
+}
+
+async function request(
+  send: Send,
+  endpoint: Endpoint,
+  input: AnyInput,
+  signal: AbortSignal,
+): Promise<ClientResponse> {
+  const response = await send({ ...requestOf(endpoint, input), signal });
+  if (response.status >= 200 && response.status < 300) return response;
+  throw await refusal(endpoint, response);
+}
+
+const METHODS = { get: "GET", post: "POST", patch: "PATCH", delete: "DELETE" } as const;
+
+/** `undefined` members are left out. */
+function queryText(query: unknown): string {
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {})) {
+    if (value !== undefined) search.append(name, String(value));
+  }
+  return search.size === 0 ? "" : `?${search}`;
+}
+
+async function inTime<T>(
+  endpoint: Endpoint,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  try {
+    return await withDeadline(work, REQUEST_TIMEOUT_MS, nameOf(endpoint), signal);
+  } catch (cause) {
+    if (cause instanceof ServiceError || !isTimeout(cause)) throw cause;
+    throw unanswered(endpoint, cause);
+  }
+}
+
+async function refusal(endpoint: Endpoint, response: ClientResponse): Promise<ServiceError> {
+  const body = parseJson(await readBytes(endpoint, response.body));
+  const message = `the server answered ${nameOf(endpoint)} with status ${response.status}`;
+  return errorFromBody(body, codeFor(response.status), message);
+}
+
+/** For an answer that is none of ours, such as a proxy's. */
+function codeFor(status: number): ErrorCode {
+  if (status >= 500) return "host_unreachable";
+  const codes = { 401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "body_too_large" } as const;
+  for (const [known, code] of Object.entries(codes)) if (Number(known) === status) return code;
+  return status === 429 ? "rate_limited" : "internal_error";
+}
+
+async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  try {
+    return await collectBytes(body, MAX_REPLY_BYTES);
+  } catch (cause) {
+    throw cause instanceof RangeError ? notUnderstood(endpoint, cause, ": it is too large") : cause;
+  }
+}
+
+/** `undefined` for what is no JSON; the schema says so then. */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+function unanswered(endpoint: Endpoint, cause: unknown): ServiceError {
+  return new ServiceError("host_unreachable", `no answer to ${nameOf(endpoint)}`, { cause });
+}
+
+function notUnderstood(endpoint: Endpoint, cause: unknown, why = ""): ServiceError {
+  const message = `the answer to ${nameOf(endpoint)} is not understood${why}`;
+  return new ServiceError("host_unreachable", message, { cause });
+}
+
+function nameOf(endpoint: Endpoint): string {
+  return `${METHODS[endpoint.method]} ${endpoint.path}`;
+}

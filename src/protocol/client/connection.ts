@@ -1,0 +1,281 @@
+import { Emitter } from "../../lib/async/emitter.ts";
+import { ServiceError } from "../errors.ts";
+import { encodeFrame, FrameType } from "../frame/frame.ts";
+import { writeU32 } from "../frame/little-endian.ts";
+import type { GoAway } from "../frame/payload.ts";
+import { CLIENT_MAX_MISSED_PONGS } from "../limits.ts";
+import { CONNECTION_TIMES, type ConnectionTimes } from "./connection-times.ts";
+import type { Link, LinkClose, OpenLink } from "./link.ts";
+import { asServiceError, closed, disconnected, isFinal, silent } from "./link-error.ts";
+import { type BackoffTimes, Pauses } from "./pauses.ts";
+import { PlannedRestart } from "./planned-restart.ts";
+
+export type ConnectionState =
+  /** `isPlanned`, here and below: the server announced its restart, and it takes no longer than such a one does. */
+  | { readonly kind: "connecting"; readonly isPlanned?: boolean }
+  | { readonly kind: "open" }
+  /** `until`: when the next try is made, in milliseconds since the epoch. `error`: why there is no link. */
+  | {
+      readonly kind: "waiting";
+      readonly until: number;
+      readonly error: ServiceError;
+      readonly isPlanned?: boolean;
+    }
+  /** For good. `error` is there unless it was closed on this side. */
+  | { readonly kind: "closed"; readonly error?: ServiceError };
+
+export type ConnectionOptions = {
+  readonly open: OpenLink;
+  /** Milliseconds since the epoch. */
+  readonly now?: () => number;
+  /** 0 to 1, as Math.random. */
+  readonly random?: () => number;
+  readonly backoff?: BackoffTimes;
+  readonly times?: ConnectionTimes;
+};
+
+/** What the owner is told. None of them may throw. */
+export type ConnectionEvents = {
+  /** A new link is open; nothing was sent on it yet. */
+  readonly opened: () => void;
+  readonly message: (message: Uint8Array) => void;
+  /** The last moment to send something on this link. Returns whether an answer is to be waited for: until `move`. */
+  readonly leaving: () => boolean;
+  /** The open link is gone. */
+  readonly lost: (error: ServiceError) => void;
+};
+
+type Attempt = { readonly abort: AbortController; link: Link | undefined; openedAt: number };
+
+/**
+ * One link at a time, opened at once and again whenever it is lost, until disposed or until the server says that
+ * another try is of no use. A link is lost when it closes or when nothing came for two PINGs.
+ */
+export class Connection implements Disposable {
+  readonly #open: OpenLink;
+  readonly #now: () => number;
+  readonly #times: ConnectionTimes;
+  readonly #random: () => number;
+  readonly #pauses: Pauses;
+  readonly #events: ConnectionEvents;
+  readonly #states = new Emitter<ConnectionState>();
+  #state: ConnectionState = { kind: "connecting" };
+  readonly #restart = new PlannedRestart({
+    due: () => this.#leave(),
+    over: () => this.#setState(this.#state),
+  });
+  #attempt: Attempt | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
+  #beat: ReturnType<typeof setInterval> | undefined;
+  #probe: ReturnType<typeof setTimeout> | undefined;
+  #pings = 0;
+  #unanswered = 0;
+
+  constructor(options: ConnectionOptions, events: ConnectionEvents) {
+    this.#open = options.open;
+    this.#now = options.now ?? Date.now;
+    this.#times = options.times ?? CONNECTION_TIMES;
+    this.#random = options.random ?? Math.random;
+    this.#pauses = new Pauses({ ...options.backoff, random: this.#random });
+    this.#events = events;
+    this.#connect();
+  }
+
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** Called with every new state. */
+  onState(listener: (state: ConnectionState) => void): Disposable {
+    return this.#states.on(listener);
+  }
+
+  /** The open link, `undefined` while there is none. */
+  get link(): Link | undefined {
+    return this.#state.kind === "open" ? this.#attempt?.link : undefined;
+  }
+
+  /** As SessionSocket.opened. */
+  opened(timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let problem = new ServiceError("host_unreachable", `no connection within ${timeoutMs} ms`);
+      const settled = (state: ConnectionState): boolean => {
+        if (state.kind === "waiting") problem = state.error;
+        else if (state.kind === "open") resolve();
+        else if (state.kind === "closed") reject(state.error ?? disconnected());
+        return state.kind === "open" || state.kind === "closed";
+      };
+      if (settled(this.#state)) return;
+      const stop = new AbortController();
+      const listening = this.onState((state) => void (settled(state) && stop.abort()));
+      const deadline = setTimeout(() => stop.abort(), timeoutMs);
+      stop.signal.addEventListener("abort", () => {
+        clearTimeout(deadline);
+        listening[Symbol.dispose]();
+        reject(problem);
+      });
+    });
+  }
+
+  /** Sends a PING with the next number of this link and returns the number. */
+  ping(): number {
+    const payload = new Uint8Array(4);
+    const number = this.#pings;
+    writeU32(payload, 0, number);
+    this.#pings = (this.#pings + 1) >>> 0;
+    this.link?.send(encodeFrame(FrameType.PING, "", payload));
+    return number;
+  }
+
+  /** The machine woke up or the network changed: tries at once, or makes sure that the open link still answers. */
+  wake(): void {
+    if (this.#state.kind === "waiting") this.#connect();
+    if (this.#state.kind !== "open" || this.#probe !== undefined) return;
+    this.ping();
+    this.#awaitSign();
+  }
+
+  /** Gives the link or the try to open one up, and begins anew at once; not after it was closed for good. */
+  reconnect(): void {
+    this.#pauses.startOver();
+    this.fail(disconnected());
+    if (this.#state.kind === "waiting") this.#connect();
+  }
+
+  /** The server goes: at a moment of our own its link is left in good order, and another one opened. */
+  moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
+    if (this.#state.kind === "open") this.#restart.begin(afterMs + this.#random() * jitterMs);
+  }
+
+  /** Every answer is there: gives up the link that is being left; does nothing where none is. */
+  move(): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined || !this.#isLeaving) return;
+    this.#pauses.startOver();
+    this.#drop(attempt);
+    this.#events.lost(disconnected());
+    this.#connect();
+  }
+
+  /** Gives the link up, as after a loss, and opens another unless the error says not to. */
+  fail(error: ServiceError): void {
+    const attempt = this.#attempt;
+    if (attempt === undefined) return;
+    this.#drop(attempt);
+    const wasOpen = attempt.link !== undefined;
+    if (wasOpen && this.#now() - attempt.openedAt >= this.#times.stableMs) this.#pauses.startOver();
+    if (isFinal(error)) {
+      this.#restart.end();
+      this.#setState({ kind: "closed", error });
+    } else {
+      this.#wait(error);
+    }
+    if (wasOpen) this.#events.lost(error);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#retry);
+    this.#restart[Symbol.dispose]();
+    const attempt = this.#attempt;
+    if (attempt !== undefined) this.#drop(attempt);
+    if (this.#state.kind === "closed") return;
+    this.#setState({ kind: "closed" });
+    if (attempt?.link !== undefined) this.#events.lost(disconnected());
+  }
+
+  #connect(): void {
+    clearTimeout(this.#retry);
+    const attempt: Attempt = { abort: new AbortController(), link: undefined, openedAt: 0 };
+    this.#attempt = attempt;
+    this.#setState({ kind: "connecting" });
+    const isCurrent = (): boolean => this.#attempt === attempt;
+    const fail = (error: unknown): void => void (isCurrent() && this.fail(asServiceError(error)));
+    const longestMs = this.#restart.longestTryMs(this.#times);
+    const deadline = setTimeout(() => void (isCurrent() && this.#late(longestMs)), longestMs);
+    const handlers = {
+      onMessage: (message: Uint8Array): void => void (isCurrent() && this.#received(message)),
+      onClose: (reason: LinkClose): void => fail(closed(reason)),
+    };
+    this.#open(handlers, attempt.abort.signal)
+      .then((link) => (isCurrent() ? this.#opened(attempt, link) : link.close()), fail)
+      .finally(() => clearTimeout(deadline));
+  }
+
+  #late(ms: number): void {
+    this.#restart.tryWasLate();
+    this.fail(new ServiceError("host_unreachable", `no answer within ${ms} ms`));
+  }
+
+  #opened(attempt: Attempt, link: Link): void {
+    attempt.link = link;
+    attempt.openedAt = this.#now();
+    this.#restart.end();
+    this.#pings = 0;
+    this.#unanswered = 0;
+    this.#beat = setInterval(() => this.#keepAlive(), this.#times.pingMs);
+    this.#setState({ kind: "open" });
+    if (this.link === link) this.#events.opened();
+  }
+
+  // Whatever comes proves that the link lives: a PONG may stand behind megabytes of output.
+  #received(message: Uint8Array): void {
+    this.#unanswered = 0;
+    clearTimeout(this.#probe);
+    this.#probe = undefined;
+    if (this.#isLeaving) this.#awaitSign();
+    this.#events.message(message);
+  }
+
+  #keepAlive(): void {
+    if (this.#unanswered >= CLIENT_MAX_MISSED_PONGS) {
+      this.fail(silent());
+    } else {
+      this.#unanswered += 1;
+      this.ping();
+    }
+  }
+
+  #wait(error: ServiceError): void {
+    const delay = this.#pauses.next(this.#restart.longestPauseMs);
+    this.#retry = setTimeout(() => this.#connect(), delay);
+    this.#setState({ kind: "waiting", until: this.#now() + delay, error });
+  }
+
+  /** Nothing can be sent from now on; what comes is still taken, and answers are waited for, but not for ever. */
+  #leave(): void {
+    if (this.#state.kind !== "open") return;
+    const isAnswerDue = this.#events.leaving();
+    this.#setState({ kind: "connecting" });
+    if (isAnswerDue) this.#awaitSign();
+    else this.move();
+  }
+
+  /** Its answers are waited for. */
+  get #isLeaving(): boolean {
+    return this.#state.kind === "connecting" && this.#attempt?.link !== undefined;
+  }
+
+  #awaitSign(): void {
+    clearTimeout(this.#probe);
+    this.#probe = setTimeout(() => this.fail(silent()), this.#times.probeMs);
+  }
+
+  #drop(attempt: Attempt): void {
+    this.#attempt = undefined;
+    clearInterval(this.#beat);
+    clearTimeout(this.#probe);
+    this.#probe = undefined;
+    if (attempt.link === undefined) attempt.abort.abort();
+    else attempt.link.close();
+  }
+
+  #withPlan(state: Exclude<ConnectionState, { kind: "open" | "closed" }>): ConnectionState {
+    const { isPlanned: _, ...rest } = state;
+    return this.#restart.isOn ? { ...rest, isPlanned: true } : rest;
+  }
+
+  #setState(state: ConnectionState): void {
+    this.#state = state.kind === "open" || state.kind === "closed" ? state : this.#withPlan(state);
+    this.#states.emit(this.#state);
+  }
+}

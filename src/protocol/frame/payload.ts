@@ -1,0 +1,266 @@
+// Payloads of v3 frames (contract 1.3 and 1.4, facts 1.4 to 1.11). Decoders view, encoders copy.
+import { z } from "zod";
+import { MAX_TERMINAL_SIZE, MIN_TERMINAL_SIZE } from "../limits.ts";
+import { SessionStatus, type TerminalSize } from "../schemas/session.ts";
+import {
+  FRAME_OVERHEAD_BYTES,
+  FrameType,
+  type Magic,
+  sessionIdBytes,
+  writeFrameHeader,
+  writeMagic,
+} from "./frame.ts";
+import { readU32, readU64, writeU32, writeU64 } from "./little-endian.ts";
+
+/** Bits of the SUBSCRIBE flags; unknown ones are ignored. */
+export const SubscribeFlag = { Stdout: 1, Snapshots: 2, Events: 4, Offsets: 8 } as const;
+
+/** Nobody plans to go in more than an hour. */
+const MAX_GOAWAY_MS = 3_600_000;
+
+/** A payload that is not what its frame's type asks for, or a value that no payload can hold; the text says which. */
+export class PayloadError extends Error {
+  override readonly name = "PayloadError";
+}
+
+/**
+ * A subscription: flags of SubscribeFlag, milliseconds between two snapshots (0 = the server's default), and the byte
+ * of output to begin with. `from` goes with the flag Offsets alone; "live" means no history.
+ */
+export type Subscribe = {
+  readonly flags: number;
+  readonly minIntervalMs: number;
+  readonly maxIntervalMs: number;
+  readonly from: number | "live" | undefined;
+};
+
+/** The answer to a SUBSCRIBE with the flag Offsets: where output begins, the terminal's size in cells. */
+export const Subscribed = z.object({
+  flags: z.int().min(0),
+  offset: z.int().min(0),
+  cols: z.int(),
+  rows: z.int(),
+  status: SessionStatus,
+});
+export type Subscribed = z.infer<typeof Subscribed>;
+
+/** What a client says of itself, for the log and GET /api/clients. */
+export const Hello = z.object({ client: z.string().max(128), version: z.string().max(128).optional() });
+export type Hello = z.infer<typeof Hello>;
+
+/**
+ * The server is about to go: leave it after `afterMs` and a random part of `jitterMs`, and connect again. Sent to
+ * clients that said HELLO.
+ */
+export const GoAway = z.object({
+  afterMs: z.int().min(0).max(MAX_GOAWAY_MS),
+  jitterMs: z.int().min(0).max(MAX_GOAWAY_MS),
+  reason: z.string().max(128),
+});
+export type GoAway = z.infer<typeof GoAway>;
+
+/** The terminal's screen at byte `offset` of the output, drawn by `bytes` on a terminal reset to `size`. */
+export type Resync = { readonly offset: number; readonly size: TerminalSize; readonly bytes: Uint8Array };
+
+const SUBSCRIBE_BYTES = 12;
+const SUBSCRIBE_FROM_BYTES = 20;
+const OFFSET_BYTES = 8;
+const SIZE_BYTES = 8;
+const MAX_U32 = 0xffff_ffff;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** 12 bytes, or 20 where `from` is given. Throws PayloadError for `from` without the flag Offsets. */
+export function encodeSubscribe(request: {
+  readonly flags: number;
+  readonly minIntervalMs?: number;
+  readonly maxIntervalMs?: number;
+  readonly from?: number | "live" | undefined;
+}): Uint8Array<ArrayBuffer> {
+  const { flags, minIntervalMs = 0, maxIntervalMs = 0, from } = request;
+  if (from !== undefined && (flags & SubscribeFlag.Offsets) === 0) {
+    throw new PayloadError("An offset to begin with needs the flag Offsets.");
+  }
+  const payload = new Uint8Array(from === undefined ? SUBSCRIBE_BYTES : SUBSCRIBE_FROM_BYTES);
+  writeU32(payload, 0, checkU32(flags));
+  writeU32(payload, 4, checkU32(minIntervalMs));
+  writeU32(payload, 8, checkU32(maxIntervalMs));
+  if (from !== undefined) writeU64(payload, 12, from === "live" ? "max" : checkOffset(from));
+  return payload;
+}
+
+/** `from` is read with the flag Offsets alone: without it, what follows the 12 bytes is ignored. */
+export function decodeSubscribe(payload: Uint8Array): Subscribe {
+  needBytes("SUBSCRIBE", payload, SUBSCRIBE_BYTES);
+  const flags = readU32(payload, 0);
+  const hasFrom = (flags & SubscribeFlag.Offsets) !== 0 && payload.length >= SUBSCRIBE_FROM_BYTES;
+  return {
+    flags,
+    minIntervalMs: readU32(payload, 4),
+    maxIntervalMs: readU32(payload, 8),
+    from: hasFrom ? readFrom(payload) : undefined,
+  };
+}
+
+/** A whole frame of OUTPUT: `bytes` are the session's output from byte `offset` on. */
+export function encodeOutputFrame(
+  sessionId: string,
+  offset: number,
+  bytes: Uint8Array,
+  magic: Magic = "VT",
+): Uint8Array<ArrayBuffer> {
+  const start = outputFrameHeaderBytes(sessionId);
+  const frame = new Uint8Array(start + bytes.length);
+  writeOutputFrameHeader(frame, sessionId, offset, bytes.length);
+  writeMagic(frame, magic);
+  frame.set(bytes, start);
+  return frame;
+}
+
+/** Bytes before the output in an OUTPUT frame of that session. */
+export function outputFrameHeaderBytes(sessionId: string): number {
+  return FRAME_OVERHEAD_BYTES + sessionIdBytes(sessionId) + OFFSET_BYTES;
+}
+
+/** Makes the start of `target` that of a VT OUTPUT frame; `length` bytes of output follow it there, at the header's end. */
+export function writeOutputFrameHeader(
+  target: Uint8Array,
+  sessionId: string,
+  offset: number,
+  length: number,
+): void {
+  const start = writeFrameHeader(target, FrameType.OUTPUT, sessionId, OFFSET_BYTES + length);
+  writeU64(target, start, checkOffset(offset));
+}
+
+/** `bytes` are a view. */
+export function decodeOutput(payload: Uint8Array): { readonly offset: number; readonly bytes: Uint8Array } {
+  needBytes("OUTPUT", payload, OFFSET_BYTES);
+  return { offset: readOffset("OUTPUT", payload, 0), bytes: payload.subarray(OFFSET_BYTES) };
+}
+
+export function encodeResync(resync: Resync): Uint8Array<ArrayBuffer> {
+  const payload = new Uint8Array(OFFSET_BYTES + SIZE_BYTES + resync.bytes.length);
+  writeU64(payload, 0, checkOffset(resync.offset));
+  writeSize("RESYNC", payload, OFFSET_BYTES, resync.size);
+  payload.set(resync.bytes, OFFSET_BYTES + SIZE_BYTES);
+  return payload;
+}
+
+/** `bytes` are a view. */
+export function decodeResync(payload: Uint8Array): Resync {
+  needBytes("RESYNC", payload, OFFSET_BYTES + SIZE_BYTES);
+  return {
+    offset: readOffset("RESYNC", payload, 0),
+    size: readSize("RESYNC", payload, OFFSET_BYTES),
+    bytes: payload.subarray(OFFSET_BYTES + SIZE_BYTES),
+  };
+}
+
+/** The payload of RESIZE: cells, each 1 to 1000. */
+export function encodeSize(size: TerminalSize): Uint8Array<ArrayBuffer> {
+  const payload = new Uint8Array(SIZE_BYTES);
+  writeSize("RESIZE", payload, 0, size);
+  return payload;
+}
+
+export function decodeSize(payload: Uint8Array): TerminalSize {
+  needBytes("RESIZE", payload, SIZE_BYTES);
+  return readSize("RESIZE", payload, 0);
+}
+
+/** `value` as JSON: not a function, a symbol or undefined, which have none. */
+export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
+  return encoder.encode(JSON.stringify(value));
+}
+
+/** Throws PayloadError where the payload is no JSON in UTF-8. */
+export function decodeJson(payload: Uint8Array): unknown {
+  const text = decodeText(payload);
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new PayloadError("The payload is not JSON.", { cause });
+  }
+}
+
+/** The payload of INPUT_TEXT, INPUT_KEY and KILL. */
+export function decodeText(payload: Uint8Array): string {
+  try {
+    return decoder.decode(payload);
+  } catch (cause) {
+    throw new PayloadError("The payload is not UTF-8.", { cause });
+  }
+}
+
+export function decodeSubscribed(payload: Uint8Array): Subscribed {
+  return parse("SUBSCRIBED", Subscribed, payload);
+}
+
+export function decodeGoAway(payload: Uint8Array): GoAway {
+  return parse("GOAWAY", GoAway, payload);
+}
+
+export function decodeHello(payload: Uint8Array): Hello {
+  return parse("HELLO", Hello, payload);
+}
+
+function parse<T>(type: string, schema: z.ZodType<T>, payload: Uint8Array): T {
+  const result = schema.safeParse(decodeJson(payload));
+  if (result.success) return result.data;
+  throw new PayloadError(`Invalid ${type} payload: ${z.prettifyError(result.error)}`, {
+    cause: result.error,
+  });
+}
+
+function readFrom(payload: Uint8Array): number | "live" {
+  const from = readU64(payload, SUBSCRIBE_BYTES);
+  if (from === undefined) throw tooLarge("SUBSCRIBE");
+  return from === "max" ? "live" : from;
+}
+
+function readOffset(type: string, payload: Uint8Array, at: number): number {
+  const offset = readU64(payload, at);
+  if (offset === undefined || offset === "max") throw tooLarge(type);
+  return offset;
+}
+
+function readSize(type: string, payload: Uint8Array, at: number): TerminalSize {
+  return checkSize(type, { cols: readU32(payload, at), rows: readU32(payload, at + 4) });
+}
+
+function writeSize(type: string, target: Uint8Array, at: number, size: TerminalSize): void {
+  const { cols, rows } = checkSize(type, size);
+  writeU32(target, at, cols);
+  writeU32(target, at + 4, rows);
+}
+
+function needBytes(type: string, payload: Uint8Array, bytes: number): void {
+  if (payload.length >= bytes) return;
+  throw new PayloadError(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);
+}
+
+function checkSize(type: string, size: TerminalSize): TerminalSize {
+  if (isExtent(size.cols) && isExtent(size.rows)) return size;
+  const range = `${MIN_TERMINAL_SIZE} to ${MAX_TERMINAL_SIZE}`;
+  throw new PayloadError(`Invalid ${type} payload: ${size.cols}x${size.rows} is no size, each is ${range}.`);
+}
+
+function isExtent(value: number): boolean {
+  return Number.isInteger(value) && value >= MIN_TERMINAL_SIZE && value <= MAX_TERMINAL_SIZE;
+}
+
+function checkU32(value: number): number {
+  if (Number.isInteger(value) && value >= 0 && value <= MAX_U32) return value;
+  throw new PayloadError(`${value} is not an unsigned 32-bit integer.`);
+}
+
+function checkOffset(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new PayloadError(`${value} is not an offset: a whole number from 0 to 2^53 - 1.`);
+}
+
+function tooLarge(type: string): PayloadError {
+  return new PayloadError(`Invalid ${type} payload: the offset is over 2^53 - 1.`);
+}

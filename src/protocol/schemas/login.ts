@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { MAX_API_TOKEN_LIFETIME_S } from "../limits.ts";
+import { TokenScope } from "./permission.ts";
+
+/** A login as it is listed: never its token. Times are ISO 8601. */
+export const LoginRecord = z.object({
+  id: z.string(),
+  user: z.string(),
+  method: z.string().describe("how they logged in, such as password or ssh-key"),
+  createdAt: z.string(),
+  lastUsedAt: z.string().describe("written once a minute at most"),
+  expiresAt: z.string(),
+  address: z.string().optional().describe("where the login came from"),
+  client: z.string().optional().describe("the User-Agent of the login, cut to 256 characters"),
+  current: z.boolean().describe("whether it is the one that asks"),
+});
+export type LoginRecord = z.infer<typeof LoginRecord>;
+
+export const ApiTokenName = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 letters, digits, dots, dashes and underscores");
+
+/** A share link lets its holder watch or type: whoever may make one must be able to do both. */
+const Scope = z
+  .array(TokenScope)
+  .min(1)
+  .refine(
+    (scope) =>
+      !scope.includes("sessions:manage") ||
+      (scope.includes("sessions:view") && scope.includes("sessions:control")),
+    "sessions:manage makes share links, and takes sessions:view and sessions:control as well",
+  );
+
+export const CreateApiToken = z.object({
+  name: ApiTokenName,
+  scope: Scope,
+  expiresIn: z.int().min(1).max(MAX_API_TOKEN_LIFETIME_S).describe("seconds"),
+});
+export type CreateApiToken = z.output<typeof CreateApiToken>;
+
+/** An API token as it is listed: never the token itself. Times are ISO 8601. */
+export const ApiTokenRecord = z.object({
+  id: z.string(),
+  name: ApiTokenName,
+  user: z.string(),
+  scope: z.array(TokenScope),
+  createdAt: z.string(),
+  lastUsedAt: z.string().optional().describe("written once a minute at most; absent: not used yet"),
+  expiresAt: z.string(),
+  address: z.string().optional().describe("where it was made"),
+  client: z.string().optional().describe("the User-Agent of whoever made it"),
+});
+export type ApiTokenRecord = z.infer<typeof ApiTokenRecord>;
+
+export const NewApiToken = ApiTokenRecord.extend({ token: z.string() });
+export type NewApiToken = z.infer<typeof NewApiToken>;

@@ -1,0 +1,208 @@
+import { z } from "zod";
+import {
+  DEFAULT_COLS,
+  DEFAULT_ROWS,
+  MAX_SESSION_ID_LENGTH,
+  MAX_TERMINAL_SIZE,
+  MIN_TERMINAL_SIZE,
+} from "../limits.ts";
+import { ShareMode } from "./share.ts";
+
+/** 1 to 64 of `A-Za-z0-9_-`: safe as a folder name, in a URL and in a frame. */
+export const SessionId = z
+  .string()
+  .regex(
+    new RegExp(`^[A-Za-z0-9_-]{1,${MAX_SESSION_ID_LENGTH}}$`),
+    "1 to 64 letters, digits, hyphens or underscores",
+  );
+
+/** An id that nobody guesses: RFC 9562, version 4 or 7. */
+export const RandomUuid = z.union([z.uuidv4(), z.uuidv7()]);
+
+const Extent = z.int().min(MIN_TERMINAL_SIZE).max(MAX_TERMINAL_SIZE);
+const Text = z
+  .string()
+  .max(4096)
+  .refine((text) => !text.includes("\0"), "must not contain a NUL character");
+
+/** The size of a terminal in character cells. */
+export const TerminalSize = z.object({ cols: Extent, rows: Extent });
+export type TerminalSize = z.infer<typeof TerminalSize>;
+
+const Env = z.record(
+  z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "letters, digits and underscores, not starting with a digit"),
+  z
+    .string()
+    .max(131_072)
+    .refine((text) => !text.includes("\0"), "must not contain a NUL character"),
+);
+
+/** The body of POST /api/sessions (contract 2.1). Members that are not named here are ignored: old clients send some. */
+export const CreateSession = z.object({
+  id: SessionId.refine((id) => id !== "activity", "activity is an address of its own")
+    .optional()
+    .describe("of one's own choice: a UUID of version 4 or 7; anything else for whoever may do everything"),
+  command: z
+    .union([
+      Text.min(1),
+      z
+        .array(Text)
+        .min(1)
+        .max(1024)
+        .refine((words) => words[0] !== "", "the program is empty"),
+    ])
+    .optional(),
+  args: z.array(Text).max(1024).optional(),
+  cwd: Text.optional(),
+  workingDir: Text.optional(),
+  env: Env.optional(),
+  name: z.string().max(256).optional(),
+  cols: Extent.default(DEFAULT_COLS),
+  rows: Extent.default(DEFAULT_ROWS),
+  remoteId: z.string().max(256).optional(),
+  owner: z.string().max(256).optional().describe("of a server that asks for one of its users: whose it is"),
+  account: z
+    .string()
+    .max(256)
+    .optional()
+    .describe("of a server to its session host: as whom the program runs"),
+});
+export type CreateSession = z.infer<typeof CreateSession>;
+
+/** Whether it is written as VibeTunnel's clients write it, with `workingDir`: answered as they expect (contract 10.8). */
+export function isVibeTunnelSpelling({
+  cwd,
+  workingDir,
+}: {
+  readonly cwd?: unknown;
+  readonly workingDir?: unknown;
+}): boolean {
+  return workingDir !== undefined && cwd === undefined;
+}
+/** The same before defaults are filled in: what a client writes. */
+export type CreateSessionBody = z.input<typeof CreateSession>;
+
+export const SessionStatus = z.enum(["starting", "running", "exited"]);
+export type SessionStatus = z.infer<typeof SessionStatus>;
+
+/** Why a session is over: its program ended, was ended by a signal, or lost its session host. */
+export const ExitReason = z.enum(["exit", "signal", "host_lost"]);
+export type ExitReason = z.infer<typeof ExitReason>;
+
+/** What is known of the repository that a session was started in (contract 2.2). Outside one there is none of it. */
+export const GitFacts = z.object({
+  gitRepoPath: z.string().optional().describe("the top of the working tree that cwd is in"),
+  gitBranch: z.string().optional().describe("empty where HEAD is detached"),
+  gitAheadCount: z
+    .int()
+    .optional()
+    .describe("commits that the upstream lacks; only where there is an upstream"),
+  gitBehindCount: z.int().optional().describe("commits of the upstream that are lacking here"),
+  gitHasChanges: z
+    .boolean()
+    .optional()
+    .describe("whether files that git tracks differ from the commit; others do not count"),
+  gitModifiedCount: z.int().optional().describe("files with edits that are not staged"),
+  gitAddedCount: z.int().optional().describe("files and folders that git does not track"),
+  gitStagedCount: z.int().optional().describe("files with staged changes"),
+  gitDeletedCount: z.int().optional().describe("files that were deleted"),
+  gitIsWorktree: z.boolean().optional().describe("whether it is a linked working tree"),
+  gitMainRepoPath: z.string().optional().describe("the top of the repository's main working tree"),
+});
+export type GitFacts = z.infer<typeof GitFacts>;
+
+/** A session as clients see it (specification 2.3, contract 2.2). Times are ISO 8601, sizes in cells, bytes in bytes. */
+export const SessionRecord = z.object({
+  id: z.string(),
+  sessionId: z.string().describe("the same as id, for old clients"),
+  name: z.string(),
+  created: z.string(),
+  startedAt: z.string().describe("the same as created, for old clients"),
+  status: SessionStatus,
+  pid: z.int().optional(),
+  command: z.array(z.string()),
+  cwd: z.string(),
+  workingDir: z.string().describe("the same as cwd, for old clients"),
+  cwdFallback: z
+    .literal(true)
+    .optional()
+    .describe("the workingDir that was asked for cannot be entered: the program began in the home directory"),
+  cols: z.int(),
+  rows: z.int(),
+  initialCols: z
+    .int()
+    .optional()
+    .describe("the size that the session began with; resizing does not change it"),
+  initialRows: z.int().optional(),
+  lastModified: z.string(),
+  exitCode: z.int().optional(),
+  exitSignal: z.string().optional(),
+  exitReason: ExitReason.optional(),
+  exitedAt: z.string().optional(),
+  outputBytes: z.int().describe("bytes of output since the session began"),
+  viewers: z.int().describe("subscriptions to this session right now"),
+  recording: z
+    .enum(["waiting", "stopped"])
+    .optional()
+    .describe("waiting: for a disk that takes nothing; stopped: at the limit. Else output is recorded"),
+  lostBytes: z
+    .int()
+    .optional()
+    .describe("bytes of output that the recording does not have, for want of a disk"),
+  title: z.string().optional().describe("the last title that the program set"),
+  ...GitFacts.shape,
+  owner: z.string().optional().describe("the user whose session it is; absent: the server's own"),
+  access: ShareMode.optional().describe("to whoever came by a share link: what it allows"),
+  source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
+  remoteId: z.string().optional(),
+  remoteName: z.string().optional(),
+  remoteUrl: z.string().optional(),
+});
+export type SessionRecord = z.infer<typeof SessionRecord>;
+
+/** POST .../input: exactly one of the three (contract 2.4). */
+export const Input = z
+  .object({ text: z.string().optional(), key: z.string().optional(), data: z.base64().optional() })
+  .refine(
+    (input) => [input.text, input.key, input.data].filter((value) => value !== undefined).length === 1,
+    "exactly one of text, key and data",
+  );
+export type Input = z.infer<typeof Input>;
+
+export const SignalName = z.enum([
+  "SIGHUP",
+  "SIGINT",
+  "SIGQUIT",
+  "SIGKILL",
+  "SIGUSR1",
+  "SIGUSR2",
+  "SIGTERM",
+  "SIGCONT",
+  "SIGSTOP",
+  "SIGTSTP",
+  "SIGWINCH",
+]);
+export type SignalName = z.infer<typeof SignalName>;
+
+/** The signals that make sense for a program in a terminal, with their numbers on Linux. */
+export const SIGNALS: Readonly<Record<SignalName, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGKILL: 9,
+  SIGUSR1: 10,
+  SIGUSR2: 12,
+  SIGTERM: 15,
+  SIGCONT: 18,
+  SIGSTOP: 19,
+  SIGTSTP: 20,
+  SIGWINCH: 28,
+};
+
+/** What DELETE /api/sessions/:id answers (contract 2.3). */
+export const Removal = z.object({
+  success: z.literal(true),
+  status: z.enum(["exited", "removed"]),
+  exitCode: z.int().optional(),
+});
+export type Removal = z.infer<typeof Removal>;

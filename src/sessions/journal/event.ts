@@ -1,0 +1,60 @@
+// One record of a journal's `events` file: a line of JSON, so that a person can read it and a torn one is seen.
+
+import type { ExitReason } from "../../protocol/schemas/session.ts";
+
+/**
+ * o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. g: output from the offset
+ * in its data up to this one is missing, see gap.ts.
+ */
+export type JournalEventKind = "o" | "r" | "m" | "i" | "x" | "g";
+
+const KINDS: ReadonlySet<string> = new Set<JournalEventKind>(["o", "r", "m", "i", "x", "g"]);
+
+export type JournalEvent = {
+  /** Seconds since the session began, with microseconds. */
+  readonly time: number;
+  /** Bytes of output before the event; for output: after it. */
+  readonly offset: number;
+  readonly kind: JournalEventKind;
+  readonly data?: string;
+};
+
+export function eventLine(event: JournalEvent): string {
+  const time = event.time.toFixed(6);
+  if (event.data === undefined) return `[${time},${event.offset},"${event.kind}"]\n`;
+  return `[${time},${event.offset},"${event.kind}",${JSON.stringify(event.data)}]\n`;
+}
+
+/** Undefined for what is no whole record. */
+export function parseEventLine(line: string): JournalEvent | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(value)) return undefined;
+  const [time, offset, kind, data]: unknown[] = value;
+  if (typeof time !== "number" || typeof offset !== "number" || !isKind(kind)) return undefined;
+  return typeof data === "string" ? { time, offset, kind, data } : { time, offset, kind };
+}
+
+/** How a session ended, and by which signal if by one. */
+export type JournalExit = { readonly code: number; readonly reason: ExitReason; readonly signal?: string };
+
+/** "CODE", "CODE SIGNAL" or "CODE host_lost". */
+export function exitData({ code, reason, signal }: JournalExit): string {
+  if (reason === "host_lost") return `${code} host_lost`;
+  return signal === undefined ? `${code}` : `${code} ${signal}`;
+}
+
+export function parseExitData(data: string): JournalExit {
+  const [number, cause] = data.split(" ");
+  const code = Number.parseInt(number ?? "", 10) || 0;
+  if (cause === undefined) return { code, reason: "exit" };
+  return cause === "host_lost" ? { code, reason: cause } : { code, reason: "signal", signal: cause };
+}
+
+function isKind(value: unknown): value is JournalEventKind {
+  return typeof value === "string" && KINDS.has(value);
+}

@@ -1,0 +1,108 @@
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
+import type { SessionFiles } from "../storage/control-dir.ts";
+import { type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
+import { gapLabel, gapOf } from "./gap.ts";
+
+/** Output is read in pieces of at most this many bytes, so that no reader holds more than one of them. */
+const READ_BYTES = 256 * 1024;
+const EVENT_READ_BYTES = 64 * 1024;
+
+/** A journal event with the output that belongs to it. */
+export type JournalEntry =
+  | { readonly kind: "o"; readonly time: number; readonly bytes: Uint8Array }
+  | {
+      readonly kind: Exclude<JournalEventKind, "o" | "g">;
+      readonly time: number;
+      readonly offset: number;
+      readonly data: string;
+    };
+
+/** Tells a reader at the end of the file whether to wait: resolves to true when there is more, to false at the end. */
+export type Follow = () => Promise<boolean>;
+
+/** All entries in order, a gap as a marker. Without `follow` it ends at the end of what is on disk now. */
+export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEntry> {
+  await using output = await openOrUndefined(files.output);
+  let position = 0;
+  let lost = 0;
+  for await (const event of readEvents(files, follow)) {
+    const { kind, time, offset, data = "" } = event;
+    if (kind === "g") {
+      const gap = gapOf(event);
+      if (gap === undefined) continue;
+      lost += gap.to - gap.from;
+      yield { kind: "m", time, offset, data: gapLabel(gap) };
+    } else if (kind !== "o") {
+      yield { kind, time, offset, data };
+    } else if (output !== undefined) {
+      while (position < offset - lost) {
+        const bytes = await readAt(output, position, Math.min(READ_BYTES, offset - lost - position));
+        if (bytes.length === 0) return;
+        position += bytes.length;
+        yield { kind: "o", time, bytes };
+      }
+    }
+  }
+}
+
+/** The records of the events file; a torn last line is not one. */
+export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEvent> {
+  await using file = await openOrUndefined(files.events);
+  if (file === undefined) return;
+  const decoder = new TextDecoder();
+  let position = 0;
+  let rest = "";
+  for (;;) {
+    const bytes = await readAt(file, position, EVENT_READ_BYTES);
+    position += bytes.length;
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      const event = parseEventLine(line);
+      if (event === undefined) return;
+      yield event;
+    }
+    if (bytes.length === 0 && !(follow !== undefined && (await follow()))) return;
+  }
+}
+
+/**
+ * The bytes of a file from `from` up to, not including, `to`; opened when they are asked for. Throws where they are not
+ * there, as when the session was removed meanwhile: whoever was told how many come would wait for the others.
+ */
+export async function* readBytes(path: string, from: number, to: number): AsyncGenerator<Uint8Array> {
+  if (from >= to) return;
+  await using file = await open(path, "r");
+  for (let offset = from; offset < to; ) {
+    const bytes = await readAt(file, offset, Math.min(READ_BYTES, to - offset));
+    if (bytes.length === 0) throw new Error(`${path} ends at byte ${offset}, not at ${to}`);
+    offset += bytes.length;
+    yield bytes;
+  }
+}
+
+/** 0 where there is no such file. */
+export async function fileBytes(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return 0;
+    throw error;
+  }
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const buffer = new Uint8Array(length);
+  const { bytesRead } = await file.read(buffer, 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function openOrUndefined(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return undefined;
+    throw error;
+  }
+}

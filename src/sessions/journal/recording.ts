@@ -1,0 +1,87 @@
+// The asciicast v2 of a session: a view of its journal, made when somebody asks and written beside it at the end.
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { CastWriter, castHeader } from "../../protocol/cast.ts";
+import type { SessionFiles } from "../storage/control-dir.ts";
+import type { StoredSession } from "../storage/stored-session.ts";
+import { type Follow, type JournalEntry, readJournal } from "./reader.ts";
+
+/** Lines are gathered into pieces of about this many characters: many small ones cost more than the bytes. */
+const PIECE_CHARACTERS = 64 * 1024;
+
+/**
+ * Header and events as pieces of text, each of whole lines. With `follow` it goes on until the session has ended. While that
+ * runs a character that has come in part is left to a later reading.
+ */
+export async function* castText(
+  stored: StoredSession,
+  files: SessionFiles,
+  follow?: Follow,
+): AsyncGenerator<string> {
+  const writer = new CastWriter();
+  let piece = "";
+  let hasHeader = false;
+  let hasEnded = stored.exit !== undefined;
+  for await (const entry of readJournal(files, follow)) {
+    if (!hasHeader) {
+      yield headerOf(stored, entry);
+      hasHeader = true;
+      if (entry.kind === "r") continue;
+    }
+    piece += castLine(writer, entry);
+    hasEnded ||= entry.kind === "x";
+    // Someone who follows wants what there is, not a full piece.
+    if (piece !== "" && (follow !== undefined || piece.length >= PIECE_CHARACTERS)) {
+      yield piece;
+      piece = "";
+    }
+  }
+  if (!hasHeader) yield headerOf(stored, undefined);
+  const last = hasEnded ? piece + writer.end() : piece;
+  if (last !== "") yield last;
+}
+
+/** Writes `recording.cast`, whole or not at all. */
+export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
+  const temporary = `${files.recording}.tmp`;
+  try {
+    await pipeline(Readable.from(castText(stored, files)), createWriteStream(temporary, { mode: 0o600 }));
+    await rename(temporary, files.recording);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** The size is that of the first record: the session's own may have changed since. */
+function headerOf(stored: StoredSession, first: JournalEntry | undefined): string {
+  const [width, height] = first?.kind === "r" ? first.data.split("x").map(Number) : [];
+  return castHeader({
+    width: width ?? stored.cols,
+    height: height ?? stored.rows,
+    timestamp: Math.floor(Date.parse(stored.created) / 1000),
+    command: stored.command.join(" "),
+    title: stored.name,
+    env: { SHELL: stored.shell, TERM: "xterm-256color" },
+  });
+}
+
+function castLine(writer: CastWriter, entry: JournalEntry): string {
+  const { time } = entry;
+  switch (entry.kind) {
+    case "o":
+      return writer.line({ kind: "output", time, bytes: entry.bytes });
+    case "i":
+      return writer.line({ kind: "input", time, bytes: new TextEncoder().encode(entry.data) });
+    case "m":
+      return writer.line({ kind: "marker", time, label: entry.data });
+    case "r": {
+      const [cols = 0, rows = 0] = entry.data.split("x").map(Number);
+      return writer.line({ kind: "resize", time, size: { cols, rows } });
+    }
+    case "x":
+      return "";
+  }
+}

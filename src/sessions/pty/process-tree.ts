@@ -1,0 +1,260 @@
+// The processes of a terminal session, as Linux shows them in /proc (proc_pid_stat(5)). Process groups alone do not do:
+// a shell gives every job a group of its own; they have the terminal session in common.
+import { readdirSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { setImmediate, setTimeout } from "node:timers/promises";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { HANGUP_GRACE_MS, SIGKILL_WAIT_MS } from "../../protocol/limits.ts";
+
+/** Processes are read in slices of this many (about 1 ms), so that a long list does not keep the terminals waiting. */
+const SLICE_PROCESSES = 64;
+const { SIGWINCH } = constants.signals;
+
+/** Between two looks at processes that are being ended: the first pause, doubled each time up to the last. */
+const FIRST_LOOK_MS = 2;
+const LAST_LOOK_MS = 100;
+
+export type ProcessStat = {
+  readonly pid: number;
+  readonly group: number;
+  readonly session: number;
+  /** The process group that has the terminal; -1: the process has none. */
+  readonly foreground: number;
+  /** Clock ticks since boot. With the pid it names one process for good: pids are used again. */
+  readonly startTicks: number;
+  /** It has ended and waits for its parent to notice. */
+  readonly isZombie: boolean;
+};
+
+/** Reads the line of /proc/PID/stat. The name in it, between parentheses, may itself hold spaces and parentheses. */
+export function parseStat(line: string): ProcessStat {
+  const afterName = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  const [state, , group, session, , foreground] = afterName;
+  return {
+    pid: Number.parseInt(line, 10),
+    group: Number(group),
+    session: Number(session),
+    foreground: Number(foreground),
+    startTicks: Number(afterName[19]),
+    isZombie: state === "Z" || state === "X",
+  };
+}
+
+/** When a process was started, in clock ticks since boot; undefined when there is no such process, or it cannot be seen. */
+export function startTicks(pid: number): number | undefined {
+  return statIfReadable(pid)?.startTicks;
+}
+
+/** The same, but throws where there is no file descriptor left to look with. */
+export function readStartTicks(pid: number): number | undefined {
+  return readStat(pid)?.startTicks;
+}
+
+/** False for one that has ended, be it that its parent has not noticed. */
+export function isRunning(pid: number): boolean {
+  return statIfReadable(pid)?.isZombie === false;
+}
+
+/** The process group that has the terminal of that process; undefined where nobody can tell. */
+export function foregroundGroup(pid: number): number | undefined {
+  const group = statIfReadable(pid)?.foreground;
+  return group === undefined || group <= 0 ? undefined : group;
+}
+
+const MAX_COMMAND_LENGTH = 256;
+
+/** The words of its command line; empty where they cannot be seen. */
+export function commandLine(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").replace(/\0+$/, "").split("\0").join(" ");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what is shown to people has none
+    return words.replace(/[\u0000-\u001f\u007f-\u009f]+/g, " ").slice(0, MAX_COMMAND_LENGTH);
+  } catch {
+    return "";
+  }
+}
+
+/** The pids of all processes in terminal session `sessionId` (the pid of its first process) that have not ended. */
+export async function sessionProcesses(sessionId: number): Promise<readonly number[]> {
+  if (sessionId <= 1) return [];
+  await hasBegun(sessionId, undefined);
+  const processes = await allProcesses();
+  return processes
+    .filter((process) => process.session === sessionId && !process.isZombie)
+    .map(({ pid }) => pid);
+}
+
+export type EndOptions = {
+  /** Milliseconds between SIGHUP and SIGKILL (contract 2.3). */
+  readonly graceMs: number;
+  /** Stops the waiting; the promise is rejected with its reason. */
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * Ends all processes of the terminal session that process `leaderPid` leads, its jobs included: SIGHUP, SIGTERM after
+ * HANGUP_GRACE_MS, SIGKILL after `graceMs`. Resolves when all are gone, with an empty list; or with the pids of those
+ * that SIGKILL did not end within SIGKILL_WAIT_MS (another user's, or stuck in the kernel). `leaderStartTicks` is what
+ * `startTicks` said of the leader: where it is unknown, or the leader is gone and its pid perhaps another's, nothing is
+ * done.
+ */
+export async function endProcesses(
+  leaderPid: number,
+  leaderStartTicks: number | undefined,
+  { graceMs, signal }: EndOptions,
+): Promise<readonly number[]> {
+  signal?.throwIfAborted();
+  // Session 0 is the kernel's own, and init's is nobody's to end.
+  if (
+    leaderPid <= 1 ||
+    leaderStartTicks === undefined ||
+    readStat(leaderPid)?.startTicks !== leaderStartTicks
+  )
+    return [];
+  await hasBegun(leaderPid, signal);
+  const living = (): Promise<readonly ProcessStat[]> => livingMembers(leaderPid, leaderStartTicks);
+  const hangupMs = Math.min(HANGUP_GRACE_MS, graceMs);
+  // A stopped program takes no signal but SIGKILL until it is continued.
+  if (await areEndedBy(["SIGHUP", "SIGCONT"], hangupMs, living, signal)) return [];
+  if (await areEndedBy(["SIGTERM", "SIGCONT"], graceMs - hangupMs, living, signal)) return [];
+  if (await areEndedBy(["SIGKILL"], SIGKILL_WAIT_MS, living, signal)) return [];
+  return (await living()).map(({ pid }) => pid);
+}
+
+/** A process that was forked just now is in its parent's session until it has made its own: then it can be found there. */
+async function hasBegun(leaderPid: number, signal: AbortSignal | undefined): Promise<void> {
+  const deadline = performance.now() + SIGKILL_WAIT_MS;
+  for (
+    let delayMs = FIRST_LOOK_MS;
+    performance.now() < deadline;
+    delayMs = Math.min(delayMs * 2, LAST_LOOK_MS)
+  ) {
+    const leader = readStat(leaderPid);
+    if (leader === undefined || leader.isZombie || leader.session === leaderPid) return;
+    await setTimeout(delayMs, undefined, signal === undefined ? {} : { signal });
+  }
+}
+
+/**
+ * A session's number is not given away while a process of the session lives, so that only another leader in its place
+ * shows that the session is over: then nobody is a member.
+ */
+async function livingMembers(leaderPid: number, leaderStartTicks: number): Promise<readonly ProcessStat[]> {
+  const processes = await allProcesses();
+  const leader = processes.find(({ pid }) => pid === leaderPid);
+  if (leader !== undefined && leader.startTicks !== leaderStartTicks) return [];
+  return processes.filter(
+    (process) => process.session === leaderPid && process.startTicks >= leaderStartTicks && !process.isZombie,
+  );
+}
+
+/** Signals every process group, those that appear meanwhile too, and waits at most `waitMs` for all to end. */
+async function areEndedBy(
+  signals: readonly NodeJS.Signals[],
+  waitMs: number,
+  living: () => Promise<readonly ProcessStat[]>,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const deadline = performance.now() + waitMs;
+  const signalled = new Set<number>();
+  for (;;) {
+    let members = await living();
+    // A process that forked and ended while the list was read hides its child from that reading, but not from another.
+    if (members.length === 0) members = await living();
+    if (members.length === 0) return true;
+    const fresh = members.filter(({ pid }) => !signalled.has(pid));
+    for (const group of new Set(fresh.map((member) => member.group))) signalGroup(group, signals);
+    for (const { pid } of fresh) signalled.add(pid);
+    if (!(await areGoneBy(deadline, members, signal))) return false;
+  }
+}
+
+/**
+ * Waits until all of `members` are gone: others may have taken their place. False when the deadline came first. A shell
+ * whose handler ran between its look at what is noted and its wait for a key has noted the hangup and waits all the same:
+ * a change of the window's size, which harms nobody, ends the wait.
+ */
+async function areGoneBy(
+  deadline: number,
+  members: readonly ProcessStat[],
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  for (let delayMs = FIRST_LOOK_MS; members.some(isLiving); delayMs = Math.min(delayMs * 2, LAST_LOOK_MS)) {
+    const leftMs = deadline - performance.now();
+    if (leftMs <= 0) return false;
+    await setTimeout(Math.min(delayMs, leftMs), undefined, signal === undefined ? {} : { signal });
+    if (delayMs < LAST_LOOK_MS) continue;
+    for (const { pid } of members.filter(isLiving)) signalProcess(pid, SIGWINCH);
+  }
+  return true;
+}
+
+function isLiving(process: ProcessStat): boolean {
+  const now = readStat(process.pid);
+  return now !== undefined && now.startTicks === process.startTicks && !now.isZombie;
+}
+
+/** Where it has ended meanwhile nothing happens. */
+export function signalProcess(pid: number, signal: number): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended in between.
+  }
+}
+
+function signalGroup(group: number, signals: readonly NodeJS.Signals[]): void {
+  try {
+    for (const name of signals) process.kill(-group, name);
+  } catch {
+    // It ended in between, or is another user's: both show in the next look.
+  }
+}
+
+let reading: Promise<unknown> = Promise.resolve();
+let nextReading: Promise<readonly ProcessStat[]> | undefined;
+
+/**
+ * Everything in /proc, read after this call. State of the module, for want of an owner that all callers know: those who
+ * wait share one reading, since ending a thousand sessions at once would else read the whole list thousands of times.
+ */
+function allProcesses(): Promise<readonly ProcessStat[]> {
+  const read = (): Promise<readonly ProcessStat[]> => {
+    nextReading = undefined;
+    const processes = readAll();
+    reading = processes;
+    return processes;
+  };
+  // Also after one that failed, as it does where no file descriptor is left.
+  nextReading ??= reading.then(read, read);
+  return nextReading;
+}
+
+async function readAll(): Promise<readonly ProcessStat[]> {
+  const processes: ProcessStat[] = [];
+  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  for (const [index, pid] of pids.entries()) {
+    if (index % SLICE_PROCESSES === SLICE_PROCESSES - 1) await setImmediate();
+    const stat = readStat(Number(pid));
+    if (stat !== undefined) processes.push(stat);
+  }
+  return processes;
+}
+
+/** Undefined when there is none that may be looked at. Throws where there is no file descriptor left to look with. */
+function readStat(pid: number): ProcessStat | undefined {
+  try {
+    return parseStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch (error) {
+    if (isErrno(error, "EMFILE") || isErrno(error, "ENFILE")) throw error;
+    return undefined;
+  }
+}
+
+function statIfReadable(pid: number): ProcessStat | undefined {
+  try {
+    return readStat(pid);
+  } catch {
+    return undefined;
+  }
+}

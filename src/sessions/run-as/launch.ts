@@ -1,0 +1,130 @@
+// From a request to what a pty is given: which program, where, with which environment (contract 2.1).
+import { basename, resolve } from "node:path";
+import { ServiceError } from "../../protocol/errors.ts";
+import { type CreateSession, isVibeTunnelSpelling } from "../../protocol/schemas/session.ts";
+import type { PtyProgram } from "../pty/pty.ts";
+import { type Account, type BaseEnv, launchEnv } from "./launch-env.ts";
+import { userRunner } from "./run-as.ts";
+import { ownRunner, placesOf, type Runner } from "./runner.ts";
+import type { UserCgroups } from "./user-cgroups.ts";
+
+export type { Account };
+
+/** Of a command line in a default name, in characters. */
+const MAX_NAME_LENGTH = 60;
+
+export type LaunchContext = {
+  /** Of the new session. */
+  readonly id: string;
+  readonly account: Account;
+  /** The server's own environment. */
+  readonly env: BaseEnv;
+  /** Of the users that programs run as, where there may be any. */
+  readonly cgroups?: UserCgroups | undefined;
+};
+
+/** A program ready to start; `command` is it and its arguments, as the session's record shows them. */
+export type LaunchPlan = PtyProgram & {
+  readonly name: string;
+  readonly command: readonly string[];
+  /** It starts in the home directory, because the one that was asked for cannot be entered. */
+  readonly isCwdFallback: boolean;
+  /** What runs in the terminal to become that program: itself, unless it is another user's. */
+  readonly inTerminal: PtyProgram;
+};
+
+/**
+ * Throws ServiceError `invalid_request`, `invalid_cwd`, `command_not_found`; where the program is to run as another
+ * user `forbidden`, `launch_failed`.
+ */
+export async function planLaunch(request: CreateSession, context: LaunchContext): Promise<LaunchPlan> {
+  const runner = await runnerOf(request, context);
+  const { home, shell } = runner.account;
+  const env = launchEnv(runner.env, request.env ?? {}, { id: context.id, account: runner.account });
+  const [file, ...args] = commandWords(request, env.SHELL ?? shell);
+  const { cwd, isCwdFallback } = await usableDirectory(runner, request);
+  await findProgram(runner, file, env.PATH ?? "", cwd);
+  const name =
+    request.name === undefined || request.name === "" ? defaultName(request, file, cwd, home) : request.name;
+  const size = { cols: request.cols, rows: request.rows };
+  const program = { file, args, cwd, size, env: { ...env, PWD: cwd } };
+  const command = [file, ...args];
+  return { ...program, name, command, isCwdFallback, inTerminal: runner.inTerminal(program) };
+}
+
+async function runnerOf({ account }: CreateSession, own: LaunchContext): Promise<Runner> {
+  const isOwn = account === undefined || account === own.account.user;
+  return isOwn ? ownRunner(own.account, own.env) : await userRunner(account, own.env, own.cgroups);
+}
+
+/** What is run: the words of an array, a program with its arguments, a line for the shell, or a login shell. */
+function commandWords({ command, args }: CreateSession, shell: string): readonly [string, ...string[]] {
+  if (Array.isArray(command) || command === undefined) {
+    if (args !== undefined && args.length > 0) {
+      throw new ServiceError("invalid_request", "args go with a command that is a string");
+    }
+    const [file, ...rest] = command ?? [shell, "-l"];
+    if (file === undefined) throw new ServiceError("invalid_request", "the command is empty");
+    return [file, ...rest];
+  }
+  if (args !== undefined) return [command, ...args];
+  return /\s/.test(command) ? [shell, "-lc", command] : [command];
+}
+
+/** The absolute path that was asked for; undefined where none was. */
+function askedDirectory({ cwd, workingDir }: CreateSession, home: string): string | undefined {
+  const [first, second] = [cwd, workingDir]
+    .filter((path) => path !== undefined && path !== "")
+    .map((path) => resolve(home, expandHome(path ?? "", home)));
+  if (first !== undefined && second !== undefined && first !== second) {
+    throw new ServiceError("invalid_request", "cwd and workingDir are the same field and differ here");
+  }
+  return first;
+}
+
+function expandHome(path: string, home: string): string {
+  return path === "~" || path.startsWith("~/") ? home + path.slice(1) : path;
+}
+
+/**
+ * Without a wish the home directory, or / where there is none, as a login does. VibeTunnel's clients get that as well
+ * where the directory that they ask for cannot be entered.
+ */
+async function usableDirectory(
+  runner: Runner,
+  request: CreateSession,
+): Promise<{ readonly cwd: string; readonly isCwdFallback: boolean }> {
+  const { home } = runner.account;
+  const asked = askedDirectory(request, home);
+  const problem = asked === undefined ? undefined : await runner.directoryProblem(asked);
+  if (asked !== undefined && problem === undefined) return { cwd: asked, isCwdFallback: false };
+  if (asked !== undefined && !isVibeTunnelSpelling(request))
+    throw new ServiceError("invalid_cwd", `${problem}: ${asked}`, { details: { cwd: asked } });
+  const isHomeUsable = (await runner.directoryProblem(home)) === undefined;
+  return { cwd: isHomeUsable ? home : "/", isCwdFallback: asked !== undefined };
+}
+
+/**
+ * Looks where execvp(3) will look, with the session's PATH: a program that is not there is an error of the request, not
+ * a session that ends with 127.
+ */
+async function findProgram(runner: Runner, file: string, path: string, cwd: string): Promise<void> {
+  if (await runner.hasProgram(file, { cwd, path })) return;
+  const lookedAt = placesOf(file, { cwd, path });
+  throw new ServiceError("command_not_found", `no program ${file}; looked at ${lookedAt.join(", ")}`, {
+    details: { command: file, lookedAt },
+  });
+}
+
+/** For example "bash (~/dev/x)" (facts 3.6); a line for the shell is named by itself. */
+function defaultName({ command, args }: CreateSession, file: string, cwd: string, home: string): string {
+  const isLine = typeof command === "string" && args === undefined && /\s/.test(command);
+  const what = isLine ? shortened(command) : basename(file);
+  const isBelowHome = cwd === home || cwd.startsWith(`${home}/`);
+  return `${what} (${isBelowHome ? `~${cwd.slice(home.length)}` : cwd})`;
+}
+
+function shortened(line: string): string {
+  const text = line.trim().replace(/\s+/g, " ");
+  return [...text].slice(0, MAX_NAME_LENGTH).join("");
+}

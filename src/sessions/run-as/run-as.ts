@@ -1,0 +1,168 @@
+// Sessions of other users than the session host's own, which then has to be root (contract 5.7).
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isTimeout } from "../../lib/async/deadline.ts";
+import { findSystemAccount, loginRefusal, type SystemAccount } from "../../lib/os/system-account.ts";
+import { type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { PtyProgram } from "../pty/pty.ts";
+import { accountEnv } from "./env.ts";
+import type { BaseEnv } from "./launch-env.ts";
+import { atMost, formatLimits, type Limits, parseLimits, parseStanding } from "./process-rights.ts";
+import type { DirectoryProblem, Runner } from "./runner.ts";
+import type { UserCgroups } from "./user-cgroups.ts";
+
+/** Becomes the user, see native/run-as.c. src/ and dist/ lie equally deep, so that this path is right from both. */
+const RUN_AS = join(import.meta.dirname, "../../../build/Release/ttyhq-run-as");
+/** Its exit codes. */
+const DIRECTORY_PROBLEMS: ReadonlyMap<number, DirectoryProblem> = new Map([
+  [10, "no such directory"],
+  [11, "not a directory"],
+  [12, "no permission to enter the directory"],
+]);
+const NO_PROGRAM = 13;
+const NOT_THERE = 127;
+/** Open files that a login begins with on Linux. Node has raised its own, which is no measure for others. */
+const SOFT_OPEN_FILES = 1024;
+/** Processes and threads of one user, unless PAM allows less: a fork bomb leaves the machine to the others. */
+const MAX_PROCESSES = 4096;
+
+/**
+ * Programs run as the system's user `name`, with that user's groups, limits and environment, and see what that user may
+ * see. ServiceError `forbidden` where there is no such user, who may not log in, or where this process is not root;
+ * `launch_failed` where the system does not say what is that user's.
+ */
+export async function userRunner(
+  name: string,
+  hostEnv: BaseEnv,
+  cgroups: UserCgroups | undefined,
+): Promise<Runner> {
+  const account = await accountOf(name);
+  const [, { env, umask }, standing] = await Promise.all([
+    refuseClosed(account),
+    accountEnv(account, hostEnv),
+    standingOf(account),
+  ]);
+  const { groups, limits } = standing;
+  const bounded = { ...limits, nproc: atMost(MAX_PROCESSES, limits.nproc) };
+  const group = cgroups === undefined ? {} : { TTYHQ_CGROUP_PROCS: cgroups.procsOf(account.uid) };
+  const identity = [`${account.uid}`, `${account.gid}`, groups.join(","), umask, formatLimits(bounded)];
+  return {
+    account: { user: account.name, home: account.home, shell: account.shell },
+    identity: identityText(account, standing),
+    env,
+    directoryProblem: async (path) => {
+      const { code, stderr } = await ask(name, ["directory", ...identity, path]);
+      const problem = DIRECTORY_PROBLEMS.get(code);
+      if (code !== 0 && problem === undefined) throw launchFailed(name, stderr);
+      return problem;
+    },
+    hasProgram: async (file, { cwd, path }) => {
+      const { code, stderr } = await ask(name, ["program", ...identity, cwd, file], { PATH: path });
+      if (code !== 0 && code !== NO_PROGRAM) throw launchFailed(name, stderr);
+      return code === 0;
+    },
+    inTerminal: (program) => wrapped(program, identity, group),
+    asWorker: ({ file, args, env: own }) => ({
+      ...{ file: RUN_AS, env: { ...marked(own), ...group } },
+      args: ["worker", ...identity, "/", file, ...args],
+    }),
+  };
+}
+
+/** As whom a process of that user would run now: ids, groups and limits. Rejects as `userRunner` does. */
+export async function identityOf(name: string): Promise<string> {
+  const account = await accountOf(name);
+  const [, standing] = await Promise.all([refuseClosed(account), standingOf(account)]);
+  return identityText(account, standing);
+}
+
+function identityText(account: SystemAccount, { groups, limits }: UserStanding): string {
+  return JSON.stringify([account, groups, limits]);
+}
+
+async function accountOf(name: string): Promise<SystemAccount> {
+  if (process.getuid?.() !== 0) {
+    const message = `this session host is not root, so that no program can run as ${JSON.stringify(name)}`;
+    throw new ServiceError("forbidden", message);
+  }
+  const account = await findSystemAccount(name);
+  if (account === undefined) {
+    throw new ServiceError("forbidden", `there is no user ${JSON.stringify(name)} on this system`);
+  }
+  return account;
+}
+
+async function refuseClosed(account: SystemAccount): Promise<void> {
+  const refusal = await loginRefusal(account);
+  if (refusal !== undefined)
+    throw new ServiceError("forbidden", `nothing runs as ${account.name}: ${refusal}`);
+}
+
+type UserStanding = { readonly groups: readonly number[]; readonly limits: Limits };
+
+/** Groups and limits that PAM gives that user now, by runuser(1). */
+async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
+  const own = parseLimits(await readFile("/proc/self/limits", "utf8")).nofile?.hard;
+  const softFiles =
+    own === undefined || own === "unlimited" ? SOFT_OPEN_FILES : Math.min(SOFT_OPEN_FILES, Number(own));
+  const asUser = ["runuser", "-u", name, "--", "cat", "/proc/self/limits", "/proc/self/status"];
+  const { code, stdout, stderr } = await bounded(name, "prlimit", [
+    `--nofile=${softFiles}:`,
+    "--",
+    ...asUser,
+  ]);
+  const [limits, standing] = [parseLimits(stdout), parseStanding(stdout)];
+  if (code !== 0 || standing?.uid !== uid || limits.nofile === undefined) throw launchFailed(name, stderr);
+  return { groups: standing.groups, limits };
+}
+
+/** Without a variable of the program's in the environment of what is still root, see native/run-as.c. */
+function wrapped(
+  { file, args, env, cwd, size }: PtyProgram,
+  identity: readonly string[],
+  group: Readonly<Record<string, string>>,
+): PtyProgram {
+  return {
+    file: RUN_AS,
+    args: ["start", ...identity, cwd, file, ...args],
+    env: { ...marked(env), ...group },
+    cwd: "/",
+    size,
+  };
+}
+
+function marked(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).map(([name, value]) => [`+${name}`, value]));
+}
+
+async function ask(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  const finished = await bounded(name, RUN_AS, args, marked(env));
+  if (finished.code === NOT_THERE) throw launchFailed(name, "ttyhq-run-as is not built: run `npm rebuild`");
+  return finished;
+}
+
+async function bounded(
+  name: string,
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Finished> {
+  try {
+    return await runSystemCommand(file, args, { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS, env });
+  } catch (cause) {
+    throw isTimeout(cause)
+      ? launchFailed(name, "the system takes too long to say what is theirs", cause)
+      : cause;
+  }
+}
+
+function launchFailed(name: string, said: string, cause?: unknown): ServiceError {
+  const reason = said.trim().split("\n").at(-1) || "the system does not say why";
+  return new ServiceError("launch_failed", `nothing could be run as ${name}: ${reason}`, { cause });
+}

@@ -1,0 +1,170 @@
+// What a session looks like, for whoever asks. The terminals are in a thread of their own (thread/worker.ts), which is
+// started when the first one is needed and keeps no process alive.
+import { Worker } from "node:worker_threads";
+import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { Resync } from "../../protocol/frame/payload.ts";
+import {
+  MAX_SCREEN_TERMINALS,
+  SCREEN_CLOSE_TIMEOUT_MS,
+  SCREEN_IDLE_MS,
+  SCREEN_TIMEOUT_MS,
+} from "../../protocol/limits.ts";
+import type { TextView } from "./terminal/text.ts";
+import {
+  type Screen,
+  type ScreenPoolOptions,
+  ScreenReply,
+  type ScreenRequest,
+  type ScreenSource,
+  type ScreenView,
+} from "./thread/message.ts";
+
+export type { ScreenSource } from "./thread/message.ts";
+
+/** The worker's heap; a session that fills it costs all sessions their terminals, and the process nothing. */
+const MAX_HEAP_MB = 1_024;
+
+type Pending = { readonly resolve: (screen: Screen) => void; readonly reject: (error: ServiceError) => void };
+
+type Thread = { readonly worker: Worker; readonly ended: Promise<void> };
+
+export type ScreensOptions = Partial<ScreenPoolOptions> & {
+  /** What a caller waits at most; the work goes on after that, so that the next one is closer to its end. */
+  readonly timeoutMs?: number;
+};
+
+/**
+ * Every method rejects with `internal_error` when the output cannot be read, takes too long to parse or the thread
+ * dies, and with `shutting_down` once this was disposed. An answer may be for a later offset than was asked for, when
+ * somebody asked for that one first.
+ */
+export class Screens implements AsyncDisposable {
+  readonly #options: ScreenPoolOptions;
+  readonly #timeoutMs: number;
+  /** Bounded by the callers: each waits no longer than the timeout. */
+  readonly #pending = new Map<number, Pending>();
+  #thread: Thread | undefined;
+  #lastNumber = 0;
+  #isClosed = false;
+
+  constructor(options: ScreensOptions = {}) {
+    const { idleMs = SCREEN_IDLE_MS, maxTerminals = MAX_SCREEN_TERMINALS } = options;
+    this.#options = { idleMs, maxTerminals };
+    this.#timeoutMs = options.timeoutMs ?? SCREEN_TIMEOUT_MS;
+  }
+
+  /**
+   * The bytes which, written to a terminal that was just reset to that size, bring it into the state in which the
+   * output up to that offset leaves one (contract 1.4): both buffers with up to 1,000 lines of scrollback, cursor,
+   * colours, modes, and the beginning of a sequence or a character that is cut there. `isScreenOnly`: without scrollback,
+   * and without the lines behind an alternate screen.
+   */
+  async resync(
+    source: ScreenSource,
+    { isScreenOnly = false }: { readonly isScreenOnly?: boolean } = {},
+  ): Promise<Resync> {
+    const { offset, size, bytes } = await this.#view(source, { kind: "resync", isScreenOnly });
+    return { offset, size, bytes };
+  }
+
+  /** The screen as plain text (contract 2.5, facts 3.8). */
+  async text(source: ScreenSource, { scrollback, styles }: TextView): Promise<string> {
+    return (await this.#view(source, { kind: "text", scrollback, styles })).text;
+  }
+
+  /** A SNAPSHOT_VT (facts 2) of the screen. */
+  async snapshot(source: ScreenSource): Promise<{ readonly offset: number; readonly bytes: Uint8Array }> {
+    const { offset, bytes } = await this.#view(source, { kind: "snapshot" });
+    return { offset, bytes };
+  }
+
+  /** Makes the checkpoint anew, so that the next question is answered soon: for a session that fell quiet. */
+  async prepare(source: ScreenSource): Promise<void> {
+    await this.#view(source, { kind: "prepare" });
+  }
+
+  /** The session is gone, with its files. */
+  forget(id: string): void {
+    if (this.#thread !== undefined) this.#post(this.#thread, { kind: "forget", id });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#rejectAll(new ServiceError("shutting_down", "the server is shutting down"));
+    const thread = this.#thread;
+    if (thread === undefined) return;
+    this.#thread = undefined;
+    thread.worker.ref();
+    this.#post(thread, { kind: "close" });
+    await withDeadline(thread.ended, SCREEN_CLOSE_TIMEOUT_MS, "the end of the screen thread").catch(() => {
+      // What it was doing is lost: a checkpoint at most.
+    });
+    await thread.worker.terminate();
+  }
+
+  async #view(source: ScreenSource, view: ScreenView): Promise<Screen> {
+    if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
+    const number = ++this.#lastNumber;
+    const { promise, resolve, reject } = Promise.withResolvers<Screen>();
+    this.#pending.set(number, { resolve, reject });
+    try {
+      this.#thread ??= this.#start();
+      this.#post(this.#thread, { kind: "view", number, source, view });
+      return await withDeadline(promise, this.#timeoutMs, `the screen of session ${source.id}`);
+    } catch (error) {
+      throw isTimeout(error) ? failure(`the screen of session ${source.id} takes too long`, error) : error;
+    } finally {
+      this.#pending.delete(number);
+    }
+  }
+
+  #start(): Thread {
+    const worker = new Worker(workerUrl(), {
+      workerData: this.#options,
+      // Not those of this process, which may be about its own main module.
+      execArgv: [],
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
+    });
+    const ended = Promise.withResolvers<void>();
+    const thread = { worker, ended: ended.promise };
+    const end = (error: ServiceError): void => {
+      ended.resolve();
+      if (this.#thread !== thread) return;
+      this.#thread = undefined;
+      this.#rejectAll(error);
+    };
+    worker.on("message", (message: unknown) => this.#settle(ScreenReply.parse(message)));
+    worker.on("error", (error) => end(failure("the screen thread failed", error)));
+    worker.on("exit", (code) => end(failure(`the screen thread ended with code ${code}`)));
+    // Last of all: a listener takes the thread for something to wait for.
+    worker.unref();
+    return thread;
+  }
+
+  #post({ worker }: Thread, request: ScreenRequest): void {
+    worker.postMessage(request);
+  }
+
+  #settle(reply: ScreenReply): void {
+    const pending = this.#pending.get(reply.number);
+    if (reply.kind === "screen") pending?.resolve(reply.screen);
+    else pending?.reject(failure(reply.message));
+  }
+
+  #rejectAll(error: ServiceError): void {
+    for (const { reject } of this.#pending.values()) reject(error);
+  }
+}
+
+function failure(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("internal_error", message, { cause });
+}
+
+/** The source is run as it is in development, and compiled beside this file otherwise. */
+function workerUrl(): URL {
+  return new URL(
+    import.meta.url.endsWith(".ts") ? "./thread/worker.ts" : "./thread/worker.js",
+    import.meta.url,
+  );
+}

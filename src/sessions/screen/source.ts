@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { positionOf } from "../journal/gap.ts";
+import type { Journal } from "../journal/journal.ts";
+import { fileBytes, readBytes } from "../journal/reader.ts";
+import type { Session } from "../session.ts";
+import type { ScreenSource, Screens } from "./screens.ts";
+
+/** Files in memory (shm_overview(7)), for when the disk takes no more. */
+const MEMORY_DIRECTORY = "/dev/shm";
+/** Of a screen whose output is not all in the journal. */
+const MAX_DRAWN_BYTES = 4 * 1024 * 1024;
+
+/** Where a screen comes from; `base` is the offset in the session of the file's first byte. */
+export type BasedSource = ScreenSource & { readonly base: number };
+
+/** Calls `use` with all output up to now in a file, and settles as it does. */
+export async function withScreenSource<T>(
+  session: Session,
+  screens: Pick<Screens, "forget">,
+  use: (source: BasedSource) => Promise<T>,
+): Promise<T> {
+  session.flush();
+  const { journal, outputBytes } = session;
+  if (journal === undefined || (await isWritten(journal, outputBytes))) {
+    return use(await journalSource(session, outputBytes));
+  }
+  await using held = await heldSource(session, journal);
+  try {
+    return await use(held.source);
+  } finally {
+    screens.forget(held.source.id);
+  }
+}
+
+/** Waits for what is on its way to the disk, which may refuse it meanwhile. */
+async function isWritten(journal: Journal, outputBytes: number): Promise<boolean> {
+  if (journal.failure !== undefined || journal.isStopped) return false;
+  await journal.flushedTo(outputBytes);
+  return journal.onDisk >= outputBytes;
+}
+
+/**
+ * What is missing in the file, or never reached it, is left out: the screen counts as that of the end all the same. The
+ * last of what came before a gap is then followed by the first that came after it.
+ */
+async function journalSource(session: Session, outputBytes: number): Promise<BasedSource> {
+  const { files, screenId: id, journal, gaps } = session;
+  const upTo = Math.min(
+    positionOf(gaps, outputBytes),
+    journal === undefined ? await fileBytes(files.output) : Number.POSITIVE_INFINITY,
+  );
+  const sizes = session.sizes.map((size) => ({ ...size, offset: positionOf(gaps, size.offset) }));
+  const { output: outputPath, checkpoint: checkpointPath } = files;
+  return { id, outputPath, checkpointPath, upTo, sizes, base: outputBytes - upTo };
+}
+
+/**
+ * While the recording stands still the screen is drawn from the last 4 MiB: what is held in memory, and before that the
+ * end of the file. A program that drew something before and never again is shown without it. Disposing removes the file
+ * that this takes.
+ */
+async function heldSource(
+  session: Session,
+  journal: Journal,
+): Promise<AsyncDisposable & { source: BasedSource }> {
+  const { outputBytes, size, files, gaps } = session;
+  const held = journal.read(0, outputBytes);
+  const fileEnd = positionOf(gaps, journal.onDisk);
+  const heldBytes = held.reduce((sum, bytes) => sum + bytes.length, 0);
+  const begin = Math.max(0, fileEnd - Math.max(0, MAX_DRAWN_BYTES - heldBytes));
+  const pieces = [...(await Array.fromAsync(readBytes(files.output, begin, fileEnd))), ...held];
+  const id = `${session.id}-held-${randomUUID()}`;
+  const outputPath = await writeSomewhere([files.directory, MEMORY_DIRECTORY], id, pieces);
+  const checkpointPath = `${outputPath}.checkpoint`;
+  const sizes = [{ offset: 0, ...size }];
+  const upTo = pieces.reduce((sum, bytes) => sum + bytes.length, 0);
+  return {
+    source: { id, outputPath, checkpointPath, upTo, sizes, base: outputBytes - upTo },
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([outputPath, checkpointPath].map((path) => rm(path, { force: true })));
+    },
+  };
+}
+
+/** Writes a file of that name in the first of the directories that takes it. Returns its path. */
+async function writeSomewhere(
+  directories: readonly string[],
+  name: string,
+  pieces: readonly Uint8Array[],
+): Promise<string> {
+  const [first = "", ...others] = directories;
+  const path = join(first, name);
+  try {
+    await writeFile(path, pieces, { mode: 0o600, flag: "wx" });
+    return path;
+  } catch (error) {
+    await rm(path, { force: true });
+    if (others.length === 0) throw error;
+    return await writeSomewhere(others, name, pieces);
+  }
+}

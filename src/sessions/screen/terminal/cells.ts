@@ -1,0 +1,50 @@
+import type { ScreenSnapshot } from "../../../protocol/frame/snapshot.ts";
+import { CellAttribute, type SnapshotCell } from "../../../protocol/frame/snapshot-cell.ts";
+import type { CoreLine } from "./internals.ts";
+import { BgFlag, cellStyle, colorOf, FgFlag, type Style } from "./style.ts";
+import type { ScreenTerminal } from "./terminal.ts";
+import { cellText } from "./text.ts";
+
+/** The visible screen as cells (facts 2), whatever it was scrolled to. */
+export function screenCells(terminal: ScreenTerminal): ScreenSnapshot {
+  const { lines, ybase, x, y } = terminal.core.active;
+  const { cols, rows } = terminal.size;
+  return {
+    cols,
+    viewportY: ybase,
+    cursorX: x,
+    cursorY: y,
+    rows: Array.from({ length: rows }, (_, row) => rowCells(lines.get(ybase + row), cols)),
+  };
+}
+
+function rowCells(line: CoreLine | undefined, cols: number): SnapshotCell[] {
+  const cells: SnapshotCell[] = [];
+  if (line === undefined) return cells;
+  for (let column = 0; column < Math.min(cols, line.length); column++) {
+    const text = cellText(line, column);
+    if (text === "") continue;
+    const style = cellStyle(line, column);
+    const fg = colorOf(style.fg);
+    const bg = colorOf(style.bg);
+    cells.push({
+      text,
+      attributes: attributes(style),
+      ...(fg === undefined ? {} : { fg }),
+      ...(bg === undefined ? {} : { bg }),
+    });
+  }
+  return cells;
+}
+
+function attributes({ fg, bg, underline }: Style): number {
+  return (
+    (fg & FgFlag.Bold ? CellAttribute.Bold : 0) |
+    (bg & BgFlag.Italic ? CellAttribute.Italic : 0) |
+    (underline === 0 ? 0 : CellAttribute.Underline) |
+    (bg & BgFlag.Dim ? CellAttribute.Dim : 0) |
+    (fg & FgFlag.Inverse ? CellAttribute.Inverse : 0) |
+    (fg & FgFlag.Invisible ? CellAttribute.Invisible : 0) |
+    (fg & FgFlag.Strikethrough ? CellAttribute.Strikethrough : 0)
+  );
+}

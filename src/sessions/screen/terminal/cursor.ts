@@ -1,0 +1,113 @@
+// Puts the cursor where it stood: it may be about to wrap, and the next character may join the last one.
+import type { ScreenCore } from "./core.ts";
+import type { CoreLine } from "./internals.ts";
+import { glyphStart } from "./lines.ts";
+import { joinedWidth, type ScreenPen } from "./pen.ts";
+import { cellStyle, isErasable, isSameStyle, PLAIN, styleOf } from "./style.ts";
+
+/** Bits of a join state: what decides whether the next character joins. */
+const KIND_SHIFT = 3;
+const KIND_MASK = 0xf;
+
+export type CursorPlan = {
+  /** The character before the cursor, where one was printed there. */
+  readonly glyph?: { readonly column: number; readonly text: string };
+  /** The next character wraps. */
+  readonly isPending: boolean;
+  /** The next character may join the last one: that one has to be the last thing printed. */
+  readonly isJoining: boolean;
+  /**
+   * No sequence leads to this place in the normal buffer, but the cursor keeps its place when the other buffer is
+   * left, where every place can be reached.
+   */
+  readonly isCarried: boolean;
+};
+
+export function planCursor(core: ScreenCore, cols: number): CursorPlan {
+  const { x, y } = core.active;
+  const line = cursorLine(core);
+  const start = line === undefined ? undefined : glyphStart(line, x);
+  const isPending = x >= cols;
+  const isOutside = core.modes.origin && (y < core.active.scrollTop || y > core.active.scrollBottom);
+  const isCarried = core.active === core.normal && (isOutside || (isPending && start === undefined));
+  if (line === undefined || start === undefined) return { isPending, isJoining: false, isCarried };
+  const text = line.getString(start);
+  const isJoining =
+    !isCarried &&
+    core.joinState !== 0 &&
+    isLast(core, text) &&
+    isSameStyle(cellStyle(line, start), styleOf(core.pen, core.pen.extended));
+  return { glyph: { column: start, text }, isPending, isJoining, isCarried };
+}
+
+/** Whether the join state is the one that this character leaves. */
+function isLast(core: ScreenCore, text: string): boolean {
+  let state = 0;
+  for (const character of text) state = core.joinStateAfter(character.codePointAt(0) ?? 0, state);
+  const kind = (joinState: number): number => (joinState >> KIND_SHIFT) & KIND_MASK;
+  return kind(state) === kind(core.joinState) && joinedWidth(state) === joinedWidth(core.joinState);
+}
+
+/** In the other buffer, which was just entered and is left right after: in it origin mode changes nothing. */
+export function carryCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, cols: number): void {
+  const { x, y } = core.active;
+  pen.control(`\x1b[${y + 1};${Math.min(x, cols - 1) + 1}H`);
+  if (plan.isPending) pen.cell(" ");
+}
+
+/** Before the character sets are set: what has to be printed is printed as ASCII. */
+export function placeCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, cols: number): void {
+  if (plan.isJoining || plan.isCarried) return;
+  if (!plan.isPending) place(pen, core, core.active.x);
+  else if (plan.glyph !== undefined) {
+    const line = cursorLine(core);
+    place(pen, core, plan.glyph.column);
+    if (line !== undefined) pen.style(cellStyle(line, plan.glyph.column));
+    pen.cell(plan.glyph.text);
+  } else placeAtEndOfErased(pen, core, cols);
+}
+
+/** Last of all, in the style of the character and in every mode: prints the character before the cursor again. */
+export function joinCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan): void {
+  if (!plan.isJoining || plan.glyph === undefined) return;
+  place(pen, core, plan.glyph.column);
+  if (core.isInserting) {
+    // As many columns as its first part pushed aside; what joined that part overwrote its neighbour.
+    const first = core.joinStateAfter(plan.glyph.text.codePointAt(0) ?? 0, 0);
+    pen.control(`\x1b[${joinedWidth(first)}P`);
+  }
+  pen.cell(plan.glyph.text);
+}
+
+/**
+ * In the alternate buffer a line is erased behind a cursor that is about to wrap. Where the line was not erased but
+ * another scrolled into its place the cursor comes to stand in the last column: what follows does not wrap.
+ */
+function placeAtEndOfErased(pen: ScreenPen, core: ScreenCore, cols: number): void {
+  const line = cursorLine(core);
+  place(pen, core, cols - 1);
+  if (line === undefined || !isErased(line, cols)) return;
+  pen.style(PLAIN);
+  pen.cell(" ");
+  pen.style(cellStyle(line, 0));
+  pen.control("\x1b[1K");
+}
+
+function isErased(line: CoreLine, cols: number): boolean {
+  const style = cellStyle(line, 0);
+  for (let column = 0; column < cols; column++) {
+    if (line.hasContent(column) !== 0 || !isSameStyle(cellStyle(line, column), style)) return false;
+  }
+  return isErasable(style);
+}
+
+function place(pen: ScreenPen, core: ScreenCore, column: number): void {
+  const { y, scrollTop } = core.active;
+  const row = core.modes.origin ? y - scrollTop : y;
+  pen.control(`\x1b[${row + 1};${column + 1}H`);
+}
+
+function cursorLine(core: ScreenCore): CoreLine | undefined {
+  const { lines, ybase, y } = core.active;
+  return lines.get(ybase + y);
+}

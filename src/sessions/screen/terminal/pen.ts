@@ -1,0 +1,91 @@
+import type { ScreenCore } from "./core.ts";
+import type { ScreenLinks } from "./links.ts";
+import { hasDefaultBackground, isSameStyle, PLAIN, type Style, sgr } from "./style.ts";
+
+/** A longer cell is cut: a program can pile marks on one character without end. */
+const MAX_CELL_LENGTH = 256;
+
+/** Bits of a join state. */
+const JOINS = 1;
+const WIDTH_SHIFT = 1;
+const WIDTH_MASK = 3;
+
+/** Columns that the last character and those that it joined take together. */
+export function joinedWidth(joinState: number): number {
+  return (joinState >> WIDTH_SHIFT) & WIDTH_MASK;
+}
+
+/** Text and sequences for a terminal whose style and join state are known: what is written there draws a screen. */
+export class ScreenPen {
+  readonly #core: Pick<ScreenCore, "joinStateAfter">;
+  readonly #links: ScreenLinks;
+  #text = "";
+  #style: Style = PLAIN;
+  #joinState = 0;
+
+  constructor(core: Pick<ScreenCore, "joinStateAfter">, links: ScreenLinks) {
+    this.#core = core;
+    this.#links = links;
+  }
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** A sequence that changes neither style nor link. */
+  control(sequence: string): void {
+    this.#text += sequence;
+    this.#joinState = 0;
+  }
+
+  style(style: Style): void {
+    if (isSameStyle(style, this.#style)) return;
+    const { link, ...rest } = this.#style;
+    if (!isSameStyle({ ...rest, link: style.link }, style)) this.control(sgr(style));
+    if (link !== style.link) this.control(this.#links.sequence(style.link));
+    this.#style = style;
+  }
+
+  /** What a sequence changed the style to. */
+  assume(style: Style): void {
+    this.#style = style;
+  }
+
+  /** Lines that scroll in take the background. */
+  plainBackground(): void {
+    if (!hasDefaultBackground(this.#style)) this.style(PLAIN);
+  }
+
+  /**
+   * The text of one cell, which does not join the one before it, as far as its characters join one another. Returns how
+   * many columns it takes.
+   */
+  cell(text: string): number {
+    const first = text.codePointAt(0) ?? 0;
+    this.#printFirst(first);
+    let length = first > 0xffff ? 2 : 1;
+    while (length < Math.min(text.length, MAX_CELL_LENGTH)) {
+      const next = text.codePointAt(length) ?? 0;
+      const state = this.#core.joinStateAfter(next, this.#joinState);
+      if ((state & JOINS) === 0) break;
+      this.#joinState = state;
+      length += next > 0xffff ? 2 : 1;
+    }
+    this.#text += length === text.length ? text : text.slice(0, length);
+    return joinedWidth(this.#joinState);
+  }
+
+  #printFirst(codePoint: number): void {
+    const isAfter = this.#joinState !== 0;
+    this.#joinState = this.#core.joinStateAfter(codePoint, this.#joinState);
+    if (!isAfter || (this.#joinState & JOINS) === 0) return;
+    // NUL is ignored by every terminal, but what comes after it joins nothing.
+    this.control("\0");
+    this.#joinState = this.#core.joinStateAfter(codePoint, 0);
+  }
+
+  /** To a column of the row in which the cursor is, counted from 0. */
+  column(column: number): void {
+    this.control(`\x1b[${column + 1}G`);
+  }
+}

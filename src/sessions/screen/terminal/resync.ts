@@ -1,0 +1,180 @@
+// The bytes of a RESYNC (contract 1.4): written to a terminal that was just reset to the same size they draw the
+// screen and leave the terminal in the state in which the output left this one. @xterm/addon-serialize is not enough:
+// it loses underline styles, links, character sets, the scroll region, tab stops, the saved cursor, protected cells,
+// mouse encodings, the cursor's style, the state of the other buffer and a cursor that is about to wrap, and it mixes
+// up erased and printed cells where lines wrap.
+//
+// Not drawn, because no sequence leads there: half of a wide character that was torn apart by inserting or resizing (it
+// is a blank cell), a cursor in the alternate buffer that is about to wrap behind an empty cell of a line that is not
+// (it stands in the last column), columns of the alternate buffer beyond its present width. Not kept by xterm.js, and
+// so not drawn: the title and changed colours of the palette.
+import type { ScreenCharsets } from "./charset.ts";
+import type { ScreenCore } from "./core.ts";
+import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } from "./cursor.ts";
+import type { CoreBuffer, CorePen } from "./internals.ts";
+import { drawLines, EMPTY_LINE } from "./lines.ts";
+import type { ScreenLinks } from "./links.ts";
+import { modeSequences } from "./modes.ts";
+import { ScreenPen } from "./pen.ts";
+import { BgFlag, colorWord, FgFlag, PLAIN, type Style, styleOf, underlineStyle } from "./style.ts";
+
+export type ScreenParts = {
+  readonly core: ScreenCore;
+  readonly charsets: ScreenCharsets;
+  readonly links: ScreenLinks;
+  readonly cols: number;
+  readonly rows: number;
+  /** Whether lines behind an alternate screen are drawn; else they are empty. */
+  readonly hasHidden: boolean;
+};
+
+const ENTER_ALTERNATE = "\x1b[?47h";
+const LEAVE_ALTERNATE = "\x1b[?47l";
+const DEFAULT_TAB_WIDTH = 8;
+const ANY_LINK = ";about:blank";
+/** No style is the same. */
+const UNKNOWN: Style = { ...PLAIN, fg: -1 };
+
+export function drawScreen(parts: ScreenParts): string {
+  const { core, cols } = parts;
+  const pen = new ScreenPen(core, parts.links);
+  // A client's xterm.js keeps newline mode when it is reset.
+  pen.control("\x1b[20l");
+  drawBuffer(pen, core.normal, parts);
+  if (core.active === core.alt) {
+    pen.style(PLAIN);
+    pen.control(`${ENTER_ALTERNATE}\x1b[H`);
+    drawBuffer(pen, core.alt, parts);
+  }
+  if (core.modes.origin) pen.control("\x1b[?6h");
+  const plan = planCursor(core, cols);
+  if (core.active === core.normal) visitAlternate(pen, plan, parts);
+  drawState(pen, plan, parts);
+  return pen.text;
+}
+
+/** Lines, saved cursor, tab stops, scroll region; leaves the cursor anywhere. */
+function drawBuffer(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
+  const { cols, rows, core } = parts;
+  const isBelow = buffer.savedY >= buffer.lines.length && buffer === core.normal;
+  const line = Math.max(0, Math.min(buffer.savedY, buffer.lines.length - 1));
+  const visit = { line, run: () => saveCursor(pen, buffer, parts) };
+  if (isBelow) saveCursorBelow(pen, buffer, parts);
+  const isHidden = !parts.hasHidden && buffer !== core.active;
+  drawLines(
+    pen,
+    isHidden ? emptied(buffer) : buffer,
+    cols,
+    rows,
+    hasSavedCursor(buffer) && !isBelow ? visit : undefined,
+  );
+  setTabStops(pen, buffer, cols);
+  if (buffer.scrollTop !== 0 || buffer.scrollBottom !== rows - 1) {
+    pen.control(`\x1b[${buffer.scrollTop + 1};${buffer.scrollBottom + 1}r`);
+  }
+}
+
+/** As many lines, with nothing in them. */
+function emptied({ lines: { length } }: CoreBuffer): Pick<CoreBuffer, "lines"> {
+  return { lines: { length, maxLength: length, get: () => EMPTY_LINE } };
+}
+
+/** What the alternate buffer keeps while it is not shown is its saved cursor. */
+function visitAlternate(pen: ScreenPen, plan: CursorPlan, parts: ScreenParts): void {
+  const { core, cols } = parts;
+  const hasSaved = hasSavedCursor(core.alt);
+  if (!hasSaved && !plan.isCarried) return;
+  pen.style(PLAIN);
+  pen.control(ENTER_ALTERNATE);
+  if (hasSaved) {
+    pen.control(`\x1b[${core.alt.savedY + 1};1H`);
+    saveCursor(pen, core.alt, parts);
+  }
+  if (plan.isCarried) carryCursor(pen, core, plan, cols);
+  pen.control(LEAVE_ALTERNATE);
+}
+
+function drawState(pen: ScreenPen, plan: CursorPlan, { core, charsets, cols }: ScreenParts): void {
+  const isMovable = !plan.isCarried && (!plan.isPending || plan.isJoining);
+  const isRestored = isMovable && needsRestoring(core);
+  if (isRestored) {
+    pen.control(charsets.sequences(core));
+    pen.style(hiddenStyle(core));
+    pen.control("\x1b8");
+    pen.assume(isPenSaved(core) ? penStyle(core) : UNKNOWN);
+  }
+  placeCursor(pen, core, plan, cols);
+  if (!isRestored) pen.control(charsets.sequences(core));
+  pen.control(modeSequences(core));
+  pen.style(penStyle(core));
+  joinCursor(pen, core, plan);
+}
+
+function hasSavedCursor({ savedX, savedY, savedCurAttrData: { fg, bg }, savedCharset }: CoreBuffer): boolean {
+  return savedX !== 0 || savedY !== 0 || fg !== 0 || bg !== 0 || savedCharset !== undefined;
+}
+
+/** The cursor stands in the row in which it was saved; every set is ASCII before and after. */
+function saveCursor(pen: ScreenPen, buffer: CoreBuffer, { charsets, links }: ScreenParts): void {
+  const { savedX, savedCurAttrData, savedCharset } = buffer;
+  const style = styleOf(savedCurAttrData, undefined);
+  // Which link it was is not saved: restoring the cursor takes up the one that is open then.
+  const isInLink = (savedCurAttrData.bg & BgFlag.Extended) !== 0 && style.underline === 0;
+  pen.style(isInLink ? { ...style, link: links.idOf(ANY_LINK) ?? 0 } : style);
+  pen.column(savedX);
+  if (savedCharset !== undefined) pen.control(charsets.designate(0, savedCharset));
+  pen.control("\x1b7");
+  if (savedCharset !== undefined) pen.control(charsets.designate(0, undefined));
+}
+
+/** It was saved in a line that the buffer, whose scrollback was cleared since, does not reach for now. */
+function saveCursorBelow(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
+  pen.control("\n".repeat(buffer.savedY));
+  saveCursor(pen, buffer, parts);
+  pen.style(PLAIN);
+  pen.control("\x1b[H\x1b[2J\x1b[3J");
+}
+
+function setTabStops(pen: ScreenPen, buffer: CoreBuffer, cols: number): void {
+  const columns = Array.from({ length: cols }, (_, column) => column);
+  const isUsual = columns.every(
+    (column) => (buffer.tabs[column] ?? false) === (column % DEFAULT_TAB_WIDTH === 0),
+  );
+  if (isUsual) return;
+  pen.control("\x1b[3g");
+  for (const column of columns.filter((each) => buffer.tabs[each])) {
+    pen.column(column);
+    pen.control("\x1bH");
+  }
+}
+
+/** With the underline colour, which the pen keeps where there is no underline. */
+function penStyle({ pen }: ScreenCore): Style {
+  return { ...styleOf(pen, pen.extended), underlineColor: colorWord(pen.extended.underlineColor) };
+}
+
+/** With what the pen keeps and does not show. */
+function hiddenStyle(core: ScreenCore): Style {
+  const { extended } = core.pen;
+  return { ...penStyle(core), underline: underlineStyle(extended), link: extended.urlId };
+}
+
+/**
+ * When the cursor is restored xterm.js takes up a character set that was not shifted to, and an underline or a link by
+ * half. Restoring it once more is all that brings that about, where what was saved is still what is in force.
+ */
+export function needsRestoring(core: ScreenCore): boolean {
+  if (core.active.savedCharset !== core.charset) return false;
+  return core.charset !== core.charsetOf(core.charsetLevel) || (isPenSaved(core) && !isConsistent(core.pen));
+}
+
+export function isPenSaved({ pen, active: { savedCurAttrData: saved } }: ScreenCore): boolean {
+  return saved.fg === pen.fg && saved.bg === pen.bg;
+}
+
+export function isConsistent({ fg, bg, extended }: CorePen): boolean {
+  const style = underlineStyle(extended);
+  const isUnderlined = (fg & FgFlag.Underline) !== 0;
+  const isExtended = (bg & BgFlag.Extended) !== 0;
+  return isUnderlined === (style !== 0) && isExtended === (style !== 0 || extended.urlId !== 0);
+}

@@ -1,0 +1,156 @@
+// What a cell looks like, from the bits in which xterm.js keeps it, and the SGR that brings it about.
+import type { CoreAttributes, CoreExtended, CoreLine } from "./internals.ts";
+
+export type Style = {
+  /** Colour and flags, without the bits that mean nothing. */
+  readonly fg: number;
+  readonly bg: number;
+  /** 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed. */
+  readonly underline: number;
+  /** A colour as in `fg`; 0 is that of the text. */
+  readonly underlineColor: number;
+  /** An id of links.ts; 0 is no link. */
+  readonly link: number;
+};
+
+export const PLAIN: Style = { fg: 0, bg: 0, underline: 0, underlineColor: 0, link: 0 };
+
+export const FgFlag = {
+  Inverse: 0x4000000,
+  Bold: 0x8000000,
+  Underline: 0x10000000,
+  Blink: 0x20000000,
+  Invisible: 0x40000000,
+  Strikethrough: 0x80000000,
+} as const;
+
+export const BgFlag = {
+  Italic: 0x4000000,
+  Dim: 0x8000000,
+  /** There is underline style, underline colour or a link beside the two words. */
+  Extended: 0x10000000,
+  Protected: 0x20000000,
+  Overline: 0x40000000,
+} as const;
+
+const COLOR_MODE = 0x3000000;
+const PALETTE_16 = 0x1000000;
+const PALETTE_256 = 0x2000000;
+const RGB = 0x3000000;
+const FLAGS = 0xfc000000;
+/** Whether there is an underline says the style's own member. */
+const FG_FLAGS = FLAGS & ~FgFlag.Underline;
+const BG_FLAGS = FLAGS & ~BgFlag.Extended;
+const UNDERLINE_STYLE = 0x1c000000;
+const UNDERLINE_SHIFT = 26;
+
+/** A colour of a style: an index of the palette, or red, green and blue of 0 to 255; undefined is the default. */
+export type Color = number | { readonly r: number; readonly g: number; readonly b: number };
+
+export function styleOf(attributes: CoreAttributes, extended: CoreExtended | undefined): Style {
+  const { fg, bg } = attributes;
+  const hasExtended = (bg & BgFlag.Extended) !== 0 && extended !== undefined;
+  const style = hasExtended ? underlineStyle(extended) : 1;
+  const underline = (fg & FgFlag.Underline) === 0 ? 0 : style;
+  const link = hasExtended ? extended.urlId : 0;
+  return {
+    fg: colorWord(fg) | (fg & FG_FLAGS),
+    bg: colorWord(bg) | (bg & BG_FLAGS),
+    underline,
+    // Links are underlined too.
+    underlineColor: hasExtended && (underline !== 0 || link !== 0) ? colorWord(extended.underlineColor) : 0,
+    link,
+  };
+}
+
+export function cellStyle(line: CoreLine, column: number): Style {
+  const attributes = { fg: line.getFg(column), bg: line.getBg(column) };
+  return styleOf(attributes, line._extendedAttrs[column]);
+}
+
+/** The same as comparing both cells' styles, but for links and special underlines, which it takes for different. */
+export function isStyledAlike(line: CoreLine, a: number, b: number): boolean {
+  const bg = line.getBg(a);
+  return line.getFg(a) === line.getFg(b) && bg === line.getBg(b) && (bg & BgFlag.Extended) === 0;
+}
+
+/** The usual look of a cell that nothing was printed into. */
+export function isBlank(line: CoreLine, column: number): boolean {
+  return line.getFg(column) === 0 && line.getBg(column) === 0;
+}
+
+export function underlineStyle(extended: CoreExtended): number {
+  return (extended._ext & UNDERLINE_STYLE) >>> UNDERLINE_SHIFT;
+}
+
+export function isSameStyle(a: Style, b: Style): boolean {
+  return (
+    a.fg === b.fg &&
+    a.bg === b.bg &&
+    a.underline === b.underline &&
+    a.underlineColor === b.underlineColor &&
+    a.link === b.link
+  );
+}
+
+/** True for what erasing leaves: a background and nothing else. */
+export function isErasable(style: Style): boolean {
+  return style.fg === 0 && (style.bg & FLAGS) === 0 && style.underline === 0 && style.link === 0;
+}
+
+export function hasDefaultBackground(style: Style): boolean {
+  return (style.bg & COLOR_MODE) === 0;
+}
+
+export function colorOf(word: number): Color | undefined {
+  const mode = word & COLOR_MODE;
+  if (mode === 0) return undefined;
+  if (mode !== RGB) return word & 0xff;
+  return { r: (word >>> 16) & 0xff, g: (word >>> 8) & 0xff, b: word & 0xff };
+}
+
+/** Sets all of the style but its link, whatever was set before. */
+export function sgr(style: Style): string {
+  const { fg, bg } = style;
+  const codes = ["0"];
+  if (fg & FgFlag.Bold) codes.push("1");
+  if (bg & BgFlag.Dim) codes.push("2");
+  if (bg & BgFlag.Italic) codes.push("3");
+  if (style.underline !== 0) codes.push(style.underline === 1 ? "4" : `4:${style.underline}`);
+  if (fg & FgFlag.Blink) codes.push("5");
+  if (fg & FgFlag.Inverse) codes.push("7");
+  if (fg & FgFlag.Invisible) codes.push("8");
+  if (fg & FgFlag.Strikethrough) codes.push("9");
+  if (bg & BgFlag.Overline) codes.push("53");
+  codes.push(...colorCodes(fg, 30), ...colorCodes(bg, 40), ...underlineColorCode(style.underlineColor));
+  const protect = bg & BgFlag.Protected ? '\x1b[1"q' : "";
+  return `\x1b[${codes.length === 1 ? "" : codes.join(";")}m${protect}`;
+}
+
+/** `base` is 30 for the foreground, 40 for the background. */
+function colorCodes(word: number, base: 30 | 40): string[] {
+  const index = word & 0xff;
+  switch (word & COLOR_MODE) {
+    case PALETTE_16:
+      return [`${index < 8 ? base + index : base + 60 + index - 8}`];
+    case PALETTE_256:
+      return [`${base + 8}`, "5", `${index}`];
+    case RGB:
+      return [`${base + 8}`, "2", `${(word >>> 16) & 0xff}`, `${(word >>> 8) & 0xff}`, `${index}`];
+    default:
+      return [];
+  }
+}
+
+function underlineColorCode(word: number): string[] {
+  const color = colorOf(word);
+  if (color === undefined) return [];
+  return [typeof color === "number" ? `58:5:${color}` : `58:2::${color.r}:${color.g}:${color.b}`];
+}
+
+/** The colour alone: one that was set over another keeps bits of it, and there may be flags. */
+export function colorWord(word: number): number {
+  const mode = word & COLOR_MODE;
+  if (mode === 0) return 0;
+  return mode | (word & (mode === RGB ? 0xffffff : 0xff));
+}

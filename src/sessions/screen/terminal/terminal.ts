@@ -1,0 +1,103 @@
+// The one door to @xterm/headless.
+import graphemes from "@xterm/addon-unicode-graphemes";
+import headless from "@xterm/headless";
+import { concatBytes } from "../../../lib/data/collect.ts";
+import { SCREEN_SCROLLBACK_LINES } from "../../../protocol/limits.ts";
+import { guardParser } from "../../../protocol/parser-guard.ts";
+import type { TerminalSize } from "../../../protocol/schemas/session.ts";
+import { WholeCharacters } from "../../../protocol/whole-characters.ts";
+import { ScreenCharsets } from "./charset.ts";
+import { ScreenCore } from "./core.ts";
+import { ScreenLinks } from "./links.ts";
+import { drawScreen } from "./resync.ts";
+import { ScreenTail } from "./tail.ts";
+
+/** The escape sequence that begins and ends links. */
+const OSC_LINK = 8;
+
+/**
+ * A terminal without a screen, with 1,000 lines of scrollback; about 12 bytes a cell. Widths and graphemes are those of
+ * the page (Unicode 15 with grapheme clusters).
+ */
+export class ScreenTerminal implements Disposable {
+  readonly core: ScreenCore;
+  readonly #terminal: InstanceType<typeof headless.Terminal>;
+  readonly links = new ScreenLinks();
+  readonly charsets: ScreenCharsets;
+  readonly #tail = new ScreenTail();
+  readonly #characters = new WholeCharacters();
+
+  constructor({ cols, rows }: TerminalSize, scrollback: number = SCREEN_SCROLLBACK_LINES) {
+    this.#terminal = new headless.Terminal({
+      // Needed by the table of widths, which registers with an interface that may still change.
+      ...{ allowProposedApi: true, cols, rows },
+      scrollback,
+      // It would write about bad sequences to the console.
+      logLevel: "off",
+    });
+    this.#terminal.loadAddon(new graphemes.UnicodeGraphemesAddon());
+    this.core = new ScreenCore(this.#terminal);
+    this.charsets = new ScreenCharsets(this.core);
+    guardParser(this.core, () => this.size);
+    // A screen that begins at a reset is then the same as one that was parsed up to it.
+    this.core.beforeEsc("c", () => this.core.resetKeptModes());
+    this.core.insteadOfOsc(OSC_LINK, (link) => {
+      const id = this.links.idOf(link);
+      if (id !== undefined) this.core.setLink(id);
+    });
+  }
+
+  /** In cells; never under 2 columns. */
+  get size(): TerminalSize {
+    return { cols: this.#terminal.cols, rows: this.#terminal.rows };
+  }
+
+  /** What it may hold at most. */
+  get cells(): number {
+    const { cols, rows } = this.size;
+    return cols * (this.core.normal.lines.maxLength + rows);
+  }
+
+  /** Parses at once. A sequence on which xterm.js fails costs the rest of these bytes. */
+  write(bytes: Uint8Array): void {
+    const whole = this.#characters.take(bytes);
+    try {
+      this.core.parse(whole);
+    } catch {
+      this.core.resetParser();
+    }
+    this.#tail.note(whole, this.core.parserState);
+  }
+
+  resize(size: TerminalSize): void {
+    this.#terminal.resize(size.cols, size.rows);
+    this.core.limitAlternate(this.size.rows);
+  }
+
+  /** True when the next byte begins a character or a sequence. */
+  get isBetweenSequences(): boolean {
+    return this.core.parserState === 0 && this.#characters.held.length === 0;
+  }
+
+  /** Written to a terminal that was just reset to this size they make it the same as this one. */
+  drawing(): Uint8Array<ArrayBuffer> {
+    return this.#drawing({ hasHidden: true });
+  }
+
+  /** The same without scrollback, and without the lines behind an alternate screen. `drawing`: as above. */
+  screenDrawing(drawing: Uint8Array): Uint8Array<ArrayBuffer> {
+    using copy = new ScreenTerminal(this.size, 0);
+    copy.write(drawing);
+    return copy.#drawing({ hasHidden: false });
+  }
+
+  #drawing({ hasHidden }: { readonly hasHidden: boolean }): Uint8Array<ArrayBuffer> {
+    const { core, links, charsets, size } = this;
+    const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, hasHidden, ...size }));
+    return concatBytes([screen, this.#tail.bytes(core.parserState), this.#characters.held]);
+  }
+
+  [Symbol.dispose](): void {
+    this.#terminal.dispose();
+  }
+}

@@ -1,0 +1,88 @@
+// The screen as text (contract 2.5, facts 3.8): rows joined by LF, without spaces at their ends and blank rows at the end.
+import type { CoreLine } from "./internals.ts";
+import { BgFlag, type Color, cellStyle, colorOf, FgFlag, isSameStyle, PLAIN, type Style } from "./style.ts";
+import type { ScreenTerminal } from "./terminal.ts";
+
+export type TextView = {
+  /** With the lines above the screen. */
+  readonly scrollback: boolean;
+  /** Runs of one look stand in `[style …]…[/style]`; the text itself is not escaped. */
+  readonly styles: boolean;
+};
+
+export function screenText(terminal: ScreenTerminal, { scrollback, styles }: TextView): string {
+  const { lines, ybase } = terminal.core.active;
+  const { cols, rows } = terminal.size;
+  const first = scrollback ? 0 : ybase;
+  const texts = Array.from({ length: ybase + rows - first }, (_, row) => {
+    const line = lines.get(first + row);
+    return line === undefined ? "" : lineText(line, cols, styles);
+  });
+  return texts.slice(0, texts.findLastIndex((text) => text !== "") + 1).join("\n");
+}
+
+/** A space, and the second half of a wide character. */
+const BLANK = new Set([" ", ""]);
+
+type Run = { style: Style; readonly attributes: string; text: string };
+
+function lineText(line: CoreLine, cols: number, styles: boolean): string {
+  const runs: Run[] = [];
+  const end = textEnd(line, cols);
+  for (let column = 0; column < end; column++) {
+    const text = cellText(line, column);
+    if (text === "") continue;
+    const style = styles ? cellStyle(line, column) : PLAIN;
+    const last = runs.at(-1);
+    if (last !== undefined && isSameStyle(last.style, style)) last.text += text;
+    else appendRun(runs, style, text);
+  }
+  return runs
+    .map((run) => (run.attributes === "" ? run.text : `[style ${run.attributes}]${run.text}[/style]`))
+    .join("");
+}
+
+/** Styles may differ in what the text does not tell. */
+function appendRun(runs: Run[], style: Style, text: string): void {
+  const attributes = styleAttributes(style);
+  const last = runs.at(-1);
+  if (last?.attributes === attributes) {
+    last.text += text;
+    last.style = style;
+  } else runs.push({ style, attributes, text });
+}
+
+/** The column after the last cell that is no space. */
+function textEnd(line: CoreLine, cols: number): number {
+  let end = Math.min(cols, line.length);
+  while (end > 0 && BLANK.has(cellText(line, end - 1))) end--;
+  return end;
+}
+
+/** Empty for the second half of a wide character. */
+export function cellText(line: CoreLine, column: number): string {
+  if (line.hasContent(column) !== 0) return line.getString(column);
+  const isHalf = line.getWidth(column) === 0 && column > 0 && line.getWidth(column - 1) === 2;
+  return isHalf ? "" : " ";
+}
+
+function styleAttributes({ fg, bg, underline }: Style): string {
+  return [
+    colorAttribute("fg", colorOf(fg)),
+    colorAttribute("bg", colorOf(bg)),
+    fg & FgFlag.Bold ? "bold" : "",
+    bg & BgFlag.Dim ? "dim" : "",
+    bg & BgFlag.Italic ? "italic" : "",
+    underline === 0 ? "" : "underline",
+    fg & FgFlag.Inverse ? "inverse" : "",
+    fg & FgFlag.Invisible ? "invisible" : "",
+    fg & FgFlag.Strikethrough ? "strikethrough" : "",
+  ]
+    .filter((attribute) => attribute !== "")
+    .join(" ");
+}
+
+function colorAttribute(name: string, color: Color | undefined): string {
+  if (color === undefined) return "";
+  return `${name}="${typeof color === "number" ? color : `${color.r},${color.g},${color.b}`}"`;
+}

@@ -1,0 +1,92 @@
+import { MAX_SCREEN_CELLS } from "../../../protocol/limits.ts";
+import type { ScreenPoolOptions } from "./message.ts";
+import { type ScreenWaiter, ScreenWork } from "./work.ts";
+
+/** One session after the other gets this long. */
+const TURN_MS = 8;
+/** How often it is looked for idle terminals while one is, as a part of the time after which they go. */
+const IDLE_CHECKS = 4;
+
+type Entry = { readonly work: ScreenWork; usedAt: number };
+
+/**
+ * The terminals of all sessions, in turn: a long way to go for one keeps no other waiting. Kept are at most
+ * `maxTerminals`, and of these as many as have room in MAX_SCREEN_CELLS; the one that was not asked for longest goes
+ * first, and every one after `idleMs` without a question.
+ */
+export class ScreenPool implements Disposable {
+  readonly #options: ScreenPoolOptions;
+  readonly #now: () => number;
+  /** The one used last comes last. */
+  readonly #entries = new Map<string, Entry>();
+  #turn: NodeJS.Immediate | undefined;
+  #idleCheck: NodeJS.Timeout | undefined;
+
+  /** `now` in milliseconds, never going back. */
+  constructor(options: ScreenPoolOptions, now: () => number) {
+    this.#options = options;
+    this.#now = now;
+  }
+
+  ask(waiter: ScreenWaiter): void {
+    const { id } = waiter.source;
+    const work = this.#entries.get(id)?.work ?? new ScreenWork();
+    this.#entries.delete(id);
+    this.#entries.set(id, { work, usedAt: this.#now() });
+    work.add(waiter);
+    this.#turn ??= setImmediate(() => this.#run());
+    this.#idleCheck ??= setInterval(() => this.#dropIdle(), this.#options.idleMs / IDLE_CHECKS);
+  }
+
+  /** The session is gone, with its files. */
+  forget(id: string): void {
+    this.#entries.get(id)?.work.fail(new Error(`session ${id} is gone`));
+    this.#entries.delete(id);
+  }
+
+  /** Writes to disk what it would take long to make again. */
+  [Symbol.dispose](): void {
+    clearImmediate(this.#turn);
+    clearInterval(this.#idleCheck);
+    for (const id of [...this.#entries.keys()]) this.#drop(id);
+  }
+
+  #run(): void {
+    const busy = [...this.#entries.values()].filter(({ work }) => work.isBusy);
+    // Not more than may be kept: the others begin when these are done.
+    for (const { work } of busy.slice(0, this.#options.maxTerminals)) {
+      const end = this.#now() + TURN_MS;
+      while (work.isBusy && this.#now() < end) work.step();
+    }
+    this.#dropSurplus();
+    const isOver = [...this.#entries.values()].every(({ work }) => !work.isBusy);
+    this.#turn = isOver ? undefined : setImmediate(() => this.#run());
+  }
+
+  #dropSurplus(): void {
+    const kept = [...this.#entries].filter(([, { work }]) => work.cells > 0);
+    let cells = kept.reduce((sum, [, { work }]) => sum + work.cells, 0);
+    let terminals = kept.length;
+    for (const [id, { work }] of kept) {
+      if (terminals <= this.#options.maxTerminals && cells <= MAX_SCREEN_CELLS) return;
+      if (work.isBusy) continue;
+      cells -= work.cells;
+      terminals--;
+      this.#drop(id);
+    }
+  }
+
+  #dropIdle(): void {
+    const limit = this.#now() - this.#options.idleMs;
+    for (const [id, { work, usedAt }] of [...this.#entries])
+      if (!work.isBusy && usedAt <= limit) this.#drop(id);
+    if (this.#entries.size > 0) return;
+    clearInterval(this.#idleCheck);
+    this.#idleCheck = undefined;
+  }
+
+  #drop(id: string): void {
+    this.#entries.get(id)?.work[Symbol.dispose]();
+    this.#entries.delete(id);
+  }
+}

@@ -1,0 +1,106 @@
+// Where parsing may go on when a long stretch of plain output is left out.
+
+import { BLOCK_BYTES, type ScreenFile } from "./file.ts";
+import { asBuffer, colorLength, MAX_COLOR_BYTES } from "./plain-output.ts";
+
+const LF = 0x0a;
+const CR = 0x0d;
+const ESC = 0x1b;
+const RIS = Buffer.of(ESC, 0x63);
+/** Sequences since colours were last reset; where there are more the stretch is parsed. */
+const MAX_COLORS = 1_000;
+
+type Reader = Pick<ScreenFile, "read">;
+
+export type Shortcut = {
+  /** Of a line feed that stands in the first column, in the last row of the terminal. */
+  readonly offset: number;
+  /** What brings about the colours in force there. */
+  readonly colors: Uint8Array;
+};
+
+/**
+ * For plain output from `from` to `to`: the place from which on there are `lines` lines, after at least `rows` others.
+ * A terminal with the whole screen for its scroll region has scrolled by then, and from there on every line that it
+ * will hold is new.
+ */
+export function findShortcut(
+  file: Reader,
+  {
+    from,
+    to,
+    lines,
+    rows,
+    hasColors,
+  }: { from: number; to: number; lines: number; rows: number; hasColors: boolean },
+): Shortcut | undefined {
+  const offset = lineFrom(file, from, to, lines);
+  if (offset === undefined || !hasLines(file, from, offset, rows)) return undefined;
+  const colors = hasColors ? colorsAt(file, from, offset) : new Uint8Array(0);
+  return colors === undefined ? undefined : { offset, colors };
+}
+
+/**
+ * Offset of the last ESC c (RIS) that begins in the block: whatever came before, everything is as new after it. `end`
+ * is that of the output; a block has at most BLOCK_BYTES.
+ */
+export function findReset(file: Reader, from: number, to: number, end: number): number | undefined {
+  const bytes = readBuffer(file, from, Math.min(to + 1, end) - from);
+  // Forwards first, which is memchr, where most often there is none.
+  return bytes.includes(RIS) ? from + bytes.lastIndexOf(RIS) : undefined;
+}
+
+/** The last CR LF after which there are `count` more line feeds, or the one before it: the offset of its LF. */
+function lineFrom(file: Reader, from: number, to: number, count: number): number | undefined {
+  let left = count;
+  for (let end = to; end > from; ) {
+    const start = Math.max(from, end - BLOCK_BYTES);
+    const bytes = readBuffer(file, start, end - start);
+    let at = bytes.lastIndexOf(LF);
+    for (; at > 0; at = bytes.lastIndexOf(LF, at - 1)) {
+      if (left <= 0 && bytes[at - 1] === CR) return start + at;
+      left--;
+    }
+    if (at === 0) left--;
+    end = start;
+  }
+  return undefined;
+}
+
+/** Looks no further than a block: where lines are that long there is nothing to be won. */
+function hasLines(file: Reader, from: number, to: number, count: number): boolean {
+  const bytes = readBuffer(file, from, Math.min(to - from, BLOCK_BYTES));
+  let left = count;
+  for (let at = bytes.indexOf(LF); at !== -1 && left > 0; at = bytes.indexOf(LF, at + 1)) left--;
+  return left <= 0;
+}
+
+/** The sequences for colours from the last one that resets them on; undefined where there are too many. */
+function colorsAt(file: Reader, from: number, to: number): Uint8Array | undefined {
+  const colors: Buffer[] = [];
+  for (let end = to; end > from; ) {
+    const start = Math.max(from, end - BLOCK_BYTES);
+    const bytes = readBuffer(file, start, Math.min(to, end + MAX_COLOR_BYTES) - start);
+    for (let at = lastBefore(bytes, end - start); at !== -1; at = lastBefore(bytes, at)) {
+      const color = Buffer.from(bytes.subarray(at, at + (colorLength(bytes, at) ?? 0)));
+      colors.unshift(color);
+      if (isReset(color)) return Buffer.concat(colors);
+      if (colors.length > MAX_COLORS) return undefined;
+    }
+    end = start;
+  }
+  return Buffer.concat(colors);
+}
+
+function lastBefore(bytes: Buffer, end: number): number {
+  return bytes.subarray(0, end).lastIndexOf(ESC);
+}
+
+function readBuffer(file: Reader, offset: number, length: number): Buffer {
+  return asBuffer(file.read(offset, length));
+}
+
+/** ESC [ m, and what begins with the parameter 0. */
+function isReset(color: Buffer): boolean {
+  return /^0*[;m]/.test(color.toString("latin1", 2));
+}

@@ -1,0 +1,100 @@
+import { ScreenAnswers } from "./answers.ts";
+import { isSameSize, type Screen, type ScreenSource, type ScreenView, sizeAt } from "./message.ts";
+import { type ParsedScreen, ScreenParse } from "./parse.ts";
+
+/** A screen is written to disk when it was made this far beyond the last one there. */
+const CHECKPOINT_BYTES = 1024 * 1024;
+/** The same when its terminal is given up. */
+const LAST_CHECKPOINT_BYTES = 64 * 1024;
+
+export type ScreenWaiter = {
+  readonly source: ScreenSource;
+  readonly view: ScreenView;
+  readonly answer: (screen: Screen) => void;
+  readonly fail: (error: unknown) => void;
+};
+
+/**
+ * The terminal of one session and those who wait for its screen. A round goes to the furthest offset that was asked for
+ * when it began; whoever asks for more meanwhile waits for the next one, so that output which never pauses keeps nobody
+ * waiting for ever.
+ */
+export class ScreenWork implements Disposable {
+  #waiters: ScreenWaiter[] = [];
+  #round: ScreenParse | undefined;
+  #kept: { readonly screen: ParsedScreen; readonly source: ScreenSource } | undefined;
+
+  get isBusy(): boolean {
+    return this.#waiters.length > 0;
+  }
+
+  /** Of the terminal; 0 when there is none. */
+  get cells(): number {
+    return (this.#round?.screen ?? this.#kept?.screen)?.terminal.cells ?? 0;
+  }
+
+  add(waiter: ScreenWaiter): void {
+    this.#waiters.push(waiter);
+  }
+
+  /** About a millisecond of work; the end of a round takes up to 50. */
+  step(): void {
+    try {
+      this.#round ??= this.#begin();
+      if (this.#round.step()) this.#finish(this.#round);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  #begin(): ScreenParse {
+    const [first, ...others] = this.#waiters.map((waiter) => waiter.source);
+    if (first === undefined) throw new Error("nobody waits for the screen");
+    const source = others.reduce((furthest, each) => (each.upTo >= furthest.upTo ? each : furthest), first);
+    const round = new ScreenParse(source, this.#kept?.screen);
+    this.#kept = undefined;
+    return round;
+  }
+
+  #finish(round: ScreenParse): void {
+    const { terminal, size, offset } = round.screen;
+    const isReady = ({ source }: ScreenWaiter): boolean =>
+      source.upTo < offset || (source.upTo === offset && isSameSize(sizeAt(source.sizes, offset), size));
+    const ready = this.#waiters.filter(isReady);
+    const answers = new ScreenAnswers(terminal);
+    for (const { view, answer } of ready) answer({ offset, size, ...answers.to(view) });
+    this.#waiters = this.#waiters.filter((waiter) => !ready.includes(waiter));
+    const isAsked = ready.some(({ view }) => view.kind === "prepare");
+    const ahead = offset - round.screen.checkpoint;
+    if (ahead >= (isAsked ? LAST_CHECKPOINT_BYTES : CHECKPOINT_BYTES)) round.save(answers.drawing);
+    this.#kept = { screen: round.screen, source: round.source };
+    this.#round = undefined;
+    round[Symbol.dispose]();
+  }
+
+  /** Everybody who waits is told, and the terminal, which may be in any state, is given up. */
+  fail(error: unknown): void {
+    this.#round?.screen.terminal[Symbol.dispose]();
+    this.#round?.[Symbol.dispose]();
+    this.#round = undefined;
+    this.#kept?.screen.terminal[Symbol.dispose]();
+    this.#kept = undefined;
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    for (const waiter of waiters) waiter.fail(error);
+  }
+
+  /** Gives the terminal up. What it would take long to make again is written to disk. */
+  [Symbol.dispose](): void {
+    const kept = this.#kept;
+    if (kept !== undefined && kept.screen.offset - kept.screen.checkpoint >= LAST_CHECKPOINT_BYTES) {
+      try {
+        using parse = new ScreenParse({ ...kept.source, upTo: kept.screen.offset }, kept.screen);
+        parse.save(parse.screen.terminal.drawing());
+      } catch {
+        // The session was removed meanwhile.
+      }
+    }
+    this.fail(new Error("the screen was given up"));
+  }
+}

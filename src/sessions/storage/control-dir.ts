@@ -1,0 +1,156 @@
+import { chmodSync, lstatSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { checkOwnEntry, checkTrustedPath, trustContext } from "../../lib/fs/trusted-path.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+
+/** Of a directory that everybody may write into, such as /tmp. */
+const STICKY = 0o1000;
+const HOST_SOCKET = "host.sock";
+
+/** Where a server and its session host keep what outlives them. Mode 0700: whoever can look in can open the sockets. */
+export class ControlDir {
+  readonly path: string;
+  /** The session host's socket; everything that is sent there is trusted. */
+  readonly hostSocket: string;
+
+  /**
+   * Makes the directory, and closes it to others when it exists with wider rights. Throws `start_failed`, also where
+   * somebody else could exchange it, could have written into it, or has put something there. `hostSocket`: where the
+   * session host listens, unless that is in here; a link leads there, for the commands that look for it here.
+   */
+  constructor(path: string, hostSocket?: string) {
+    this.path = path;
+    this.hostSocket = hostSocket ?? join(path, HOST_SOCKET);
+    try {
+      checkTrustedPath(dirname(path));
+      mkdirSync(path, { recursive: true, mode: 0o700 });
+      if (isShared(path)) throw new Error("others have files in it");
+      closeToOthers(path);
+      mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
+      if (hostSocket !== undefined) linkTo(hostSocket, join(path, HOST_SOCKET));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const message = `cannot use ${path} as the control directory (${reason}): give one of your own with --control-dir`;
+      throw new ServiceError("start_failed", message, { cause });
+    }
+  }
+
+  get sessions(): string {
+    return join(this.path, "sessions");
+  }
+
+  /** The server's socket: whoever can open it is the server's own user. */
+  get serverSocket(): string {
+    return join(this.path, "server.sock");
+  }
+
+  get hostLog(): string {
+    return join(this.path, "host.log");
+  }
+
+  get secret(): string {
+    return join(this.path, "jwt-secret");
+  }
+
+  /** The logins and share links that count, of a server that shares them with no other. */
+  get logins(): string {
+    return join(this.path, "logins.json");
+  }
+
+  get audit(): AuditFiles {
+    return auditFiles(this.path);
+  }
+
+  /** The repositories in which follow mode is on. */
+  get follow(): string {
+    return join(this.path, "follow.json");
+  }
+
+  /** Second factors: public keys, and hashes of recovery codes. */
+  get passkeys(): string {
+    return join(this.path, "passkeys.json");
+  }
+
+  /** Of an HQ: its remotes. */
+  get registry(): string {
+    return join(this.path, "registry.json");
+  }
+
+  /** Of a remote: who it is to its HQ. */
+  get remoteId(): string {
+    return join(this.path, "remote-id.json");
+  }
+
+  /** Of a remote: the key that it proves itself to its HQ with. */
+  get remoteKey(): string {
+    return join(this.path, "remote-key.json");
+  }
+
+  /** Of an HQ: its join tokens, as hashes, and the public keys of its remotes. */
+  get joining(): string {
+    return join(this.path, "joining.json");
+  }
+
+  session(id: string): SessionFiles {
+    return sessionFiles(join(this.sessions, id));
+  }
+}
+
+function closeToOthers(path: string): void {
+  const context = trustContext();
+  checkTrustedPath(path, context);
+  chmodSync(path, 0o700);
+  for (const name of readdirSync(path)) {
+    if (name !== HOST_SOCKET || !isOwnLink(join(path, name))) checkOwnEntry(join(path, name), context);
+  }
+}
+
+function linkTo(target: string, path: string): void {
+  rmSync(path, { force: true });
+  symlinkSync(target, path);
+}
+
+function isOwnLink(path: string): boolean {
+  const found = lstatSync(path);
+  return found.isSymbolicLink() && found.uid === process.geteuid?.();
+}
+
+/** `log`: unless another file was named. `head`: its sealed last line. `key`: of the seal. */
+export type AuditFiles = { readonly log: string; readonly head: string; readonly key: string };
+
+/** For those who only look. */
+export function auditFiles(controlDir: string): AuditFiles {
+  return {
+    log: join(controlDir, "audit.log"),
+    head: join(controlDir, "audit-head.json"),
+    key: join(controlDir, "audit-key"),
+  };
+}
+
+/** A directory for everybody that is in use; a file system that was just made for us is neither. */
+function isShared(path: string): boolean {
+  if ((statSync(path).mode & STICKY) === 0) return false;
+  const names = readdirSync(path);
+  return names.length > 0 && !names.includes("sessions");
+}
+
+/** The files of one session; `output` and `events` are the journal. */
+export type SessionFiles = {
+  readonly directory: string;
+  readonly record: string;
+  readonly output: string;
+  readonly events: string;
+  readonly recording: string;
+  readonly checkpoint: string;
+};
+
+export function sessionFiles(directory: string): SessionFiles {
+  return {
+    directory,
+    record: join(directory, "session.json"),
+    output: join(directory, "output"),
+    events: join(directory, "events"),
+    recording: join(directory, "recording.cast"),
+    checkpoint: join(directory, "checkpoint"),
+  };
+}

@@ -1,0 +1,127 @@
+// What the last session host left behind, made whole: ended sessions are listed, and those that were running when it
+// died are ended as "host_lost". Nothing that is read here is trusted to be complete.
+import { existsSync } from "node:fs";
+import { appendFile, readFile, stat, truncate } from "node:fs/promises";
+import { isDiskFault } from "../../lib/fs/disk-fault.ts";
+import { eventLine, exitData, type JournalEvent, type JournalExit, parseExitData } from "../journal/event.ts";
+import { type Gap, gapOf, lostBefore, positionOf } from "../journal/gap.ts";
+import { readEvents } from "../journal/reader.ts";
+import type { SizeChange } from "../session.ts";
+import { removeIfBlank } from "./blank-folder.ts";
+import type { ControlDir, SessionFiles } from "./control-dir.ts";
+import { sessionFolders } from "./removed-folder.ts";
+import { StoredSession } from "./stored-session.ts";
+
+/** 128 + SIGHUP: what the kernel sends to a program whose terminal goes away. */
+const HOST_LOST = { code: 129, reason: "host_lost" } as const;
+
+export type Recovered = {
+  readonly stored: StoredSession;
+  readonly files: SessionFiles;
+  readonly sizes: readonly SizeChange[];
+  readonly gaps: readonly Gap[];
+  /** Whether it was running when its host died: its record has yet to be written. */
+  readonly wasLost: boolean;
+  /** Whether its recording lies beside the journal. */
+  readonly isRecorded: boolean;
+};
+
+/** All sessions in the control directory that can be read; `onUnreadable` hears of the others, which stay unless blank. */
+export async function recoverSessions(
+  controlDir: ControlDir,
+  onUnreadable: (id: string, error: unknown) => void,
+): Promise<Recovered[]> {
+  const recovered: Recovered[] = [];
+  for (const id of await sessionFolders(controlDir.sessions, onUnreadable)) {
+    const files = controlDir.session(id);
+    try {
+      const stored = StoredSession.parse(JSON.parse(await readFile(files.record, "utf8")));
+      if (stored.id === id) recovered.push(await recover(stored, files));
+    } catch (error) {
+      onUnreadable(id, error);
+      await removeIfBlank(files).catch((fault: unknown) => onUnreadable(id, fault));
+    }
+  }
+  return recovered;
+}
+
+async function recover(stored: StoredSession, files: SessionFiles): Promise<Recovered> {
+  const journal = stored.exit === undefined ? await repairJournal(files) : await scanJournal(files);
+  const size = journal.sizes.at(-1) ?? { cols: stored.cols, rows: stored.rows };
+  const record = { ...stored, cols: size.cols, rows: size.rows };
+  const sizes =
+    journal.sizes.length > 0 ? journal.sizes : [{ offset: 0, cols: stored.cols, rows: stored.rows }];
+  const isRecorded = existsSync(files.recording);
+  const { gaps } = journal;
+  if (stored.exit !== undefined) return { stored: record, files, sizes, gaps, wasLost: false, isRecorded };
+  const exit = { ...(journal.exit ?? HOST_LOST), at: journal.at, outputBytes: journal.outputBytes };
+  return { stored: { ...record, exit }, files, sizes, gaps, wasLost: true, isRecorded: false };
+}
+
+type JournalFacts = {
+  readonly sizes: readonly SizeChange[];
+  readonly gaps: readonly Gap[];
+  readonly outputBytes: number;
+  readonly at: string;
+  readonly exit: JournalExit | undefined;
+};
+
+/** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
+async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
+  const output = await stat(files.output);
+  let keptBytes = 0;
+  let last: JournalEvent = { time: 0, offset: 0, kind: "o" };
+  const gaps: Gap[] = [];
+  for await (const event of readEvents(files)) {
+    const gap = gapOf(event);
+    if (gap !== undefined) gaps.push(gap);
+    // The exit alone may be beyond: it counts what came after the recording was stopped.
+    if (positionOf(gaps, event.offset) > output.size && event.kind !== "x") break;
+    keptBytes += new TextEncoder().encode(eventLine(event)).length;
+    last = event;
+  }
+  await ifDiskTakes(() => truncate(files.events, keptBytes));
+  const facts = await scanJournal(files);
+  const at = output.mtime.toISOString();
+  if (facts.exit !== undefined) return { ...facts, at };
+  const offset = output.size + lostBefore(facts.gaps, Number.POSITIVE_INFINITY);
+  const end = { time: last.time, offset };
+  const events: JournalEvent[] = [
+    { ...end, kind: "m", data: "the session host was lost" },
+    { ...end, kind: "x", data: exitData(HOST_LOST) },
+  ];
+  if (last.offset < offset) events.unshift({ ...end, kind: "o" });
+  await ifDiskTakes(() => appendFile(files.events, events.map(eventLine).join("")));
+  return { ...facts, outputBytes: offset, at };
+}
+
+/** On a full or read-only disk a session is listed all the same: what could not be mended now is by a later start. */
+async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    if (!isDiskFault(error)) throw error;
+  }
+}
+
+async function scanJournal(files: SessionFiles): Promise<JournalFacts> {
+  const sizes: SizeChange[] = [];
+  let exit: JournalFacts["exit"];
+  const gaps: Gap[] = [];
+  let outputBytes = 0;
+  for await (const event of readEvents(files)) {
+    outputBytes = Math.max(outputBytes, event.offset);
+    const gap = gapOf(event);
+    if (gap !== undefined) gaps.push(gap);
+    if (event.kind === "r") addSize(sizes, event);
+    if (event.kind === "x") exit = parseExitData(event.data ?? "");
+  }
+  return { sizes, gaps, outputBytes, at: new Date().toISOString(), exit };
+}
+
+function addSize(sizes: SizeChange[], event: JournalEvent): void {
+  const [cols, rows] = (event.data ?? "").split("x").map(Number);
+  if (cols === undefined || rows === undefined || !(cols > 0 && rows > 0)) return;
+  if (sizes.at(-1)?.offset === event.offset) sizes.pop();
+  sizes.push({ offset: event.offset, cols, rows });
+}

@@ -1,0 +1,149 @@
+// `--keep-recordings`: ended sessions go with their recordings, the oldest first, when they are too old or too large together.
+import { stat } from "node:fs/promises";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { SessionFiles } from "./control-dir.ts";
+
+/** What is kept; `undefined`: no limit of that kind. */
+export type Keep = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
+
+export type Ended = {
+  readonly id: string;
+  readonly created: string;
+  /** Milliseconds since the epoch. */
+  readonly endedAt: number;
+  /** Of all its files. */
+  readonly bytes: number;
+};
+
+export type Surplus = Ended & { readonly because: "age" | "size" };
+
+/** `isFinal`: the recording is written, after which nothing of the session is. */
+type Size = { readonly bytes: number; readonly isFinal: boolean };
+
+type RetentionOptions = {
+  readonly keep: Keep;
+  readonly list: () => Promise<readonly SessionRecord[]>;
+  readonly controlDir: { session(id: string): SessionFiles };
+  /** Removes it unless it is another session by now. Returns whether it did. */
+  readonly discard: (ended: Ended) => Promise<boolean>;
+  readonly log: {
+    info(fields: object, message: string): void;
+    error(fields: object, message: string): void;
+  };
+};
+
+/** Between two looks that nothing else asked for, and between two at all. */
+const LOOK_MS = 60_000;
+const PAUSE_MS = 500;
+/** At one look; the next follows soon. */
+const MAX_REMOVALS = 200;
+
+/** What goes, the oldest first. */
+export function surplus(ended: readonly Ended[], keep: Keep, now: number): readonly Surplus[] {
+  const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = keep;
+  const oldestFirst = ended.toSorted((a, b) => a.endedAt - b.endedAt || (a.created < b.created ? -1 : 1));
+  let total = ended.reduce((sum, { bytes }) => sum + bytes, 0);
+  const going: Surplus[] = [];
+  for (const one of oldestFirst) {
+    const isOld = now - one.endedAt > maxAgeMs;
+    if (!isOld && total <= maxBytes) break;
+    total -= one.bytes;
+    going.push({ ...one, because: isOld ? "age" : "size" });
+  }
+  return going;
+}
+
+/** Looks at the start, when it is told to, and every minute; at most MAX_REMOVALS sessions go at a time. */
+export class Retention implements AsyncDisposable {
+  readonly #options: RetentionOptions;
+  /** Those that stay as they are, by id and time of creation; at most as many as there are sessions. */
+  #sizes = new Map<string, Size>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #isDue = false;
+  #isClosed = false;
+
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    this.look();
+  }
+
+  /** Something has ended. */
+  look(): void {
+    // One that is due comes when it was to come: where something ends all the time it would else be put off for ever.
+    if (this.#isDue) return;
+    this.#isDue = true;
+    if (this.#looking === undefined) this.#lookIn(PAUSE_MS);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  #lookIn(ms: number): void {
+    if (this.#isClosed) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#run(), ms);
+    this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    this.#isDue = false;
+    this.#looking = this.#pass();
+    await this.#looking;
+    this.#looking = undefined;
+    this.#lookIn(this.#isDue ? PAUSE_MS : LOOK_MS);
+  }
+
+  async #pass(): Promise<void> {
+    const { keep, log } = this.#options;
+    try {
+      const going = surplus(await this.#ended(), keep, Date.now());
+      for (const one of going.slice(0, MAX_REMOVALS)) {
+        if (this.#isClosed) return;
+        await this.#remove(one);
+      }
+      if (going.length > MAX_REMOVALS) this.#isDue = true;
+    } catch (error) {
+      log.error({ error }, "old recordings not removed");
+    }
+  }
+
+  async #remove(one: Surplus): Promise<void> {
+    const { id: session, endedAt, bytes, because } = one;
+    const { discard, log } = this.#options;
+    const fields = { session, endedAt: new Date(endedAt).toISOString(), bytes, because };
+    try {
+      if (await discard(one)) log.info(fields, "recording removed");
+    } catch (error) {
+      log.error({ ...fields, error }, "recording not removed");
+    }
+  }
+
+  async #ended(): Promise<readonly Ended[]> {
+    const ended: Ended[] = [];
+    const sizes = new Map<string, Size>();
+    for (const { id, created, exitedAt } of await this.#options.list()) {
+      if (exitedAt === undefined) continue;
+      const name = `${id} ${created}`;
+      const known = this.#sizes.get(name);
+      const { bytes, isFinal } = known ?? (await sizeOf(this.#options.controlDir.session(id)));
+      if (isFinal) sizes.set(name, { bytes, isFinal });
+      ended.push({ id, created, endedAt: Date.parse(exitedAt), bytes });
+    }
+    this.#sizes = sizes;
+    return ended;
+  }
+}
+
+async function sizeOf({ record, output, events, recording, checkpoint }: SessionFiles): Promise<Size> {
+  const sizes = await Promise.all([recording, record, output, events, checkpoint].map(bytesOf));
+  return { bytes: sizes.reduce((sum, bytes) => sum + bytes, 0), isFinal: sizes[0] !== 0 };
+}
+
+async function bytesOf(path: string): Promise<number> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.size ?? 0;
+}

@@ -1,0 +1,80 @@
+import { Turns } from "../../lib/async/mutex.ts";
+import type { DiskCare } from "../../lib/fs/disk-care.ts";
+import { writeJsonFile } from "../../lib/fs/json-file.ts";
+import { writeRecording } from "../journal/recording.ts";
+import type { Session } from "../session.ts";
+import { folderRemoval } from "./removed-folder.ts";
+
+/**
+ * What lies on disk of sessions beside their journals. The files of one session are written and removed in turn, and so
+ * are all recordings: many programs may end at once. What cannot be written is logged, or waits for the disk: a full one
+ * keeps no session from being used.
+ */
+export class SessionDisk {
+  readonly #log: { error(fields: object, message: string): void };
+  readonly #care: Pick<DiskCare, "attempt" | "insist">;
+  /** Recordings of all sessions. */
+  readonly #recordings = new Turns();
+  readonly #turns = new WeakMap<Session, Turns>();
+  readonly #removed = new WeakSet<Session>();
+
+  constructor(
+    log: { error(fields: object, message: string): void },
+    care: Pick<DiskCare, "attempt" | "insist">,
+  ) {
+    this.#log = log;
+    this.#care = care;
+  }
+
+  /** Writes the record as it is when its turn comes. */
+  async writeRecord(session: Session): Promise<void> {
+    await this.#writeRecord(session, { isDurable: true });
+  }
+
+  /** Of a session that has just begun: for the next session host. Waiting for the disk would double how long a start takes. */
+  async writeFirstRecord(session: Session): Promise<void> {
+    await this.#writeRecord(session, { isDurable: false });
+  }
+
+  /** Of an ended session, after its record. */
+  async writeRecording(session: Session): Promise<void> {
+    const { stored, files } = session;
+    const write = async (): Promise<void> => {
+      // What is not in the journal yet would be missing.
+      if (session.journal?.failure !== undefined) throw session.journal.failure;
+      await writeRecording(stored, files);
+    };
+    await this.#recordings.take(() => this.#write(session, "recording not written", write));
+  }
+
+  /** Nothing is written of it any more. Rejects where the disk does not let it go now: that is tried again. */
+  async remove(session: Session): Promise<void> {
+    this.#removed.add(session);
+    const remove = folderRemoval(session.files.directory);
+    await this.#care.insist(`${session.screenId} not removed`, () => this.#turnsOf(session).take(remove));
+  }
+
+  async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {
+    await this.#write(session, "session not stored", () =>
+      writeJsonFile(session.files.record, session.stored, 0o600, options),
+    );
+  }
+
+  async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {
+    const inTurn = (): Promise<void> =>
+      this.#turnsOf(session).take(async () => {
+        if (!this.#removed.has(session)) await write();
+      });
+    try {
+      await this.#care.attempt(`${session.screenId} ${failure}`, inTurn);
+    } catch (error) {
+      this.#log.error({ session: session.id, error }, failure);
+    }
+  }
+
+  #turnsOf(session: Session): Turns {
+    const turns = this.#turns.get(session) ?? new Turns();
+    this.#turns.set(session, turns);
+    return turns;
+  }
+}

@@ -1,0 +1,69 @@
+import { z } from "zod";
+import { ExitReason, type SessionRecord } from "../../protocol/schemas/session.ts";
+import { HostMark } from "./host-mark.ts";
+
+/** What `session.json` holds: the facts of a session that output and events do not tell. */
+export const StoredSession = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** Whose it is; absent: the server's own, which is no user's, whatever that user is called. */
+  owner: z.string().optional(),
+  /** The system user that it runs as, where that is not the session host's own. */
+  account: z.string().optional(),
+  command: z.array(z.string()),
+  cwd: z.string(),
+  /** Another directory was asked for, which could not be entered. */
+  cwdFallback: z.literal(true).optional(),
+  /** ISO 8601. */
+  created: z.string(),
+  pid: z.int(),
+  /** When the program started, in clock ticks since boot: tells it from a later process with the same pid. */
+  startTicks: z.number().optional(),
+  /** None in sessions of versions that did not write it. */
+  host: HostMark.optional(),
+  cols: z.int(),
+  rows: z.int(),
+  /** What it began with. None in sessions of versions that did not write it. */
+  initialCols: z.int().optional(),
+  initialRows: z.int().optional(),
+  shell: z.string(),
+  title: z.string().optional(),
+  exit: z
+    .object({
+      code: z.int(),
+      signal: z.string().optional(),
+      reason: ExitReason,
+      at: z.string(),
+      outputBytes: z.int(),
+    })
+    .optional(),
+});
+export type StoredSession = z.infer<typeof StoredSession>;
+
+/**
+ * Earlier versions wrote the name of the server's user into the server's own sessions. A user of an HQ may have that name:
+ * such a session is the server's own.
+ */
+export function withoutOwnName({ owner, ...stored }: StoredSession, serverUser: string): StoredSession {
+  return owner === undefined || owner === serverUser ? stored : { ...stored, owner };
+}
+
+/** The session as clients see it; `now` is what of it changes by the minute. */
+export function sessionRecord(
+  stored: StoredSession,
+  now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers" | "recording" | "lostBytes">,
+): SessionRecord {
+  const { id, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
+  const { cwdFallback, initialCols, initialRows } = stored;
+  return {
+    ...{ id, sessionId: id, name, created, startedAt: created, pid, command },
+    ...{ cwd, workingDir: cwd, cols, rows, ...now },
+    ...(cwdFallback && { cwdFallback }),
+    ...(initialCols === undefined ? {} : { initialCols, initialRows }),
+    status: exit === undefined ? "running" : "exited",
+    ...(owner === undefined ? {} : { owner }),
+    ...(title === undefined ? {} : { title }),
+    ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
+    ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),
+  };
+}

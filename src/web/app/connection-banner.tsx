@@ -1,0 +1,53 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import type { ConnectionState } from "../../protocol/client/connection.ts";
+import { Banner } from "../components/banner.tsx";
+import type { Workspace } from "./workspace.ts";
+
+type ConnectionBannerProps = { readonly workspace: Workspace; readonly refusals: number };
+
+const STEP_MS = 250;
+
+/** There while there is no connection, but for a restart that the server announced and that is soon over. */
+export function ConnectionBanner({ workspace, refusals }: ConnectionBannerProps): VNode | undefined {
+  const state = workspace.connection.value;
+  const now = useNow(state.kind === "waiting");
+  if (state.kind === "open" || ("isPlanned" in state && state.isPlanned && refusals === 0)) return undefined;
+  return (
+    <Banner words={connectionWords(state, now)} refusals={refusals}>
+      {state.kind === "waiting" && (
+        <button type="button" class="button small" onClick={() => workspace.reconnect()}>
+          Try now
+        </button>
+      )}
+      {state.kind === "closed" && (
+        <button type="button" class="button small" onClick={() => location.reload()}>
+          Reload
+        </button>
+      )}
+    </Banner>
+  );
+}
+
+function connectionWords(state: ConnectionState, now: number): string {
+  if (state.kind === "closed") return `Disconnected: ${state.error?.message ?? "the connection was closed"}.`;
+  if (state.kind === "connecting") return "Connecting…";
+  if (state.kind === "open") return "";
+  const seconds = Math.ceil((state.until - now) / 1000);
+  return seconds > 0 ? `No connection. Next try in ${seconds} s.` : "No connection. Trying again…";
+}
+
+/** The time, going on while it is needed. */
+function useNow(isNeeded: boolean): number {
+  const now = useSignal(Date.now());
+  useEffect(() => {
+    if (!isNeeded) return undefined;
+    now.value = Date.now();
+    const timer = setInterval(() => {
+      now.value = Date.now();
+    }, STEP_MS);
+    return () => clearInterval(timer);
+  }, [isNeeded, now]);
+  return now.value;
+}

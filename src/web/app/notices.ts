@@ -1,0 +1,56 @@
+// Short messages at the edge of the page: what was done, what failed.
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { plainWords } from "../machines/outage.ts";
+
+export type Notice = { readonly id: number; readonly tone: "info" | "error"; readonly text: string };
+
+const INFO_MS = 4_000;
+const ERROR_MS = 9_000;
+/** At most this many at once; the oldest goes first. */
+const MAX_NOTICES = 4;
+
+export class Notices implements Disposable {
+  readonly #list = signal<readonly Notice[]>([]);
+  readonly #timers = new Map<number, ReturnType<typeof setTimeout>>();
+  #lastId = 0;
+
+  get list(): ReadonlySignal<readonly Notice[]> {
+    return this.#list;
+  }
+
+  info(text: string): void {
+    this.#show("info", text, INFO_MS);
+  }
+
+  /** Says what was tried and why it failed. */
+  failed(what: string, error: unknown): void {
+    const plain = plainWords(error);
+    const why = error instanceof Error ? error.message : String(error);
+    this.#show("error", plain === undefined ? `${what}: ${why}` : `${what}. ${plain}`, ERROR_MS);
+  }
+
+  close(id: number): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    this.#list.value = this.#list.value.filter((notice) => notice.id !== id);
+  }
+
+  [Symbol.dispose](): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+
+  #show(tone: Notice["tone"], text: string, forMs: number): void {
+    const repeated = this.#list.value.find((notice) => notice.text === text);
+    if (repeated !== undefined) this.close(repeated.id);
+    const oldest = this.#list.value[0];
+    if (this.#list.value.length >= MAX_NOTICES && oldest !== undefined) this.close(oldest.id);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    this.#list.value = [...this.#list.value, { id, tone, text }];
+    this.#timers.set(
+      id,
+      setTimeout(() => this.close(id), forMs),
+    );
+  }
+}

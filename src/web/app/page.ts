@@ -1,0 +1,86 @@
+// The page's composition root: what lives as long as the page, and the workspace that lives as long as a login.
+import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
+import { BrowserStorage } from "../browser-storage.ts";
+import { Clock } from "../clock.ts";
+import { SchemeWatch } from "../color-scheme.ts";
+import { Keyring } from "../login/keys/keyring.ts";
+import { Login } from "../login/login.ts";
+import { Preferences } from "../preferences.ts";
+import { nameWords } from "../session/words.ts";
+import { AddressBar } from "./address-bar.ts";
+import { Notices } from "./notices.ts";
+import { Workspace } from "./workspace.ts";
+
+export class Page implements Disposable {
+  readonly address: AddressBar;
+  readonly login: Login;
+  readonly keyring: Keyring;
+  readonly notices = new Notices();
+  readonly preferences: Preferences;
+  readonly schemes: SchemeWatch;
+  readonly clock = new Clock();
+  readonly #window: Window & typeof globalThis;
+  readonly #workspace = signal<Workspace | undefined>(undefined);
+  readonly #scope = new DisposableStack();
+
+  constructor(window: Window & typeof globalThis) {
+    this.#window = window;
+    this.preferences = new Preferences(new BrowserStorage(() => window.localStorage));
+    this.address = this.#scope.use(new AddressBar(window));
+    this.login = this.#scope.use(new Login(window));
+    this.keyring = this.#scope.use(new Keyring(window));
+    this.schemes = this.#scope.use(new SchemeWatch(window));
+    this.#scope.use(this.notices);
+    this.#scope.use(this.clock);
+    this.#scope.defer(() => this.#leave());
+    this.#scope.defer(effect(() => this.#followLogin()));
+    this.#scope.defer(
+      effect(() => {
+        window.document.title = this.#title();
+      }),
+    );
+    void this.login.start(this.address.takeSecrets());
+  }
+
+  /** Undefined while nobody is logged in. */
+  get workspace(): ReadonlySignal<Workspace | undefined> {
+    return this.#workspace;
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  #followLogin(): void {
+    const isIn = this.login.state.value.kind === "in";
+    if (isIn === (this.#workspace.peek() !== undefined)) return;
+    untracked(() => (isIn ? this.#enter() : this.#leave()));
+  }
+
+  #enter(): void {
+    const { login, address, notices, preferences, schemes } = this;
+    this.#workspace.value = new Workspace({
+      window: this.#window,
+      login,
+      address,
+      notices,
+      preferences,
+      schemes,
+    });
+  }
+
+  #leave(): void {
+    this.#workspace.peek()?.[Symbol.dispose]();
+    this.#workspace.value = undefined;
+  }
+
+  #title(): string {
+    const workspace = this.#workspace.value;
+    const open = workspace?.open.value;
+    if (workspace === undefined || open === undefined) return "ttyhq";
+    const record = workspace.sessions.record(open.id);
+    const name = open.title.value ?? record?.title ?? (record ? nameWords(record) : "session");
+    const bell = workspace.sessions.rung.value.has(open.id) ? "🔔 " : "";
+    return `${bell}${name} – ttyhq`;
+  }
+}

@@ -1,0 +1,226 @@
+// Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
+import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
+import { type Client, createClient } from "../../protocol/client/client.ts";
+import type { ConnectionState } from "../../protocol/client/connection.ts";
+import { fetchSend } from "../../protocol/client/fetch-send.ts";
+import type { OpenLink } from "../../protocol/client/link.ts";
+import { SessionSocket } from "../../protocol/client/session-socket.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
+import type { SchemeWatch } from "../color-scheme.ts";
+import type { Login } from "../login/login.ts";
+import { Permissions } from "../login/permissions.ts";
+import { MachineList } from "../machines/machine-list.ts";
+import type { Preferences } from "../preferences.ts";
+import { saveRecording } from "../session/save-recording.ts";
+import { SessionList } from "../sessions/session-list.ts";
+import { OpenSession } from "../terminal/open-session.ts";
+import type { AddressBar } from "./address-bar.ts";
+import { openBrowserLink, passing } from "./browser-link.ts";
+import type { Notices } from "./notices.ts";
+import { watchedSend } from "./watched-send.ts";
+
+export type WorkspaceOptions = {
+  readonly window: Window;
+  readonly login: Login;
+  readonly address: AddressBar;
+  readonly notices: Notices;
+  readonly preferences: Preferences;
+  readonly schemes: SchemeWatch;
+};
+
+export class Workspace implements Disposable {
+  readonly sessions: SessionList;
+  readonly machines: MachineList;
+  readonly client: Client;
+  readonly permissions: Permissions;
+  /** Whoever uses it came by a link to one session. */
+  readonly isGuests: boolean;
+  readonly #options: WorkspaceOptions;
+  readonly #socket: SessionSocket;
+  readonly #scope = new DisposableStack();
+  readonly #connection: Signal<ConnectionState>;
+  readonly #open = signal<OpenSession | undefined>(undefined);
+
+  constructor(options: WorkspaceOptions) {
+    this.#options = options;
+    const { login, window } = options;
+    const state = login.state.peek();
+    this.isGuests = state.kind === "in" && state.access.kind === "guest";
+    const token = (): string | undefined => login.token;
+    const send = fetchSend({ origin: "", token });
+    this.client = createClient(watchedSend(send, token, (refused) => login.refused(refused)));
+    this.permissions = new Permissions(
+      async () => (await this.client.call(endpoints.verifyToken)).permissions,
+    );
+    this.#socket = this.#scope.use(
+      new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1" }),
+    );
+    this.#connection = signal(this.#socket.state);
+    this.#scope.use(
+      this.#socket.onState((state) => {
+        this.#connection.value = state;
+        if (state.kind === "open") void this.permissions.refresh();
+      }),
+    );
+    const subscribe = (listener: (event: ServerEvent) => void): Disposable =>
+      this.#socket.subscribeGlobal(listener);
+    const stage = window.document;
+    this.sessions = this.#scope.use(
+      new SessionList({ fetch: (signal) => this.client.list(signal), subscribe, stage }),
+    );
+    this.machines = this.#scope.use(
+      new MachineList({
+        // To a guest it does not matter where the session runs, and the machines are not shown.
+        health: async (signal) => (this.isGuests ? { mode: "standalone" } : await this.client.health(signal)),
+        remotes: (signal) => this.client.call(endpoints.listRemotes, {}, signal),
+        subscribe,
+        stage,
+      }),
+    );
+    this.#scope.use(
+      subscribe(({ type }) => {
+        if (type === "remote-joined") this.#open.peek()?.retry();
+      }),
+    );
+    this.#scope.defer(() => this.#close());
+    this.#scope.defer(effect(() => this.#followRoute()));
+    if (this.isGuests) this.#scope.defer(effect(() => this.#stayAtShared()));
+    this.#scope.use(this.#wakes());
+  }
+
+  get connection(): ReadonlySignal<ConnectionState> {
+    return this.#connection;
+  }
+
+  get open(): ReadonlySignal<OpenSession | undefined> {
+    return this.#open;
+  }
+
+  /** Tries to connect now instead of later. */
+  reconnect(): void {
+    this.#socket.wake();
+  }
+
+  async start(request: CreateSessionBody): Promise<void> {
+    const record = await this.client.create(request);
+    this.sessions.put(record);
+    this.#options.address.go({ view: "session", id: record.id });
+  }
+
+  async rename(record: SessionRecord, name: string): Promise<void> {
+    await this.#tell("The session keeps its name", async () => {
+      await this.client.rename(record.id, name);
+      this.sessions.put({ ...record, name });
+    });
+  }
+
+  async signal(record: SessionRecord, name: SignalName): Promise<void> {
+    await this.#tell(`${name} was not sent`, () => this.client.kill(record.id, name));
+  }
+
+  /** Ends a running session; it stays in the list. */
+  async end(record: SessionRecord): Promise<void> {
+    await this.#tell("The session was not ended", async () => void (await this.client.remove(record.id)));
+  }
+
+  /** Removes an ended session with its recording. */
+  async remove(record: SessionRecord): Promise<void> {
+    await this.#tell("The session was not removed", async () => {
+      await this.client.call(endpoints.cleanupSession, { params: { id: record.id } });
+      this.sessions.forget(record.id);
+      const route = this.#options.address.route.peek();
+      if (route.view === "session" && route.id === record.id) this.#options.address.go({ view: "list" });
+    });
+  }
+
+  async removeEnded(): Promise<void> {
+    await this.#tell("The ended sessions were not removed", async () => {
+      const { cleanedSessions } = await this.client.call(endpoints.cleanupExited);
+      for (const id of cleanedSessions) this.sessions.forget(id);
+    });
+  }
+
+  async download(record: SessionRecord): Promise<void> {
+    await this.#tell("The recording was not saved", () => saveRecording(this.client, record));
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  #openLink(): OpenLink {
+    return async (handlers, signal) => {
+      const { ticket } = await this.client.wsTicket(signal).catch(passing);
+      const { protocol, host } = this.#options.window.location;
+      const scheme = protocol === "https:" ? "wss:" : "ws:";
+      return await openBrowserLink(
+        `${scheme}//${host}/ws?token=${encodeURIComponent(ticket)}`,
+        handlers,
+        signal,
+      );
+    };
+  }
+
+  #followRoute(): void {
+    const route = this.#options.address.route.value;
+    const id = route.view === "session" ? route.id : undefined;
+    if (this.#open.peek()?.id === id) return;
+    untracked(() => {
+      this.#close();
+      if (id !== undefined) this.#open.value = this.#openSession(id);
+    });
+  }
+
+  /** A guest is at the one session, wherever the address points. */
+  #stayAtShared(): void {
+    const [shared] = this.sessions.all.value ?? [];
+    const route = this.#options.address.route.value;
+    if (shared === undefined || (route.view === "session" && route.id === shared.id)) return;
+    untracked(() => this.#options.address.replace({ view: "session", id: shared.id }));
+  }
+
+  #openSession(id: string): OpenSession {
+    const { preferences, schemes, notices } = this.#options;
+    return new OpenSession({
+      id,
+      socket: this.#socket,
+      client: this.client,
+      preferences,
+      schemes,
+      mayType: () => this.permissions.grants("sessions:control"),
+      isMachineGone: computed(() => this.machines.isGone(this.sessions.record(id)?.source)),
+      onFailed: (what, error) => notices.failed(what, error),
+    });
+  }
+
+  #close(): void {
+    this.#open.peek()?.[Symbol.dispose]();
+    this.#open.value = undefined;
+  }
+
+  /** After sleep, or when the network is back, the page does not wait for a timer. */
+  #wakes(): Disposable {
+    const { window } = this.#options;
+    const wake = (): void => {
+      if (window.document.visibilityState === "visible") this.#socket.wake();
+    };
+    window.addEventListener("online", wake);
+    window.document.addEventListener("visibilitychange", wake);
+    return {
+      [Symbol.dispose]: () => {
+        window.removeEventListener("online", wake);
+        window.document.removeEventListener("visibilitychange", wake);
+      },
+    };
+  }
+
+  async #tell(failure: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#options.notices.failed(failure, error);
+    }
+  }
+}

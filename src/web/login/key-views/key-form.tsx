@@ -1,0 +1,41 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, VNode } from "preact";
+import { BackButton } from "../../components/back-button.tsx";
+import { useSubmission } from "../../components/submission.ts";
+import type { NewKey } from "../keys/keyring.ts";
+import type { StoredKey } from "../keys/stored-key.ts";
+import { NewPassword, newPassword } from "./new-password.tsx";
+
+export type KeyFormProps = {
+  readonly title: string;
+  /** The words on the button that does it, and while it is done. */
+  readonly verb: string;
+  readonly busy: string;
+  /** Puts the key into the keyring. */
+  readonly act: (request: NewKey) => Promise<StoredKey>;
+  readonly onDone: (key: StoredKey) => void;
+  readonly onBack: () => void;
+  /** The fields above the password; one of the name `name` names the key. They show why it failed. */
+  readonly children: (failure: string | undefined) => ComponentChildren;
+};
+
+/** What making and importing have in common: a name, a password or none, and a wait. */
+export function KeyForm({ title, verb, busy, act, onDone, onBack, children }: KeyFormProps): VNode {
+  const mismatch = useSignal<string | undefined>(undefined);
+  const { isBusy, failure, onSubmit } = useSubmission("This did not work.", async (fields) => {
+    const password = newPassword(fields);
+    mismatch.value = password === undefined ? "This is not the same password." : undefined;
+    if (password !== undefined) onDone(await act({ name: String(fields.get("name") ?? ""), password }));
+  });
+  return (
+    <form class="card-form" onSubmit={onSubmit}>
+      <BackButton onClick={onBack} />
+      <h1>{title}</h1>
+      {children(failure)}
+      <NewPassword failure={mismatch.value} />
+      <button type="submit" class="button primary wide" disabled={isBusy}>
+        {isBusy ? busy : verb}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,120 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { ServiceError } from "../../../protocol/errors.ts";
+import { Failure } from "../../components/failure.tsx";
+import { Icon } from "../../components/icon.tsx";
+import { useSubmission } from "../../components/submission.ts";
+import { TextField } from "../../components/text-field.tsx";
+import { failureSentence } from "../../sentence.ts";
+import type { Keyring, OpenKey } from "../keys/keyring.ts";
+import type { StoredKey } from "../keys/stored-key.ts";
+import type { LoginDraft } from "../login-draft.ts";
+import type { Step, WayProps } from "../login-props.ts";
+import { UserField, userOf } from "../user-field.tsx";
+import { KeyField } from "./key-field.tsx";
+
+type KeyLoginProps = WayProps & {
+  readonly keyring: Keyring;
+  /** The one to log in with; undefined where there is none. */
+  readonly stored: StoredKey | undefined;
+  readonly draft: LoginDraft;
+  readonly go: (step: Step) => void;
+};
+
+export function KeyLogin(props: KeyLoginProps): VNode {
+  const { keyring, stored, go } = props;
+  if (keyring.obstacle !== undefined) {
+    return (
+      <p class="caution">
+        <Icon name="warning" />
+        <span>{keyring.obstacle}</span>
+      </p>
+    );
+  }
+  return (
+    <>
+      {stored === undefined ? (
+        <p>There is no key in this browser yet. Make one here, or import one that you have.</p>
+      ) : (
+        <KeyForm {...props} key={stored.publicKey} stored={stored} />
+      )}
+      <div class="key-links">
+        <button type="button" class="button" onClick={() => go("make")}>
+          <Icon name="plus" />
+          Make a key
+        </button>
+        <button type="button" class="button" onClick={() => go("import")}>
+          <Icon name="key" />
+          Import a key
+        </button>
+      </div>
+    </>
+  );
+}
+
+/** The server says the same of whatever is wrong; what a person can look at is this. */
+function sayWhy(error: unknown): never {
+  if (!(error instanceof ServiceError) || error.code !== "invalid_credentials") throw error;
+  const { code } = error;
+  throw new ServiceError(
+    code,
+    "the server does not take this key for that user: its public half has to be in their ~/.ssh/authorized_keys",
+    { cause: error },
+  );
+}
+
+function KeyForm(props: KeyLoginProps & { readonly stored: StoredKey }): VNode {
+  const { login, keyring, user, stored, draft, go } = props;
+  const password = useRef<HTMLInputElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  const isLocked = stored.secret.kind === "locked";
+  useEffect(() => (password.current ?? button.current)?.focus(), []);
+  const wrong = useSignal<string | undefined>(undefined);
+  const open = async (): Promise<OpenKey | undefined> => {
+    wrong.value = undefined;
+    try {
+      return await keyring.open(stored, password.current?.value ?? "");
+    } catch (error) {
+      wrong.value = failureSentence(error, "The key cannot be opened.");
+      password.current?.select();
+      return undefined;
+    }
+  };
+  const { isBusy, failure, onSubmit } = useSubmission("The log in failed.", async (fields) => {
+    const key = await open();
+    if (key !== undefined) await login.withKey(userOf(fields), key).catch(sayWhy);
+  });
+  return (
+    <form class="card-form" onSubmit={onSubmit}>
+      <UserField user={user} />
+      <KeyField
+        keys={keyring.keys.value}
+        stored={stored}
+        onChoose={({ publicKey }) => {
+          draft.key.value = publicKey;
+        }}
+        onDetails={() => {
+          draft.key.value = stored.publicKey;
+          go("sheet");
+        }}
+      />
+      {isLocked ? (
+        <TextField
+          input={password}
+          label="Password of the key"
+          isPassword
+          autocomplete="off"
+          failure={wrong.value}
+          required
+        />
+      ) : (
+        <Failure words={wrong.value} />
+      )}
+      <Failure words={failure} />
+      <button ref={button} type="submit" class="button primary wide" disabled={isBusy}>
+        {isBusy ? "Logging in…" : "Log in"}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,21 @@
+// The answer to what the server wants signed (contract 5.2).
+import { ServiceError } from "../../../protocol/errors.ts";
+import { decodeBase64, encodeBase64 } from "./format/base64.ts";
+import type { OpenKey } from "./keyring.ts";
+
+const CHALLENGE_BYTES = 32;
+
+/**
+ * `challenge`: base64. Whatever a server wants signed is signed for it, so it must be no more than a challenge is: no
+ * message of SSH's own login is that short. Rejects with `host_unreachable` otherwise.
+ */
+export async function answerChallenge(
+  key: Pick<OpenKey, "publicLine" | "sign">,
+  challenge: string,
+): Promise<{ readonly publicKey: string; readonly signature: string }> {
+  const bytes = decodeBase64(challenge);
+  if (bytes?.length !== CHALLENGE_BYTES) {
+    throw new ServiceError("host_unreachable", "what the server wants signed is no challenge");
+  }
+  return { publicKey: key.publicLine, signature: encodeBase64(await key.sign(bytes)) };
+}

@@ -1,0 +1,64 @@
+import { malformedKey, truncatedKey } from "../key-refusal.ts";
+
+/** Of X.690: as many as a private key needs. */
+export const DerTag = {
+  integer: 0x02,
+  octetString: 0x04,
+  objectId: 0x06,
+  sequence: 0x30,
+  /** Context-specific: constructed, number 0. */
+  attributes: 0xa0,
+  /** Context-specific: primitive, number 1. */
+  publicKey: 0x81,
+} as const;
+
+/** The longest value: the two bytes of a length say that much. */
+const MAX_LENGTH_BYTES = 2;
+
+/** Reads values of DER one after the other. Throws `invalid_request` for what is not there, or not the shortest way to say it. */
+export class DerReader {
+  readonly #bytes: Uint8Array;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  /** Whether a value with that tag comes next. */
+  has(tag: number): boolean {
+    return this.#bytes[this.#at] === tag;
+  }
+
+  /** A view of what the next value holds, which must have that tag. */
+  read(tag: number): Uint8Array {
+    if (this.#byte() !== tag) throw malformedKey("its parts are not those of a private key");
+    const length = this.#length();
+    const start = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) throw truncatedKey();
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at];
+    if (byte === undefined) throw truncatedKey();
+    this.#at += 1;
+    return byte;
+  }
+
+  #length(): number {
+    const first = this.#byte();
+    if (first < 0x80) return first;
+    const count = first - 0x80;
+    if (count === 0 || count > MAX_LENGTH_BYTES) throw malformedKey("a part of it has an impossible length");
+    let length = 0;
+    for (let index = 0; index < count; index += 1) length = length * 256 + this.#byte();
+    const isShortest = length >= (count === 1 ? 0x80 : 0x100);
+    if (!isShortest) throw malformedKey("the length of a part is written in another way than it has to be");
+    return length;
+  }
+}

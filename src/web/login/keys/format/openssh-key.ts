@@ -1,0 +1,79 @@
+// "OPENSSH PRIVATE KEY" files: what OpenSSH's PROTOCOL.key describes.
+
+import { inconsistentKey, keyRefusal, malformedKey, otherKind } from "../key-refusal.ts";
+import { type KeyParts, PUBLIC_KEY_BYTES, SEED_BYTES } from "./key-parts.ts";
+import { isSame } from "./same-bytes.ts";
+import { sshKeyKind } from "./ssh-key-kind.ts";
+import { WireReader } from "./wire-reader.ts";
+
+const MAGIC = "openssh-key-v1\0";
+const NONE = "none";
+/** What is not encrypted is padded to a multiple of this with 1, 2, 3, … */
+const BLOCK_BYTES = 8;
+
+const decoder = new TextDecoder();
+
+/** Throws ServiceError `invalid_request` for everything but one Ed25519 key without a password and with nothing behind it. */
+export function readOpensshKey(bytes: Uint8Array): KeyParts {
+  const file = new WireReader(bytes);
+  if (text(file.take(MAGIC.length)) !== MAGIC) throw malformedKey("it does not begin as keys of OpenSSH do");
+  const [cipher, kdf, kdfOptions] = [text(file.string()), text(file.string()), file.string()];
+  const count = file.u32();
+  if (count === 0) throw malformedKey("there is no key in the file");
+  if (count > 1) throw keyRefusal("there are several keys in this: import one at a time");
+  const publicKey = readPublicBlob(file.string());
+  if (cipher !== NONE) throw encrypted();
+  if (kdf !== NONE || kdfOptions.length > 0)
+    throw malformedKey("it is not encrypted and yet has what a password needs");
+  const parts = readPrivate(file.string());
+  if (!file.isAtEnd) throw keyRefusal("there is something after the key: leave it out");
+  if (!isSame(publicKey, parts.publicKey)) throw inconsistentKey();
+  return parts;
+}
+
+function encrypted(): Error {
+  return keyRefusal(
+    "this key is encrypted: take its password away in a copy with ssh-keygen -p -f COPY -N '', and give it another one here",
+  );
+}
+
+function readPublicBlob(bytes: Uint8Array): Uint8Array {
+  const blob = new WireReader(bytes);
+  checkKind(blob.string());
+  const publicKey = readPublicKey(blob);
+  if (!blob.isAtEnd) throw malformedKey("there is something after its public half");
+  return publicKey;
+}
+
+/** What is encrypted in a key with a password. */
+function readPrivate(bytes: Uint8Array) {
+  const secret = new WireReader(bytes);
+  const [check, again] = [secret.u32(), secret.u32()];
+  if (check !== again) throw malformedKey("its two check numbers differ");
+  if (bytes.length % BLOCK_BYTES !== 0) throw malformedKey("it has not the length of whole blocks");
+  checkKind(secret.string());
+  const publicKey = readPublicKey(secret);
+  const both = secret.string();
+  if (both.length !== SEED_BYTES + PUBLIC_KEY_BYTES) throw malformedKey("its private half is not 32 bytes");
+  if (!isSame(both.subarray(SEED_BYTES), publicKey)) throw inconsistentKey();
+  const comment = text(secret.string());
+  const padding = secret.rest();
+  const isPadded = padding.length < BLOCK_BYTES && padding.every((byte, index) => byte === index + 1);
+  if (!isPadded) throw malformedKey("its padding is not 1, 2, 3 and so on");
+  return { seed: new Uint8Array(both.subarray(0, SEED_BYTES)), publicKey, comment };
+}
+
+function checkKind(name: Uint8Array): void {
+  const kind = sshKeyKind(text(name));
+  if (kind !== undefined) throw otherKind(kind);
+}
+
+function readPublicKey(reader: WireReader): Uint8Array {
+  const publicKey = reader.string();
+  if (publicKey.length !== PUBLIC_KEY_BYTES) throw malformedKey("its public half is not 32 bytes");
+  return publicKey;
+}
+
+function text(bytes: Uint8Array): string {
+  return decoder.decode(bytes);
+}

@@ -1,0 +1,53 @@
+// The armour of key files (RFC 7468): BEGIN line, base64, END line.
+
+import { keyRefusal, malformedKey } from "../key-refusal.ts";
+import { decodeBase64, encodeBase64 } from "./base64.ts";
+
+export type Pem = { readonly label: string; readonly bytes: Uint8Array<ArrayBuffer> };
+
+/** A key takes 400 characters; what is longer is something else. */
+export const MAX_KEY_FILE_CHARACTERS = 65_536;
+const LINE_CHARACTERS = 64;
+const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g;
+const END = /^-----END ([A-Z0-9 ]{1,64})-----$/;
+
+/**
+ * The one block that the text is. Line ends do not matter, nor whether they became spaces on the way. `check` may
+ * refuse the label, before the rest is looked at. ServiceError `invalid_request` for everything else.
+ */
+export function readPem(text: string, check: (label: string) => void): Pem {
+  const [begin, another] = text.matchAll(BEGIN);
+  if (begin === undefined) throw keyRefusal("this is no key file: it has no line -----BEGIN … KEY-----");
+  if (another !== undefined) throw keyRefusal("there are several keys in this: import one at a time");
+  const [line, label = ""] = begin;
+  check(label);
+  if (text.slice(0, begin.index).trim() !== "") {
+    throw keyRefusal("there is something in front of the key: leave out what comes before -----BEGIN");
+  }
+  return { label, bytes: readBody(text.slice(begin.index + line.length), label) };
+}
+
+/** Lines end with a line feed, the last one too. */
+export function writePem({ label, bytes }: { readonly label: string; readonly bytes: Uint8Array }): string {
+  const lines = encodeBase64(bytes).match(new RegExp(`.{1,${LINE_CHARACTERS}}`, "g")) ?? [];
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ""].join("\n");
+}
+
+/** What comes after the BEGIN line. */
+function readBody(rest: string, label: string): Uint8Array<ArrayBuffer> {
+  const at = rest.indexOf("-----END");
+  if (at === -1) throw keyRefusal(`the key is cut off: it does not end with -----END ${label}-----`);
+  const line = rest.slice(at).trimEnd();
+  const end = END.exec(line);
+  if (end === null) {
+    const isLonger = line.startsWith(`-----END ${label}-----`);
+    throw isLonger
+      ? keyRefusal("there is something after the key: leave it out")
+      : malformedKey("its END line is not whole");
+  }
+  if (end[1] !== label) throw keyRefusal("the BEGIN and the END line of the key do not belong together");
+  const bytes = decodeBase64(rest.slice(0, at).replace(/\s+/g, ""));
+  if (bytes === undefined) throw malformedKey("what is between its BEGIN and its END line is no base64");
+  if (bytes.length === 0) throw keyRefusal("there is nothing between the BEGIN and the END line");
+  return bytes;
+}

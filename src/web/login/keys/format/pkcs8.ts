@@ -1,0 +1,86 @@
+// "PRIVATE KEY" files: PKCS#8 (RFC 5208) and its second version (RFC 5958) with an Ed25519 key (RFC 8410).
+
+import { keyRefusal, malformedKey, otherKind } from "../key-refusal.ts";
+import { DerReader, DerTag } from "./der-reader.ts";
+import { type KeyParts, PUBLIC_KEY_BYTES, SEED_BYTES } from "./key-parts.ts";
+
+/** Everything of a version 1 file in front of the seed. */
+const HEAD = Uint8Array.of(
+  0x30,
+  0x2e,
+  0x02,
+  0x01,
+  0,
+  0x30,
+  0x05,
+  0x06,
+  0x03,
+  0x2b,
+  0x65,
+  0x70,
+  0x04,
+  0x22,
+  0x04,
+  0x20,
+);
+
+const ED25519 = "2b6570";
+/** Object identifiers, as the bytes of DER. */
+const OTHER_KINDS: Readonly<Record<string, string>> = {
+  "2b656e": "an X25519 key, which cannot sign",
+  "2b656f": "an X448 key, which cannot sign",
+  "2b6571": "an Ed448 key",
+  "2a864886f70d010101": "an RSA key",
+  "2a864886f70d01010a": "an RSA key",
+  "2a864886f70d010301": "a Diffie-Hellman key",
+  "2a8648ce3d0201": "an ECDSA key",
+  "2a8648ce380401": "a DSA key",
+};
+
+/** Throws ServiceError `invalid_request` for everything but one Ed25519 key with nothing behind it. */
+export function readPkcs8(bytes: Uint8Array): KeyParts {
+  const outer = new DerReader(bytes);
+  const key = new DerReader(outer.read(DerTag.sequence));
+  const [version = -1, ...more] = key.read(DerTag.integer);
+  if (more.length > 0 || (version !== 0 && version !== 1)) throw malformedKey("its version is unknown");
+  checkKind(key.read(DerTag.sequence));
+  const seed = readSeed(key.read(DerTag.octetString));
+  if (key.has(DerTag.attributes)) key.read(DerTag.attributes);
+  const publicKey = version === 1 && key.has(DerTag.publicKey) ? key.read(DerTag.publicKey) : undefined;
+  if (!key.isAtEnd) throw malformedKey("it has a part that does not belong there");
+  if (!outer.isAtEnd) throw keyRefusal("there is something after the key: leave it out");
+  return { seed, publicKey: publicKey && readPublicKey(publicKey), comment: "" };
+}
+
+/** Version 1, without the public key. */
+export function writePkcs8(seed: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(HEAD.length + seed.length);
+  bytes.set(HEAD);
+  bytes.set(seed, HEAD.length);
+  return bytes;
+}
+
+/** The parameters that other kinds have are absent here (RFC 8410, 3). */
+function checkKind(bytes: Uint8Array): void {
+  const algorithm = new DerReader(bytes);
+  const id = Array.from(algorithm.read(DerTag.objectId), (byte) => byte.toString(16).padStart(2, "0")).join(
+    "",
+  );
+  if (id !== ED25519) throw otherKind(OTHER_KINDS[id] ?? "a key of another kind");
+  if (!algorithm.isAtEnd) throw malformedKey("it has parameters, which Ed25519 has not");
+}
+
+/** An octet string within the octet string. */
+function readSeed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const inner = new DerReader(bytes);
+  const seed = inner.read(DerTag.octetString);
+  if (!inner.isAtEnd || seed.length !== SEED_BYTES) throw malformedKey("its private half is not 32 bytes");
+  return new Uint8Array(seed);
+}
+
+/** A bit string: first the number of bits that its last byte does not use. */
+function readPublicKey(bytes: Uint8Array): Uint8Array {
+  if (bytes.length !== PUBLIC_KEY_BYTES + 1 || bytes[0] !== 0)
+    throw malformedKey("its public half is not 32 bytes");
+  return bytes.subarray(1);
+}

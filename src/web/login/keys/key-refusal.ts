@@ -1,0 +1,24 @@
+import { ServiceError } from "../../../protocol/errors.ts";
+
+/** Why something cannot be used as a key. `message` says what it is and, where there is one, the way out. */
+export function keyRefusal(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("invalid_request", message, cause === undefined ? {} : { cause });
+}
+
+/** `why`: what is wrong in it. */
+export function malformedKey(why: string): ServiceError {
+  return keyRefusal(`the key is malformed: ${why}`);
+}
+
+export function truncatedKey(): ServiceError {
+  return keyRefusal("the key is cut off: a part of it is missing");
+}
+
+export function inconsistentKey(): ServiceError {
+  return keyRefusal("the key is inconsistent: its public half does not belong to its private half");
+}
+
+/** `kind`: with its article, as "an RSA key". */
+export function otherKind(kind: string): ServiceError {
+  return keyRefusal(`this is ${kind}: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one`);
+}

@@ -1,0 +1,91 @@
+// The keys of this browser. Each has an entry of its own in localStorage, named after its public key: two tabs that add one
+// at the same time do not undo each other, and an entry that cannot be read is left alone.
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { ServiceError } from "../../../protocol/errors.ts";
+import { opened, type StorageWindow } from "../../browser-storage.ts";
+import { keyRefusal } from "./key-refusal.ts";
+import { StoredKey } from "./stored-key.ts";
+
+const PREFIX = "ttyhq.key.";
+/** More than anybody uses; what does not fit is refused. */
+const MAX_KEYS = 32;
+
+export class KeyStore implements Disposable {
+  readonly #window: StorageWindow;
+  readonly #keys = signal<readonly StoredKey[]>([]);
+  readonly #listen = ({ key }: StorageEvent): void => {
+    // Without a key everything was cleared.
+    if (key === null || key.startsWith(PREFIX)) this.#read();
+  };
+
+  constructor(window: StorageWindow) {
+    this.#window = window;
+    this.#read();
+    window.addEventListener("storage", this.#listen);
+  }
+
+  /** In the order in which they were added. */
+  get keys(): ReadonlySignal<readonly StoredKey[]> {
+    return this.#keys;
+  }
+
+  /** Throws ServiceError `invalid_request` when it is there already or there is no room. */
+  add(key: StoredKey): void {
+    const known = this.#keys.peek().find(({ publicKey }) => publicKey === key.publicKey);
+    if (known !== undefined) throw keyRefusal(`this key is here already: it is called “${known.name}”`);
+    if (this.#keys.peek().length >= MAX_KEYS) {
+      throw keyRefusal(`there are ${MAX_KEYS} keys in this browser: remove one that is not used any more`);
+    }
+    this.#write(key);
+  }
+
+  /** Notes who logged in with it, for the next time. */
+  usedBy(publicKey: string, user: string): void {
+    const key = this.#keys.peek().find((known) => known.publicKey === publicKey);
+    if (key !== undefined && key.user !== user) this.#write({ ...key, user });
+  }
+
+  remove({ publicKey }: Pick<StoredKey, "publicKey">): void {
+    this.#window.localStorage.removeItem(PREFIX + publicKey);
+    this.#read();
+  }
+
+  [Symbol.dispose](): void {
+    this.#window.removeEventListener("storage", this.#listen);
+  }
+
+  #write(key: StoredKey): void {
+    try {
+      this.#window.localStorage.setItem(PREFIX + key.publicKey, JSON.stringify(key));
+    } catch (cause) {
+      throw new ServiceError(
+        "invalid_request",
+        "this browser has no room to keep the key, or may not keep it",
+        {
+          cause,
+        },
+      );
+    }
+    this.#read();
+  }
+
+  #read(): void {
+    const storage = opened(() => this.#window.localStorage);
+    const names = Array.from({ length: storage?.length ?? 0 }, (_, index) => storage?.key(index) ?? "");
+    this.#keys.value = names
+      .filter((name) => name.startsWith(PREFIX))
+      .flatMap((name) => {
+        const key = readEntry(storage?.getItem(name) ?? "");
+        return key !== undefined && name === PREFIX + key.publicKey ? [key] : [];
+      })
+      .toSorted((one, other) => one.addedAt - other.addedAt);
+  }
+}
+
+function readEntry(text: string): StoredKey | undefined {
+  try {
+    return StoredKey.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}

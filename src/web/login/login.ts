@@ -1,0 +1,307 @@
+// Who uses the page. One state, from the first question to the server until the log out.
+import { type ReadonlySignal, signal } from "@preact/signals";
+import { type Client, createClient } from "../../protocol/client/client.ts";
+import { fetchSend } from "../../protocol/client/fetch-send.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import type { AuthConfig, ProxyUser, TokenResponse } from "../../protocol/schemas/auth.ts";
+import { LoginQuestion } from "../../protocol/schemas/login-question.ts";
+import { SecondFactorChallenge, type SecondFactorProof } from "../../protocol/schemas/passkey.ts";
+import type { Secrets } from "../app/route.ts";
+import type { StorageWindow } from "../browser-storage.ts";
+import { sentence } from "../sentence.ts";
+import { GuestPass } from "./guest-pass.ts";
+import { answerChallenge } from "./keys/challenge.ts";
+import type { OpenKey } from "./keys/keyring.ts";
+import { type StoredLogin, TokenStore } from "./token-store.ts";
+
+/** By what the page is let in. */
+export type Access =
+  /** A login of one's own, which can be ended. */
+  | { readonly kind: "login"; readonly user: string; readonly token: string }
+  /** Nobody has to log in. */
+  | { readonly kind: "open"; readonly user: string; readonly token: string }
+  /** The server knows who asks without a token: from a proxy, or because it is this very machine. */
+  | {
+      readonly kind: "known";
+      readonly user: string;
+      readonly token: undefined;
+      /** What the proxy says of this user. */
+      readonly profile: ProxyUser | undefined;
+      /** Where that ends, with a proxy that can. */
+      readonly logoutPath: string | undefined;
+    }
+  /** A link that opens one session. */
+  | { readonly kind: "guest"; readonly token: string };
+
+export type LoginState =
+  | { readonly kind: "checking" }
+  /** `reason`: why the person has to log in, where there is something to say. */
+  | { readonly kind: "out"; readonly config: AuthConfig; readonly reason: string | undefined }
+  /** The server's system asks for more than the password. `back`: the log in before. */
+  | { readonly kind: "question"; readonly question: LoginQuestion; readonly back: LoginState }
+  /** The password was right. `codes`: recovery codes to keep, before it goes on. `back`: the log in before. */
+  | {
+      readonly kind: "second-factor";
+      readonly challenge: SecondFactorChallenge;
+      readonly words: string;
+      readonly codes: readonly string[] | undefined;
+      readonly back: LoginState;
+    }
+  | { readonly kind: "in"; readonly access: Access }
+  /** The link to a session that led here does not open it any more. */
+  | { readonly kind: "uninvited" }
+  | { readonly kind: "unreachable"; readonly error: unknown };
+
+/** Where no login is needed and what lets one in is refused, asking again at once would go on for ever. */
+const SELF_LOGIN_INTERVAL_MS = 5_000;
+
+export type LoginWindow = StorageWindow &
+  Pick<Window, "sessionStorage"> & { readonly location: Pick<Location, "reload"> };
+
+export class Login implements Disposable {
+  readonly #window: LoginWindow;
+  readonly #client: Client;
+  readonly #store: TokenStore;
+  readonly #pass: GuestPass;
+  readonly #state = signal<LoginState>({ kind: "checking" });
+  /** Completed, and its recovery codes are still to be kept. */
+  #made: TokenResponse | undefined;
+  #lastSelfLogin = Number.NEGATIVE_INFINITY;
+  /** Was refused once: what is to be done then is being done. */
+  #over: Access | undefined;
+
+  constructor(window: LoginWindow) {
+    this.#window = window;
+    this.#client = createClient(fetchSend({ origin: "", token: () => undefined }));
+    this.#store = new TokenStore(window, (login) => this.#changedElsewhere(login));
+    this.#pass = new GuestPass(window);
+  }
+
+  get state(): ReadonlySignal<LoginState> {
+    return this.#state;
+  }
+
+  /** The token in force. */
+  get token(): string | undefined {
+    return this.#access?.token;
+  }
+
+  /** Finds out whether there is anything to ask. `secrets`: those of the address that led here. */
+  async start({ ticket, share }: Secrets): Promise<void> {
+    if (share !== undefined) this.#pass.write(share);
+    // Who follows a login link in a tab that was a guest's is no guest any more.
+    if (ticket !== undefined) this.#pass.clear();
+    if (ticket !== undefined) return await this.#useTicket(ticket);
+    const pass = this.#pass.read();
+    const stored = this.#store.read();
+    if (pass !== undefined) this.#let({ kind: "guest", token: pass });
+    else if (stored === undefined) await this.#ask(undefined);
+    else this.#let(loginOf(stored));
+  }
+
+  /** Throws the server's refusal. An empty `username` leaves it to the server. */
+  async withPassword(username: string, password: string): Promise<void> {
+    const back = this.#state.peek();
+    await this.#goOn(this.#client.token({ ...nameOf(username), password }), back);
+  }
+
+  /** Goes in, or to the next question. Answers that are refused lead back: each question is answered once. */
+  async withAnswers(answers: readonly string[]): Promise<void> {
+    const state = this.#state.peek();
+    if (state.kind !== "question") return;
+    const { challengeId } = state.question;
+    const body = { challengeId, answers: [...answers] };
+    try {
+      await this.#goOn(this.#client.call(endpoints.answerLogin, { body }), state.back);
+    } catch (error) {
+      this.#goBack(error, state.back);
+    }
+  }
+
+  /** Goes in, or shows the recovery codes first. A proof that is refused leads back: each challenge is answered once. */
+  async withSecondFactor(proof: Omit<SecondFactorProof, "challengeId">): Promise<void> {
+    const state = this.#state.peek();
+    if (state.kind !== "second-factor") return;
+    const { challengeId } = state.challenge;
+    try {
+      const response = await this.#client.call(endpoints.secondFactor, { body: { challengeId, ...proof } });
+      const { recoveryCodes: codes } = response;
+      this.#made = response;
+      if (codes === undefined) this.goIn();
+      else this.#state.value = { ...state, codes };
+    } catch (error) {
+      this.#goBack(error, state.back);
+    }
+  }
+
+  /** With the login that a second factor completed. */
+  goIn(): void {
+    if (this.#made !== undefined) this.#keep(this.#made);
+    this.#made = undefined;
+  }
+
+  /** Back to the log in. */
+  giveUp(): void {
+    const state = this.#state.peek();
+    if (state.kind === "second-factor" || state.kind === "question") this.#state.value = state.back;
+  }
+
+  /** As withPassword, by a signature of the key. */
+  async withKey(username: string, key: OpenKey): Promise<void> {
+    const { challenge, challengeId } = await this.#client.challenge(
+      username === "" ? {} : { userId: username },
+    );
+    const answer = await answerChallenge(key, challenge);
+    const response = await this.#client.sshLogin({ challengeId, ...answer });
+    key.usedBy(username);
+    this.#keep(response);
+  }
+
+  /** Who logs in without a name, who need not be one that may. */
+  async defaultUser(): Promise<string> {
+    return (await this.#client.call(endpoints.currentUser)).userId;
+  }
+
+  /** The server refused what let us in: it is over, or was revoked. `token`: what the request carried. */
+  refused(token: string | undefined): void {
+    const access = this.#access;
+    if (access === undefined || access.token !== token || access === this.#over) return;
+    this.#over = access;
+    if (access.kind === "guest") {
+      this.#pass.clear();
+      this.#state.value = { kind: "uninvited" };
+      return;
+    }
+    if (access.kind === "login") this.#store.clear();
+    void this.#ask("Your login has ended. Please log in again.");
+  }
+
+  async logOut(): Promise<void> {
+    const { token } = this;
+    // At once, so that the connection is closed and other tabs are told from here, and not by refusals.
+    this.#store.clear();
+    const leaving = { kind: "checking" } as const;
+    this.#state.value = leaving;
+    const client = createClient(fetchSend({ origin: "", token: () => token }));
+    // Whatever the server says: here the person is out.
+    await client.logout().catch(() => undefined);
+    // Somebody may have logged in in another tab meanwhile.
+    if (this.#state.peek() === leaving) await this.#leave("You are logged out.");
+  }
+
+  [Symbol.dispose](): void {
+    this.#store[Symbol.dispose]();
+  }
+
+  get #access(): Access | undefined {
+    const state = this.#state.peek();
+    return state.kind === "in" ? state.access : undefined;
+  }
+
+  async #useTicket(ticket: string): Promise<void> {
+    try {
+      this.#keep(await this.#client.token({ ticket }));
+    } catch (error) {
+      const isRefused = error instanceof ServiceError && error.status === 401;
+      const reason = "This login link was used already or is too old.";
+      if (isRefused) await this.#ask(reason);
+      else this.#state.value = { kind: "unreachable", error };
+    }
+  }
+
+  /** Goes in where the server lets everybody in or knows who this is, else asks the person. */
+  async #ask(reason: string | undefined): Promise<void> {
+    const before = this.#state.peek();
+    try {
+      const config = await this.#client.authConfig();
+      // Somebody may have logged in in another tab meanwhile, or out in this one.
+      if (this.#state.peek() !== before) return;
+      const isSoon = performance.now() - this.#lastSelfLogin < SELF_LOGIN_INTERVAL_MS;
+      const isLetIn = config.noAuth || config.user !== undefined;
+      if (isLetIn && !isSoon) await this.#letSelfIn(config);
+      else this.#state.value = { kind: "out", config, reason };
+    } catch (error) {
+      if (this.#state.peek() !== before) return;
+      this.#state.value = { kind: "unreachable", error };
+      if (error instanceof ServiceError && error.status === 401) this.#askProxy();
+    }
+  }
+
+  /** Only a proxy asks who asks that: it leads a page that is loaded to its own login. Not again and again, if it does not. */
+  #askProxy(): void {
+    if (performance.now() > SELF_LOGIN_INTERVAL_MS) this.#window.location.reload();
+  }
+
+  async #letSelfIn({ noAuth, user = "", logoutPath, proxyUser: profile }: AuthConfig): Promise<void> {
+    this.#lastSelfLogin = performance.now();
+    if (!noAuth) return this.#let({ kind: "known", user, token: undefined, profile, logoutPath });
+    // Nothing to keep where the next visit is let in as well.
+    const response = await this.#client.token({});
+    this.#let({ kind: "open", user: response.user, token: response.token });
+  }
+
+  /** Shows the ways in, and takes none by itself: the person wanted to be out. */
+  async #leave(reason: string): Promise<void> {
+    const checking = { kind: "checking" } as const;
+    this.#state.value = checking;
+    const next = await this.#client.authConfig().then(
+      (config) => ({ kind: "out", config, reason }) as const,
+      (error: unknown) => ({ kind: "unreachable", error }) as const,
+    );
+    // Somebody may have logged in in another tab meanwhile.
+    if (this.#state.peek() === checking) this.#state.value = next;
+  }
+
+  /** Goes in, or to what the server asks. */
+  async #goOn(response: Promise<TokenResponse>, back: LoginState): Promise<void> {
+    try {
+      this.#keep(await response);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === "login_question") {
+        this.#state.value = { kind: "question", question: LoginQuestion.parse(error.details), back };
+      } else if (error.code === "second_factor_required") {
+        const challenge = SecondFactorChallenge.parse(error.details);
+        const words = sentence(error.message);
+        this.#state.value = { kind: "second-factor", challenge, words, codes: undefined, back };
+      } else throw error;
+    }
+  }
+
+  /** To the log in, where the server refuses; throws what is no refusal. */
+  #goBack(error: unknown, back: LoginState): void {
+    if (!(error instanceof ServiceError) || error.status !== 401 || back.kind !== "out") throw error;
+    this.#state.value = { ...back, reason: `${sentence(error.message)} Please log in again.` };
+  }
+
+  #keep(response: TokenResponse): void {
+    const login = storedOf(response);
+    this.#store.write(login);
+    this.#let(loginOf(login));
+  }
+
+  #let(access: Access): void {
+    this.#state.value = { kind: "in", access };
+  }
+
+  #changedElsewhere(login: StoredLogin | undefined): void {
+    const access = this.#access;
+    // A guest's tab is that one session's, whatever happens in others.
+    if (access?.kind === "guest" || this.#state.peek().kind === "uninvited") return;
+    if (login !== undefined) this.#let(loginOf(login));
+    else if (access?.kind === "login") void this.#leave("You logged out in another window.");
+  }
+}
+
+function storedOf({ token, expiresIn, user }: TokenResponse): StoredLogin {
+  return { token, user, expiresAt: Date.now() + expiresIn * 1000 };
+}
+
+function loginOf({ user, token }: StoredLogin): Access {
+  return { kind: "login", user, token };
+}
+
+function nameOf(username: string): { readonly username?: string } {
+  return username === "" ? {} : { username };
+}

@@ -1,0 +1,40 @@
+// Passkeys in the browser. The library is loaded when the first one is made or asked for.
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from "@simplewebauthn/browser";
+import { z } from "zod";
+import { Assertion, NewCredential } from "../../protocol/schemas/passkey.ts";
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** Made by the library of the server for the one here. */
+const CreationOptions = z.custom<PublicKeyCredentialCreationOptionsJSON>(
+  (value) => typeof value === "object",
+);
+const RequestOptions = z.custom<PublicKeyCredentialRequestOptionsJSON>((value) => typeof value === "object");
+
+/** Asks the person to make a passkey. Throws an error with words for them. */
+export async function makePasskey(options: Options): Promise<NewCredential> {
+  const { startRegistration } = await import("@simplewebauthn/browser");
+  const optionsJSON = CreationOptions.parse(options);
+  return NewCredential.parse(await startRegistration({ optionsJSON }).catch(explain));
+}
+
+/** Asks the person for one of their passkeys. Throws as `makePasskey`. */
+export async function usePasskey(options: Options): Promise<Assertion> {
+  const { startAuthentication } = await import("@simplewebauthn/browser");
+  const optionsJSON = RequestOptions.parse(options);
+  return Assertion.parse(await startAuthentication({ optionsJSON }).catch(explain));
+}
+
+/** Browsers say little, so that a page learns little. */
+function explain(error: unknown): never {
+  const name = error instanceof Error ? error.name : "";
+  if (name === "NotAllowedError" || name === "AbortError") {
+    throw new Error("it was cancelled, took too long, or this device has no such passkey", { cause: error });
+  }
+  if (name === "InvalidStateError")
+    throw new Error("this device has a passkey here already", { cause: error });
+  throw error;
+}

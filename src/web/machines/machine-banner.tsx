@@ -1,0 +1,27 @@
+import type { VNode } from "preact";
+import type { SessionProps } from "../app/view-props.ts";
+import { Banner } from "../components/banner.tsx";
+
+/**
+ * There while the session that is open cannot be shown: on an HQ while its machine is out of reach and until the session is
+ * there again, anywhere when it was refused.
+ */
+export function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode | undefined {
+  const isAway = open.contact.isAway.value;
+  const isLost = open.phase.value.kind === "failed";
+  // Without a connection nothing is known about machines, and the other banner says so.
+  if (workspace.connection.value.kind !== "open" || !(isAway || isLost)) return undefined;
+  const isHq = workspace.machines.all.value !== undefined;
+  const name = workspace.sessions.record(open.id)?.source ?? "The machine";
+  const back = isHq ? `Back to ${name}…` : "The session could not be opened.";
+  const words = isAway ? `${name} is out of reach. The session goes on when it is back.` : back;
+  return (
+    <Banner words={words} refusals={open.contact.refusals.value}>
+      {!isAway && (
+        <button type="button" class="button small" onClick={() => open.retry()}>
+          Try again
+        </button>
+      )}
+    </Banner>
+  );
+}

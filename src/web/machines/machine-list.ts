@@ -1,0 +1,116 @@
+// The machines of an HQ, kept true by its events. A server that is no HQ has none, and nothing of this is shown.
+import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import type { ServerEvent } from "../../protocol/frame/event.ts";
+import type { Health } from "../../protocol/schemas/health.ts";
+import { LOCAL, type RemoteRecord } from "../../protocol/schemas/remote.ts";
+import { Reading, type ReadingOptions } from "../refresher.ts";
+
+/** A machine that sessions run on. */
+export type Machine = {
+  readonly name: string;
+  /** What a request for a new session calls it. */
+  readonly id: string;
+  /** Undefined for the HQ itself. */
+  readonly url: string | undefined;
+  /** False once it left while this page was open. */
+  readonly isHere: boolean;
+  /** How many of its sessions are not listed, because another machine has sessions with their ids. */
+  readonly hidden: number;
+};
+
+export type MachineListOptions = {
+  readonly health: (signal: AbortSignal) => Promise<Pick<Health, "mode" | "hqSessions">>;
+  readonly remotes: (signal: AbortSignal) => Promise<readonly RemoteRecord[]>;
+  readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
+} & Pick<ReadingOptions, "stage" | "intervalMs" | "retryMs">;
+
+/** Machines that left and are remembered; the one that left first goes. */
+const MAX_GONE = 50;
+
+export class MachineList implements Disposable {
+  readonly #options: MachineListOptions;
+  readonly #here = signal<readonly Machine[] | undefined>(undefined);
+  readonly #gone = signal<readonly Machine[]>([]);
+  readonly #isKnown = signal(false);
+  readonly #scope = new DisposableStack();
+  readonly #reading: Reading;
+
+  constructor(options: MachineListOptions) {
+    this.#options = options;
+    const { stage, intervalMs, retryMs } = options;
+    const read = (signal: AbortSignal): Promise<void> => this.#read(signal);
+    this.#reading = this.#scope.use(new Reading({ read, stage, intervalMs, retryMs }));
+    this.#scope.use(options.subscribe((event) => this.#happened(event)));
+    this.#reading.refresh();
+  }
+
+  /** Whether it was tried to find out if this is an HQ. */
+  get isKnown(): ReadonlySignal<boolean> {
+    return this.#isKnown;
+  }
+
+  /** The HQ itself first, then by name, with those that left in their place; undefined where there is no HQ. */
+  readonly all: ReadonlySignal<readonly Machine[] | undefined> = computed(
+    () => this.#here.value && [...this.#here.value, ...this.#gone.value].toSorted(byName),
+  );
+
+  /** Whether that machine left and did not come back. */
+  isGone(name: string | undefined): boolean {
+    return this.#gone.value.some((machine) => machine.name === name);
+  }
+
+  /** Does not remember one that left any more. */
+  forget(name: string): void {
+    this.#gone.value = this.#gone.peek().filter((machine) => machine.name !== name);
+  }
+
+  [Symbol.dispose](): void {
+    this.#scope.dispose();
+  }
+
+  #happened({ type, remoteId, remoteName }: ServerEvent): void {
+    if (type !== "connected" && type !== "remote-joined" && type !== "remote-left") return;
+    const here = this.#here.peek();
+    // What the event says is shown at once; the rest follows with the next reading.
+    if (here !== undefined && type === "remote-left") {
+      this.#replace(here.filter(({ name }) => name !== remoteName));
+    }
+    const back = this.#gone.peek().find(({ name }) => name === remoteName);
+    if (here !== undefined && back !== undefined && type === "remote-joined") {
+      this.#replace([...here, { ...back, id: remoteId ?? back.id, isHere: true }]);
+    }
+    if (type === "connected") this.#reading.renewed();
+    else this.#reading.refresh();
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    try {
+      const { health, remotes } = this.#options;
+      const { mode, hqSessions = false } = await health(signal);
+      if (mode !== "hq") this.#here.value = undefined;
+      else this.#replace([...(hqSessions ? [HQ] : []), ...(await remotes(signal)).map(machineOf)]);
+    } finally {
+      this.#isKnown.value = true;
+    }
+  }
+
+  #replace(here: readonly Machine[]): void {
+    const names = new Set(here.map(({ name }) => name));
+    const known = [...this.#gone.peek(), ...(this.#here.peek() ?? [])];
+    const gone = known
+      .filter(({ name }) => !names.has(name))
+      .map((machine) => ({ ...machine, isHere: false }));
+    this.#gone.value = gone.slice(-MAX_GONE);
+    this.#here.value = here;
+  }
+}
+
+const HQ: Machine = { name: LOCAL, id: LOCAL, url: undefined, isHere: true, hidden: 0 };
+
+function machineOf({ name, id, url, conflicts = [] }: RemoteRecord): Machine {
+  return { name, id, url, isHere: true, hidden: conflicts.length };
+}
+
+function byName(one: Machine, other: Machine): number {
+  return Number(other.id === LOCAL) - Number(one.id === LOCAL) || one.name.localeCompare(other.name);
+}

@@ -1,0 +1,21 @@
+// What an HQ says when it cannot do what was asked because of a machine, and how the page says it.
+import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
+
+const WORDS: Partial<Record<ErrorCode, string>> = {
+  remote_unreachable: "The machine is out of reach. Try again when it is back.",
+  remote_timeout: "The machine does not answer in time. It may still do what it was told.",
+  remote_not_found: "That machine is not there any more. Choose another one.",
+  remote_id_required: "Choose a machine to start it on.",
+};
+
+const OUTAGES: readonly ErrorCode[] = ["remote_unreachable", "remote_timeout"];
+
+/** One or two whole sentences; undefined for what has nothing to do with a machine. */
+export function plainWords(error: unknown): string | undefined {
+  return error instanceof ServiceError ? WORDS[error.code] : undefined;
+}
+
+/** Whether the machine of the session cannot be reached: it may be back at any time. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof ServiceError && OUTAGES.includes(error.code);
+}

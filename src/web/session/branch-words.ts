@@ -1,0 +1,41 @@
+// What the page says about the branch that a session's folder is on.
+import type { GitFacts } from "../../protocol/schemas/session.ts";
+import { folderWords } from "./words.ts";
+
+export type BranchWords = {
+  readonly name: string;
+  /** Whether something is not committed. */
+  readonly isDirty: boolean;
+  /** "↑2 ↓1": commits that the upstream lacks, and that are lacking here. */
+  readonly distance: string;
+  /** All of it as a sentence. */
+  readonly title: string;
+};
+
+/** `undefined` outside a repository. */
+export function branchWords(facts: GitFacts): BranchWords | undefined {
+  const { gitBranch, gitRepoPath, gitHasChanges: isDirty = false } = facts;
+  if (gitBranch === undefined || gitRepoPath === undefined) return undefined;
+  const { gitAheadCount: ahead = 0, gitBehindCount: behind = 0 } = facts;
+  const place = gitBranch === "" ? "no branch" : `branch ${gitBranch}`;
+  const details = [
+    ...(isDirty ? ["changes not committed"] : []),
+    ...(ahead > 0 ? [`${commits(ahead)} ahead`] : []),
+    ...(behind > 0 ? [`${commits(behind)} behind`] : []),
+  ];
+  return {
+    name: gitBranch === "" ? "detached" : gitBranch,
+    isDirty,
+    distance: [...(ahead > 0 ? [`↑${ahead}`] : []), ...(behind > 0 ? [`↓${behind}`] : [])].join(" "),
+    title: [`On ${place} of ${repositoryWords(facts, gitRepoPath)}`, ...details].join(", "),
+  };
+}
+
+function repositoryWords({ gitIsWorktree, gitMainRepoPath }: GitFacts, root: string): string {
+  if (gitIsWorktree !== true || gitMainRepoPath === undefined) return folderWords(root);
+  return `${folderWords(root)}, a worktree of ${folderWords(gitMainRepoPath)}`;
+}
+
+function commits(count: number): string {
+  return count === 1 ? "1 commit" : `${count} commits`;
+}

@@ -1,0 +1,18 @@
+import type { VNode } from "preact";
+import type { GitFacts } from "../../protocol/schemas/session.ts";
+import { Icon } from "../components/icon.tsx";
+import { branchWords } from "./branch-words.ts";
+
+/** The branch of a session's folder, with a dot where something is not committed; nothing outside a repository. */
+export function Branch({ facts }: { readonly facts: GitFacts }): VNode | undefined {
+  const words = branchWords(facts);
+  if (words === undefined) return undefined;
+  return (
+    <span class="branch" title={words.title}>
+      <Icon name="branch" />
+      <span class="branch-name">{words.name}</span>
+      {words.isDirty && <span class="branch-mark" role="img" aria-label="changes not committed" />}
+      {words.distance !== "" && <span class="branch-distance">{words.distance}</span>}
+    </span>
+  );
+}

@@ -1,0 +1,54 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import type { SessionProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
+import { ageWords, type Ending, endedWell, endingBadge, endingWords } from "./words.ts";
+
+/** What became of the program, and what can be done now. */
+export function EndedBar({
+  page,
+  workspace,
+  open,
+  ending,
+}: SessionProps & { readonly ending: Ending }): VNode {
+  const record = workspace.sessions.record(open.id);
+  const isBusy = useSignal(false);
+  const { what, why } = endingWords(ending);
+  const again = async (): Promise<void> => {
+    if (record === undefined) return;
+    isBusy.value = true;
+    try {
+      const { command, cwd, name, cols, rows, remoteId } = record;
+      const machine = remoteId === undefined ? {} : { remoteId };
+      await workspace.start({ command, cwd, name, cols, rows, ...machine });
+    } catch (error) {
+      page.notices.failed("The session could not be started", error);
+    }
+    isBusy.value = false;
+  };
+  return (
+    <div class={`ended-bar ${endedWell(ending) ? "good" : "bad"}`} role="status">
+      <span class={`badge ${endedWell(ending) ? "good" : "bad"}`}>{endingBadge(ending)}</span>
+      <div class="ended-words">
+        <strong>{what}</strong>
+        {record?.exitedAt !== undefined && (
+          <span class="muted">
+            {" "}
+            · {agoWords(ageWords(Date.parse(record.exitedAt), page.clock.now.value))}
+          </span>
+        )}
+        <p class="muted">{why}</p>
+      </div>
+      {record !== undefined && workspace.permissions.has("sessions:create") && (
+        <button type="button" class="button" disabled={isBusy.value} onClick={() => void again()}>
+          <Icon name="again" />
+          Start again
+        </button>
+      )}
+    </div>
+  );
+}
+
+function agoWords(age: string): string {
+  return age === "just now" ? age : `${age} ago`;
+}

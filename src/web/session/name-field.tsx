@@ -1,0 +1,68 @@
+import type { TargetedKeyboardEvent, VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { Icon } from "../components/icon.tsx";
+import { useToggle } from "../components/toggle.ts";
+import { nameWords } from "./words.ts";
+
+type NameFieldProps = { readonly record: SessionRecord; readonly onRename: (name: string) => void };
+
+/** The session's name; a click makes it a field. */
+export function NameField({ record, onRename }: NameFieldProps): VNode {
+  const editing = useToggle();
+  if (editing.isOn) {
+    return (
+      <NameInput
+        name={nameWords(record)}
+        onDone={(name) => {
+          editing.off();
+          if (name !== undefined && name !== nameWords(record)) onRename(name);
+        }}
+      />
+    );
+  }
+  return (
+    <h1 class="session-name">
+      <button type="button" title="Rename" onClick={editing.on}>
+        <span>{nameWords(record)}</span>
+        <Icon name="pencil" />
+      </button>
+    </h1>
+  );
+}
+
+type NameInputProps = {
+  readonly name: string;
+  /** Once; with nothing when the old name is to stay. */
+  readonly onDone: (name: string | undefined) => void;
+};
+
+function NameInput({ name, onDone }: NameInputProps): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => input.current?.select(), []);
+  const isDone = useRef(false);
+  // A field that goes while it has the focus is left as well, with what stands in it.
+  const done = (typed: string | undefined): void => {
+    if (isDone.current) return;
+    isDone.current = true;
+    onDone(typed);
+  };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    // To an input method these keys mean something else.
+    if (event.isComposing) return;
+    if (event.key === "Escape") done(undefined);
+    if (event.key === "Enter") event.currentTarget.blur();
+  };
+  return (
+    <input
+      ref={input}
+      class="name-input"
+      aria-label="Name of the session"
+      defaultValue={name}
+      maxLength={256}
+      spellcheck={false}
+      onKeyDown={onKeyDown}
+      onBlur={(event) => done(event.currentTarget.value.trim() || undefined)}
+    />
+  );
+}

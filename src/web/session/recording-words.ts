@@ -1,0 +1,57 @@
+// What the page says about a recording that does not have all of the output.
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+
+export type RecordingWords = {
+  /** For the head of the session. */
+  readonly mark: string;
+  /** What happened, in sentences. */
+  readonly title: string;
+};
+
+const STEP = 1024;
+const UNITS = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+
+/** `undefined` as long as all of it is recorded. */
+export function recordingWords({
+  recording,
+  lostBytes = 0,
+}: Pick<SessionRecord, "recording" | "lostBytes">): RecordingWords | undefined {
+  const lost = lostBytes === 0 ? [] : [`The disk did not take all of the output: ${missing(lostBytes)}.`];
+  if (recording !== undefined) {
+    const { mark, title } = STATES[recording];
+    return { mark, title: [title, ...lost].join(" ") };
+  }
+  return lost.length === 0 ? undefined : { mark: "recording incomplete", title: lost.join(" ") };
+}
+
+const STATES: Readonly<Record<NonNullable<SessionRecord["recording"]>, RecordingWords>> = {
+  waiting: {
+    mark: "recording waits",
+    title:
+      "The disk takes nothing. The session goes on; the last of its output is held in memory and recorded when there is room again.",
+  },
+  stopped: {
+    mark: "recording stopped",
+    title: "The recording has reached its size limit. What comes now is shown, but not recorded.",
+  },
+};
+
+function missing(bytes: number): string {
+  return bytes === 1 ? "1 byte is missing in the recording" : `${size(bytes)} are missing in the recording`;
+}
+
+/** In the largest unit of which there is one, after rounding to a tenth. */
+function size(bytes: number): string {
+  let amount = bytes;
+  let unit = 0;
+  while (rounded(amount, unit) >= STEP && unit < UNITS.length - 1) {
+    amount /= STEP;
+    unit += 1;
+  }
+  return `${rounded(amount, unit)} ${UNITS[unit]}`;
+}
+
+/** Bytes are whole. */
+function rounded(amount: number, unit: number): number {
+  return unit === 0 ? amount : Math.round(amount * 10) / 10;
+}

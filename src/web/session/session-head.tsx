@@ -1,0 +1,127 @@
+import type { VNode } from "preact";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { routeHash } from "../app/route.ts";
+import type { SessionProps } from "../app/view-props.ts";
+import { Confirm } from "../components/confirm.tsx";
+import { Icon } from "../components/icon.tsx";
+import { useToggle } from "../components/toggle.ts";
+import { Branch } from "./branch.tsx";
+import { NameField } from "./name-field.tsx";
+import { recordingWords } from "./recording-words.ts";
+import { SessionMenu } from "./session-menu.tsx";
+import { accessWords } from "./share-words.ts";
+import { commandWords, detailWords, folderWords, nameWords } from "./words.ts";
+
+type SessionHeadProps = SessionProps & { readonly onSearch: () => void };
+
+export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProps): VNode {
+  // Reading the list keeps the head true to it.
+  const record = workspace.sessions.record(open.id);
+  const detail = record && (open.title.value ?? detailWords(record));
+  return (
+    <header class="session-head">
+      {!workspace.isGuests && (
+        <a class="button ghost back" href={routeHash({ view: "list" })} aria-label="All sessions">
+          <Icon name="back" />
+        </a>
+      )}
+      <div class="session-names">
+        {record !== undefined && <Name workspace={workspace} record={record} />}
+        {record !== undefined && (
+          <p class="session-detail" title={placeWords(record)}>
+            {record.access !== undefined && (
+              <span class="badge shared">shared with you {accessWords({ mode: record.access })}</span>
+            )}
+            {record.access === undefined && open.phase.value.kind === "watching" && (
+              <span class="badge shared">to watch</span>
+            )}
+            {record.source !== undefined && (
+              <span class="session-machine">
+                <Icon name="machine" />
+                {record.source}
+              </span>
+            )}
+            {detail !== "" && <span class="session-program">{detail}</span>}
+            {record.cwd !== "" && <span class="session-folder">{folderWords(record.cwd)}</span>}
+            <Branch facts={record} />
+            <RecordingMark record={record} />
+          </p>
+        )}
+      </div>
+      <div class="session-tools">
+        <button
+          type="button"
+          class="button ghost"
+          aria-label="Search"
+          title="Search (Ctrl+Shift+F)"
+          onClick={onSearch}
+        >
+          <Icon name="search" />
+        </button>
+        <SessionMenu page={page} workspace={workspace} open={open} record={record} />
+        {record !== undefined && workspace.permissions.has("sessions:manage") && (
+          <EndButton workspace={workspace} record={record} />
+        )}
+      </div>
+    </header>
+  );
+}
+
+/** A guest is told neither. */
+function placeWords({ command, cwd }: SessionRecord): string | undefined {
+  return command.length === 0 ? undefined : `${commandWords(command)} in ${cwd}`;
+}
+
+type RecordProps = Pick<SessionProps, "workspace"> & { readonly record: SessionRecord };
+
+/** A field for those who may change it. */
+function Name({ workspace, record }: RecordProps): VNode {
+  if (workspace.permissions.has("sessions:manage")) {
+    return <NameField record={record} onRename={(name) => void workspace.rename(record, name)} />;
+  }
+  return (
+    <h1 class="session-name">
+      <span>{nameWords(record)}</span>
+    </h1>
+  );
+}
+
+/** Only where the recording does not have all of the output. */
+function RecordingMark({ record }: { readonly record: SessionRecord }): VNode | undefined {
+  const words = recordingWords(record);
+  if (words === undefined) return undefined;
+  return (
+    <span class="recording-mark" role="note" title={words.title} aria-label={`${words.mark}: ${words.title}`}>
+      <Icon name="warning" />
+      <span>{words.mark}</span>
+    </span>
+  );
+}
+
+/** Ends what runs, removes what ended; both only after a question. */
+function EndButton({ workspace, record }: RecordProps): VNode {
+  const question = useToggle();
+  const isEnded = record.status === "exited";
+  const word = isEnded ? "Remove" : "End";
+  return (
+    <>
+      <button type="button" class="button danger-quiet" onClick={question.on}>
+        <Icon name={isEnded ? "trash" : "stop"} />
+        <span class="wide-only">{word}</span>
+      </button>
+      {question.isOn && (
+        <Confirm
+          question={`${word} “${nameWords(record)}”?`}
+          detail={
+            isEnded
+              ? "Its recording is deleted for good."
+              : "Its programs are told to hang up and, if they do not, are killed after three seconds. The recording is kept."
+          }
+          yes={word}
+          onYes={() => void (isEnded ? workspace.remove(record) : workspace.end(record))}
+          onClose={question.off}
+        />
+      )}
+    </>
+  );
+}

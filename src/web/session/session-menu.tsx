@@ -1,0 +1,150 @@
+import type { VNode } from "preact";
+import { useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { SessionProps } from "../app/view-props.ts";
+import { useDismissal } from "../components/dismissal.ts";
+import { Icon } from "../components/icon.tsx";
+import { useToggle } from "../components/toggle.ts";
+import { ShareDialog } from "./share-dialog.tsx";
+
+type SessionMenuProps = SessionProps & { readonly record: SessionRecord | undefined };
+
+export function SessionMenu({ page, workspace, open, record }: SessionMenuProps): VNode {
+  const menu = useToggle();
+  const login = page.login.state.value;
+  // Where nobody logs in everybody sees every session.
+  const isOpenToAll = login.kind === "in" && login.access.kind === "open";
+  const mayShare = workspace.permissions.has("sessions:manage") && !isOpenToAll;
+  const root = useRef<HTMLDivElement>(null);
+  const close = (): void => {
+    menu.off();
+    open.emulator.focus();
+  };
+  const sharing = useToggle();
+  useDismissal(root, menu.isOn, close);
+  const share = (): void => {
+    menu.off();
+    sharing.on();
+  };
+  const endSharing = (): void => {
+    sharing.off();
+    open.emulator.focus();
+  };
+  return (
+    <div class="menu-root" ref={root}>
+      <button
+        type="button"
+        class="button ghost"
+        aria-label="More"
+        aria-expanded={menu.isOn}
+        onClick={menu.flip}
+      >
+        <Icon name="more" />
+      </button>
+      {menu.isOn && (
+        <div class="menu">
+          <FontSize page={page} />
+          <ScreenReader page={page} />
+          {record !== undefined && mayShare && <ShareItem onClick={share} />}
+          {record !== undefined && <Actions workspace={workspace} record={record} onDone={close} />}
+          <p class="menu-hint">
+            <kbd>Ctrl</kbd> <kbd>Shift</kbd> + <kbd>C</kbd> copies, <kbd>V</kbd> pastes, <kbd>F</kbd>{" "}
+            searches, <kbd>L</kbd> goes to the list.
+          </p>
+        </div>
+      )}
+      {record !== undefined && sharing.isOn && (
+        <ShareDialog page={page} workspace={workspace} record={record} onClose={endSharing} />
+      )}
+    </div>
+  );
+}
+
+function ShareItem({ onClick }: { readonly onClick: () => void }): VNode {
+  return (
+    <button type="button" class="menu-item" onClick={onClick}>
+      <Icon name="share" />
+      Share…
+    </button>
+  );
+}
+
+function FontSize({ page }: Pick<SessionProps, "page">): VNode {
+  const size = page.preferences.current.value.fontSizePx;
+  return (
+    <div class="menu-line">
+      <span>Letters</span>
+      <span class="stepper">
+        <button
+          type="button"
+          class="button small"
+          aria-label="Smaller letters"
+          onClick={() => page.preferences.setFontSize(size - 1)}
+        >
+          A−
+        </button>
+        <output>{size}</output>
+        <button
+          type="button"
+          class="button small"
+          aria-label="Larger letters"
+          onClick={() => page.preferences.setFontSize(size + 1)}
+        >
+          A+
+        </button>
+      </span>
+    </div>
+  );
+}
+
+function ScreenReader({ page }: Pick<SessionProps, "page">): VNode {
+  return (
+    <label class="menu-line">
+      <span>Screen reader</span>
+      <input
+        type="checkbox"
+        checked={page.preferences.current.value.screenReader}
+        onChange={(event) => page.preferences.setScreenReader(event.currentTarget.checked)}
+      />
+    </label>
+  );
+}
+
+type ActionsProps = Pick<SessionProps, "workspace"> & {
+  readonly record: SessionRecord;
+  readonly onDone: () => void;
+};
+
+const SIGNALS = [
+  { name: "SIGINT", words: "Interrupt" },
+  { name: "SIGTERM", words: "Terminate" },
+  { name: "SIGKILL", words: "Kill" },
+] as const;
+
+function Actions({ workspace, record, onDone }: ActionsProps): VNode {
+  const act = (action: () => Promise<void>) => () => {
+    onDone();
+    void action();
+  };
+  return (
+    <>
+      <button type="button" class="menu-item" onClick={act(() => workspace.download(record))}>
+        <Icon name="download" />
+        Download the recording
+      </button>
+      {record.status !== "exited" &&
+        workspace.permissions.has("sessions:manage") &&
+        SIGNALS.map(({ name, words }) => (
+          <button
+            key={name}
+            type="button"
+            class="menu-item"
+            onClick={act(() => workspace.signal(record, name))}
+          >
+            <span class="menu-signal">{words}</span>
+            <code>{name}</code>
+          </button>
+        ))}
+    </>
+  );
+}

@@ -1,0 +1,88 @@
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import type { SessionProps } from "../app/view-props.ts";
+import { useToggle } from "../components/toggle.ts";
+import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
+import type { OpenSession } from "../terminal/open-session.ts";
+import { EndedBar } from "./ended-bar.tsx";
+import { KeyBar } from "./key-bar.tsx";
+import { SearchBar } from "./search-bar.tsx";
+import { SessionHead } from "./session-head.tsx";
+import { SizeChip } from "./size-chip.tsx";
+import { TerminalPane } from "./terminal-pane.tsx";
+
+export function SessionView({ page, workspace, open }: SessionProps): VNode {
+  const searching = useToggle();
+  const phase = open.phase.value;
+  const link = open.link.value;
+  useSearchKey(searching.on);
+  useBell(workspace, open);
+  const closeSearch = (): void => {
+    searching.off();
+    open.emulator.focus();
+  };
+  return (
+    <section class="session" aria-label="Terminal">
+      <SessionHead page={page} workspace={workspace} open={open} onSearch={searching.on} />
+      <div class="session-body">
+        <TerminalPane open={open} />
+        <div class="overlay top">
+          {searching.isOn && <SearchBar search={open.emulator.search} onClose={closeSearch} />}
+          {phase.kind === "running" && workspace.connection.value.kind === "open" && (
+            <SizeChip sizing={open.sizing} />
+          )}
+        </div>
+        {link !== undefined && <div class="link-target">{link}</div>}
+        {phase.kind === "missing" && <Missing workspace={workspace} />}
+      </div>
+      {phase.kind === "ended" && (
+        <EndedBar page={page} workspace={workspace} open={open} ending={phase.ending} />
+      )}
+      {phase.kind === "running" && <KeyBar open={open} />}
+    </section>
+  );
+}
+
+function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
+  const isHq = workspace.machines.all.value !== undefined;
+  return (
+    <div class="missing">
+      <h2>There is no such session</h2>
+      <p class="muted">
+        {isHq
+          ? "It was removed, its machine is out of reach, or the address is wrong."
+          : "It was removed, or the address is wrong."}
+      </p>
+      {workspace.permissions.has("sessions:create") && (
+        <a class="button primary" href="#/new">
+          Start another
+        </a>
+      )}
+    </div>
+  );
+}
+
+function useSearchKey(search: () => void): void {
+  useEffect(() => {
+    const listen = (event: KeyboardEvent): void => {
+      if (!isSearchKey(event)) return;
+      event.preventDefault();
+      search();
+    };
+    window.addEventListener("keydown", listen, { capture: true });
+    return () => window.removeEventListener("keydown", listen, { capture: true });
+  }, []);
+}
+
+/** The bell of a session that is looked at needs no mark in the list. */
+function useBell(workspace: SessionProps["workspace"], open: OpenSession): void {
+  const hasRung = workspace.sessions.rung.value.has(open.id);
+  useEffect(() => {
+    const see = (): void => {
+      if (document.visibilityState === "visible") workspace.sessions.lookedAt(open.id);
+    };
+    see();
+    document.addEventListener("visibilitychange", see);
+    return () => document.removeEventListener("visibilitychange", see);
+  }, [hasRung, workspace, open.id]);
+}

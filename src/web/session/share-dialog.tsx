@@ -1,0 +1,141 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { NewShare, ShareMode } from "../../protocol/schemas/share.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Choice } from "../components/choice.tsx";
+import { CopyButton } from "../components/copy-button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { Failure } from "../components/failure.tsx";
+import { Icon } from "../components/icon.tsx";
+import { useSubmission } from "../components/submission.ts";
+import { ShareList, useShares } from "./share-list.tsx";
+import { nameWords } from "./words.ts";
+
+type ShareDialogProps = WorkspaceProps & { readonly record: SessionRecord; readonly onClose: () => void };
+
+/** Makes links to a session, and takes them back. */
+export function ShareDialog({ page, workspace, record, onClose }: ShareDialogProps): VNode {
+  const made = useSignal<NewShare | undefined>(undefined);
+  const shares = useShares(workspace.client, record.id);
+  // Until it is revoked.
+  const isListed = ({ id }: NewShare): boolean => shares.all?.some((share) => share.id === id) ?? false;
+  return (
+    <Dialog
+      title={`Share “${nameWords(record)}”`}
+      about="Whoever has the link gets into this session, without a login, and into no other."
+      onClose={onClose}
+    >
+      <ShareForm
+        workspace={workspace}
+        record={record}
+        onMade={(share) => {
+          made.value = share;
+          shares.add(share);
+        }}
+      />
+      {made.value !== undefined && isListed(made.value) && <NewLink share={made.value} />}
+      <ShareList shares={shares} now={page.clock.now.value} />
+    </Dialog>
+  );
+}
+
+const MODES = [
+  { value: "view", words: "To watch" },
+  { value: "type", words: "To type" },
+] as const;
+
+const HISTORIES = [
+  { value: "all", words: "From the beginning" },
+  { value: "now", words: "From now on" },
+] as const;
+
+const HOUR_S = 3_600;
+const LIFETIMES = [
+  { seconds: HOUR_S, words: "1 hour" },
+  { seconds: 8 * HOUR_S, words: "8 hours" },
+  { seconds: 24 * HOUR_S, words: "1 day" },
+  { seconds: 7 * 24 * HOUR_S, words: "1 week" },
+  { seconds: 30 * 24 * HOUR_S, words: "30 days" },
+];
+
+type ShareFormProps = Omit<ShareDialogProps, "page" | "onClose"> & {
+  readonly onMade: (share: NewShare) => void;
+};
+
+function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
+  const mode = useSignal<ShareMode>("view");
+  const history = useSignal<"all" | "now">("all");
+  const { isBusy, failure, onSubmit } = useSubmission("The link was not made.", async (fields) => {
+    const expiresIn = Number(fields.get("lifetime"));
+    const hasHistory = history.peek() === "all";
+    onMade(await workspace.client.share(record.id, { mode: mode.peek(), history: hasHistory, expiresIn }));
+  });
+  return (
+    <form class="share-form" onSubmit={onSubmit}>
+      <Choice
+        label="What for"
+        options={MODES}
+        value={mode.value}
+        onChoose={(value) => {
+          mode.value = value;
+        }}
+      />
+      {mode.value === "type" && (
+        <p class="caution">
+          <Icon name="warning" />
+          <span>Whoever types here does it as the user whose session this is.</span>
+        </p>
+      )}
+      <Choice
+        label="What is seen"
+        options={HISTORIES}
+        value={history.value}
+        onChoose={(value) => {
+          history.value = value;
+        }}
+      />
+      <label class="field">
+        <span>For how long</span>
+        <select name="lifetime" defaultValue={String(HOUR_S)}>
+          {LIFETIMES.map(({ seconds, words }) => (
+            <option key={seconds} value={seconds}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Failure words={failure} />
+      <button type="submit" class="button primary wide" disabled={isBusy}>
+        {isBusy ? "Making the link…" : "Make a link"}
+      </button>
+    </form>
+  );
+}
+
+/** The link is in no list: the server does not know it any more. */
+function NewLink({ share }: { readonly share: NewShare }): VNode {
+  const link = `${location.origin}${share.path}`;
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.select(), [link]);
+  return (
+    <div class="new-link" role="status">
+      <div class="field">
+        <label for={id}>The link, to be seen only now</label>
+        <div class="command">
+          <input
+            ref={field}
+            id={id}
+            class="mono"
+            readOnly
+            value={link}
+            onFocus={(event) => event.currentTarget.select()}
+          />
+          <CopyButton text={link} label="Copy the link" />
+        </div>
+      </div>
+    </div>
+  );
+}

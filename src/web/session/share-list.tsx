@@ -1,0 +1,81 @@
+import { useSignal } from "@preact/signals";
+import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
+import type { Client } from "../../protocol/client/client.ts";
+import type { Share } from "../../protocol/schemas/share.ts";
+import { Failure } from "../components/failure.tsx";
+import { failureSentence } from "../sentence.ts";
+import { accessWords, leftWords } from "./share-words.ts";
+
+export type Shares = {
+  /** Undefined until they were read. */
+  readonly all: readonly Share[] | undefined;
+  readonly failure: string | undefined;
+  readonly add: (share: Share) => void;
+  readonly revoke: (share: Share) => Promise<void>;
+};
+
+/** The links of a session: read once, and kept true to what is done here. */
+export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessionId: string): Shares {
+  const all = useSignal<readonly Share[] | undefined>(undefined);
+  const failure = useSignal<string | undefined>(undefined);
+  const attempt = async (otherwise: string, act: () => Promise<void>): Promise<void> => {
+    failure.value = undefined;
+    try {
+      await act();
+    } catch (error) {
+      failure.value = failureSentence(error, otherwise);
+    }
+  };
+  const read = async (): Promise<void> => {
+    const listed = await client.shares(sessionId);
+    // What was made meanwhile may be among them, or not yet.
+    const ids = new Set(listed.map(({ id }) => id));
+    const others = all.peek()?.filter((share) => share.sessionId === sessionId && !ids.has(share.id));
+    all.value = [...listed, ...(others ?? [])];
+  };
+  const revoke = async (share: Share): Promise<void> => {
+    await client.revokeShare(share);
+    all.value = all.peek()?.filter(({ id }) => id !== share.id);
+  };
+  useEffect(() => void attempt("The links cannot be listed.", read), [sessionId]);
+  return {
+    all: all.value,
+    failure: failure.value,
+    add: (share) => {
+      const others = (all.peek() ?? []).filter(({ id }) => id !== share.id);
+      all.value = [...others, share];
+    },
+    revoke: (share) => attempt("The link was not revoked.", () => revoke(share)),
+  };
+}
+
+type ShareListProps = {
+  readonly shares: Shares;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+};
+
+/** The links that work now. */
+export function ShareList({ shares, now }: ShareListProps): VNode {
+  const current = shares.all?.filter(({ expiresAt }) => Date.parse(expiresAt) > now) ?? [];
+  return (
+    <section aria-label="Links">
+      <Failure words={shares.failure} />
+      {current.length > 0 && <h3>Links that work now</h3>}
+      <ul class="share-list">
+        {current.map((share) => (
+          <li key={share.id}>
+            <span>{accessWords(share)}</span>
+            <span class="muted">
+              {leftWords(Date.parse(share.expiresAt), now)} · by {share.createdBy}
+            </span>
+            <button type="button" class="button danger-quiet small" onClick={() => void shares.revoke(share)}>
+              Revoke
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

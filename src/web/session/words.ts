@@ -1,0 +1,105 @@
+// What the page says about a session: pure functions from a record to a sentence.
+import type { ExitReason, SessionRecord } from "../../protocol/schemas/session.ts";
+
+/** How a session ended, as far as it is known. */
+export type Ending = {
+  readonly exitCode?: number | undefined;
+  readonly exitSignal?: string | undefined;
+  readonly exitReason?: ExitReason | undefined;
+};
+
+const MINUTE_S = 60;
+const HOUR_S = 60 * MINUTE_S;
+const DAY_S = 24 * HOUR_S;
+
+/** "just now", "5 min", "3 h", "2 d": the time between two instants in milliseconds. */
+export function ageWords(sinceMs: number, nowMs: number): string {
+  const seconds = Math.max(0, Math.floor((nowMs - sinceMs) / 1000));
+  if (!Number.isFinite(seconds)) return "";
+  if (seconds < MINUTE_S) return "just now";
+  if (seconds < HOUR_S) return `${Math.floor(seconds / MINUTE_S)} min`;
+  if (seconds < DAY_S) return `${Math.floor(seconds / HOUR_S)} h`;
+  return `${Math.floor(seconds / DAY_S)} d`;
+}
+
+/** The same as a time in the past: "just now", "5 min ago". */
+export function agoWords(sinceMs: number, nowMs: number): string {
+  const age = ageWords(sinceMs, nowMs);
+  return age === "just now" ? age : `${age} ago`;
+}
+
+/** The command as one would type it: the shell around a line is left out, words with spaces or quotes are quoted. */
+export function commandWords(command: readonly string[]): string {
+  const [, option, line] = command;
+  if (command.length === 3 && option === "-lc" && line !== undefined) return line;
+  return command
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
+    .join(" ");
+}
+
+/** The home folder as `~`, which is how people know it; only the usual places are recognised. */
+export function folderWords(cwd: string): string {
+  return cwd.replace(/^(\/home\/[^/]+|\/root|\/Users\/[^/]+)(?=\/|$)/, "~");
+}
+
+/** The name without the folder that the server puts behind it where nobody gave another; that is shown beside it. */
+export function nameWords({ name, cwd }: Pick<SessionRecord, "name" | "cwd">): string {
+  const folder = [cwd, folderWords(cwd)].find((text) => name.endsWith(` (${text})`));
+  return folder === undefined ? name : name.slice(0, -folder.length - 3);
+}
+
+/** What else there is to say about a session in a list: its title, its command where the name is another, or nothing. */
+export function detailWords(record: Pick<SessionRecord, "name" | "cwd" | "title" | "command">): string {
+  const command = commandWords(record.command);
+  return record.title ?? (nameWords(record) === command ? "" : command);
+}
+
+/** A few letters for a badge: "exit 0", "exit 127", "SIGKILL", "lost". */
+export function endingBadge(ending: Ending): string {
+  if (ending.exitReason === "host_lost") return "lost";
+  return ending.exitSignal ?? `exit ${ending.exitCode ?? "?"}`;
+}
+
+export function endedWell(ending: Ending): boolean {
+  return ending.exitReason !== "host_lost" && ending.exitSignal === undefined && ending.exitCode === 0;
+}
+
+/** What happened and, where it is known what that usually means, why. */
+export function endingWords(ending: Ending): { readonly what: string; readonly why: string } {
+  if (ending.exitReason === "host_lost") {
+    return {
+      what: "The session host is gone",
+      why: "The process that kept this terminal died or the machine restarted. Everything up to then is recorded.",
+    };
+  }
+  if (ending.exitSignal !== undefined) {
+    return {
+      what: `Ended by ${ending.exitSignal}`,
+      why: SIGNAL_WORDS[ending.exitSignal] ?? "A signal ended the program.",
+    };
+  }
+  if (ending.exitCode === undefined) return { what: "Ended", why: "" };
+  const what = ending.exitCode === 0 ? "Finished" : `Ended with code ${ending.exitCode}`;
+  return { what, why: codeWords(ending.exitCode) };
+}
+
+const SIGNAL_WORDS: Readonly<Record<string, string>> = {
+  SIGHUP: "The terminal was closed.",
+  SIGINT: "It was interrupted, as by Ctrl+C.",
+  SIGQUIT: "It was told to quit and dump core.",
+  SIGABRT: "The program gave up on itself.",
+  SIGBUS: "It touched memory that is not there.",
+  SIGFPE: "A calculation was impossible.",
+  SIGILL: "It ran an instruction that the processor does not know.",
+  SIGKILL: "It was killed at once: by a person, or by the system when memory ran out.",
+  SIGPIPE: "What it wrote to was closed.",
+  SIGSEGV: "It touched memory that is not its own.",
+  SIGTERM: "It was asked to end.",
+};
+
+function codeWords(code: number): string {
+  if (code === 0) return "The program ended without an error.";
+  if (code === 126) return "The command was found but could not be run.";
+  if (code === 127) return "The command was not found.";
+  return "The program reports an error.";
+}

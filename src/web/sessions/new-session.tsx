@@ -1,0 +1,135 @@
+import { useSignal } from "@preact/signals";
+import type { RefObject, TargetedEvent, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
+import { routeHash } from "../app/route.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
+import { AddMachine } from "../machines/add-machine.tsx";
+import { MachineField } from "../machines/machine-field.tsx";
+import type { Machine } from "../machines/machine-list.ts";
+import { plainWords } from "../machines/outage.ts";
+import { estimateSize } from "../terminal/emulator/cell-size.ts";
+
+export function NewSession({ page, workspace }: WorkspaceProps): VNode {
+  const pane = useRef<HTMLElement>(null);
+  const machines = workspace.machines.all.value?.filter(({ isHere }) => isHere);
+  const login = page.login.state.value;
+  const { permissions } = workspace;
+  const mayAdd = permissions.has("remotes:manage");
+  const joining = <AddMachine isOpen={login.kind === "in" && login.access.kind === "open"} />;
+  return (
+    <section class="new-session" ref={pane}>
+      <div class="new-card">
+        <a class="button ghost back" href={routeHash({ view: "list" })}>
+          <Icon name="back" />
+          Sessions
+        </a>
+        {machines?.length === 0 && mayAdd && (
+          <>
+            <h1>Add a machine</h1>
+            {joining}
+          </>
+        )}
+        {machines?.length === 0 && !mayAdd && <p class="muted">No machine of this HQ is reachable.</p>}
+        {machines?.length !== 0 && permissions.has("sessions:create") && (
+          <SessionForm page={page} workspace={workspace} pane={pane} machines={machines} />
+        )}
+        {machines?.length !== 0 && permissions.isKnown && !permissions.has("sessions:create") && (
+          <OnlyWatching />
+        )}
+        {machines !== undefined && machines.length > 0 && mayAdd && (
+          <details class="more">
+            <summary>Add a machine</summary>
+            {joining}
+          </details>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** In place of the form, for roles that start no sessions. */
+function OnlyWatching(): VNode {
+  return (
+    <>
+      <h1>Choose a session</h1>
+      <p class="muted">You can watch the sessions in the list. Your role does not start any.</p>
+    </>
+  );
+}
+
+type SessionFormProps = WorkspaceProps & {
+  /** Where the terminal will be. */
+  readonly pane: RefObject<HTMLElement | null>;
+  /** Those to choose from; undefined where there is no choice. */
+  readonly machines: readonly Machine[] | undefined;
+};
+
+function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNode {
+  const failure = useSignal<string | undefined>(undefined);
+  const isBusy = useSignal(false);
+  const command = useRef<HTMLInputElement>(null);
+  useEffect(() => command.current?.focus({ preventScroll: true }), []);
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    isBusy.value = true;
+    failure.value = undefined;
+    try {
+      const fields = new FormData(event.currentTarget);
+      const size = estimateSize(pane.current ?? document.body, page.preferences.current.peek().fontSizePx);
+      await workspace.start({ ...requestOf(fields), ...size });
+    } catch (error) {
+      failure.value = failureWords(error);
+    }
+    isBusy.value = false;
+  };
+  const place = machines === undefined ? "the server" : "the machine";
+  return (
+    <form class="new-form" onSubmit={(event) => void submit(event)}>
+      <h1>Start a session</h1>
+      <p class="muted">It runs on {place} and goes on when you close this page.</p>
+      {machines !== undefined && <MachineField machines={machines} preferences={page.preferences} />}
+      <label class="field">
+        <span>Command</span>
+        <input ref={command} name="command" class="mono" placeholder="your login shell" {...PLAIN_TEXT} />
+      </label>
+      <div class="field-pair">
+        <label class="field">
+          <span>Folder</span>
+          <input name="cwd" class="mono" placeholder="~" {...PLAIN_TEXT} />
+        </label>
+        <label class="field">
+          <span>Name</span>
+          <input name="name" placeholder="as the command" maxLength={256} {...PLAIN_TEXT} />
+        </label>
+      </div>
+      <p class="failure" role="alert">
+        {failure.value !== undefined && <Icon name="warning" />}
+        {failure}
+      </p>
+      <button type="submit" class="button primary wide" disabled={isBusy.value}>
+        {isBusy.value ? "Starting…" : "Start"}
+      </button>
+    </form>
+  );
+}
+
+const PLAIN_TEXT = { autocomplete: "off", autocapitalize: "none", spellcheck: false } as const;
+
+/** What is left empty is the server's to decide. */
+function requestOf(fields: FormData): CreateSessionBody {
+  const text = (name: string): string => String(fields.get(name) ?? "").trim();
+  const [command, cwd, name, remoteId] = [text("command"), text("cwd"), text("name"), text("machine")];
+  return {
+    ...(command === "" ? {} : { command }),
+    ...(cwd === "" ? {} : { cwd }),
+    ...(name === "" ? {} : { name }),
+    ...(remoteId === "" ? {} : { remoteId }),
+  };
+}
+
+function failureWords(error: unknown): string {
+  const words = error instanceof Error ? error.message : "The session could not be started.";
+  return plainWords(error) ?? words;
+}

@@ -1,0 +1,120 @@
+import type { VNode } from "preact";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { routeHash } from "../app/route.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
+import { groupByMachine, type MachineGroup } from "../machines/machine-group.ts";
+import type { Machine } from "../machines/machine-list.ts";
+import { RemoveEnded } from "./remove-ended.tsx";
+import { SessionRow } from "./session-row.tsx";
+
+type SessionGroupsProps = WorkspaceProps & {
+  readonly machines: readonly Machine[];
+  readonly sessions: readonly SessionRecord[];
+};
+
+/** The sessions of an HQ, under their machines. */
+export function SessionGroups({ page, workspace, machines, sessions }: SessionGroupsProps): VNode {
+  const groups = groupByMachine(machines, sessions, workspace.sessions.remembered.value);
+  const ended = sessions.filter(({ status }) => status === "exited").length;
+  return (
+    <nav class="sessions" aria-label="Sessions">
+      {machines.length === 0 && (
+        <p class="empty">
+          No machine has joined yet.{" "}
+          {workspace.permissions.has("remotes:manage") && (
+            <a class="text-link" href={routeHash({ view: "new" })}>
+              Add one
+            </a>
+          )}
+        </p>
+      )}
+      {groups.map((group) => (
+        <Group key={group.machine.name} page={page} workspace={workspace} group={group} />
+      ))}
+      {ended > 0 && (
+        <p class="sessions-foot">
+          {ended} ended
+          {workspace.permissions.has("sessions:manage") && (
+            <RemoveEnded workspace={workspace} count={ended} />
+          )}
+        </p>
+      )}
+    </nav>
+  );
+}
+
+function Group({ page, workspace, group }: WorkspaceProps & { readonly group: MachineGroup }): VNode {
+  const { machine, sessions } = group;
+  const { name, isHere, hidden } = machine;
+  return (
+    <section class={isHere ? "machine" : "machine away"} aria-label={name}>
+      <details open>
+        <summary title={machine.url ?? "The sessions of the HQ itself"}>
+          <Icon name="machine" />
+          <h2>{name}</h2>
+          <span class="count" title={countWords(sessions)}>
+            {sessions.length}
+          </span>
+          <span class={isHere ? "machine-state here" : "machine-state"}>
+            {isHere ? "reachable" : "out of reach"}
+          </span>
+        </summary>
+        <ul>
+          {sessions.map((record) => (
+            <SessionRow key={record.id} page={page} workspace={workspace} record={record} isAway={!isHere} />
+          ))}
+        </ul>
+        {hidden > 0 && <p class="empty">{hiddenWords(hidden)}</p>}
+      </details>
+      <GroupAction page={page} workspace={workspace} machine={machine} />
+    </section>
+  );
+}
+
+/** Another session on a machine that is here; no more word of one that is not. */
+function GroupAction({
+  page,
+  workspace,
+  machine,
+}: WorkspaceProps & { readonly machine: Machine }): VNode | undefined {
+  const { name, isHere } = machine;
+  if (!isHere) {
+    const label = `Hide ${name}`;
+    return (
+      <button
+        type="button"
+        class="button ghost small"
+        aria-label={label}
+        title={label}
+        onClick={() => workspace.machines.forget(name)}
+      >
+        <Icon name="close" />
+      </button>
+    );
+  }
+  if (!workspace.permissions.has("sessions:create")) return undefined;
+  const label = `New session on ${name}`;
+  return (
+    <a
+      class="button ghost small"
+      href={routeHash({ view: "new" })}
+      aria-label={label}
+      title={label}
+      onClick={() => page.preferences.setMachine(name)}
+    >
+      <Icon name="plus" />
+    </a>
+  );
+}
+
+function countWords(sessions: readonly SessionRecord[]): string {
+  const ended = sessions.filter(({ status }) => status === "exited").length;
+  return `${sessions.length - ended} running, ${ended} ended`;
+}
+
+function hiddenWords(count: number): string {
+  return count === 1
+    ? "1 session is not shown: another machine has one with its id."
+    : `${count} sessions are not shown: other machines have some with their ids.`;
+}

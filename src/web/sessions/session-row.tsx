@@ -1,0 +1,77 @@
+import type { VNode } from "preact";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { routeHash } from "../app/route.ts";
+import type { WorkspaceProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
+import { Branch } from "../session/branch.tsx";
+import {
+  ageWords,
+  commandWords,
+  detailWords,
+  endedWell,
+  endingBadge,
+  folderWords,
+  nameWords,
+} from "../session/words.ts";
+
+export function SessionRow({
+  page,
+  workspace,
+  record,
+  isAway = false,
+}: WorkspaceProps & { readonly record: SessionRecord; readonly isAway?: boolean }): VNode {
+  const route = page.address.route.value;
+  const isOpen = route.view === "session" && route.id === record.id;
+  const since = record.exitedAt ?? record.created;
+  const detail = detailWords(record);
+  return (
+    <li>
+      <a
+        class={isAway ? "row away" : "row"}
+        href={routeHash({ view: "session", id: record.id })}
+        // The one that is open is not opened again: it gets the keys back.
+        onClick={() => isOpen && workspace.open.peek()?.emulator.focus()}
+        {...(isOpen && { "aria-current": "page" })}
+      >
+        <div class="row-line">
+          <Status record={record} isAway={isAway} />
+          <span class="row-name">{nameWords(record)}</span>
+          {workspace.sessions.rung.value.has(record.id) && (
+            <span class="row-bell" title="Its bell rang">
+              <Icon name="bell" />
+            </span>
+          )}
+          <Branch facts={record} />
+          <time class="row-age" dateTime={since} title={new Date(since).toLocaleString()}>
+            {ageWords(Date.parse(since), page.clock.now.value)}
+          </time>
+        </div>
+        <div class="row-line">
+          {detail !== "" && (
+            <span class="row-detail" title={commandWords(record.command)}>
+              {detail}
+            </span>
+          )}
+          {record.owner !== undefined && workspace.sessions.haveOwners.value && (
+            <span class="row-owner" title={`The session of ${record.owner}`}>
+              {record.owner}
+            </span>
+          )}
+          <span class="row-folder" title={record.cwd}>
+            {folderWords(record.cwd)}
+          </span>
+        </div>
+      </a>
+    </li>
+  );
+}
+
+/** A dot for what runs, a badge for how it ended. */
+function Status({ record, isAway }: { readonly record: SessionRecord; readonly isAway: boolean }): VNode {
+  if (record.status !== "exited") {
+    const words = isAway ? "out of reach" : "running";
+    return <span class={`dot ${isAway ? "unknown" : "open"}`} role="img" aria-label={words} />;
+  }
+  const isGood = endedWell(record);
+  return <span class={`badge ${isGood ? "quiet" : "bad"}`}>{endingBadge(record)}</span>;
+}

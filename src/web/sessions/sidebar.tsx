@@ -1,0 +1,136 @@
+import type { RefObject, VNode } from "preact";
+import { Avatar } from "../account/avatar.tsx";
+import { LoginDialog } from "../account/login-dialog.tsx";
+import { PasskeyDialog } from "../account/passkey-dialog.tsx";
+import { routeHash } from "../app/route.ts";
+import type { UserAccess, WorkspaceProps } from "../app/view-props.ts";
+import { Icon, Logo } from "../components/icon.tsx";
+import { useToggle } from "../components/toggle.ts";
+import { RemoveEnded } from "./remove-ended.tsx";
+import { SessionGroups } from "./session-groups.tsx";
+import { SessionRow } from "./session-row.tsx";
+
+type SidebarProps = WorkspaceProps & {
+  readonly access: UserAccess;
+  readonly root: RefObject<HTMLElement | null>;
+};
+
+export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
+  const profile = access.kind === "known" ? access.profile : undefined;
+  return (
+    <aside class="sidebar" ref={root}>
+      <header class="sidebar-head">
+        <a href={routeHash({ view: "list" })} class="brand" aria-label="ttyhq, all sessions">
+          <Logo />
+          <span>ttyhq</span>
+        </a>
+        {workspace.permissions.has("sessions:create") && (
+          <a class="button primary small" href={routeHash({ view: "new" })}>
+            <Icon name="plus" />
+            New session
+          </a>
+        )}
+      </header>
+      <SessionLists page={page} workspace={workspace} />
+      <footer class="sidebar-foot">
+        <ConnectionDot workspace={workspace} />
+        <Avatar user={access.user} picture={profile?.profilePic} />
+        <span class="sidebar-user" title={`Logged in as ${access.user}`}>
+          {profile?.name ?? access.user}
+        </span>
+        {access.kind === "login" && <LoginButton page={page} workspace={workspace} />}
+        {access.kind === "login" && <PasskeyButton workspace={workspace} />}
+        {access.kind === "login" && (
+          <button type="button" class="button ghost small" onClick={() => void page.login.logOut()}>
+            <Icon name="exit" />
+            Log out
+          </button>
+        )}
+        {access.kind === "known" && access.logoutPath !== undefined && (
+          <a class="button ghost small" href={access.logoutPath}>
+            <Icon name="exit" />
+            Log out
+          </a>
+        )}
+      </footer>
+    </aside>
+  );
+}
+
+function LoginButton({ page, workspace }: WorkspaceProps): VNode {
+  const dialog = useToggle();
+  return (
+    <>
+      <button type="button" class="button ghost small" aria-label="Logins" title="Logins" onClick={dialog.on}>
+        <Icon name="machine" />
+      </button>
+      {dialog.isOn && (
+        <LoginDialog client={workspace.client} now={page.clock.now.value} onClose={dialog.off} />
+      )}
+    </>
+  );
+}
+
+function PasskeyButton({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
+  const dialog = useToggle();
+  return (
+    <>
+      <button
+        type="button"
+        class="button ghost small"
+        aria-label="Passkeys"
+        title="Passkeys"
+        onClick={dialog.on}
+      >
+        <Icon name="key" />
+      </button>
+      {dialog.isOn && <PasskeyDialog client={workspace.client} onClose={dialog.off} />}
+    </>
+  );
+}
+
+function ConnectionDot({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
+  const { kind } = workspace.connection.value;
+  const words = kind === "open" ? "connected" : "not connected";
+  return <span class={`dot ${kind}`} role="img" aria-label={words} title={words} />;
+}
+
+function SessionLists({ page, workspace }: WorkspaceProps): VNode {
+  const all = workspace.sessions.all.value;
+  const { isKnown, all: machines } = workspace.machines;
+  if (all === undefined || !isKnown.value) return <div class="sessions" aria-busy="true" />;
+  if (machines.value !== undefined) {
+    return <SessionGroups page={page} workspace={workspace} machines={machines.value} sessions={all} />;
+  }
+  const running = all.filter((record) => record.status !== "exited");
+  const ended = all.filter((record) => record.status === "exited");
+  const row = (record: (typeof all)[number]): VNode => (
+    <SessionRow key={record.id} page={page} workspace={workspace} record={record} />
+  );
+  return (
+    <nav class="sessions" aria-label="Sessions">
+      <h2>
+        Running <span class="count">{running.length}</span>
+      </h2>
+      {running.length === 0 && (
+        <p class="empty">
+          {workspace.permissions.has("sessions:create")
+            ? "Nothing runs. Start a session: it goes on when you leave."
+            : "Nothing runs."}
+        </p>
+      )}
+      <ul>{running.map(row)}</ul>
+      {ended.length > 0 && (
+        <>
+          <h2>
+            Ended <span class="count">{ended.length}</span>
+            {workspace.permissions.has("sessions:manage") && (
+              <RemoveEnded workspace={workspace} count={ended.length} />
+            )}
+          </h2>
+          <ul>{ended.map(row)}</ul>
+        </>
+      )}
+    </nav>
+  );
+}

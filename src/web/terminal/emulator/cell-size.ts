@@ -1,0 +1,32 @@
+import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
+import type { TerminalSize } from "../../../protocol/schemas/session.ts";
+
+export const TERMINAL_FONT =
+  'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
+export const LINE_HEIGHT = 1.15;
+/** What of the place for a session is not terminal: padding and scrollbar; the head; the bar of keys, if there is one. */
+const FRAME_PX = { width: 28, height: 64, keys: 51 };
+
+/**
+ * About the size that a terminal in the place of `pane` will have, so that a program starts with it and does not draw
+ * twice; the terminal itself measures exactly.
+ */
+export function estimateSize(pane: Element, fontSizePx: number): TerminalSize {
+  const context = document.createElement("canvas").getContext("2d");
+  if (context === null) return { cols: DEFAULT_COLS, rows: DEFAULT_ROWS };
+  context.font = `${fontSizePx}px ${TERMINAL_FONT}`;
+  const letter = context.measureText("W");
+  // Cells are whole pixels of the screen.
+  const scale = window.devicePixelRatio;
+  const letterHeight = Math.ceil((letter.fontBoundingBoxAscent + letter.fontBoundingBoxDescent) * scale);
+  const keys = window.matchMedia("(pointer: coarse)").matches ? FRAME_PX.keys : 0;
+  const { width, height } = pane.getBoundingClientRect();
+  return {
+    cols: cells(((width - FRAME_PX.width) * scale) / Math.floor(letter.width * scale)),
+    rows: cells(((height - FRAME_PX.height - keys) * scale) / Math.floor(letterHeight * LINE_HEIGHT)),
+  };
+}
+
+function cells(count: number): number {
+  return Math.min(MAX_TERMINAL_SIZE, Math.max(2, Math.floor(count)));
+}

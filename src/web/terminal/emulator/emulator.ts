@@ -1,0 +1,239 @@
+// The one door to xterm.js: a terminal emulator with its addons, drawn into an element. It knows no session.
+import { FitAddon } from "@xterm/addon-fit";
+import { SearchAddon } from "@xterm/addon-search";
+import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
+import { WebLinksAddon } from "@xterm/addon-web-links";
+import { WebglAddon } from "@xterm/addon-webgl";
+import { Terminal } from "@xterm/xterm";
+import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
+import { guardParser } from "../../../protocol/parser-guard.ts";
+import type { TerminalSize } from "../../../protocol/schemas/session.ts";
+import { WholeCharacters } from "../../../protocol/whole-characters.ts";
+import type { ColorScheme } from "../../color-scheme.ts";
+import { safeInput } from "./bracketed-paste.ts";
+import { LINE_HEIGHT, TERMINAL_FONT } from "./cell-size.ts";
+import { emulatorCore } from "./emulator-core.ts";
+import { minimumContrast, terminalTheme } from "./palette.ts";
+import { QueryGate } from "./query-gate.ts";
+import { TerminalKeys } from "./terminal-keys.ts";
+import { TextSearch } from "./text-search.ts";
+
+export type EmulatorLook = {
+  readonly fontSizePx: number;
+  readonly scheme: ColorScheme;
+  readonly screenReader: boolean;
+};
+
+export type EmulatorHandlers = {
+  /** What is to be sent to the program: keys, pastes, mouse reports and answers to its questions. */
+  readonly onInput: (bytes: Uint8Array) => void;
+  readonly onTitle: (title: string) => void;
+  readonly onBell: () => void;
+  /** A link is under the pointer, or none is any more. */
+  readonly onLink: (uri: string | undefined) => void;
+  /** Asked while a question of the program is being parsed. */
+  readonly mayAnswer: () => boolean;
+};
+
+/** Lines kept above the screen; the oldest go. About 16 bytes a cell: 100 columns make 16 MB. */
+const SCROLLBACK_LINES = 10_000;
+/** CAN ends a sequence that was cut short, RIS resets everything else. */
+const RESET = Uint8Array.of(0x18, 0x1b, 0x63);
+
+const ARROWS = ["\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"];
+
+const encoder = new TextEncoder();
+
+export class Emulator implements Disposable {
+  readonly search: TextSearch;
+  readonly #terminal: Terminal;
+  readonly #fit = new FitAddon();
+  readonly #gate: QueryGate;
+  readonly #characters = new WholeCharacters();
+  #webgl: WebglAddon | undefined;
+
+  constructor(look: EmulatorLook, handlers: EmulatorHandlers) {
+    const terminal = new Terminal(terminalOptions(look, handlers.onLink));
+    this.#terminal = terminal;
+    guardParser(emulatorCore(terminal), () => this.size);
+    this.#gate = new QueryGate(terminal.parser, handlers.mayAnswer);
+    const search = new SearchAddon();
+    this.search = new TextSearch(search, look.scheme);
+    terminal.loadAddon(this.#fit);
+    terminal.loadAddon(search);
+    terminal.loadAddon(new UnicodeGraphemesAddon());
+    terminal.loadAddon(webLinks(handlers.onLink));
+    terminal.attachCustomKeyEventHandler((event) => new TerminalKeys(terminal).handle(event));
+    terminal.onData((data) => {
+      if (this.#gate.passes(data)) handlers.onInput(encoder.encode(safeInput(data)));
+    });
+    // Old mouse reports: one byte a character, which UTF-8 would make two of.
+    terminal.onBinary((data) => handlers.onInput(Uint8Array.from(data, (byte) => byte.charCodeAt(0))));
+    terminal.onTitleChange(handlers.onTitle);
+    terminal.onBell(handlers.onBell);
+  }
+
+  /** Draws into the element, once. */
+  open(element: HTMLElement): void {
+    this.#terminal.open(element);
+    this.#openWebgl();
+  }
+
+  /** Bytes are parsed in order, `parsed` is called right after. At most what output-queue.ts hands over. */
+  write(bytes: Uint8Array, parsed: () => void): void {
+    this.#terminal.write(this.#characters.take(bytes), parsed);
+  }
+
+  /** At once, for all that was not written yet; size in cells. */
+  resize(size: TerminalSize): void {
+    if (size.cols !== this.#terminal.cols || size.rows !== this.#terminal.rows) {
+      this.#terminal.resize(size.cols, size.rows);
+    }
+  }
+
+  /** The bytes which, written, empty the terminal whatever state it is in. */
+  get resetBytes(): Uint8Array {
+    return RESET;
+  }
+
+  get size(): TerminalSize {
+    return { cols: this.#terminal.cols, rows: this.#terminal.rows };
+  }
+
+  /** The size that fills the element at the current font; undefined while the element is not laid out. */
+  get fittingSize(): TerminalSize | undefined {
+    const proposed = this.#fit.proposeDimensions();
+    if (proposed === undefined || Number.isNaN(proposed.cols) || Number.isNaN(proposed.rows))
+      return undefined;
+    return { cols: within(proposed.cols), rows: within(proposed.rows) };
+  }
+
+  setFontSize(px: number): void {
+    if (this.#terminal.options.fontSize !== px) this.#terminal.options.fontSize = px;
+  }
+
+  setScheme(scheme: ColorScheme): void {
+    this.#terminal.options.theme = terminalTheme(scheme);
+    this.#terminal.options.minimumContrastRatio = minimumContrast(scheme);
+    this.search.setScheme(scheme);
+  }
+
+  setScreenReader(isOn: boolean): void {
+    this.#terminal.options.screenReaderMode = isOn;
+  }
+
+  /** Keys are swallowed from now on. */
+  refuseInput(): void {
+    this.#terminal.options.disableStdin = true;
+  }
+
+  /** The program is gone: there is no cursor any more either. */
+  finish(): void {
+    this.refuseInput();
+    this.#terminal.write("\x1b[?25l");
+  }
+
+  /** As if it had been typed; arrow keys in the mode that the program asked for. */
+  type(text: string): void {
+    const isArrow = ARROWS.includes(text);
+    const isApplication = this.#terminal.modes.applicationCursorKeysMode;
+    this.#terminal.input(isArrow && isApplication ? text.replace("[", "O") : text);
+  }
+
+  paste(text: string): void {
+    this.#terminal.paste(text);
+  }
+
+  focus(): void {
+    this.#terminal.focus();
+  }
+
+  get selection(): string {
+    return this.#terminal.getSelection();
+  }
+
+  /** All lines with their scrollback, wrapped ones joined, for diagnosis and tests. */
+  get text(): string {
+    const buffer = this.#terminal.buffer.active;
+    let text = "";
+    for (let row = 0; row < buffer.length; row += 1) {
+      const line = buffer.getLine(row);
+      text += `${row === 0 || line?.isWrapped ? "" : "\n"}${line?.translateToString(!buffer.getLine(row + 1)?.isWrapped)}`;
+    }
+    return text;
+  }
+
+  [Symbol.dispose](): void {
+    this.search[Symbol.dispose]();
+    this.#gate[Symbol.dispose]();
+    this.#stopBlinking();
+    // Before the terminal: it holds one of the few GPU contexts that a page may have.
+    this.#webgl?.dispose();
+    this.#terminal.dispose();
+  }
+
+  // NOTE: the WebGL renderer of addon-webgl 0.19 does not stop its timer for a blinking cursor when it is disposed, and
+  // the timer keeps the whole terminal alive. The option stops it, where the program has no word in it and it changes.
+  #stopBlinking(): void {
+    this.#terminal.reset();
+    this.#terminal.options.cursorBlink = true;
+    this.#terminal.options.cursorBlink = false;
+  }
+
+  /** Where there is no WebGL, or it is taken away, the renderer that draws with elements goes on. */
+  #openWebgl(): void {
+    try {
+      const webgl = new WebglAddon();
+      webgl.onContextLoss(() => {
+        webgl.dispose();
+        this.#webgl = undefined;
+      });
+      this.#terminal.loadAddon(webgl);
+      this.#webgl = webgl;
+    } catch {
+      this.#webgl = undefined;
+    }
+  }
+}
+
+function terminalOptions(look: EmulatorLook, onLink: EmulatorHandlers["onLink"]) {
+  return {
+    // Needed by the unicode and search addons, which register with interfaces that may still change.
+    allowProposedApi: true,
+    cols: DEFAULT_COLS,
+    rows: DEFAULT_ROWS,
+    scrollback: SCROLLBACK_LINES,
+    fontFamily: TERMINAL_FONT,
+    fontSize: look.fontSizePx,
+    lineHeight: LINE_HEIGHT,
+    theme: terminalTheme(look.scheme),
+    minimumContrastRatio: minimumContrast(look.scheme),
+    cursorBlink: true,
+    cursorInactiveStyle: "outline",
+    macOptionIsMeta: true,
+    rightClickSelectsWord: false,
+    rescaleOverlappingGlyphs: true,
+    screenReaderMode: look.screenReader,
+    // A link of the program's own (OSC 8) may say one thing and lead to another: its target is shown while hovering.
+    linkHandler: {
+      activate: (_event: MouseEvent, uri: string) => openLink(uri),
+      hover: (_event: MouseEvent, uri: string) => onLink(uri),
+      leave: () => onLink(undefined),
+    },
+  } as const;
+}
+
+function webLinks(onLink: EmulatorHandlers["onLink"]): WebLinksAddon {
+  return new WebLinksAddon((_event, uri) => openLink(uri), {
+    hover: (_event, uri) => onLink(uri),
+    leave: () => onLink(undefined),
+  });
+}
+
+function openLink(uri: string): void {
+  if (/^https?:\/\//i.test(uri)) window.open(uri, "_blank", "noopener,noreferrer");
+}
+
+function within(cells: number): number {
+  return Math.min(MAX_TERMINAL_SIZE, Math.max(1, cells));
+}

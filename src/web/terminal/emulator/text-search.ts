@@ -1,0 +1,58 @@
+import { type ReadonlySignal, signal } from "@preact/signals";
+import type { ISearchOptions, SearchAddon } from "@xterm/addon-search";
+import type { ColorScheme } from "../../color-scheme.ts";
+import { searchColors } from "./palette.ts";
+
+export type Found = {
+  readonly count: number;
+  /** From 1; 0 where it is not known. */
+  readonly current: number;
+};
+
+/** Finds text in what the terminal holds and marks it. */
+export class TextSearch implements Disposable {
+  readonly #addon: SearchAddon;
+  readonly #found = signal<Found | undefined>(undefined);
+  readonly #listening: { dispose(): void };
+  #scheme: ColorScheme;
+
+  constructor(addon: SearchAddon, scheme: ColorScheme) {
+    this.#addon = addon;
+    this.#scheme = scheme;
+    this.#listening = addon.onDidChangeResults(({ resultCount, resultIndex }) => {
+      this.#found.value = { count: resultCount, current: resultIndex + 1 };
+    });
+  }
+
+  /** Undefined while nothing is searched for. */
+  get found(): ReadonlySignal<Found | undefined> {
+    return this.#found;
+  }
+
+  /** `isIncremental`: what was found stays while it still fits the longer text. */
+  next(text: string, isIncremental: boolean): void {
+    if (text === "") this.clear();
+    else this.#addon.findNext(text, { ...this.#options(), incremental: isIncremental });
+  }
+
+  previous(text: string): void {
+    if (text !== "") this.#addon.findPrevious(text, this.#options());
+  }
+
+  clear(): void {
+    this.#addon.clearDecorations();
+    this.#found.value = undefined;
+  }
+
+  setScheme(scheme: ColorScheme): void {
+    this.#scheme = scheme;
+  }
+
+  [Symbol.dispose](): void {
+    this.#listening.dispose();
+  }
+
+  #options(): ISearchOptions {
+    return { decorations: searchColors(this.#scheme) };
+  }
+}

@@ -1,0 +1,176 @@
+import { execFile } from "node:child_process";
+import { chmod, mkdir, readdir, rename, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { AuditFile } from "../../../../src/audit/file/audit-file.ts";
+import { LogPlace, loginOf } from "../log-place.ts";
+
+const run = promisify(execFile);
+
+/** Of lines that the log does not write about itself. */
+const usersOf = (lines: readonly string[]) =>
+  lines.flatMap((line) => {
+    const { action, user } = JSON.parse(line);
+    return action.startsWith("audit.") ? [] : [user];
+  });
+
+test("lines are there, in their order, when the log is closed, in a file for its owner alone", async () => {
+  await using place = await LogPlace.make();
+  {
+    await using audit = await place.open();
+    for (const user of ["ada", "bob", "eve"]) audit.write(loginOf(user));
+  }
+  expect(usersOf(await place.lines())).toEqual(["ada", "bob", "eve"]);
+  expect((await stat(place.path)).mode & 0o777).toBe(0o600);
+});
+
+test("another start adds to what is there", async () => {
+  await using place = await LogPlace.make();
+  for (const user of ["ada", "bob"]) {
+    await using audit = await place.open();
+    audit.write(loginOf(user));
+  }
+  expect(usersOf(await place.lines())).toEqual(["ada", "bob"]);
+});
+
+test("a line that a crash cut off is ended before the next one", async () => {
+  await using place = await LogPlace.make();
+  await writeFile(place.path, '{"action":"log', { mode: 0o600 });
+  {
+    await using audit = await place.open();
+    audit.write(loginOf("ada"));
+  }
+  const [torn, ...whole] = await place.lines();
+  expect(torn).toBe('{"action":"log');
+  expect(usersOf(whole)).toEqual(["ada"]);
+});
+
+test("a file that others could read is closed, and its own group may go on reading", async () => {
+  await using place = await LogPlace.make();
+  for (const [before, after] of [
+    [0o644, 0o640],
+    [0o666, 0o640],
+    [0o600, 0o600],
+    [0o640, 0o640],
+  ] as const) {
+    await writeFile(place.path, "");
+    await chmod(place.path, before);
+    await using _audit = await place.open();
+    expect([before, (await stat(place.path)).mode & 0o777]).toEqual([before, after]);
+  }
+  expect(place.said).toEqual(Array(2).fill("audit log was open to others, now closed"));
+});
+
+test("a full file is moved on, and four full ones are kept", async () => {
+  await using place = await LogPlace.make();
+  const count = 60;
+  for (let number = 0; number < count; number++) {
+    await using audit = await place.open({ maxBytes: 600 });
+    audit.write(loginOf(`user ${number}`));
+  }
+  const names = (await readdir(place.directory)).sort();
+  const logs = ["audit.log", "audit.log.1", "audit.log.2", "audit.log.3", "audit.log.4"];
+  expect(names).toEqual(["audit-head.json", "audit-key", ...logs]);
+  const kept: string[] = [];
+  for (const name of logs.toReversed()) {
+    const path = join(place.directory, name);
+    expect((await stat(path)).size).toBeLessThanOrEqual(600);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    kept.push(...usersOf(await place.lines(path)));
+  }
+  // The newest ones, each once, in their order.
+  expect(kept).toEqual(Array.from(kept, (_, index) => `user ${count - kept.length + index}`));
+  expect(place.said).toEqual([]);
+});
+
+test("a file that somebody moved away is left alone, and a new one begun", async () => {
+  await using place = await LogPlace.make();
+  await using audit = await place.open();
+  audit.write(loginOf("ada"));
+  await written(audit, 1);
+  await rename(place.path, `${place.path}.moved`);
+  await until(async () => {
+    audit.write(loginOf("bob"));
+    return await stat(place.path).catch(() => undefined);
+  });
+  expect(usersOf(await place.lines(`${place.path}.moved`))[0]).toBe("ada");
+  expect(usersOf(await place.lines())).toContain("bob");
+  expect((await stat(place.path)).mode & 0o777).toBe(0o600);
+});
+
+test("two servers on one file lose nothing and tear nothing, also while it is moved on", async () => {
+  await using place = await LogPlace.make();
+  {
+    await using one = await place.open({ maxBytes: 20_000 });
+    await using other = await place.open({ maxBytes: 20_000 });
+    for (let number = 0; number < 500; number++) {
+      one.write(loginOf(`one ${number}`));
+      other.write(loginOf(`other ${number}`));
+      if (number % 50 === 0) await Promise.all([written(one, number), written(other, number)]);
+    }
+  }
+  const lines: string[] = [];
+  for (const name of (await readdir(place.directory)).filter((each) => each.startsWith("audit.log")))
+    lines.push(...(await place.lines(join(place.directory, name))));
+  // Each at most once: the oldest files are removed.
+  const users = usersOf(lines);
+  expect(users.length).toBeGreaterThan(100);
+  expect(new Set(users).size).toBe(users.length);
+});
+
+test("where no file can be, a server does not start, and says why", async () => {
+  await using place = await LogPlace.make();
+  await mkdir(place.path);
+  await expect(place.open()).rejects.toMatchObject({
+    code: "start_failed",
+    message: expect.stringMatching(/^cannot write the audit log .*audit\.log \(EISDIR.*--audit-log$/),
+  });
+  await expect(
+    AuditFile.open({ path: join(place.directory, "no", "such"), head: place.head, log: console }),
+  ).rejects.toMatchObject({
+    code: "start_failed",
+  });
+});
+
+test("a pipe that nobody reads from is refused and not waited for", async () => {
+  await using place = await LogPlace.make();
+  await run("mkfifo", [place.path]);
+  await expect(place.open()).rejects.toMatchObject({ code: "start_failed" });
+});
+
+test("what cannot be written is lost and counted, told of once, and the log says itself that it is missing", async () => {
+  await using place = await LogPlace.make();
+  await using audit = await place.open();
+  audit.write(loginOf("ada"));
+  await written(audit, 1);
+  // Its name is a directory's now: neither is this file in its place, nor can there be another one.
+  await rename(place.path, `${place.path}.moved`);
+  await mkdir(place.path);
+  await until(async () => {
+    audit.write(loginOf("lost"));
+    return audit.counts.lost >= 3 || undefined;
+  });
+  expect(place.said).toEqual(["audit log not written: lines are lost"]);
+  await rename(place.path, `${place.path}.directory`);
+  audit.write(loginOf("bob"));
+  await until(async () => (await place.lines().catch(() => [])).find((line) => line.includes("bob")));
+  const [gap] = (await place.lines()).map((each) => JSON.parse(each));
+  const { lost } = audit.counts;
+  expect(gap).toMatchObject({ action: "audit.gap", result: "failed", details: { lost } });
+  expect(place.said.at(-1)).toBe("audit log written again");
+});
+
+async function written(audit: AuditFile, count: number): Promise<void> {
+  await until(async () => audit.counts.written >= count || undefined);
+}
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  const limit = performance.now() + 15_000;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > limit) throw new Error("it did not come");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

@@ -1,0 +1,174 @@
+// Attacks on the audit log, and the accidents that must not look like one.
+import { appendFile, copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { chainLines, GENESIS, hashOf } from "../../../../src/audit/file/chain.ts";
+import { verifyLog } from "../../../../src/audit/file/verify.ts";
+import { LogPlace } from "../log-place.ts";
+
+const USERS = ["ada", "bob", "cid", "dan", "eve"];
+
+async function written(): Promise<LogPlace> {
+  const place = await LogPlace.make();
+  await place.write(USERS);
+  return place;
+}
+
+test("each line names the hash of the line before it, as sha256sum would print it", async () => {
+  await using place = await written();
+  const lines = await place.lines();
+  expect(lines.map((line) => JSON.parse(line).seq)).toEqual([1, 2, 3, 4, 5]);
+  expect(JSON.parse(lines[0] ?? "").prev).toBe("0".repeat(64));
+  for (const [index, line] of lines.slice(1).entries()) {
+    expect(JSON.parse(line).prev).toBe(hashOf(Buffer.from(lines[index] ?? "")));
+  }
+  expect(await place.verify()).toMatchObject({ first: 1, last: 5, sealed: 5, problem: undefined });
+});
+
+test.each([
+  ["an edited line", 2, /changed/, (lines: string[]) => lines.with(1, lines[1]?.replace("bob", "eve") ?? "")],
+  ["a removed line", 3, /sequence 3 is missing/, (lines: string[]) => lines.toSpliced(2, 1)],
+  ["removed lines", 2, /sequences 2 to 4 are missing/, (lines: string[]) => lines.toSpliced(1, 3)],
+  ["exchanged lines", 2, /missing before/, ([a, b, c, ...rest]: string[]) => [a, c, b, ...rest].map(String)],
+  ["a repeated line", 3, /repeated/, (lines: string[]) => lines.toSpliced(1, 0, lines[1] ?? "")],
+  ["a line that was put in", 2, /no line of the chain/, (lines: string[]) => lines.toSpliced(1, 0, "{}")],
+  ["lines removed at the beginning", 1, /1 to 2 are missing/, (lines: string[]) => lines.slice(2)],
+  ["lines removed at the end", 3, /4 to 5 are missing/, (lines: string[]) => lines.slice(0, 3)],
+  [
+    "the last line edited",
+    5,
+    /sealed hash/,
+    (lines: string[]) => lines.with(4, lines[4]?.replace("eve", "ada") ?? ""),
+  ],
+  ["an empty log", 1, /1 to 5 are missing/, () => []],
+] as const)("%s is found, with the first bad line", async (_, line, reason, attack) => {
+  await using place = await written();
+  await place.change(attack);
+  const { problem } = await place.verify();
+  expect(problem).toEqual({ file: place.path, line, reason: expect.stringMatching(reason) });
+});
+
+test("a chain that was made anew after an edit does not have the sealed hash", async () => {
+  await using place = await written();
+  await place.change((lines) => {
+    const bodies = lines.map((line) => `{${line.slice(line.indexOf('"time"'))}\n`);
+    const forged = chainLines(bodies.with(0, bodies[0]?.replace("ada", "eve") ?? ""), GENESIS);
+    return forged.lines.map((line) => line.trimEnd());
+  });
+  expect(await verifyLog([place.path], { sealed: undefined, isWhole: false })).toMatchObject({
+    problem: undefined,
+  });
+  expect((await place.verify()).problem).toMatchObject({
+    line: 5,
+    reason: expect.stringMatching(/made anew/),
+  });
+});
+
+test("a head that was made for a shorter log is not sealed with the key", async () => {
+  await using place = await written();
+  const head = JSON.parse(await readFile(place.files.head, "utf8"));
+  const [, , third = ""] = await place.lines();
+  await place.change((lines) => lines.slice(0, 3));
+  await writeFile(place.files.head, JSON.stringify({ ...head, seq: 3, hash: hashOf(Buffer.from(third)) }));
+  await expect(place.verify()).rejects.toThrow(/not sealed with/);
+});
+
+test.each([
+  ["truncated", (place: LogPlace) => place.change((lines) => lines.slice(0, 3)), /sequence 5 is missing/],
+  [
+    "edited at its end",
+    (place: LogPlace) => place.change((lines) => lines.with(4, lines[4]?.replace("eve", "ada") ?? "")),
+    /missing or changed/,
+  ],
+  ["left without its head", (place: LogPlace) => rm(place.files.head), /no sealed head/],
+  ["given another head", (place: LogPlace) => writeFile(place.files.head, "{}"), /damaged/],
+])(
+  "a log that was %s while the server was away stays bad after its next start",
+  async (_, attack, reason) => {
+    await using place = await written();
+    await attack(place);
+    await place.write(["fay"]);
+    await place.write(["gus"]);
+    expect(place.said).toEqual(["audit log was changed"]);
+    const breaks = (await place.lines())
+      .map((line) => JSON.parse(line))
+      .filter(({ action }) => action === "audit.break");
+    expect(breaks).toMatchObject([{ result: "failed", details: { reason: expect.stringMatching(reason) } }]);
+    expect((await place.verify()).problem).toMatchObject({ reason: expect.stringMatching(reason) });
+  },
+);
+
+test("the chain goes on across restarts and rotation, and what rotation removed is not missing", async () => {
+  await using place = await LogPlace.make();
+  for (let start = 0; start < 20; start++) await place.write(USERS, { maxBytes: 1_500 });
+  const { files, first, last, problem } = await place.verify();
+  expect(problem).toBeUndefined();
+  expect(files).toHaveLength(5);
+  expect(first).toBeGreaterThan(1);
+  expect(last).toBeGreaterThan(100);
+  expect(place.said).toEqual([]);
+});
+
+test("a rotated file that was removed, or begins later, is missing", async () => {
+  await using place = await LogPlace.make();
+  for (let start = 0; start < 20; start++) await place.write(USERS, { maxBytes: 1_500 });
+  await copyFile(`${place.path}.4`, `${place.path}.copy`);
+  await place.change((lines) => lines.slice(1), `${place.path}.4`);
+  expect((await place.verify()).problem).toMatchObject({ file: `${place.path}.4`, line: 1 });
+  await rm(`${place.path}.4`);
+  expect((await place.verify()).problem).toMatchObject({ file: `${place.path}.3`, line: 1 });
+  await rename(`${place.path}.copy`, `${place.path}.4`);
+  expect((await place.verify()).problem).toBeUndefined();
+  await rm(`${place.path}.2`);
+  expect((await place.verify()).problem).toMatchObject({ file: `${place.path}.1`, line: 1 });
+});
+
+test("a line that a crash cut off is told of by the next one, and is no attack", async () => {
+  await using place = await written();
+  const torn = '{"seq":6,"prev":"00';
+  await appendFile(place.path, torn);
+  expect(await place.verify()).toMatchObject({ torn: torn.length, problem: undefined });
+  await place.write(["fay"]);
+  const line = (await place.lines()).find((each) => each.includes("audit.torn")) ?? "";
+  expect(JSON.parse(line)).toMatchObject({
+    action: "audit.torn",
+    details: { bytes: torn.length, sha256: hashOf(Buffer.from(torn)) },
+  });
+  expect(await place.verify()).toMatchObject({ last: 7, problem: undefined });
+  await place.change((lines) => lines.with(5, `${torn}1`));
+  expect((await place.verify()).problem).toMatchObject({ line: 6, reason: "is no line of the chain" });
+  await place.change((lines) => lines.toSpliced(5, 1));
+  expect((await place.verify()).problem).toMatchObject({ line: 6, reason: expect.stringMatching(/missing/) });
+});
+
+test("whole lines after the sealed one are those of a crash, and the chain goes on after them", async () => {
+  await using place = await written();
+  const head = await readFile(place.files.head);
+  await place.write(["fay", "gus"]);
+  await writeFile(place.files.head, head);
+  expect(await place.verify()).toMatchObject({ last: 7, sealed: 5, problem: undefined });
+  await place.write(["hal"]);
+  expect(place.said).toEqual([]);
+  expect(await place.verify()).toMatchObject({ last: 8, sealed: 8, problem: undefined });
+});
+
+test("lines of a version without a chain stay readable, before the first of the chain alone", async () => {
+  await using place = await LogPlace.make();
+  await writeFile(place.path, '{"time":"t","action":"login"}\n{"time":"t","action":"logout"}\n');
+  await place.write(["ada"]);
+  expect(await place.verify()).toMatchObject({ unchained: 2, first: 1, problem: undefined });
+});
+
+test("files that others moved away are verified in any order of their names", async () => {
+  await using place = await LogPlace.make();
+  for (const name of ["c", "a", "b"]) {
+    await place.write(USERS);
+    await rename(place.path, `${place.path}.${name}`);
+  }
+  const files = ["a", "b", "c"].map((name) => `${place.path}.${name}`);
+  expect(await verifyLog(files, { sealed: undefined, isWhole: false })).toMatchObject({
+    ...{ first: 1, last: 15, problem: undefined },
+  });
+  await truncate(`${place.path}.a`, 10);
+  const { problem } = await verifyLog(files, { sealed: undefined, isWhole: false });
+  expect(problem).toMatchObject({ line: 1 });
+});

@@ -1,0 +1,230 @@
+import { expect, test } from "vitest";
+import { type Claimant, LoginAttempts } from "../../../../src/auth/password/attempts.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+
+const wrong = async (): Promise<never> => {
+  throw new ServiceError("invalid_credentials", "wrong");
+};
+const right = async (): Promise<string> => "in";
+
+function clockedAttempts() {
+  const clock = { ms: 1_000_000 };
+  const attempts = new LoginAttempts(() => clock.ms);
+  /** Tries so many times with a wrong password; says what each was answered. */
+  const fail = async (
+    count: number,
+    claimant: Claimant | ((index: number) => Claimant),
+  ): Promise<readonly string[]> => {
+    const codes: string[] = [];
+    for (let index = 0; index < count; index++) {
+      const who = typeof claimant === "function" ? claimant(index) : claimant;
+      const error = await attempts.guard(who, wrong).catch((thrown: unknown) => thrown);
+      codes.push(error instanceof ServiceError ? error.code : String(error));
+    }
+    return codes;
+  };
+  return { clock, attempts, fail };
+}
+
+const limited = { code: "rate_limited" };
+const TEN_WRONG = Array<string>(10).fill("invalid_credentials");
+
+test("the eleventh failed login of an address within a minute is not tried, whoever it claims to be", async () => {
+  const { fail, attempts } = clockedAttempts();
+  const codes = await fail(10, (index) => ({ address: "10.0.0.1", user: `user${index}` }));
+  expect(codes).toEqual(TEN_WRONG);
+  let isTried = false;
+  const login = async (): Promise<void> => {
+    isTried = true;
+  };
+  await expect(attempts.guard({ address: "10.0.0.1", user: "ada" }, login)).rejects.toMatchObject(limited);
+  expect(isTried).toBe(false);
+});
+
+test("the eleventh failed login of a user within a minute is not tried, wherever it comes from", async () => {
+  const { fail, attempts } = clockedAttempts();
+  expect(await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }))).toEqual(TEN_WRONG);
+  await expect(attempts.guard({ address: "10.1.1.1", user: "ada" }, right)).rejects.toMatchObject(limited);
+  expect(await attempts.guard({ address: "10.1.1.1", user: "bob" }, right)).toBe("in");
+});
+
+test("a known and an unknown user are limited alike", async () => {
+  const { fail } = clockedAttempts();
+  const known = await fail(12, (index) => ({ address: `10.0.0.${index}`, user: "ada" }));
+  const unknown = await fail(12, (index) => ({ address: `10.0.1.${index}`, user: "no such user" }));
+  expect(known).toEqual(unknown);
+});
+
+test("the answer says after how many seconds the next try is let through, and it is", async () => {
+  const { clock, fail, attempts } = clockedAttempts();
+  const claimant = { address: "10.0.0.1", user: "ada" };
+  await fail(1, claimant);
+  clock.ms += 20_500;
+  await fail(9, claimant);
+  await expect(attempts.guard(claimant, right)).rejects.toMatchObject({
+    message: "too many failed logins: try again in 40 s",
+    details: { retryAfterSeconds: 40 },
+  });
+  clock.ms += 39_000;
+  await expect(attempts.guard(claimant, right)).rejects.toMatchObject({ details: { retryAfterSeconds: 1 } });
+  clock.ms += 1_000;
+  expect(await attempts.guard(claimant, right)).toBe("in");
+});
+
+test("any 60 seconds hold at most ten failures, also across the turn of a minute", async () => {
+  const { clock, fail } = clockedAttempts();
+  const claimant = { address: "10.0.0.1", user: "ada" };
+  const times: number[] = [];
+  for (let second = 0; second < 300; second++) {
+    const [code] = await fail(1, claimant);
+    if (code === "invalid_credentials") times.push(clock.ms);
+    clock.ms += 1000;
+  }
+  for (const [index, time] of times.entries()) {
+    const tenth = times[index - 10];
+    if (tenth !== undefined) expect(time - tenth).toBeGreaterThanOrEqual(60_000);
+  }
+  // Ten, and one more at each of the waits that grow.
+  expect(times.length).toBeLessThan(25);
+});
+
+test("a success neither counts nor pardons", async () => {
+  const { fail, attempts } = clockedAttempts();
+  const claimant = { address: "10.0.0.1", user: "ada" };
+  await fail(9, claimant);
+  for (let count = 0; count < 20; count++) await attempts.guard(claimant, right);
+  await fail(1, claimant);
+  await expect(attempts.guard(claimant, right)).rejects.toMatchObject(limited);
+});
+
+test("many tries at once are no way around the limit", async () => {
+  const { attempts } = clockedAttempts();
+  const gate = Promise.withResolvers<void>();
+  let tried = 0;
+  const slow = async (): Promise<never> => {
+    tried += 1;
+    await gate.promise;
+    return await wrong();
+  };
+  const all = Array.from({ length: 50 }, () => attempts.guard({ address: "10.0.0.1", user: "ada" }, slow));
+  gate.resolve();
+  await Promise.allSettled(all);
+  expect(tried).toBe(10);
+});
+
+test("a login that fails for another reason than a wrong guess does not count", async () => {
+  const { attempts } = clockedAttempts();
+  const broken = async (): Promise<never> => {
+    throw new ServiceError("internal_error", "disk full");
+  };
+  const claimant = { address: "10.0.0.1", user: "ada" };
+  for (let count = 0; count < 20; count++) await attempts.guard(claimant, broken).catch(() => {});
+  expect(await attempts.guard(claimant, right)).toBe("in");
+});
+
+test("a wrong ticket counts against its address", async () => {
+  const { attempts } = clockedAttempts();
+  const used = async (): Promise<never> => {
+    throw new ServiceError("unauthorized", "used");
+  };
+  for (let count = 0; count < 10; count++) await attempts.guard({ address: "::1" }, used).catch(() => {});
+  await expect(attempts.guard({ address: "::1" }, right)).rejects.toMatchObject(limited);
+});
+
+test("a network's worth of IPv6 addresses counts as one", async () => {
+  const { fail, attempts } = clockedAttempts();
+  await fail(10, (index) => ({ address: `2001:db8:0:1::${index}`, user: `user${index}` }));
+  await expect(attempts.guard({ address: "2001:db8:0:1::ffff", user: "x" }, right)).rejects.toMatchObject(
+    limited,
+  );
+});
+
+test("an address where a user logged in within a month is not locked out by failures elsewhere", async () => {
+  const { clock, fail, attempts } = clockedAttempts();
+  const month = 30 * 86_400_000;
+  const ada = { address: "10.1.1.1", user: "ada" };
+  await attempts.guard(ada, right);
+  clock.ms += month - 1;
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }));
+  expect(attempts.guardNow(ada, () => "in")).toBe("in");
+  await expect(attempts.guard({ address: "10.1.1.2", user: "ada" }, right)).rejects.toMatchObject(limited);
+  clock.ms += month;
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "ada" }));
+  await expect(attempts.guard(ada, right)).rejects.toMatchObject(limited);
+});
+
+test("a proven address has no more guesses than any other, and proves one user alone", async () => {
+  const { fail, attempts } = clockedAttempts();
+  const ada = { address: "10.1.1.1", user: "ada" };
+  await attempts.guard(ada, right);
+  await fail(10, (index) => ({ address: `10.0.0.${index}`, user: "bob" }));
+  await expect(attempts.guard({ ...ada, user: "bob" }, right)).rejects.toMatchObject(limited);
+  expect(await fail(12, ada)).toEqual([...TEN_WRONG, "rate_limited", "rate_limited"]);
+});
+
+test("a login that is over at once is counted as any other", () => {
+  const { attempts } = clockedAttempts();
+  const claimant = { address: "10.0.0.1", user: "ada" };
+  const fail = (): never => {
+    throw new ServiceError("unauthorized", "wrong");
+  };
+  for (let count = 0; count < 20; count++) attempts.guardNow(claimant, () => "in");
+  for (let count = 0; count < 10; count++) expect(() => attempts.guardNow(claimant, fail)).toThrow("wrong");
+  expect(() => attempts.guardNow(claimant, () => "in")).toThrow(expect.objectContaining(limited));
+});
+
+test("one address locks a user out nowhere else, however long it guesses", async () => {
+  const { clock, fail, attempts } = clockedAttempts();
+  for (let minute = 0; minute < 5; minute++) {
+    await fail(20, { address: "10.0.0.1", user: "ada" });
+    expect(await attempts.guard({ address: `10.1.1.${minute}`, user: "ada" }, right)).toBe("in");
+    clock.ms += 60_000;
+  }
+});
+
+test("one address locks nobody out who has logged in there, be it that all have one address", async () => {
+  const { fail, attempts } = clockedAttempts();
+  const bob = { address: "10.0.0.1", user: "bob" };
+  await attempts.guard(bob, right);
+  expect(await fail(11, (index) => ({ address: "10.0.0.1", user: `user${index}` }))).toContain(
+    "rate_limited",
+  );
+  expect(await attempts.guard(bob, right)).toBe("in");
+});
+
+test("an address that fails again and again waits longer each time, up to 16 minutes, until it is quiet for an hour", async () => {
+  const { clock, attempts } = clockedAttempts();
+  const who = { address: "10.0.0.1" };
+  /** Fails until it is refused; says for how many seconds. */
+  const exhaust = async (): Promise<number> => {
+    for (;;) {
+      const error: unknown = await attempts.guard(who, wrong).catch((thrown: unknown) => thrown);
+      if (!(error instanceof ServiceError)) throw error;
+      if (error.code === "rate_limited") return Number(error.details.retryAfterSeconds);
+    }
+  };
+  const waits: number[] = [];
+  for (let round = 0; round < 7; round++) {
+    waits.push(await exhaust());
+    clock.ms += (waits.at(-1) ?? 0) * 1000;
+  }
+  expect(waits).toEqual([60, 60, 180, 420, 900, 900, 900]);
+  clock.ms += 3_600_000;
+  expect(await exhaust()).toBe(60);
+});
+
+test("two addresses keep a user out elsewhere for four minutes of an hour, however slowly they guess", async () => {
+  const { clock, fail, attempts } = clockedAttempts();
+  let minutesOut = 0;
+  for (let minute = 0; minute < 60; minute++) {
+    // Fewer than ten of one address, which would cost it a wait.
+    for (const address of ["10.0.0.1", "10.0.0.2"]) await fail(5, { address, user: "ada" });
+    const login = attempts.guard({ address: `10.1.1.${minute}`, user: "ada" }, right);
+    minutesOut += await login.then(
+      () => 0,
+      () => 1,
+    );
+    clock.ms += 60_000;
+  }
+  expect(minutesOut).toBe(4);
+});

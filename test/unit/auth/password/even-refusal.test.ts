@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { EvenRefusal } from "../../../../src/auth/password/even-refusal.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+
+const wrong = new ServiceError("invalid_credentials", "wrong");
+
+/** A clock that goes on when somebody waits or works, and how long a login took by it. */
+function timed() {
+  let nowMs = 0;
+  const pause = async (ms: number): Promise<void> => {
+    nowMs += ms;
+  };
+  const even = new EvenRefusal({ stepMs: 100, memoryMs: 10_000, now: () => nowMs, pause });
+  const took = async (workMs: number, outcome: Error | undefined): Promise<number> => {
+    const startedMs = nowMs;
+    const login = async (): Promise<void> => {
+      await pause(workMs);
+      if (outcome !== undefined) throw outcome;
+    };
+    const settled = await even.level(login).catch((error: unknown) => error);
+    expect(settled).toBe(outcome);
+    return nowMs - startedMs;
+  };
+  return { took, pass: pause };
+}
+
+test("a success comes as soon as it can", async () => {
+  const { took } = timed();
+  expect(await took(5, undefined)).toBe(5);
+  expect(await took(250, undefined)).toBe(250);
+});
+
+test("refusals take the same time, whatever there was to do", async () => {
+  const { took } = timed();
+  for (const workMs of [0, 1, 50, 99.5, 100]) expect(await took(workMs, wrong)).toBe(100);
+});
+
+test("after a refusal that took longer all others take as long, for a while", async () => {
+  const { took, pass } = timed();
+  expect(await took(230, wrong)).toBe(300);
+  expect(await took(1, wrong)).toBe(300);
+  expect(await took(120, wrong)).toBe(300);
+  await pass(10_000);
+  expect(await took(1, wrong)).toBe(100);
+});
+
+test("nobody waits for long because of another's slow refusal, or because of a failure of ours", async () => {
+  const { took } = timed();
+  await took(900, new ServiceError("internal_error", "out of reach"));
+  expect(await took(1, wrong)).toBe(100);
+  expect(await took(5_000, wrong)).toBe(5_000);
+  expect(await took(1, wrong)).toBe(400);
+});
+
+test("who is told to come later is told so at once", async () => {
+  const { took } = timed();
+  expect(await took(1, new ServiceError("rate_limited", "later"))).toBe(1);
+});

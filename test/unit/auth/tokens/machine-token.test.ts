@@ -1,0 +1,62 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import type { RequestFacts } from "../../../../src/auth/chain.ts";
+import { ALL, OWN } from "../../../../src/auth/roles.ts";
+import { byMachineToken } from "../../../../src/auth/tokens/machine-token.ts";
+import { usersOf } from "../../../../src/auth/users.ts";
+import { Secret } from "../../../../src/lib/secret.ts";
+import { BARE } from "../request-facts.ts";
+
+const TOKEN = "b5eQ0m5bq0yG9p-3v5w_fXoO2yJmY1nN8pV0t1uS2kA";
+const users = usersOf({
+  ...{ serverUser: "me", isRoot: true, configuredUser: "web" },
+  ...{ allowUsers: [], adminUsers: [] },
+});
+const way = byMachineToken(Secret.fromText(TOKEN), { serverUser: "me", users });
+const ask = (authorization: string | undefined, more: Partial<RequestFacts> = {}) =>
+  way({ ...BARE, authorization, ...more });
+
+test("the token of this start is the HQ, for the server's user, everywhere", async () => {
+  for (const place of ["api", "registry", "websocket", "event-stream"] as const) {
+    expect(await ask(`Bearer ${TOKEN}`, { place })).toEqual({ user: "me", method: "hq", rights: ALL });
+  }
+});
+
+test.each([
+  undefined,
+  "Bearer",
+  `Bearer ${TOKEN.slice(0, -1)}`,
+  `Bearer ${TOKEN}=`,
+  `Bearer ${TOKEN} x`,
+  `Bearer ${TOKEN.toLowerCase()}`,
+  `Basic ${TOKEN}`,
+  TOKEN,
+])("%j says nothing, and is for others to judge", async (header) =>
+  expect(await ask(header)).toBeUndefined(),
+);
+
+test("an HQ that names one of its users asks for that one, with no more than that name has here", async () => {
+  const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: "ada" });
+  expect(asked).toEqual({ user: "ada", method: "hq", rights: OWN, owner: "ada", account: "ada" });
+});
+
+test.each(["me", "web"])("a user of an HQ who is called %s is not this server's own", async (name) => {
+  const asked = await ask(`Bearer ${TOKEN}`, { onBehalfOf: name });
+  expect(asked).toEqual({ user: name, method: "hq", rights: OWN, owner: name, account: name });
+});
+
+test("whom others ask for says nothing", async () => {
+  expect(await ask("Bearer other", { onBehalfOf: "me" })).toBeUndefined();
+});
+
+test("it counts in the header alone", async () => {
+  expect(await ask(undefined, { queryToken: TOKEN, place: "websocket" })).toBeUndefined();
+});
+
+test("no other header is taken for it or makes it fail", () =>
+  fc.assert(
+    fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
+      expect(await ask(text)).toBeUndefined();
+      expect(await ask(`Bearer ${text}`)).toBeUndefined();
+    }),
+  ));

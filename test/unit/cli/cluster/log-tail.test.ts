@@ -1,0 +1,26 @@
+import { mkdtempDisposableSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { logTail } from "../../../../src/cli/cluster/log-tail.ts";
+
+test("the tail of a log is its last lines, of which the first is whole", () => {
+  using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-log-"));
+  const path = join(directory.path, "server.log");
+  const lines = Array.from({ length: 1000 }, (_, index) => `line ${index} ${"é".repeat(40)}`);
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  expect(logTail(path, 3)).toEqual(lines.slice(-3));
+  const most = logTail(path, 1000);
+  expect(most).toEqual(lines.slice(-most.length));
+  expect(most.length).toBeGreaterThan(30);
+});
+
+test("a log that is short is told whole, and one that is not there is empty", () => {
+  using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-log-"));
+  const path = join(directory.path, "server.log");
+  expect(logTail(path, 3)).toEqual([]);
+  writeFileSync(path, "");
+  expect(logTail(path, 3)).toEqual([]);
+  writeFileSync(path, "one\n\ntwo");
+  expect(logTail(path, 3)).toEqual(["one", "two"]);
+});

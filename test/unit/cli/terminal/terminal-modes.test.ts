@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { AlternateScreen } from "../../../../src/cli/terminal/terminal-modes.ts";
+
+const latin1 = (text: string): Uint8Array => Uint8Array.from(text, (character) => character.charCodeAt(0));
+
+test.each(["1049", "1047", "47"])("the switch %s is followed at every possible cut", (mode) => {
+  const output = latin1(`text\x1b[?${mode}hmore`);
+  for (let cut = 0; cut <= output.length; cut += 1) {
+    const screen = new AlternateScreen();
+    screen.shown(output.subarray(0, cut));
+    screen.shown(output.subarray(cut));
+    expect(screen.isActive).toBe(true);
+    screen.shown(latin1(`\x1b[?${mode}l`));
+    expect(screen.isActive).toBe(false);
+  }
+});
+
+test("of several switches the last one counts", () => {
+  const screen = new AlternateScreen();
+  screen.shown(latin1("\x1b[?1049h\x1b[?25l\x1b[?1049l\x1b[?1049h\xff"));
+  expect(screen.isActive).toBe(true);
+});
+
+test("other modes change nothing", () => {
+  const screen = new AlternateScreen();
+  screen.shown(latin1("\x1b[?2004h\x1b[?1000h[?1049h"));
+  expect(screen.isActive).toBe(false);
+});

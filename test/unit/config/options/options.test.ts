@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
+import { ConfigError } from "../../../../src/config/config-error.ts";
+import { hostArguments } from "../../../../src/config/host-arguments.ts";
+import { envOf, fileEnvOf, flagOf, type Option, plainFlagOf } from "../../../../src/config/options/option.ts";
+import { OPTIONS, optionsFor } from "../../../../src/config/options/options.ts";
+import { optionsPage } from "../../../../src/config/options/options-page.ts";
+import { isOwnVariable } from "../../../../src/lib/os/own-variables.ts";
+import { input, serve } from "../command-line.ts";
+
+test("a session host started with the flags that a server makes for it has the same configuration", () => {
+  for (const commandLine of [
+    "--login-link",
+    "--login-link --record-input --debug --max-recording-size 5kB --log-format text --control-dir x",
+    "--grace 90s --keep-recordings 30d,10GB",
+    "--keep-recordings 7d",
+    "--keep-recordings 5GiB",
+    "--host-socket run/host.sock",
+  ]) {
+    const { controlDir, hostSocket, recording, graceMs, log } = serve(commandLine);
+    const flags = hostArguments({ controlDir, hostSocket, recording, graceMs, log });
+    expect(parseHostConfig(input(flags.join(" "), {}, "session-host"))).toEqual({
+      controlDir,
+      hostSocket,
+      recording,
+      graceMs,
+      log,
+      exitWhenIdle: false,
+    });
+  }
+});
+
+test("a session host asks for no login and refuses what is wrong", () => {
+  expect(parseHostConfig(input("", {}, "session-host")).controlDir).toBe("/home/me/.ttyhq");
+  expect(() => parseHostConfig(input("", { TTYHQ_MAX_RECORDING_SIZE: "x" }, "session-host"))).toThrow(
+    ConfigError,
+  );
+});
+
+test("every option has a flag or a variable of its own, and prose that is a sentence", () => {
+  const options = Object.values<Option>(OPTIONS);
+  expect(new Set(options.map(envOf)).size).toBe(options.length);
+  const flags = [...options.map(flagOf), ...options.map(plainFlagOf)].filter((flag) => flag !== undefined);
+  expect(new Set(flags).size).toBe(flags.length);
+  for (const { prose } of options) expect(prose).toMatch(/^[`A-Z].*[.]$/);
+});
+
+test("what is started by a server inherits no variable of an option", () => {
+  const names = Object.values<Option>(OPTIONS).flatMap(variablesOf);
+  expect(names).toContain("SERVICE_PASSWORD_FILE");
+  expect(names.filter((name) => !isOwnVariable(name))).toEqual([]);
+  expect(["PATH", "SERVICE_PORT", "MY_TTYHQ_X"].filter(isOwnVariable)).toEqual([]);
+});
+
+test("docs/options.md is what the table says", () => {
+  expect(readFileSync(new URL("../../../../docs/options.md", import.meta.url), "utf8")).toBe(optionsPage());
+});
+
+test("no environment makes it fail otherwise than with sentences", () => {
+  const bare = input("");
+  const names = optionsFor("server").flatMap(variablesOf);
+  const text = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("0", "1", "true", "a,b", "https://a", "9e9", "1GiB", "/x"),
+  );
+  return fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...names), text), (env) => {
+      try {
+        parseConfig({ ...bare, env });
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        for (const sentence of error.problems) expect(sentence.length).toBeGreaterThan(10);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+function variablesOf(option: Option): readonly string[] {
+  return option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [envOf(option)];
+}

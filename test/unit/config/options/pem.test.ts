@@ -1,0 +1,61 @@
+import { generateKeyPairSync } from "node:crypto";
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { certificates, privateKey } from "../../../../src/config/options/pem.ts";
+import { CertificateAuthority } from "../../certificate-authority.ts";
+
+const authority = new CertificateAuthority("test");
+const { cert, key } = authority.issue(["localhost"]);
+const bytes = (text: string) => new TextEncoder().encode(text);
+const text = (pem: Uint8Array) => new TextDecoder().decode(pem);
+
+test("one certificate and a chain of them are taken as they are, with what stands between", () => {
+  expect(certificates(cert)).toBe(cert);
+  const chain = bytes(`subject=localhost\n${text(cert)}\nissuer\r\n${text(authority.cert)}`);
+  expect(certificates(chain)).toBe(chain);
+});
+
+test.each([
+  ["nothing", ""],
+  ["something else", "hello"],
+  ["a key", text(key.bytes())],
+  ["what is cut off", text(cert).slice(0, -30)],
+  ["what is damaged", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"],
+  ["a damaged one after a good one", `${text(cert)}${text(cert).replace(/MII[^-]{40}/, "MIIA")}`],
+])("%s is no certificate", (_, pem) => {
+  expect(() => certificates(bytes(pem))).toThrow("must hold certificates in PEM form");
+});
+
+test("a key of any kind is taken", () => {
+  const pair = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey;
+  const pems = [
+    text(key.bytes()),
+    `-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n${pair.export({ type: "sec1", format: "pem" })}`,
+  ];
+  for (const pem of pems) expect(privateKey(bytes(pem)).length).toBe(pem.length);
+});
+
+test("a key with a passphrase is refused as such, and what is no key as none", () => {
+  const locked = generateKeyPairSync("ed25519").privateKey.export({
+    ...{ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" },
+  });
+  expect(() => privateKey(bytes(locked.toString()))).toThrow("must hold a private key without a passphrase");
+  const old =
+    "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END RSA PRIVATE KEY-----\n";
+  expect(() => privateKey(bytes(old))).toThrow("without a passphrase");
+  expect(() => privateKey(cert)).toThrow("must hold a private key in PEM form");
+});
+
+test("whatever a file holds, it is taken or refused with what must be", () =>
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 500 }), (content) => {
+      const pem = new Uint8Array(Buffer.concat([bytes("-----BEGIN CERTIFICATE-----\n"), content, cert]));
+      for (const parse of [certificates, privateKey]) {
+        try {
+          parse(pem);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+        }
+      }
+    }),
+  ));

@@ -1,0 +1,90 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { retention, retentionText, span } from "../../../../src/config/options/span.ts";
+import { serve } from "../command-line.ts";
+
+const DAY_MS = 86_400_000;
+
+describe("a time", () => {
+  test.each([
+    ["20", 20_000],
+    ["20s", 20_000],
+    ["500ms", 500],
+    ["2m", 120_000],
+    ["1h", 3_600_000],
+    ["1 H", 3_600_000],
+  ])("%s is %i ms", (text, ms) => {
+    expect(span(0)(text)).toBe(ms);
+  });
+
+  test.each(["", "s", "-1s", "1.5s", "20x", "2h", "61m", "1e3", "999999999d", "20s 5s"])(
+    "%s is none",
+    (text) => {
+      expect(() => span(0)(text)).toThrow(
+        new RangeError("must be a time from 0 s to an hour, such as 20s or 2m"),
+      );
+    },
+  );
+
+  test("that is too short is refused", () => {
+    expect(() => span(1_000)("999ms")).toThrow("must be a time from 1 s to an hour, such as 20s or 2m");
+  });
+});
+
+describe("what is kept of recordings", () => {
+  test.each([
+    ["30d", { maxAgeMs: 30 * DAY_MS, maxBytes: undefined }],
+    ["10GB", { maxAgeMs: undefined, maxBytes: 10e9 }],
+    ["30d,10GB", { maxAgeMs: 30 * DAY_MS, maxBytes: 10e9 }],
+    ["10 gib, 2w", { maxAgeMs: 14 * DAY_MS, maxBytes: 10 * 2 ** 30 }],
+  ])("%s is an age, a size or both, in any order", (text, value) => {
+    expect(retention(text)).toEqual(value);
+  });
+
+  test.each([
+    "",
+    ",",
+    "30",
+    "0d",
+    "30d,",
+    "30d,7d",
+    "1GB,2GB",
+    "1GB,2d,3d",
+    "0GB",
+    "-1d",
+    "30d 10GB",
+    "always",
+  ])("%j says what it must be", (text) => {
+    expect(() => retention(text)).toThrow(
+      new RangeError("must be an age, a size or both, each with its unit, such as 30d, 10GB or 30d,10GB"),
+    );
+  });
+
+  test("is handed on to a session host as it is", () => {
+    const limit = fc.option(fc.integer({ min: 1, max: 1e9 }), { nil: undefined });
+    const kept = fc.record({ maxAgeMs: limit, maxBytes: limit });
+    return fc.assert(
+      fc.property(
+        kept.filter(({ maxAgeMs, maxBytes }) => maxAgeMs !== undefined || maxBytes !== undefined),
+        (value) => {
+          expect(retention(retentionText(value))).toEqual(value);
+        },
+      ),
+    );
+  });
+
+  test("is everything where nothing is said", () => {
+    expect(serve("--no-auth").recording.keep).toBeUndefined();
+  });
+});
+
+test("a drain delay that leaves nothing of the grace period is refused, and so is a wrong value", () => {
+  expect(() => serve("--no-auth --grace 10s --drain-delay 6s")).toThrow(
+    "--drain-delay is more than half of --grace: nothing would be left for those who are connected",
+  );
+  expect(() => serve("--no-auth --grace soon")).toThrow("--grace");
+  expect(serve("--no-auth --grace 10s --drain-delay 5s")).toMatchObject({
+    graceMs: 10_000,
+    drainDelayMs: 5_000,
+  });
+});

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FollowList } from "../../../../src/git/follow/list.ts";
+import { FollowFile } from "../../../../src/repositories/follow-file.ts";
+import { followStore } from "../../../integration/git/follow-repository.ts";
+
+const entry = (repoPath: string) => ({ repoPath, user: "somebody", hookFolders: [] });
+
+async function withDirectory(work: (directory: string) => Promise<void>): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), "ttyhq-list-"));
+  try {
+    await work(directory);
+  } finally {
+    await rm(directory, { recursive: true });
+  }
+}
+
+test("what is set and deleted at once is in the file as it is in memory", async () => {
+  await withDirectory(async (directory) => {
+    for (let round = 0; round < 20; round++) {
+      const path = join(directory, `${round}.json`);
+      const list = new FollowList(followStore(path));
+      const names = Array.from({ length: 8 }, (_, index) => `/r${index}`);
+      const set = names.map((name) => list.set(entry(name)));
+      await Promise.all([...set, list.delete("/r0")]);
+      expect(await new FollowList(followStore(path)).read()).toEqual(list.entries);
+    }
+  });
+});
+
+test("one user's followed repositories are stored beside those of others", async () => {
+  await withDirectory(async (directory) => {
+    const path = join(directory, "follow.json");
+    const file = await FollowFile.open(path);
+    await Promise.all([
+      file.set(undefined, [entry("/own")]),
+      file.set("ada", [{ ...entry("/ada"), hookKey: "key" }]),
+      file.set("bob", [entry("/bob")]),
+    ]);
+    await file.set("bob", []);
+    const again = await FollowFile.open(path);
+    expect(again.accounts).toEqual([undefined, "ada"]);
+    expect(again.of("ada")).toEqual([{ ...entry("/ada"), hookKey: "key" }]);
+    expect(again.withKey("key")).toMatchObject([{ account: "ada", repoPath: "/ada" }]);
+  });
+});

@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { type Notice, Notices } from "../../../../src/git/follow/notices.ts";
+import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICES } from "../../../../src/git/git-limits.ts";
+
+function notice(message: string, user = "alice"): Notice {
+  const rest = { title: "Main Repository Synced", repoPath: "/r", timestamp: "2026-01-01T00:00:00.000Z" };
+  return { user, notification: { type: "main-synced", level: "info", message, ...rest } };
+}
+
+const all = (): boolean => true;
+const words = (
+  notices: Notices,
+  client: string,
+  sees: (notice: Notice) => boolean = all,
+): readonly string[] => notices.take(client, sees).map(({ message }) => message);
+
+test("each client is told each notification once, in order", () => {
+  const notices = new Notices({ now: () => 0 });
+  notices.add(notice("one"));
+  expect(words(notices, "a")).toEqual(["one"]);
+  notices.add(notice("two"));
+  expect(words(notices, "a")).toEqual(["two"]);
+  expect(words(notices, "b")).toEqual(["one", "two"]);
+  expect(words(notices, "a")).toEqual([]);
+});
+
+test("a client is told what it may see alone", () => {
+  const notices = new Notices({ now: () => 0 });
+  notices.add(notice("hers", "alice"));
+  notices.add(notice("his", "bob"));
+  expect(words(notices, "a", ({ user }) => user === "bob")).toEqual(["his"]);
+});
+
+test("the oldest notifications go, by number and by age", () => {
+  let nowMs = 0;
+  const notices = new Notices({ now: () => nowMs });
+  for (let number = 0; number <= MAX_GIT_NOTICES; number += 1) notices.add(notice(`${number}`));
+  expect(words(notices, "a")).toHaveLength(MAX_GIT_NOTICES);
+  nowMs = GIT_NOTICE_LIFETIME_MS + 1;
+  expect(words(notices, "b")).toEqual([]);
+});

@@ -1,0 +1,219 @@
+import { describe, expect, test } from "vitest";
+import { Enrolment, type HqLook, isRegistrationDue } from "../../../../src/hq/joining/registration.ts";
+import { createCaller } from "../../../../src/protocol/client/caller.ts";
+import type { ClientRequest, Send } from "../../../../src/protocol/client/send.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { HQ_LOOK_MS } from "../../../../src/protocol/limits.ts";
+import { MemorySessions } from "../../hub/memory-sessions.ts";
+import { registration } from "../memory-store.ts";
+
+type Look = Parameters<typeof isRegistrationDue>[0];
+const calm: Look = { sinceRegistered: 5_000, sinceLook: 1_000, hq: "same", hqBefore: "same" };
+
+describe("a registration is due", () => {
+  test.each<[string, Partial<Look>]>([
+    ["after a minute", { sinceRegistered: 60_000 }],
+    ["after sleep: the clock went on by more than five seconds between two looks", { sinceLook: 6_001 }],
+    ["when the clock was put back", { sinceLook: -1 }],
+    ["when another HQ answers at that address, or the same one after a restart", { hq: "other" }],
+    ["when another one answers after silence", { hq: "other", hqBefore: "silent" }],
+    ["when the HQ answers again after silence", { hq: "same", hqBefore: "silent" }],
+    ["after sleep, whatever the HQ says", { sinceLook: 3_600_000, hq: "silent" }],
+    ["after sleep, before anybody has looked", { sinceLook: 3_600_000, hq: undefined }],
+  ])("%s", (_, look) => {
+    expect(isRegistrationDue({ ...calm, ...look })).toBe(true);
+  });
+});
+
+describe("a registration is not due", () => {
+  test.each<[string, Partial<Look>]>([
+    ["while all is well", {}],
+    ["just before the minute is over", { sinceRegistered: 59_999 }],
+    ["when a look took as long as an HQ may take", { sinceLook: 6_000 }],
+    ["before anybody has looked at the HQ", { hq: undefined, hqBefore: undefined }],
+    ["while the HQ is silent: there is nobody to register with", { hq: "silent", hqBefore: "same" }],
+    ["while it goes on being silent", { hq: "silent", hqBefore: "silent" }],
+    ["when it was silent and nobody has looked again", { hq: undefined, hqBefore: "silent" }],
+    ["when it was seen for the first time", { hq: "same" satisfies HqLook, hqBefore: undefined }],
+  ])("%s", (_, look) => {
+    expect(isRegistrationDue({ ...calm, ...look })).toBe(false);
+  });
+});
+
+/** An HQ that answers as `answer` says; `requests`: what it was asked, in order. */
+function hqOf(answer: (request: ClientRequest) => Promise<object>) {
+  const requests: string[] = [];
+  const changes = new EventTarget();
+  const send: Send = async (request) => {
+    requests.push(`${request.method} ${request.path}`);
+    changes.dispatchEvent(new Event("request"));
+    const answered: { readonly status?: unknown } = await answer(request);
+    const body = new TextEncoder().encode(JSON.stringify(answered));
+    return {
+      status: typeof answered.status === "number" ? answered.status : 200,
+      headers: new Map(),
+      body: (async function* () {
+        yield body;
+      })(),
+    };
+  };
+  const asked = async (line: string, times = 1): Promise<void> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (): void => {
+      if (requests.filter((request) => request === line).length >= times) resolve();
+    };
+    changes.addEventListener("request", check);
+    check();
+    await promise;
+  };
+  return { hq: createCaller(send), requests, asked };
+}
+
+function answers({ path }: ClientRequest): object {
+  if (path === "/api/health") {
+    const counts = { uptime: 1, sessions: 0, pid: 1, protocol: 1 };
+    return { ...counts, status: "healthy", version: "0", mode: "hq", instanceId: "hq-1", timestamp: "" };
+  }
+  const { token: _, ...record } = registration("a");
+  const remote = { ...record, registeredAt: "", lastHeartbeat: "", sessionIds: [] };
+  return path === "/api/remotes/register" ? { success: true, remote } : { success: true, sessionCount: 1 };
+}
+
+function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date.now) {
+  const backend = new MemorySessions();
+  const warnings: object[] = [];
+  const log = { info: () => {}, warn: (fields: object) => void warnings.push(fields) };
+  const enrolment = new Enrolment({
+    ...{ hq, backend, log, request: registration("a"), now, random: () => 0.5 },
+  });
+  return { enrolment, backend, warnings };
+}
+
+const REGISTER = "POST /api/remotes/register";
+const LEAVE = "DELETE /api/remotes/id-of-a";
+const REFRESH = "POST /api/remotes/a/refresh-sessions";
+
+test("a remote registers, tells its sessions, and leaves when it stops", async () => {
+  const { hq, requests, asked } = hqOf(async (request) => answers(request));
+  const { enrolment, backend } = enrolmentAt(hq);
+  await asked("GET /api/health");
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await asked(REFRESH);
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).toEqual(["GET /api/health", REGISTER, REFRESH, LEAVE]);
+});
+
+test("a remote that was never let in says nothing of its sessions", async () => {
+  const { hq, requests, asked } = hqOf(async (request) => {
+    if (request.method === "GET") return answers(request);
+    throw new ServiceError("unauthorized", "wrong user name or password");
+  });
+  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  await asked(REGISTER);
+  while (warnings.length === 0) await new Promise(setImmediate);
+  expect(warnings[0]).toMatchObject({ name: "a", reason: "wrong user name or password" });
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).not.toContain(REFRESH);
+  expect(JSON.stringify(warnings)).not.toContain(registration("a").token);
+});
+
+test("a remote that stops while its HQ hangs does not wait for the registration, and leaves all the same", async () => {
+  const { hq, requests, asked } = hqOf(async (request) => {
+    if (request.method === "POST") return new Promise<never>(() => {});
+    return request.method === "DELETE" ? { success: true } : answers(request);
+  });
+  const { enrolment } = enrolmentAt(hq);
+  await asked(REGISTER);
+  const started = performance.now();
+  await enrolment[Symbol.asyncDispose]();
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(requests).toEqual(["GET /api/health", REGISTER, LEAVE]);
+});
+
+test("a remote whose HQ could not even be looked at does not take leave of it", async () => {
+  const { hq, requests, asked } = hqOf(() => new Promise<never>(() => {}));
+  const { enrolment } = enrolmentAt(hq);
+  await asked("GET /api/health");
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).toEqual(["GET /api/health"]);
+});
+
+test("a remote registers with an HQ that does not say which it is, and once more when it does", async () => {
+  let isHealthy = false;
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path === "/api/health" && !isHealthy) throw new ServiceError("host_unreachable", "no answer");
+    return answers(request);
+  });
+  let ms = 0;
+  const { enrolment } = enrolmentAt(hq, () => ms);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  isHealthy = true;
+  ms += HQ_LOOK_MS;
+  await asked(REGISTER, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("a remote registers anew with an HQ that was started again just after it had registered", async () => {
+  let instanceId = "hq-1";
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path === "/api/remotes/register") instanceId = "hq-2";
+    return request.path === "/api/health" ? { ...answers(request), instanceId } : answers(request);
+  });
+  let ms = 0;
+  const { enrolment } = enrolmentAt(hq, () => ms);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  ms += HQ_LOOK_MS;
+  await asked(REGISTER, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("a remote that its HQ does not know any more registers again at its next use, and says so", async () => {
+  let isDeleted = true;
+  const { hq, asked } = hqOf(async (request) => {
+    if (request.path !== "/api/remotes/a/refresh-sessions" || !isDeleted) return answers(request);
+    return { status: 404, error: "no remote with the name a" };
+  });
+  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await asked(REGISTER, 2);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  expect(warnings).toEqual([expect.objectContaining({ name: "a", sessionId: "s", action: "created" })]);
+  isDeleted = false;
+  backend.announce({ type: "session-removed", timestamp: "", sessionId: "s" });
+  await asked(REFRESH, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("a session of which the HQ cannot be told is named in the log, and the remote stays registered", async () => {
+  const { hq, asked } = hqOf(async (request) => {
+    if (!request.path.endsWith("/refresh-sessions")) return answers(request);
+    return { status: 500, error: "failed to refresh sessions" };
+  });
+  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await asked(REFRESH);
+  while (warnings.length === 0) await new Promise(setImmediate);
+  expect(warnings).toEqual([
+    expect.objectContaining({ name: "a", sessionId: "s", reason: expect.any(String) }),
+  ]);
+  expect(enrolment.isRegistered).toBe(true);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("an HQ that knows the specification alone is the same one as long as it answers", async () => {
+  const { hq, requests, asked } = hqOf(async ({ path }) =>
+    path === "/api/health" ? { status: "healthy", uptime: 1, version: "0", sessions: 0 } : {},
+  );
+  let ms = 0;
+  const { enrolment, warnings } = enrolmentAt(hq, () => ms);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  ms += HQ_LOOK_MS;
+  await asked("GET /api/health", 2);
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).toEqual(["GET /api/health", REGISTER, "GET /api/health", LEAVE]);
+  expect(warnings).toEqual([]);
+});

@@ -1,0 +1,50 @@
+// How a hub parts with its clients.
+import { expect, test } from "vitest";
+import { Hub } from "../../../src/hub/hub.ts";
+import { FrameType } from "../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../src/protocol/frame/payload.ts";
+import { MemoryClient, until } from "./memory-client.ts";
+import { MemorySessions } from "./memory-sessions.ts";
+
+const NOTICE = { afterMs: 1, jitterMs: 4, reason: "restart" };
+
+function setUp() {
+  const hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
+  const known = async () => {
+    const client = new MemoryClient(hub);
+    client.send(FrameType.HELLO, "", encodeJson({ client: "mine" }));
+    await client.settled();
+    return client;
+  };
+  return { hub, known, unknown: () => new MemoryClient(hub) };
+}
+
+test("who said HELLO is asked to go and is not closed; others are closed with 1001 and see nothing new", async () => {
+  const { hub, known, unknown } = setUp();
+  await using polite = await known();
+  await using old = unknown();
+  await old.settled();
+  const before = old.frames.length;
+  const away = hub.sendAway(NOTICE, () => 0.5);
+  expect(hub.isLeaving).toBe(true);
+  await until(() => old.peer.closed === 1001);
+  await polite.reads(() => polite.of(FrameType.GOAWAY).length === 1);
+  expect(polite.json(FrameType.GOAWAY)).toEqual([NOTICE]);
+  expect(polite.peer.closed).toBeUndefined();
+  await old.reads(() => true);
+  expect(old.frames.length).toBe(before);
+  await polite[Symbol.asyncDispose]();
+  await old[Symbol.asyncDispose]();
+  await away;
+});
+
+test("nobody is waited for where nobody is", async () => {
+  await setUp().hub.sendAway({ ...NOTICE, afterMs: 60_000 }, () => 1);
+});
+
+test("who stays although it was asked to go is closed with 1001 in the end, and holds nobody up", async () => {
+  const { hub, known } = setUp();
+  await using stays = await known();
+  await hub.sendAway(NOTICE, () => 1);
+  expect(stays.peer.closed).toBe(1001);
+});

@@ -1,0 +1,230 @@
+import { expect, test } from "vitest";
+import { Hub } from "../../../../src/hub/hub.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { FrameType } from "../../../../src/protocol/frame/frame.ts";
+import { SubscribeFlag } from "../../../../src/protocol/frame/payload.ts";
+import { MemoryClient, textOf, turns } from "../memory-client.ts";
+import { MemorySessions } from "../memory-sessions.ts";
+
+const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
+
+function setUp() {
+  const sessions = new MemorySessions();
+  const hub = new Hub({ backend: sessions, now: () => performance.now() });
+  return { sessions, hub, session: sessions.add("s"), client: () => new MemoryClient(hub) };
+}
+
+test("the answer to a SUBSCRIBE is not kept behind output that the client does not read", async () => {
+  const { sessions, session, client } = setUp();
+  const other = sessions.add("other");
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  await viewer.settled();
+  for (let i = 0; i < 20; i++) session.print(textOf(100_000));
+  viewer.subscribe("other", { flags: Stdout | Offsets });
+  viewer.send(FrameType.PING, "");
+  await turns();
+  other.print("x");
+  await viewer.reads(() => viewer.output.length === 21);
+  const types = viewer.frames.map(({ type, sessionId }) => `${type} ${sessionId}`);
+  expect(types.indexOf("12 other")).toBeLessThan(types.lastIndexOf("41 "));
+});
+
+test("a second SUBSCRIBE with other flags repeats no output and leaves none out", async () => {
+  const { session, client } = setUp();
+  session.print("one ");
+  await using viewer = client();
+  await using other = client();
+  viewer.subscribe("s", { flags: Stdout });
+  other.subscribe("s", { flags: Stdout });
+  await other.settled();
+  await viewer.settled();
+  await viewer.reads(() => viewer.stdout === "one ");
+  for (const flags of [Stdout | Events, Stdout, Stdout | Events | Snapshots]) {
+    viewer.subscribe("s", { flags });
+    session.print("more ");
+    await viewer.settled();
+  }
+  viewer.subscribe("s", { flags: Events });
+  session.print("unseen ");
+  await viewer.settled();
+  viewer.subscribe("s", { flags: Stdout });
+  await viewer.settled();
+  session.print("end");
+  await viewer.reads(() => viewer.stdout.endsWith("end"));
+  await other.settled();
+  expect(viewer.stdout).toBe("one more more more unseen end");
+  expect(other.stdout).toBe("one more more more unseen end");
+});
+
+test("flags that change while the history is on its way do not lose it", async () => {
+  const { sessions, session, client } = setUp();
+  session.print("history");
+  const gate = Promise.withResolvers<void>();
+  sessions.turn = () => gate.promise;
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout });
+  viewer.subscribe("s", { flags: Events });
+  viewer.subscribe("s", { flags: Stdout | Events });
+  await viewer.settled();
+  gate.resolve();
+  await viewer.reads(() => viewer.stdout === "history");
+  session.print("!");
+  await viewer.reads(() => viewer.stdout === "history!");
+});
+
+test("a client that changes to offsets in the middle of a character gets all its bytes", async () => {
+  const { session, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout });
+  await viewer.settled();
+  session.print("a");
+  session.print(new Uint8Array([0xe2, 0x82]));
+  await viewer.settled();
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  await viewer.settled();
+  session.print(new Uint8Array([0xac]));
+  await viewer.settled();
+  expect(viewer.stdout).toBe("a");
+  expect(viewer.json(FrameType.SUBSCRIBED)).toMatchObject([{ offset: 1 }]);
+  const bytes = viewer.of(FrameType.OUTPUT).flatMap(({ payload }) => [...payload.subarray(8)]);
+  expect(bytes).toEqual([0xe2, 0x82, 0xac]);
+});
+
+test("the exit is told to all flags, after the last byte, and again to whoever comes later", async () => {
+  const { session, client } = setUp();
+  const exit = { kind: "exit", type: "session-exit", sessionId: "s", exitCode: 3 };
+  const kinds = [0, Stdout, Snapshots, Events, 6, 5, Stdout | Offsets, 15];
+  const viewers = kinds.map(() => client());
+  for (const [index, viewer] of viewers.entries()) viewer.subscribe("s", { flags: kinds[index] ?? 0 });
+  for (const viewer of viewers) await viewer.settled();
+  session.print("the end");
+  session.exit(3);
+  for (const viewer of viewers) {
+    const exits = (): readonly unknown[] =>
+      viewer.json(FrameType.EVENT).filter((event) => JSON.stringify(event) === JSON.stringify(exit));
+    await viewer.reads(() => exits().length > 0);
+    await viewer.settled();
+    expect(exits().length).toBe(1);
+    const order = viewer.frames.map(({ type }) => type).filter((type) => [20, 21, 22, 24].includes(type));
+    expect(order.at(-1)).toBe(FrameType.EVENT);
+  }
+  for (const flags of kinds) {
+    await using late = client();
+    late.subscribe("s", { flags });
+    await late.reads(() =>
+      late.json(FrameType.EVENT).some((event) => JSON.stringify(event) === JSON.stringify(exit)),
+    );
+  }
+  for (const viewer of viewers) await viewer[Symbol.asyncDispose]();
+});
+
+test("the history has the resizes in their places for those who want events", async () => {
+  const { session, client } = setUp();
+  session.print("wide");
+  session.resize({ cols: 40, rows: 10 });
+  await using other = client();
+  other.subscribe("s", { flags: 0 });
+  await other.settled();
+  session.resize({ cols: 41, rows: 11 });
+  session.resize({ cols: 41, rows: 12 });
+  session.print("narrow");
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Events });
+  await viewer.reads(() => viewer.stdout === "widenarrow");
+  const told = viewer.frames
+    .filter(({ type }) => type === FrameType.EVENT || type === FrameType.STDOUT)
+    .map(({ payload }) => new TextDecoder().decode(payload))
+    .map((text) => (text.startsWith("{") ? JSON.parse(text) : text));
+  expect(told[0]).toMatchObject({ kind: "header", header: { version: 2, width: 80, height: 24 } });
+  expect(told.filter((item) => typeof item === "string" || item.kind === "resize")).toMatchObject([
+    { dimensions: "80x24" },
+    "wide",
+    { dimensions: "40x10" },
+    { dimensions: "41x11" },
+    { dimensions: "41x12" },
+    "narrow",
+  ]);
+});
+
+test("a session that is removed is told to its viewers, and one made under its name is another", async () => {
+  const { sessions, session, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  session.print("old");
+  session.exit(0);
+  await viewer.settled();
+  await sessions.remove("s");
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
+  expect(viewer.json(FrameType.ERROR, "s")).toMatchObject([{ code: "session_not_found" }]);
+  const again = sessions.add("s");
+  again.print("new");
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 0 });
+  await viewer.reads(() => viewer.output.length === 2);
+  expect(viewer.output).toEqual([
+    [0, "old"],
+    [0, "new"],
+  ]);
+});
+
+test("a session that its upstream gives up is told to its viewers", async () => {
+  const { session, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Snapshots });
+  await viewer.settled();
+  session.lose(new ServiceError("session_not_found", "no session s"));
+  await viewer.settled();
+  expect(viewer.json(FrameType.ERROR, "s")).toEqual([{ message: "no session s", code: "session_not_found" }]);
+  expect(viewer.viewer.sessionIds).toEqual([]);
+});
+
+test("a session that took the place of another during a cut is not shown as that one, and those that stayed are", async () => {
+  const { sessions, session, client } = setUp();
+  const stayed = sessions.add("stayed");
+  session.print("old");
+  await using viewer = client();
+  for (const id of ["s", "stayed"]) viewer.subscribe(id, { flags: Stdout });
+  session.exit(0);
+  await viewer.settled();
+  const other = sessions.add("s");
+  other.created = "2026-01-02T00:00:00.000Z";
+  other.print("new");
+  sessions.announce({ type: "connected", timestamp: "" });
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
+  expect(viewer.json(FrameType.ERROR, "s")).toMatchObject([{ code: "session_not_found" }]);
+  await using late = client();
+  late.subscribe("s", { flags: Stdout });
+  await late.reads(() => late.stdout === "new");
+  stayed.print("more");
+  await viewer.reads(() => viewer.of(FrameType.STDOUT, "stayed").length > 0);
+  expect(viewer.of(FrameType.ERROR)).toHaveLength(1);
+});
+
+test("a session that is gone after a cut is lost", async () => {
+  const { sessions, hub, session, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Stdout });
+  session.exit(0);
+  await viewer.settled();
+  sessions.sessions.delete("s");
+  sessions.announce({ type: "connected", timestamp: "" });
+  await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
+  expect(hub.watchedSessions).toBe(0);
+});
+
+test("a viewer of events that reads late gets those from before and after the output that its server left out", async () => {
+  const { sessions, session, client } = setUp();
+  const other = sessions.add("other");
+  await using viewer = client();
+  viewer.subscribe("s", { flags: Events });
+  viewer.subscribe("other", { flags: Stdout });
+  await viewer.settled();
+  for (let i = 0; i < 20; i++) other.print(textOf(100_000));
+  session.resize({ cols: 100, rows: 30 });
+  session.skip("left out");
+  session.resize({ cols: 132, rows: 43 });
+  session.exit(3);
+  const told = () => viewer.json(FrameType.EVENT, "s").map((event) => Object(event));
+  await viewer.reads(() => told().some(({ kind }) => kind === "exit"));
+  expect(told().map(({ kind, dimensions }) => dimensions ?? kind)).toEqual(["100x30", "132x43", "exit"]);
+});

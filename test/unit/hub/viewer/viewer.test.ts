@@ -1,0 +1,269 @@
+import { expect, test } from "vitest";
+import { Hub } from "../../../../src/hub/hub.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
+import {
+  decodeJson,
+  encodeJson,
+  encodeSize,
+  encodeSubscribe,
+  SubscribeFlag,
+} from "../../../../src/protocol/frame/payload.ts";
+import { MAX_OPEN_REQUESTS, OUTBOX_PAUSE_BYTES } from "../../../../src/protocol/limits.ts";
+import { MemoryClient, MemoryPeer, turns } from "../memory-client.ts";
+import { MemorySessions } from "../memory-sessions.ts";
+
+const { Stdout, Events, Offsets } = SubscribeFlag;
+const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+function setUp() {
+  const sessions = new MemorySessions();
+  const failures: unknown[] = [];
+  const hub = new Hub({
+    backend: sessions,
+    now: () => performance.now(),
+    onFailure: (error) => void failures.push(error),
+  });
+  return { sessions, failures, session: sessions.add("s"), client: () => new MemoryClient(hub) };
+}
+
+/** Commands that are settled one at a time, by hand. */
+function byHand(sessions: MemorySessions) {
+  const waiting: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+  sessions.command = () => new Promise((resolve, reject) => void waiting.push({ resolve, reject }));
+  return waiting;
+}
+
+test("a PONG follows whatever became of the commands before its PING", async () => {
+  const { sessions, client } = setUp();
+  const commands = byHand(sessions);
+  await using viewer = client();
+  viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("a"));
+  viewer.send(FrameType.PING, "", bytesOf("1"));
+  viewer.send(FrameType.RESIZE, "s", encodeSize({ cols: 10, rows: 10 }));
+  viewer.send(FrameType.PING, "", bytesOf("2"));
+  commands[1]?.reject(new Error("a secret"));
+  await turns();
+  expect(viewer.peer.unread.length).toBe(2);
+  commands[0]?.resolve();
+  await viewer.reads(() => viewer.of(FrameType.PONG).length === 2);
+  const told = viewer.frames.slice(2).map(({ type, payload }) => [type, new TextDecoder().decode(payload)]);
+  expect(told).toEqual([
+    [FrameType.PONG, "1"],
+    [FrameType.ERROR, '{"message":"internal error","code":"internal_error","request":"command"}'],
+    [FrameType.PONG, "2"],
+  ]);
+});
+
+test("what is not told to the client is told to the log", async () => {
+  const { sessions, failures, client } = setUp();
+  sessions.command = () => Promise.reject(new Error("a secret"));
+  await using viewer = client();
+  viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("a"));
+  await viewer.settled();
+  expect(failures).toEqual([new Error("a secret")]);
+});
+
+test("commands reach the backend in order, also those behind a SUBSCRIBE that takes a while", async () => {
+  const { sessions, session, client } = setUp();
+  const gate = Promise.withResolvers<void>();
+  const subscribe = sessions.subscribe.bind(sessions);
+  sessions.subscribe = async (id, sink) => {
+    await gate.promise;
+    return subscribe(id, sink);
+  };
+  await using viewer = client();
+  viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("1"));
+  viewer.subscribe("s", { flags: Stdout | Offsets });
+  const message = encodeFrame(FrameType.INPUT_TEXT, "s", bytesOf("2"));
+  viewer.receive(message);
+  message.fill(0);
+  viewer.send(FrameType.UNSUBSCRIBE, "s");
+  viewer.send(FrameType.PING, "");
+  await turns();
+  expect(session.input.map(String)).toEqual(["49"]);
+  gate.resolve();
+  await viewer.reads(() => viewer.of(FrameType.PONG).length === 1);
+  expect(session.input.map(String)).toEqual(["49", "50"]);
+  expect(viewer.frames.map(({ type }) => type)).toEqual([
+    FrameType.WELCOME,
+    FrameType.WELCOME,
+    FrameType.SUBSCRIBED,
+    FrameType.PONG,
+  ]);
+  expect(viewer.viewer.sessionIds).toEqual([]);
+  expect(session.sink).toBeUndefined();
+});
+
+test("a client is not read while its requests wait, however many come, and is read again afterwards", async () => {
+  const { sessions, session, client } = setUp();
+  const gate = Promise.withResolvers<void>();
+  const get = sessions.get.bind(sessions);
+  sessions.get = async (id) => {
+    await gate.promise;
+    return get(id);
+  };
+  await using viewer = client();
+  for (let i = 0; i < MAX_OPEN_REQUESTS * 2; i++) {
+    viewer.subscribe("s", { flags: Stdout | Offsets, from: 1_000 });
+    viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("x"));
+    expect(viewer.peer.isPaused).toBe(i >= MAX_OPEN_REQUESTS / 2);
+  }
+  gate.resolve();
+  await viewer.reads(() => session.input.length === MAX_OPEN_REQUESTS * 2);
+  await viewer.settled();
+  expect(viewer.peer.isPaused).toBe(false);
+});
+
+test("commands that the backend does not settle are bounded, and the client is not read meanwhile", async () => {
+  const { sessions, session, client } = setUp();
+  const commands = byHand(sessions);
+  await using viewer = client();
+  for (let i = 0; i < 3 * MAX_OPEN_REQUESTS; i++) viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("x"));
+  expect(session.input.length).toBe(MAX_OPEN_REQUESTS);
+  expect(viewer.peer.isPaused).toBe(true);
+  for (let settled = 0; settled < 3 * MAX_OPEN_REQUESTS; ) {
+    const command = commands.shift();
+    command?.resolve();
+    if (command === undefined) await turns(1);
+    else settled += 1;
+  }
+  await turns();
+  expect(session.input.length).toBe(3 * MAX_OPEN_REQUESTS);
+  expect(viewer.peer.isPaused).toBe(false);
+});
+
+test("a client that leaves its answers unread is not read until it has taken them", async () => {
+  const { client } = setUp();
+  await using viewer = client();
+  const payload = new Uint8Array(100_000);
+  while (!viewer.peer.isPaused) viewer.send(FrameType.PING, "", payload);
+  expect(viewer.peer.unreadBytes).toBeLessThan(OUTBOX_PAUSE_BYTES + 200_000);
+  for (let i = 0; i < 3; i++) viewer.read();
+  expect(viewer.peer.isPaused).toBe(false);
+  expect(viewer.peer.isTerminated).toBe(false);
+});
+
+test("a large screen that is on its way neither stops the client's requests nor costs it the connection", async () => {
+  const { sessions, session, client } = setUp();
+  session.held = 1;
+  session.print("xx");
+  const view = sessions.view.bind(sessions);
+  sessions.view = async (id, wanted) => {
+    const content = await view(id, wanted);
+    if (wanted.kind !== "resync") return content;
+    const large = new Uint8Array(16 + 8 * 1024 * 1024);
+    large.set([2, 0, 0, 0, 0, 0, 0, 0, 80, 0, 0, 0, 24]);
+    return { ...content, body: piecesOf(large) };
+  };
+  await using viewer = client();
+  viewer.subscribe("", { flags: Events });
+  viewer.subscribe("s", { flags: Stdout | Offsets, from: 0 });
+  await turns();
+  viewer.send(FrameType.PING, "");
+  sessions.announce({ type: "bell", timestamp: "", sessionId: "s" });
+  await turns();
+  expect(viewer.peer.unreadBytes).toBeGreaterThan(8 * 1024 * 1024);
+  expect(viewer.peer.isPaused).toBe(false);
+  expect(viewer.peer.isTerminated).toBe(false);
+});
+
+test("a client that leaves events unread is dropped before they cost 4 MiB", async () => {
+  const { sessions, client } = setUp();
+  await using viewer = client();
+  viewer.subscribe("", { flags: Events });
+  for (let i = 0; i < 100_000 && !viewer.peer.isTerminated; i++) {
+    sessions.announce({ type: "bell", timestamp: "", sessionName: "x".repeat(1000) });
+  }
+  expect(viewer.peer.isTerminated).toBe(true);
+  expect(viewer.peer.unreadBytes).toBeLessThan(4 * 1024 * 1024);
+});
+
+test("sixteen bad frames in a row close the connection, fewer do not, and nothing after them is looked at", async () => {
+  const { session, client } = setUp();
+  await using viewer = client();
+  for (let i = 0; i < 15; i++) viewer.receive(new Uint8Array(i));
+  await viewer.settled();
+  for (let i = 0; i < 15; i++) viewer.receive(new Uint8Array(i));
+  expect(viewer.peer.closed).toBeUndefined();
+  viewer.receive(new Uint8Array(12));
+  expect(viewer.peer.closed).toBe(1002);
+  viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("x"));
+  await turns();
+  expect(session.input).toEqual([]);
+  while (viewer.read() !== undefined);
+  expect(viewer.json(FrameType.ERROR).length).toBe(31);
+  expect(viewer.json(FrameType.ERROR)[0]).toMatchObject({ code: "bad_frame" });
+});
+
+test("a client silent for two pings is dropped, one that gives any sign of life is not", async () => {
+  let time = 0;
+  const peers = await new Promise<readonly MemoryClient[]>((resolve) => {
+    const hub = new Hub({ backend: new MemorySessions(), now: () => time, pingIntervalMs: 10 });
+    const silent = new MemoryClient(hub);
+    const alive = new MemoryClient(hub);
+    const talking = new MemoryClient(hub);
+    silent.peer.ping = () => {
+      time += 10;
+    };
+    alive.peer.ping = () => alive.viewer.heard();
+    talking.peer.ping = () => talking.receive(new Uint8Array());
+    silent.peer.terminate = () => resolve([silent, alive, talking]);
+  });
+  expect(time).toBe(30);
+  expect(peers.map(({ peer }) => peer.isTerminated)).toEqual([false, false, false]);
+});
+
+test("who connects is known by its HELLO, and a HELLO that is none is refused", async () => {
+  const { client } = setUp();
+  await using viewer = client();
+  viewer.send(FrameType.HELLO, "", encodeJson({ client: "mine", version: "1" }));
+  viewer.send(FrameType.HELLO, "", bytesOf("{"));
+  await viewer.settled();
+  expect(viewer.viewer.hello).toEqual({ client: "mine", version: "1" });
+  expect(viewer.json(FrameType.ERROR)).toMatchObject([{ code: "invalid_request" }]);
+});
+
+test("what is for one user reaches the clients of that user that watch everything, and nobody else's", async () => {
+  const sessions = new MemorySessions();
+  const hub = new Hub({ backend: sessions, now: () => performance.now() });
+  const [mine, deaf, theirs] = [new MemoryPeer(), new MemoryPeer(), new MemoryPeer()];
+  const view = { sessions, shown: () => undefined };
+  const users = [
+    [mine, "me"],
+    [deaf, "me"],
+    [theirs, "other"],
+  ] as const;
+  for (const [peer, user] of users) {
+    const { viewer } = hub.connect(peer, { user, address: undefined }, view);
+    const flags = encodeSubscribe({ flags: peer === deaf ? 0 : Events });
+    viewer.receive(encodeFrame(FrameType.SUBSCRIBE, "", flags));
+    while (peer.read() !== undefined);
+  }
+  const event = { type: "test-notification", timestamp: "now", sessionId: "test-session" } as const;
+  expect(hub.tellUser("me", event)).toBe(1);
+  expect([deaf, theirs].map(({ unread }) => unread)).toEqual([[], []]);
+  const told = decodeFrame(mine.read() ?? new Uint8Array());
+  expect([told.sessionId, decodeJson(told.payload)]).toEqual(["test-session", event]);
+  await hub[Symbol.asyncDispose]();
+});
+
+test("the answers come in the byte order of the first valid frame", async () => {
+  const { client } = setUp();
+  for (const magic of ["VT", "TV"] as const) {
+    await using viewer = client();
+    viewer.magic = magic;
+    viewer.receive(bytesOf("no frame at all"));
+    viewer.send(FrameType.SUBSCRIBE, "s", encodeSubscribe({ flags: 15 }));
+    viewer.receive(encodeFrame(FrameType.PING, "", new Uint8Array(), magic === "VT" ? "TV" : "VT"));
+    await viewer.reads(() => viewer.of(FrameType.PONG).length === 1);
+    // WELCOME twice, and the ERROR that the first message is answered with.
+    expect(viewer.frames.slice(0, 3).map((frame) => frame.magic)).toEqual(["VT", "TV", "VT"]);
+    expect(viewer.frames.slice(3).map((frame) => frame.magic)).toEqual(
+      viewer.frames.slice(3).map(() => magic),
+    );
+  }
+});
+
+async function* piecesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { KeyedTurns } from "../../../../src/lib/async/keyed-mutex.ts";
+
+test("work about one thing is done in order, about another side by side", async () => {
+  const turns = new KeyedTurns();
+  const done: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const first = turns.take("a", async () => {
+    await gate.promise;
+    done.push("a1");
+  });
+  const second = turns.take("a", async () => void done.push("a2"));
+  await turns.take("b", async () => void done.push("b"));
+  gate.resolve();
+  await Promise.all([first, second]);
+  expect(done).toEqual(["b", "a1", "a2"]);
+});
+
+test("what fails holds nothing up, and is told to whoever asked", async () => {
+  const turns = new KeyedTurns();
+  const failed = turns.take("a", () => Promise.reject(new Error("no")));
+  const next = turns.take("a", async () => "done");
+  await expect(failed).rejects.toThrow("no");
+  expect(await next).toBe("done");
+});

@@ -1,0 +1,66 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { Slots } from "../../../../src/lib/async/semaphore.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+
+const full = () => new ServiceError("rate_limited", "full");
+const limits = { slots: 2, maxWaiting: 3, maxWaitMs: 10_000, full };
+
+test("so much is done at a time and no more, in the order in which it came", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(fc.nat(3), { maxLength: 30 }),
+      async (slots, turns) => {
+        const places = new Slots({ ...limits, slots, maxWaiting: 30 });
+        const begun: number[] = [];
+        let running = 0;
+        const work = turns.map((length, index) =>
+          places.take(async () => {
+            begun.push(index);
+            expect(++running).toBeLessThanOrEqual(slots);
+            for (let turn = 0; turn < length; turn++) await Promise.resolve();
+            running--;
+            return index;
+          }),
+        );
+        expect(await Promise.all(work)).toEqual([...turns.keys()]);
+        expect(begun).toEqual([...turns.keys()]);
+      },
+    ),
+  );
+});
+
+test("what fails makes room like what succeeds", async () => {
+  const places = new Slots({ ...limits, slots: 1 });
+  await expect(places.take(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  const later = [1, 2, 3].map((each) =>
+    places.take(() => (each === 2 ? Promise.reject(full()) : Promise.resolve(each))),
+  );
+  expect((await Promise.allSettled(later)).map(({ status }) => status)).toEqual([
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+  ]);
+});
+
+test("who comes when too many wait is refused, and keeps nobody's place", async () => {
+  const places = new Slots(limits);
+  const gate = Promise.withResolvers<void>();
+  const taken = [1, 2, 3, 4, 5].map((each) => places.take(() => gate.promise.then(() => each)));
+  await expect(places.take(async () => 6)).rejects.toMatchObject({ code: "rate_limited" });
+  gate.resolve();
+  expect(await Promise.all(taken)).toEqual([1, 2, 3, 4, 5]);
+  expect(await places.take(async () => 7)).toBe(7);
+});
+
+test("who has waited too long is refused, and those behind come all the same", async () => {
+  const places = new Slots({ ...limits, slots: 1, maxWaitMs: 20 });
+  const gate = Promise.withResolvers<void>();
+  const first = places.take(() => gate.promise);
+  await expect(places.take(async () => 2)).rejects.toMatchObject({ code: "rate_limited" });
+  const third = places.take(async () => 3);
+  gate.resolve();
+  await first;
+  expect(await third).toBe(3);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { createMetrics } from "../../../src/metrics/metrics.ts";
+
+test("figures are read when somebody asks, and have the prefix", async () => {
+  const metrics = createMetrics();
+  let count = 1;
+  metrics.counter("things_total", "Things.", () => count);
+  expect(await metrics.text()).toContain("\nttyhq_things_total 1\n");
+  count = 2;
+  expect(await metrics.text()).toContain("\nttyhq_things_total 2\n");
+});
+
+test("a figure that cannot be had, or never comes, leaves the others as they are", async () => {
+  const metrics = createMetrics();
+  metrics.gauge("lost", "Out of reach.", () => Promise.reject(new Error("out of reach")));
+  metrics.gauge("late", "Never there.", () => new Promise(() => {}));
+  metrics.gauge("here", "There.", () => 3);
+  const text = await metrics.text();
+  expect(text).toContain("ttyhq_here 3\n");
+  expect(text).not.toMatch(/ttyhq_(?:lost|late)/);
+});
+
+test("another process is told of by a figure of its own, with what it says or without", async () => {
+  const metrics = createMetrics();
+  metrics.gauge("here", "There.", () => 3);
+  let answer = () =>
+    Promise.resolve("# TYPE ttyhq_here gauge\nttyhq_here 4\n# TYPE ttyhq_there gauge\nttyhq_there 5\n");
+  metrics.other("other_up", "Whether it answers.", () => answer());
+  const whole = await metrics.text();
+  expect(whole).toContain("ttyhq_other_up 1\n");
+  expect(whole).toContain("ttyhq_there 5\n");
+  expect(whole.match(/^ttyhq_here .*$/gm)).toEqual(["ttyhq_here 3"]);
+  answer = () => Promise.reject(new Error("gone"));
+  const without = await metrics.text();
+  expect(without).toContain("ttyhq_other_up 0\n");
+  expect(without).not.toContain("ttyhq_there");
+});
+
+test("the process's own figures have the words before them that are asked for", async () => {
+  const names = (await createMetrics({ process: "ttyhq_host_" }).text()).match(/^# TYPE (\S+)/gm) ?? [];
+  expect(names.length).toBeGreaterThan(5);
+  expect(names.filter((line) => !line.startsWith("# TYPE ttyhq_host_"))).toEqual([]);
+  expect(names).toContain("# TYPE ttyhq_host_event_loop_lag_seconds");
+});

@@ -1,0 +1,209 @@
+// What a client does with GOAWAY: it leaves in good order, comes back by itself, and says nothing of it for a while.
+import { expect, test, vi } from "vitest";
+import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
+import type { OpenLink } from "../../../../src/protocol/client/link.ts";
+import { Pauses } from "../../../../src/protocol/client/pauses.ts";
+import { PlannedRestart } from "../../../../src/protocol/client/planned-restart.ts";
+import type { SessionSocket } from "../../../../src/protocol/client/session-socket.ts";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { FrameType } from "../../../../src/protocol/frame/frame.ts";
+import { encodeJson } from "../../../../src/protocol/frame/payload.ts";
+import { bytesOf, collect, connect, times, until } from "../memory-client.ts";
+import { MemoryServer } from "../memory-server.ts";
+
+const AT_ONCE = { afterMs: 0, jitterMs: 0, reason: "restart" };
+
+function statesOf(socket: SessionSocket): ConnectionState[] {
+  const states: ConnectionState[] = [];
+  socket.onState((state) => void states.push(state));
+  return states;
+}
+
+test("a client that is told to go opens another link and goes on at its byte, and its state says that this was planned", async () => {
+  const server = new MemoryServer();
+  const session = server.create("a", bytesOf("one "));
+  using socket = connect(server);
+  const { seen, handlers } = collect();
+  socket.attach("a", { from: 0 }, handlers);
+  await until(() => seen.bytes.length === 4);
+  const states = statesOf(socket);
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  await until(() => server.links.length === 2 && socket.state.kind === "open");
+  session.output = bytesOf("one two");
+  server.feed();
+  await until(() => seen.bytes.length === 7);
+  expect(new TextDecoder().decode(new Uint8Array(seen.bytes))).toBe("one two");
+  expect(states).toEqual([
+    { kind: "connecting", isPlanned: true },
+    { kind: "connecting", isPlanned: true },
+    { kind: "open" },
+  ]);
+  expect(server.links.map(({ isOpen }) => isOpen)).toEqual([false, true]);
+});
+
+test("what was typed before it goes is answered first; what is typed while it goes is refused and reaches nobody", async () => {
+  const server = new MemoryServer();
+  const { input } = server.create("a");
+  using socket = connect(server);
+  await socket.opened(1_000);
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.link.deliver(1);
+  await until(() => socket.state.kind === "connecting");
+  await expect(socket.write("a", bytesOf("while"))).rejects.toMatchObject({ code: "host_unreachable" });
+  expect(server.links).toHaveLength(1);
+  server.isManual = false;
+  server.link.deliver(server.link.outgoing.length);
+  await typed;
+  await until(() => server.links.length === 2 && socket.state.kind === "open");
+  await socket.write("a", bytesOf("after"));
+  expect(input.map((bytes) => new TextDecoder().decode(bytes))).toEqual(["before", "after"]);
+});
+
+test("a server that answers nothing more while it is left is waited for no longer than one that is asked for a sign of life", async () => {
+  const server = new MemoryServer();
+  server.create("a");
+  using socket = connect(server, { times: { ...times, probeMs: 1 } });
+  await socket.opened(1_000);
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.link.deliver(1);
+  await expect(typed).rejects.toMatchObject({ message: expect.stringContaining("not known whether") });
+  server.isManual = false;
+  await until(() => server.links.length === 2 && socket.state.kind === "open");
+});
+
+test("a server that still says something while it is left is waited for", async () => {
+  const server = new MemoryServer();
+  const session = server.create("a");
+  using socket = connect(server);
+  socket.attach("a", { from: 0 }, collect().handlers);
+  await socket.opened(1_000);
+  vi.useFakeTimers();
+  using stack = new DisposableStack();
+  stack.defer(() => vi.useRealTimers());
+  server.isManual = true;
+  const typed = socket.write("a", bytesOf("before"));
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  server.link.deliver(1);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(socket.state.kind).toBe("connecting");
+  // The answer stands behind output, which comes slowly.
+  const answers = server.link.outgoing.splice(0);
+  for (let round = 1; round < 5; round += 1) {
+    await vi.advanceTimersByTimeAsync(times.probeMs - 100);
+    session.output = new Uint8Array(round);
+    server.feed();
+    server.link.deliver(1);
+  }
+  server.link.outgoing.push(...answers);
+  server.link.deliver(answers.length);
+  await expect(typed).resolves.toBeUndefined();
+});
+
+test("a server that is not back yet is tried often, and its silence stays planned; one that closes early is no surprise either", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server, { random: () => 0 });
+  await socket.opened(1_000);
+  const states = statesOf(socket);
+  server.send(FrameType.GOAWAY, "", encodeJson({ afterMs: 60_000, jitterMs: 0, reason: "restart" }));
+  await until(() => server.link.outgoing.length === 0);
+  server.refusal = new Error("connection refused");
+  server.link.cut();
+  await until(() => states.filter(({ kind }) => kind === "waiting").length === 3);
+  server.refusal = undefined;
+  await socket.opened(5_000);
+  const away = states.filter(({ kind }) => kind !== "open");
+  expect(away.length).toBeGreaterThan(4);
+  expect(away.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
+});
+
+test("where a restart was announced a try without an answer is given up soon, the next after twice as long, at most as long as any", async () => {
+  const server = new MemoryServer();
+  const net = { isSilent: false };
+  const givenUp: AbortSignal[] = [];
+  const open: OpenLink = async (handlers, signal) => {
+    if (!net.isSilent) return await server.open(handlers, signal);
+    signal.addEventListener("abort", () => givenUp.push(signal));
+    return await new Promise<never>(() => undefined);
+  };
+  using socket = connect(server, { open, times: { ...times, tryMs: 1, connectMs: 3 } });
+  const problems: string[] = [];
+  socket.onState((state) => void (state.kind === "waiting" && problems.push(state.error.message)));
+  const silence = async (leave: () => void, tries: number): Promise<readonly string[]> => {
+    await socket.opened(5_000);
+    net.isSilent = true;
+    leave();
+    await until(() => givenUp.length === tries);
+    net.isSilent = false;
+    await socket.opened(5_000);
+    givenUp.length = 0;
+    return problems.splice(0).filter((message) => message.startsWith("no answer"));
+  };
+  const announced = (): void => server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  const limits = (...each: number[]): string[] => each.map((ms) => `no answer within ${ms} ms`);
+  expect(await silence(announced, 4)).toEqual(limits(1, 2, 3, 3));
+  expect(await silence(announced, 2)).toEqual(limits(1, 2));
+  expect(await silence(() => server.link.cut(), 2)).toEqual(limits(3, 3));
+});
+
+test("a server that refuses the client after its restart is told of once", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server);
+  await socket.opened(1_000);
+  const states = statesOf(socket);
+  server.refusal = new ServiceError("unauthorized", "log in again");
+  server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
+  await until(() => socket.state.kind === "closed");
+  expect(states.map(({ kind }) => kind)).toEqual(["connecting", "connecting", "closed"]);
+  expect(states.at(-1)).toMatchObject({ error: { code: "unauthorized" } });
+});
+
+test("an ordinary cut is not planned", async () => {
+  const server = new MemoryServer();
+  using socket = connect(server);
+  await socket.opened(1_000);
+  const states = statesOf(socket);
+  server.link.cut();
+  await socket.opened(1_000);
+  expect(states.some((state) => "isPlanned" in state)).toBe(false);
+});
+
+test("a restart is planned for as long as one takes, and told when that is over", async () => {
+  const seen: string[] = [];
+  const over = Promise.withResolvers<void>();
+  using restart = new PlannedRestart(
+    {
+      due: () => void seen.push(`due ${restart.isOn}`),
+      over: () => over.resolve(),
+    },
+    1,
+  );
+  restart.begin(1);
+  restart.begin(0);
+  expect(restart.isOn).toBe(true);
+  expect(restart.longestPauseMs).toBe(200);
+  await over.promise;
+  expect([restart.isOn, seen]).toEqual([false, ["due true"]]);
+});
+
+test("a restart that takes longer is awaited with short pauses, until there is a link again", async () => {
+  const over = Promise.withResolvers<void>();
+  using restart = new PlannedRestart({ due: () => {}, over: () => over.resolve() }, 0);
+  expect(restart.longestPauseMs).toBe(undefined);
+  restart.begin(0);
+  await over.promise;
+  expect(restart.longestPauseMs).toBe(2_000);
+  restart.end();
+  expect(restart.longestPauseMs).toBe(undefined);
+});
+
+test("pauses grow where nobody said that the server comes back, and do not where one did", () => {
+  const pauses = new Pauses({ quickMs: 1, firstMs: 10, maxMs: 1_000, random: () => 0 });
+  expect([1, 2, 3].map(() => pauses.next())).toEqual([1, 10, 20]);
+  pauses.startOver();
+  expect([1, 2, 3].map(() => pauses.next(5))).toEqual([1, 5, 5]);
+  expect(pauses.next()).toBe(10);
+});

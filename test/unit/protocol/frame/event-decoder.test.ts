@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { exitEvent, resizeEvent } from "../../../../src/protocol/frame/event.ts";
+import { decodeEvent } from "../../../../src/protocol/frame/event-decoder.ts";
+import { encodeJson } from "../../../../src/protocol/frame/payload.ts";
+
+const timestamp = "2026-01-01T00:00:00.000Z";
+
+test.each([
+  exitEvent("a", 3, undefined),
+  exitEvent("a", 137, "SIGKILL"),
+  resizeEvent({ cols: 100, rows: 30 }),
+  { kind: "title", title: "vim" },
+  { kind: "marker", label: "here" },
+])("%j is a session's own event", (event) => {
+  expect(decodeEvent(encodeJson(event))).toEqual({ scope: "session", event });
+});
+
+test.each([
+  { type: "connected", timestamp },
+  { type: "session-exit", timestamp, sessionId: "a", sessionName: "sh", exitCode: 0 },
+  { type: "git-notification", timestamp, title: "members of later versions stay" },
+])("%j is the server's event", (event) => {
+  expect(decodeEvent(encodeJson(event))).toEqual({ scope: "server", event });
+});
+
+test.each([{ kind: "header", header: {} }, { type: "novelty", timestamp }, { type: "bell" }, [], 7])(
+  "%j is ignored",
+  (event) => {
+    expect(decodeEvent(encodeJson(event))).toBeUndefined();
+  },
+);

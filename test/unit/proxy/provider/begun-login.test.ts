@@ -1,0 +1,60 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { PROXY_LOGIN_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
+import { BegunLogins, begunId } from "../../../../src/proxy/provider/begun-login.ts";
+
+function logins() {
+  const clock = { ms: 1_800_000_000_000 };
+  return { clock, logins: new BegunLogins(() => clock.ms) };
+}
+
+test("what a browser keeps comes back whole, until it is too old", () => {
+  const { clock, logins: begun } = logins();
+  const login = begun.begin("/a?b");
+  const sealed = begun.seal(login);
+  expect(begun.open(sealed)).toEqual(login);
+  expect(sealed).not.toContain(login.codeVerifier);
+  clock.ms += PROXY_LOGIN_TIMEOUT_MS;
+  expect(begun.open(sealed)).toBeUndefined();
+});
+
+test("no two logins share a state, a nonce or a verifier", () => {
+  const { logins: begun } = logins();
+  const all = [begun.begin("/"), begun.begin("/")].flatMap(({ state, nonce, codeVerifier }) => [
+    state,
+    nonce,
+    codeVerifier,
+  ]);
+  expect(new Set(all).size).toBe(6);
+});
+
+test("the state names its cookie", () => {
+  const { logins: begun } = logins();
+  const { state } = begun.begin("/");
+  expect(begunId(state)).toBe(state.slice(0, 8));
+  for (const odd of [
+    undefined,
+    "",
+    "x",
+    `${state}x`,
+    state.slice(1),
+    `${state.slice(0, 8)}-`,
+    `a;b=c..${state}`,
+  ]) {
+    expect(begunId(odd)).toBeUndefined();
+  }
+});
+
+test("what another start sealed, and whatever was changed, is nothing", () => {
+  const { logins: begun } = logins();
+  const sealed = begun.seal(begun.begin("/"));
+  expect(logins().logins.open(sealed)).toBeUndefined();
+  const bytes = Buffer.from(sealed, "base64url");
+  for (let index = 0; index < bytes.length; index++) {
+    const changed = Buffer.from(bytes);
+    changed[index] = (changed[index] ?? 0) ^ 1;
+    expect(begun.open(changed.toString("base64url"))).toBeUndefined();
+    expect(begun.open(bytes.subarray(0, index).toString("base64url"))).toBeUndefined();
+  }
+  fc.assert(fc.property(fc.string(), (text) => begun.open(text) === undefined));
+});

@@ -1,0 +1,165 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { ServiceError } from "../../../../src/protocol/errors.ts";
+import { MAX_PROXY_LOGINS_OF_USER } from "../../../../src/protocol/limits.ts";
+import type { ProviderAnswer } from "../../../../src/proxy/provider/provider-answer.ts";
+import { ProviderLogin } from "../../../../src/proxy/provider/provider-login.ts";
+import { ProviderLogins } from "../../../../src/proxy/provider/provider-logins.ts";
+
+const ANSWER: ProviderAnswer = {
+  subject: "1",
+  user: { login: "ada@example.com", name: "Ada", picture: undefined },
+  idToken: "first",
+  refreshToken: "refresh",
+  validForMs: 3_600_000,
+};
+const refused = new ServiceError("login_refused", "no");
+const silent = new ServiceError("provider_unreachable", "no answer");
+
+/** A login whose clock stands still; `renewals` resolve as `answers` says, one after the other. */
+function login(
+  more: { answer?: Partial<ProviderAnswer>; answers?: readonly (Error | string)[]; lifetimeMs?: number } = {},
+) {
+  const clock = { ms: 0 };
+  const answers = [...(more.answers ?? [])];
+  const asked: string[] = [];
+  const renew = async (last: ProviderAnswer): Promise<ProviderAnswer> => {
+    asked.push(last.idToken ?? "");
+    const next = answers.shift() ?? refused;
+    if (next instanceof Error) throw next;
+    return { ...last, idToken: next };
+  };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { lifetimeMs } = more;
+  const subject = new ProviderLogin(
+    {
+      ...{ answer: { ...ANSWER, ...more.answer }, renew, now: () => clock.ms, random: () => 0.5 },
+      ...(lifetimeMs === undefined ? {} : { lifetimeMs }),
+    },
+    resolve,
+  );
+  return { clock, asked, login: subject, ended: promise };
+}
+
+test("a login is used without asking anybody until an answer is getting old", async () => {
+  const { clock, asked, login: it } = login();
+  clock.ms = 299_000;
+  await it.use();
+  expect(asked).toEqual([]);
+  it[Symbol.dispose]();
+});
+
+test("a use asks once an answer is five minutes old, and waits for the answer when the last one is not good any more", async () => {
+  const { clock, asked, login: it } = login({ answers: ["second", "third"] });
+  clock.ms = 300_000;
+  await it.use();
+  expect(asked).toEqual(["first"]);
+  await turn();
+  clock.ms = 5_000_000;
+  await Promise.all([it.use(), it.use()]);
+  expect(asked).toEqual(["first", "second"]);
+  expect(it.idToken).toBe("third");
+  it[Symbol.dispose]();
+});
+
+test("what the provider refuses is over, for requests and for what is open", async () => {
+  const { clock, login: it, ended } = login({ answers: [refused] });
+  const closed = Promise.withResolvers<void>();
+  using _open = it.whenOver(closed.resolve);
+  clock.ms = 5_000_000;
+  await expect(it.use()).rejects.toMatchObject({ code: "unauthorized" });
+  await Promise.all([closed.promise, ended]);
+  expect(it.isOver).toBe(true);
+  await expect(it.use()).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+test("an error of no known kind ends it as a refusal does", async () => {
+  const { clock, login: it } = login({ answers: [new Error("surprise")] });
+  clock.ms = 5_000_000;
+  await expect(it.use()).rejects.toMatchObject({ code: "unauthorized" });
+});
+
+test("a provider that does not answer is believed for as long as its last answer was good, and no longer", async () => {
+  const { clock, asked, login: it } = login({ answers: [silent, silent] });
+  clock.ms = 400_000;
+  await it.use();
+  await turn();
+  expect([asked.length, it.isOver]).toEqual([1, false]);
+  clock.ms = 3_600_000;
+  await expect(it.use()).rejects.toMatchObject({ code: "unauthorized" });
+  expect(asked.length).toBe(2);
+});
+
+test("while something is open it is renewed by itself, and closed when that is refused", async () => {
+  const { asked, login: it, ended } = login({ answer: { validForMs: 25 }, answers: ["second", refused] });
+  const closed = Promise.withResolvers<void>();
+  using _open = it.whenOver(closed.resolve);
+  await Promise.all([closed.promise, ended]);
+  expect(asked).toEqual(["first", "second"]);
+});
+
+test("what nobody uses is not asked about", async () => {
+  const {
+    asked,
+    login: it,
+    ended,
+  } = login({ answer: { validForMs: 10 }, answers: ["second"], lifetimeMs: 100 });
+  await ended;
+  expect([asked, it.isOver]).toEqual([["first"], true]);
+});
+
+test("without a refresh token the provider's word stands until the end", async () => {
+  const { clock, asked, login: it, ended } = login({ answer: { refreshToken: undefined }, lifetimeMs: 50 });
+  clock.ms = 40_000_000;
+  await it.use();
+  await ended;
+  expect(asked).toEqual([]);
+});
+
+test("what is opened by a login that is over is closed at once, and a watch that was given up is not called", () => {
+  const { login: it } = login();
+  let calls = 0;
+  it.whenOver(() => calls++)[Symbol.dispose]();
+  it[Symbol.dispose]();
+  it[Symbol.dispose]();
+  expect(calls).toBe(0);
+  it.whenOver(() => calls++);
+  expect(calls).toBe(1);
+});
+
+function logins() {
+  const parts = { renew: async (last: ProviderAnswer) => last, now: () => 0, random: () => 0 };
+  return new ProviderLogins(parts);
+}
+
+const of = (user: string): ProviderAnswer => ({ ...ANSWER, user: { ...ANSWER.user, login: user } });
+
+test("a login is found by its cookie alone, until it is over", () => {
+  using all = logins();
+  const cookie = all.begin(of("ada"));
+  expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/);
+  expect(all.find(cookie)?.user.login).toBe("ada");
+  for (const wrong of [undefined, "", "x", cookie.slice(1), `${cookie}x`, "a".repeat(100_000)]) {
+    expect(all.find(wrong)).toBeUndefined();
+  }
+  all.find(cookie)?.[Symbol.dispose]();
+  expect([all.find(cookie), all.size]).toEqual([undefined, 0]);
+});
+
+test("a user's oldest login makes room for the newest, and nobody else's does", () => {
+  using all = logins();
+  const other = all.begin(of("grace"));
+  const cookies = Array.from({ length: MAX_PROXY_LOGINS_OF_USER + 1 }, () => all.begin(of("ada")));
+  expect(cookies.map((cookie) => all.find(cookie) !== undefined)).toEqual(
+    cookies.map((_, index) => index > 0),
+  );
+  expect(all.find(other)).toBeDefined();
+  expect(all.size).toBe(MAX_PROXY_LOGINS_OF_USER + 1);
+});
+
+test("at the end all of them are over", () => {
+  const all = logins();
+  const login = all.find(all.begin(of("ada")));
+  all[Symbol.dispose]();
+  expect([login?.isOver, all.size]).toEqual([true, 0]);
+});

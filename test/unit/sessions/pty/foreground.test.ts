@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type FinishedCommand, Foreground } from "../../../../src/sessions/pty/foreground.ts";
+import type { CommandMark } from "../../../../src/sessions/pty/title-scan.ts";
+
+const SHELL = 10;
+const JOB = 20;
+
+// Timers are the subject here: the platform's are moved by hand.
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+function setUp() {
+  const finished: FinishedCommand[] = [];
+  const terminal = { group: SHELL as number | undefined, looks: 0 };
+  const foreground = new Foreground({
+    ...{ pid: SHELL, now: () => Date.now(), onFinished: (one) => void finished.push(one) },
+    processes: {
+      group: () => {
+        terminal.looks += 1;
+        return terminal.group;
+      },
+      command: (pid) => `command ${pid}`,
+    },
+  });
+  const prints = (...marks: readonly CommandMark[]): void => foreground.output(marks);
+  const passes = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+  return { finished, terminal, foreground, prints, passes };
+}
+
+test("a command of 3 s in a process group of its own is told when the shell has the terminal again", async () => {
+  const { finished, terminal, prints, passes } = setUp();
+  prints();
+  terminal.group = JOB;
+  await passes(4_000);
+  terminal.group = SHELL;
+  prints();
+  await passes(200);
+  expect(finished).toEqual([{ kind: "command", command: "command 20", duration: 4_000, exitCode: 0 }]);
+});
+
+test("one that is shorter is not told, nor is what the shell does itself", async () => {
+  const { finished, terminal, prints, passes } = setUp();
+  prints();
+  terminal.group = JOB;
+  await passes(2_900);
+  terminal.group = SHELL;
+  prints();
+  await passes(60_000);
+  prints();
+  await passes(200);
+  expect(finished).toEqual([]);
+});
+
+test("a program that a busy machine starts late is seen by the second look", async () => {
+  const { finished, terminal, prints, passes } = setUp();
+  prints();
+  await passes(500);
+  terminal.group = JOB;
+  await passes(5_000);
+  terminal.group = SHELL;
+  prints();
+  await passes(200);
+  expect(finished).toMatchObject([{ command: "command 20", duration: 4_400 }]);
+});
+
+test("a quiet session is not looked at", async () => {
+  const { terminal, foreground, prints, passes } = setUp();
+  prints();
+  await passes(3_600_000);
+  expect(terminal.looks).toBe(2);
+  prints();
+  foreground[Symbol.dispose]();
+  await passes(3_600_000);
+  expect(terminal.looks).toBe(2);
+});
+
+test("output without a pause is looked at ten times a second", async () => {
+  const { terminal, prints, passes } = setUp();
+  for (let ms = 0; ms < 1_000; ms++) {
+    prints();
+    await passes(1);
+  }
+  expect(terminal.looks).toBeGreaterThan(5);
+  expect(terminal.looks).toBeLessThanOrEqual(10);
+});
+
+test("the marks of a shell's integration come before the process groups, and tell the exit code", async () => {
+  const { finished, terminal, prints, passes } = setUp();
+  prints({ kind: "started" });
+  terminal.group = JOB;
+  await passes(3_500);
+  terminal.group = SHELL;
+  prints({ kind: "finished", exitCode: 7 });
+  await passes(2_000);
+  prints({ kind: "finished", exitCode: 1 });
+  prints({ kind: "started" });
+  await passes(3_000);
+  prints({ kind: "finished" });
+  expect(finished).toEqual([
+    { kind: "command", command: "command 20", duration: 3_500, exitCode: 7 },
+    { kind: "command", command: "", duration: 3_000, exitCode: 0 },
+  ]);
+});

@@ -1,0 +1,71 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { JournalFiles } from "../../../../src/sessions/journal/files.ts";
+import { Journal } from "../../../../src/sessions/journal/journal.ts";
+import { type BasedSource, withScreenSource } from "../../../../src/sessions/screen/source.ts";
+import { Session } from "../../../../src/sessions/session.ts";
+import { sessionFiles } from "../../../../src/sessions/storage/control-dir.ts";
+
+const STORED = {
+  ...{ id: "one", name: "n", command: ["sh"], cwd: "/", created: "2026-01-01T00:00:00.000Z", pid: 1 },
+  ...{ cols: 80, rows: 24, shell: "/bin/sh" },
+};
+const PTY = {
+  ...{ pid: 1, pendingInputBytes: 0, write: () => {}, resize: () => {}, pause: () => {}, resume: () => {} },
+  [Symbol.dispose]: () => {},
+};
+
+/** A session on a disk that `fill` makes refuse everything. */
+async function stage(stack: AsyncDisposableStack) {
+  const directory = await mkdtemp(join(tmpdir(), "ttyhq-screen-source-"));
+  stack.defer(() => rm(directory, { recursive: true }));
+  const files = sessionFiles(directory);
+  const disk = stack.adopt(await JournalFiles.create(files), (each) => each.close());
+  let isFull = false;
+  const orFull = async (write: () => Promise<number>): Promise<number> => {
+    if (isFull) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    return await write();
+  };
+  const journal = new Journal(
+    { maxBytes: 1_000_000, onPressure: () => {}, onGap: () => {}, onFailure: () => {} },
+    {
+      writeOutput: (pieces, position) => orFull(() => disk.writeOutput(pieces, position)),
+      writeEvents: (lines, position) => orFull(() => disk.writeEvents(lines, position)),
+      close: async () => {},
+    },
+  );
+  const session = new Session({
+    ...{ files, stored: STORED, sizes: [], recordInput: false, onChange: () => {}, now: () => 0 },
+  });
+  session.start(journal, () => PTY);
+  const print = (text: string): void => session.receive(new TextEncoder().encode(text));
+  return { session, journal, print, fill: () => (isFull = true) };
+}
+
+async function drawn({ outputPath, upTo, base }: BasedSource) {
+  return { text: (await readFile(outputPath, "utf8")).slice(0, upTo), base };
+}
+
+test("output that the disk refuses while it is waited for is in the screen", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, journal, print, fill } = await stage(stack);
+  print("abc");
+  session.flush();
+  await journal.flushed();
+  fill();
+  print("def");
+  expect(await withScreenSource(session, { forget: () => {} }, drawn)).toEqual({ text: "abcdef", base: 0 });
+  expect(journal.failure).toBeDefined();
+});
+
+test("output that is on its way to the disk is waited for", async () => {
+  await using stack = new AsyncDisposableStack();
+  const { session, print } = await stage(stack);
+  print("abc");
+  const source = await withScreenSource(session, { forget: () => {} }, async (each) => ({
+    ...{ path: each.outputPath, ...(await drawn(each)) },
+  }));
+  expect(source).toEqual({ path: session.files.output, text: "abc", base: 0 });
+});

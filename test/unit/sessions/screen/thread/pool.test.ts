@@ -1,0 +1,146 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import type { Screen, ScreenSource, ScreenView } from "../../../../../src/sessions/screen/thread/message.ts";
+import { ScreenPool } from "../../../../../src/sessions/screen/thread/pool.ts";
+import { ScreenJournal } from "../../screen-journal.ts";
+
+const RESYNC: ScreenView = { kind: "resync", isScreenOnly: false };
+const TEXT: ScreenView = { kind: "text", scrollback: false, styles: false };
+const MIB = 1024 * 1024;
+
+/** Nothing of it can be left out. */
+function drawing(length: number): string {
+  return "\x1b[Hall of this is parsed\r\n".repeat(length / 25);
+}
+
+class Asker implements Disposable {
+  /** Ids of sessions in the order in which they were answered. */
+  readonly answered: string[] = [];
+  readonly #pool: ScreenPool;
+
+  constructor(options: { idleMs?: number; maxTerminals?: number } = {}) {
+    this.#pool = new ScreenPool({ idleMs: 60_000, maxTerminals: 32, ...options }, () => performance.now());
+  }
+
+  ask(source: ScreenSource, view = TEXT): Promise<Screen> {
+    const { promise, resolve, reject } = Promise.withResolvers<Screen>();
+    const answer = (screen: Screen): void => {
+      this.answered.push(source.id);
+      resolve(screen);
+    };
+    this.#pool.ask({ source, view, answer, fail: reject });
+    return promise;
+  }
+
+  forget(id: string): void {
+    this.#pool.forget(id);
+  }
+
+  [Symbol.dispose](): void {
+    this.#pool[Symbol.dispose]();
+  }
+}
+
+test("a long way for one session keeps no other waiting", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const long = journal.source(drawing(4 * MIB));
+  const short = journal.source("short");
+  const screens = [asker.ask(long), asker.ask(short)];
+  expect((await Promise.all(screens)).map(({ text }) => text)).toEqual(["all of this is parsed", "short"]);
+  expect(asker.answered).toEqual([short.id, long.id]);
+});
+
+test("those who ask for one session at a time are answered with one drawing", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const source = journal.source("one two");
+  const [first, second, text] = await Promise.all([
+    asker.ask({ ...source, upTo: 3 }, RESYNC),
+    asker.ask(source, RESYNC),
+    asker.ask(source),
+  ]);
+  expect(first.offset).toBe(7);
+  expect(second.bytes).toBe(first.bytes);
+  expect(text.text).toBe("one two");
+});
+
+test("who asks for more while others wait keeps them waiting no longer", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const source = journal.source(drawing(MIB));
+  const first = asker.ask({ ...source, upTo: 100 });
+  await new Promise((resolve) => setImmediate(resolve));
+  const second = asker.ask(source);
+  expect((await first).offset).toBe(100);
+  expect((await second).offset).toBe(source.upTo);
+});
+
+test("a new size without output is seen", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const source = journal.source("0123456789");
+  expect((await asker.ask(source)).size).toEqual({ cols: 80, rows: 24 });
+  const sizes = [...source.sizes, { offset: 10, cols: 5, rows: 2 }];
+  const [before, after] = await Promise.all([asker.ask(source), asker.ask({ ...source, sizes })]);
+  expect(before.offset).toBe(10);
+  expect(after.size).toEqual({ cols: 5, rows: 2 });
+});
+
+test("over the limit the terminal not asked for longest goes, and leaves a checkpoint", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker({ maxTerminals: 2 });
+  const sources = ["one", "two", "three"].map(() => journal.source(drawing(MIB / 8)));
+  for (const source of sources) await asker.ask(source);
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(sources.map(({ checkpointPath }) => existsSync(checkpointPath))).toEqual([true, false, false]);
+});
+
+test("more sessions than terminals are all answered", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker({ maxTerminals: 2 });
+  const sources = Array.from({ length: 9 }, (_, index) => journal.source(`screen ${index}`));
+  const screens = await Promise.all(sources.map((source) => asker.ask(source)));
+  expect(screens.map(({ text }) => text)).toEqual(sources.map((_, index) => `screen ${index}`));
+});
+
+test("a terminal that nobody asks for goes", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker({ idleMs: 20 });
+  const source = journal.source(drawing(MIB / 8));
+  await asker.ask(source);
+  await expect.poll(() => existsSync(source.checkpointPath)).toBe(true);
+});
+
+test("a checkpoint is made after a mebibyte, or sooner when asked to", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const [long, short] = [journal.source(drawing(1.1 * MIB)), journal.source(drawing(MIB / 8))];
+  await Promise.all([asker.ask(long), asker.ask(short)]);
+  expect([long, short].map(({ checkpointPath }) => existsSync(checkpointPath))).toEqual([true, false]);
+  await asker.ask(short, { kind: "prepare" });
+  expect(existsSync(short.checkpointPath)).toBe(true);
+});
+
+test("output that cannot be read fails for those who asked, and for them alone", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const source = journal.source("text");
+  const broken = asker.ask({ ...source, upTo: 100 });
+  const other = asker.ask(journal.source("other"));
+  await expect(broken).rejects.toThrow("ends at byte 4");
+  expect((await other).text).toBe("other");
+  expect((await asker.ask(source)).text).toBe("text");
+});
+
+test("a session that is forgotten is begun anew", async () => {
+  using journal = new ScreenJournal();
+  using asker = new Asker();
+  const source = journal.source("old text");
+  await asker.ask(source);
+  const waiting = asker.ask(source);
+  asker.forget(source.id);
+  await expect(waiting).rejects.toThrow("gone");
+  writeFileSync(source.outputPath, "new text");
+  expect((await asker.ask(source)).text).toBe("new text");
+});

@@ -1,0 +1,76 @@
+// Which recordings go, and that nobody else's do.
+import * as fc from "fast-check";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { type Ended, type Keep, Retention, surplus } from "../../../../src/sessions/storage/retention.ts";
+
+const NOW = 1_000_000;
+
+function ended(id: string, endedAt: number, bytes: number): Ended {
+  return { id, created: "2026-01-01T00:00:00.000Z", endedAt, bytes };
+}
+
+function going(all: readonly Ended[], keep: Partial<Keep>): readonly string[] {
+  return surplus(all, { maxAgeMs: undefined, maxBytes: undefined, ...keep }, NOW).map(
+    ({ id, because }) => `${id} by ${because}`,
+  );
+}
+
+const THREE = [ended("new", NOW - 10, 5), ended("old", NOW - 1_000, 30), ended("middle", NOW - 100, 20)];
+
+test("what ended longer ago than the age goes, the oldest first", () => {
+  expect(going(THREE, { maxAgeMs: 100 })).toEqual(["old by age"]);
+  expect(going(THREE, { maxAgeMs: 99 })).toEqual(["old by age", "middle by age"]);
+  expect(going(THREE, { maxAgeMs: 1_000 })).toEqual([]);
+});
+
+test("the oldest go until all others together are no larger than the size", () => {
+  expect(going(THREE, { maxBytes: 55 })).toEqual([]);
+  expect(going(THREE, { maxBytes: 54 })).toEqual(["old by size"]);
+  expect(going(THREE, { maxBytes: 24 })).toEqual(["old by size", "middle by size"]);
+  expect(going(THREE, { maxBytes: 4 })).toEqual(["old by size", "middle by size", "new by size"]);
+});
+
+test("with both limits each is kept", () => {
+  expect(going(THREE, { maxAgeMs: 500, maxBytes: 5 })).toEqual(["old by age", "middle by size"]);
+});
+
+test("whatever there is: what stays is within the limits, and is newer than what goes", () => {
+  const one = fc.record({ endedAt: fc.integer({ min: 0, max: NOW }), bytes: fc.nat({ max: 1_000 }) });
+  const limit = fc.option(fc.nat({ max: 5_000 }), { nil: undefined });
+  return fc.assert(
+    fc.property(fc.array(one), limit, limit, (all, maxAgeMs, maxBytes) => {
+      const named = all.map(({ endedAt, bytes }, index) => ended(`${index}`, endedAt, bytes));
+      const gone = surplus(named, { maxAgeMs, maxBytes }, NOW);
+      const ids = new Set(gone.map(({ id }) => id));
+      const kept = named.filter(({ id }) => !ids.has(id));
+      if (maxAgeMs !== undefined)
+        for (const each of kept) expect(NOW - each.endedAt).toBeLessThanOrEqual(maxAgeMs);
+      if (maxBytes !== undefined)
+        expect(kept.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(maxBytes);
+      const newest = Math.max(...gone.map(({ endedAt }) => endedAt));
+      for (const each of kept) expect(each.endedAt).toBeGreaterThanOrEqual(newest);
+      if (maxAgeMs === undefined && maxBytes === undefined) expect(gone).toEqual([]);
+    }),
+  );
+});
+
+test("sessions that end all the time put no look off", async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  let looks = 0;
+  await using retention = new Retention({
+    keep: { maxAgeMs: undefined, maxBytes: undefined },
+    controlDir: { session: () => expect.unreachable("there is none") },
+    discard: () => expect.unreachable("there is none"),
+    log: { info: () => {}, error: () => {} },
+    list: async () => {
+      looks += 1;
+      return [];
+    },
+  });
+  for (let ended = 0; ended < 10; ended++) {
+    retention.look();
+    await vi.advanceTimersByTimeAsync(400);
+  }
+  expect(looks).toBeGreaterThan(1);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from "vitest";
+import { createClient } from "../../../../src/protocol/client/client.ts";
+import { Connection } from "../../../../src/protocol/client/connection.ts";
+import type { Link } from "../../../../src/protocol/client/link.ts";
+import { openBrowserLink, passing } from "../../../../src/web/app/browser-link.ts";
+
+const HANDLERS = { onMessage: () => undefined, onClose: () => undefined };
+
+test("a try that was given up while it asked for its ticket connects to nothing", async () => {
+  const link = openBrowserLink("ws://nowhere.invalid/ws", HANDLERS, AbortSignal.abort());
+  await expect(link).rejects.toMatchObject({
+    code: "host_unreachable",
+    message: "the try to connect was given up",
+  });
+});
+
+/** What a page's ticket comes to when it is answered like that: a connection whose second try finds the server. */
+function asking(status: number, body: string): Disposable & { readonly connection: Connection } {
+  const client = createClient(async () => ({
+    ...{ status, headers: new Map() },
+    body: (async function* () {
+      yield new TextEncoder().encode(body);
+    })(),
+  }));
+  const link: Link = { send: () => undefined, close: () => undefined, bufferedBytes: 0 };
+  let tries = 0;
+  const open = async (): Promise<Link> => {
+    tries += 1;
+    if (tries === 1) await client.wsTicket().catch(passing);
+    return link;
+  };
+  const connection = new Connection(
+    { open, backoff: { quickMs: 1, firstMs: 1, maxMs: 1 } },
+    { opened: () => undefined, message: () => undefined, leaving: () => false, lost: () => undefined },
+  );
+  return { connection, [Symbol.dispose]: () => connection[Symbol.dispose]() };
+}
+
+test("a proxy that knows no server for the moment ends no page's connection", async () => {
+  using page = asking(404, "404 page not found");
+  await page.connection.opened(20_000);
+});
+
+test("what the server itself refuses is final", async () => {
+  using page = asking(403, '{"error":"not from there","code":"origin_not_allowed","details":{}}');
+  await expect(page.connection.opened(20_000)).rejects.toMatchObject({ code: "origin_not_allowed" });
+});

@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { parseRoute, routeHash, secretsIn } from "../../../../src/web/app/route.ts";
+
+test("every view has an address that leads back to it", () => {
+  for (const route of [{ view: "list" }, { view: "new" }, { view: "session", id: "A_b-9" }] as const) {
+    expect(parseRoute(routeHash(route))).toEqual(route);
+  }
+});
+
+test("an address that means nothing is the list", () => {
+  for (const hash of ["", "#", "#/", "#/s/", "#/s/..", "#/s/a/b", `#/s/${"x".repeat(65)}`, "#/nowhere"]) {
+    expect(parseRoute(hash)).toEqual({ view: "list" });
+  }
+});
+
+test("what lets somebody in is found in a link, and only there", () => {
+  expect(secretsIn("#login=aB3_-x")).toEqual({ ticket: "aB3_-x" });
+  expect(secretsIn("#share=aa.bb.c-_")).toEqual({ share: "aa.bb.c-_" });
+  for (const hash of ["#login=", "#/login=abc", "#login=a b", "#/s/login", "#share=", "#x=share=a"])
+    expect(secretsIn(hash)).toEqual({});
+});

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ServiceError } from "../../../../../src/protocol/errors.ts";
+import { writePem } from "../../../../../src/web/login/keys/format/pem.ts";
+import { writePkcs8 } from "../../../../../src/web/login/keys/format/pkcs8.ts";
+import { publicLine } from "../../../../../src/web/login/keys/format/public-line.ts";
+import { bodyOf, hex, opensshFile, read, WITH_ATTRIBUTES } from "../../keys/key-file-reading.ts";
+import { KeyFiles, opensslAnswer } from "../../keys/key-files.ts";
+
+let files: KeyFiles;
+beforeAll(async () => {
+  files = await KeyFiles.open();
+});
+afterAll(() => files[Symbol.asyncDispose]());
+
+/** The sentence that it is refused with. */
+async function refusal(file: string): Promise<string> {
+  const error = await read(file).then(
+    () => new Error("it was taken"),
+    (reason: unknown) => reason,
+  );
+  if (error instanceof ServiceError && error.code === "invalid_request") return error.message;
+  throw error;
+}
+
+test("a key of ssh-keygen keeps its comment, and its public key is the one in the .pub file", async () => {
+  for (const comment of ["ada@forge", "", "zwölf Boxkämpfer"]) {
+    const { file, line } = await files.sshKeygen("-t", "ed25519", "-C", comment);
+    const key = await read(file);
+    expect([key.comment, publicLine(key.publicKey, key.comment)]).toEqual([comment, line]);
+  }
+});
+
+test("a key of openssl has the public key that openssl says", async () => {
+  const file = await files.openssl("genpkey", "-algorithm", "ed25519");
+  const der = await opensslAnswer(file, "pkey", "-pubout", "-outform", "DER");
+  const { publicKey, comment } = await read(file);
+  expect([hex(publicKey), comment]).toEqual([hex(der.subarray(-32)), ""]);
+});
+
+test("a PKCS#8 file of version 2 with attributes and a public key is read", async () => {
+  const { publicKey } = await read(WITH_ATTRIBUTES);
+  expect(hex(publicKey)).toBe("19bf44096984cdfe8541bac167dc3b96c85086aa30b6b6cb0c5c38ad703166e1");
+});
+
+test("what is exported is what openssl reads, and is imported as the same key", async () => {
+  const { seed, publicKey } = await read((await files.sshKeygen("-t", "ed25519")).file);
+  const pem = writePem({ label: "PRIVATE KEY", bytes: writePkcs8(seed) });
+  expect(hex((await read(pem)).publicKey)).toBe(hex(publicKey));
+  const der = await opensslAnswer(pem, "pkey", "-pubout", "-outform", "DER");
+  expect(hex(der.subarray(-32))).toBe(hex(publicKey));
+});
+
+test("neither line ends, nor spaces in their place, nor a byte order mark matter", async () => {
+  const { file } = await files.sshKeygen("-t", "ed25519");
+  const { publicKey } = await read(file);
+  const spellings = [
+    file.replaceAll("\n", "\r\n"),
+    file.replaceAll("\n", " "),
+    `\uFEFF\n\n  ${file}\n\n`,
+    file.replace(/(?<=[A-Za-z0-9+/=])\n(?!-)/g, ""),
+  ];
+  for (const spelling of spellings) expect(hex((await read(spelling)).publicKey)).toBe(hex(publicKey));
+});
+
+test("each other thing is refused with a sentence of its own", async () => {
+  const { file, line } = await files.sshKeygen("-t", "ed25519");
+  const openssl = await files.openssl("genpkey", "-algorithm", "ed25519");
+  const rsa = await files.openssl("genpkey", "-algorithm", "rsa", "-pkeyopt", "rsa_keygen_bits:2048");
+  const pkcs8 = async (algorithm: string): Promise<string> =>
+    await refusal(await files.openssl("genpkey", "-algorithm", algorithm));
+  const ssh = async (...args: readonly string[]): Promise<string> =>
+    await refusal((await files.sshKeygen(...args)).file);
+  const certificate = await files.openssl(
+    "req",
+    "-x509",
+    "-new",
+    "-newkey",
+    "ed25519",
+    "-nodes",
+    "-keyout",
+    "/dev/null",
+    "-subj",
+    "/CN=x",
+  );
+  const sentences = {
+    empty: await refusal(" \n"),
+    "not PEM": await refusal("correct horse battery staple"),
+    "too large": await refusal("x".repeat(70_000)),
+    "public line": await refusal(line),
+    "public PEM": await refusal(await opensslText(openssl, "pkey", "-pubout")),
+    certificate: await refusal(certificate),
+    "RSA of old": await refusal(await opensslText(rsa, "rsa", "-traditional")),
+    "EC of old": await refusal(await files.openssl("ecparam", "-genkey", "-name", "prime256v1", "-noout")),
+    "RSA in PKCS#8": await refusal(rsa),
+    "RSA of ssh-keygen": await ssh("-t", "rsa", "-b", "2048"),
+    "ECDSA of ssh-keygen": await ssh("-t", "ecdsa"),
+    "ECDSA in PKCS#8": await refusal(
+      await files.openssl("genpkey", "-algorithm", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"),
+    ),
+    Ed448: await pkcs8("ed448"),
+    X25519: await pkcs8("x25519"),
+    "encrypted PKCS#8": await refusal(
+      await opensslText(openssl, "pkcs8", "-topk8", "-passout", "pass:secret"),
+    ),
+    "encrypted OpenSSH": await ssh("-t", "ed25519", "-N", "secret"),
+    several: await refusal(`${file}${openssl}`),
+    "something in front": await refusal(`Bag Attributes\n${openssl}`),
+    "something behind": await refusal(`${openssl}# the end\n`),
+    PuTTY: await refusal("PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n"),
+    OpenPGP: await refusal("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n-----END PGP PRIVATE KEY BLOCK-----"),
+    unknown: await refusal("-----BEGIN SOMETHING-----\nAAAA\n-----END SOMETHING-----"),
+    "cut off": await refusal(file.slice(0, 200)),
+    "not base64": await refusal(file.replace("b3Bl", "b3!l")),
+    "of two files": await refusal(file.replace("END OPENSSH ", "END ")),
+    "nothing in it": await refusal("-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----"),
+  };
+  expect(sentences).toMatchInlineSnapshot(`
+    {
+      "EC of old": "this is an ECDSA key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "ECDSA in PKCS#8": "this is an ECDSA key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "ECDSA of ssh-keygen": "this is an ECDSA key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "Ed448": "this is an Ed448 key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "OpenPGP": "this is an OpenPGP file: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "PuTTY": "this is a key of PuTTY: puttygen FILE -O private-openssh-new -o COPY makes a copy to import",
+      "RSA in PKCS#8": "this is an RSA key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "RSA of old": "this is an RSA key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "RSA of ssh-keygen": "this is an RSA key: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "X25519": "this is an X25519 key, which cannot sign: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "certificate": "this is a certificate: what is needed is a private key",
+      "cut off": "the key is cut off: it does not end with -----END OPENSSH PRIVATE KEY-----",
+      "empty": "there is no key yet: choose a file, or paste what is in it",
+      "encrypted OpenSSH": "this key is encrypted: take its password away in a copy with ssh-keygen -p -f COPY -N '', and give it another one here",
+      "encrypted PKCS#8": "this key is encrypted: make a copy without its password with openssl pkey -in FILE -out COPY, and give it another one here",
+      "not PEM": "this is no key file: it has no line -----BEGIN … KEY-----",
+      "not base64": "the key is malformed: what is between its BEGIN and its END line is no base64",
+      "nothing in it": "there is nothing between the BEGIN and the END line",
+      "of two files": "the BEGIN and the END line of the key do not belong together",
+      "public PEM": "this is the public half of a key: what is needed is the private one, the file without .pub",
+      "public line": "this is the public half of a key: what is needed is the private one, the file without .pub",
+      "several": "there are several keys in this: import one at a time",
+      "something behind": "there is something after the key: leave it out",
+      "something in front": "there is something in front of the key: leave out what comes before -----BEGIN",
+      "too large": "this is too large to be a key",
+      "unknown": "“SOMETHING” is no kind of key file that is known here",
+    }
+  `);
+});
+
+async function opensslText(input: string, ...args: readonly string[]): Promise<string> {
+  return new TextDecoder().decode(await opensslAnswer(input, ...args));
+}
+
+test("an OpenSSH key whose parts do not fit together is refused", async () => {
+  const body = bodyOf((await files.sshKeygen("-t", "ed25519", "-C", "x")).file);
+  const kind = body.lastIndexOf("ssh-ed25519");
+  const changed = (at: number, ...bytes: readonly number[]): string => {
+    const copy = Uint8Array.from(body);
+    copy.set(bytes, at);
+    return opensshFile(copy);
+  };
+  const publicKey = kind + "ssh-ed25519".length + 4;
+  const seed = publicKey + 32 + 4;
+  const sentences = {
+    "check numbers": await refusal(changed(kind - 8, 1)),
+    "public key in the open": await refusal(changed(body.indexOf("ssh-ed25519") + 15, 1)),
+    "public key inside": await refusal(changed(publicKey, 1, 2, 3)),
+    seed: await refusal(changed(seed, 1, 2, 3)),
+    "public key behind the seed": await refusal(changed(seed + 32, 1, 2, 3)),
+    padding: await refusal(changed(body.length - 1, 99)),
+    "several keys": await refusal(changed(body.indexOf("ssh-ed25519") - 9, 2)),
+    "trailing bytes": await refusal(opensshFile(Buffer.concat([body, Buffer.of(0)]))),
+    truncated: await refusal(opensshFile(body.subarray(0, -1))),
+    "kind inside": await refusal(changed(kind, ...Buffer.from("ssh-rsa"))),
+  };
+  expect(sentences).toMatchInlineSnapshot(`
+    {
+      "check numbers": "the key is malformed: its two check numbers differ",
+      "kind inside": "this is a key of another kind: only Ed25519 keys work here; ssh-keygen -t ed25519 makes one",
+      "padding": "the key is malformed: its padding is not 1, 2, 3 and so on",
+      "public key behind the seed": "the key is inconsistent: its public half does not belong to its private half",
+      "public key in the open": "the key is inconsistent: its public half does not belong to its private half",
+      "public key inside": "the key is inconsistent: its public half does not belong to its private half",
+      "seed": "the key is inconsistent: its public half does not belong to its private half",
+      "several keys": "there are several keys in this: import one at a time",
+      "trailing bytes": "there is something after the key: leave it out",
+      "truncated": "the key is cut off: a part of it is missing",
+    }
+  `);
+});
+
+test("a PKCS#8 key that is not as it should be is refused", async () => {
+  const body = bodyOf(WITH_ATTRIBUTES);
+  const pkcs8 = (bytes: Uint8Array): Promise<string> => refusal(writePem({ label: "PRIVATE KEY", bytes }));
+  const changed = (at: number, ...bytes: readonly number[]): Promise<string> => {
+    const copy = Uint8Array.from(body);
+    copy.set(bytes, at);
+    return pkcs8(copy);
+  };
+  const sentences = {
+    "public key": await changed(body.length - 1, 0),
+    "bits left over": await changed(body.length - 33, 1),
+    "version 3": await changed(4, 2),
+    "version 1 with a public key": await changed(4, 0),
+    "trailing bytes": await pkcs8(Buffer.concat([body, Buffer.of(0)])),
+    truncated: await pkcs8(body.subarray(0, -1)),
+    "a long way to say a length": await pkcs8(
+      Buffer.concat([Buffer.of(0x30, 0x81, body.length - 2), body.subarray(2)]),
+    ),
+    "a length without end": await changed(1, 0x80),
+  };
+  expect(sentences).toMatchInlineSnapshot(`
+    {
+      "a length without end": "the key is malformed: a part of it has an impossible length",
+      "a long way to say a length": "the key is malformed: the length of a part is written in another way than it has to be",
+      "bits left over": "the key is malformed: its public half is not 32 bytes",
+      "public key": "the key is inconsistent: its public half does not belong to its private half",
+      "trailing bytes": "there is something after the key: leave it out",
+      "truncated": "the key is cut off: a part of it is missing",
+      "version 1 with a public key": "the key is malformed: it has a part that does not belong there",
+      "version 3": "the key is malformed: its version is unknown",
+    }
+  `);
+});

@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { Reading } from "../../../src/web/refresher.ts";
+import { shown } from "./hq.ts";
+
+const NEVER_MS = 2 ** 31 - 1;
+
+type Asked = PromiseWithResolvers<void> & { readonly signal: AbortSignal };
+
+/** What is read ends when the test says so, or is given up; after a failure it is not read again by itself. */
+class Server {
+  readonly #asked: Asked[] = [];
+  #more = Promise.withResolvers<void>();
+
+  readonly read = (signal: AbortSignal): Promise<void> => {
+    const asked = { ...Promise.withResolvers<void>(), signal };
+    signal.addEventListener("abort", () => asked.reject(signal.reason));
+    this.#asked.push(asked);
+    this.#more.resolve();
+    this.#more = Promise.withResolvers();
+    return asked.promise;
+  };
+
+  /** The n-th reading, once it has begun. */
+  async reading(n: number): Promise<Asked> {
+    while (this.#asked.length < n) await this.#more.promise;
+    const asked = this.#asked[n - 1];
+    if (asked === undefined) throw new Error(`there is no reading ${n}`);
+    return asked;
+  }
+}
+
+function readingOf(server: Server): Reading {
+  const reading = new Reading({ read: server.read, ...shown, retryMs: NEVER_MS });
+  reading.refresh();
+  return reading;
+}
+
+/** What a promise sets off has happened. */
+const settled = (): Promise<void> => new Promise(setImmediate);
+
+test("what could not be read is read when there is a new connection, and not after a while", async () => {
+  const server = new Server();
+  using reading = readingOf(server);
+  (await server.reading(1)).reject(new Error("no network"));
+  await settled();
+  reading.renewed();
+  await server.reading(2);
+});
+
+test("a reading that hangs on the connection before is given up for another one", async () => {
+  const server = new Server();
+  using reading = readingOf(server);
+  (await server.reading(1)).resolve();
+  await settled();
+  reading.refresh();
+  const hanging = await server.reading(2);
+  reading.renewed();
+  expect(hanging.signal.aborted).toBe(true);
+  (await server.reading(3)).resolve();
+});
+
+test("the first reading goes on beside the page's first connection, and is followed by another", async () => {
+  const server = new Server();
+  using reading = readingOf(server);
+  const first = await server.reading(1);
+  reading.renewed();
+  expect(first.signal.aborted).toBe(false);
+  first.resolve();
+  await server.reading(2);
+});

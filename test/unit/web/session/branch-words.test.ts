@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { branchWords } from "../../../../src/web/session/branch-words.ts";
+
+const home = { gitRepoPath: "/home/ada/engine", gitMainRepoPath: "/home/ada/engine", gitIsWorktree: false };
+
+test("outside a repository there is nothing to say", () => {
+  expect(branchWords({})).toBeUndefined();
+});
+
+test("a clean branch is its name alone", () => {
+  expect(branchWords({ ...home, gitBranch: "main", gitHasChanges: false })).toEqual({
+    ...{ name: "main", isDirty: false, distance: "" },
+    title: "On branch main of ~/engine",
+  });
+});
+
+test("what is not committed and what is not pushed or pulled is told in few signs and in words", () => {
+  const facts = { ...home, gitBranch: "a/b", gitHasChanges: true, gitAheadCount: 1, gitBehindCount: 12 };
+  expect(branchWords(facts)).toEqual({
+    ...{ name: "a/b", isDirty: true, distance: "↑1 ↓12" },
+    title: "On branch a/b of ~/engine, changes not committed, 1 commit ahead, 12 commits behind",
+  });
+  expect(branchWords({ ...facts, gitBehindCount: 0 })?.distance).toBe("↑1");
+});
+
+test("a worktree says of which repository it is, and a detached head that it is on no branch", () => {
+  const facts = { ...home, gitRepoPath: "/home/ada/engine-side", gitIsWorktree: true, gitBranch: "" };
+  expect(branchWords(facts)).toMatchObject({
+    name: "detached",
+    title: "On no branch of ~/engine-side, a worktree of ~/engine",
+  });
+});

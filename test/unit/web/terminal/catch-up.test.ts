@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import {
+  BUSY_BYTES,
+  CHECK_INTERVAL_MS,
+  MAX_BEHIND_BYTES,
+  MAX_BEHIND_TYPING_BYTES,
+  Pursuit,
+} from "../../../../src/web/terminal/catch-up.ts";
+
+function pursuitOf(state: { behind: number; isShown?: boolean }) {
+  const done: string[] = [];
+  const clock = { now: 0 };
+  const pursuit = new Pursuit({
+    behind: async () => {
+      done.push("ask");
+      return state.behind;
+    },
+    skip: async () => void done.push("skip"),
+    isShown: () => state.isShown ?? true,
+    now: () => clock.now,
+  });
+  /** What comes in the time between two checks, and the end of that time. */
+  const receive = async (bytes: number): Promise<void> => {
+    pursuit.received(bytes);
+    clock.now += CHECK_INTERVAL_MS;
+    pursuit.received(0);
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+  return { pursuit, done, receive };
+}
+
+test("while little comes nothing is asked", async () => {
+  const { pursuit, done, receive } = pursuitOf({ behind: Number.MAX_SAFE_INTEGER });
+  await receive(BUSY_BYTES - 1);
+  pursuit.typed();
+  expect(done).toEqual([]);
+});
+
+test("a burst that is not far ahead is not skipped", async () => {
+  const { done, receive } = pursuitOf({ behind: MAX_BEHIND_BYTES });
+  await receive(BUSY_BYTES);
+  await receive(BUSY_BYTES);
+  expect(done).toEqual(["ask", "ask"]);
+});
+
+test("what is too far ahead is skipped to", async () => {
+  const { done, receive } = pursuitOf({ behind: MAX_BEHIND_BYTES + 1 });
+  await receive(BUSY_BYTES);
+  expect(done).toEqual(["ask", "skip"]);
+});
+
+test("who types while much comes is brought nearer to the present", async () => {
+  const { pursuit, done } = pursuitOf({ behind: MAX_BEHIND_TYPING_BYTES + 1 });
+  pursuit.received(BUSY_BYTES);
+  pursuit.typed();
+  // One question at a time.
+  pursuit.typed();
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(done).toEqual(["ask", "skip"]);
+});
+
+test("a window that is not shown skips nothing until it is", async () => {
+  const state = { behind: MAX_BEHIND_BYTES + 1, isShown: false };
+  const { done, receive } = pursuitOf(state);
+  await receive(BUSY_BYTES);
+  expect(done).toEqual([]);
+  state.isShown = true;
+  await receive(BUSY_BYTES);
+  expect(done).toEqual(["ask", "skip"]);
+});
