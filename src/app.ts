@@ -4,17 +4,17 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { openAccess } from "./app/access.ts";
 import { openAuditing, openAuditLog } from "./app/auditing.ts";
-import { pictureRoutes } from "./app/avatars.ts";
+import { serverAvatarRoutes } from "./app/avatars.ts";
 import { drain } from "./app/drain.ts";
 import { openGate } from "./app/gate.ts";
 import { healthOf } from "./app/health.ts";
-import { openServerSocket, privateDoors } from "./app/listeners/listeners.ts";
-import { openServerDoors } from "./app/listeners/server-listeners.ts";
+import { openServerSocket, privateHandlers } from "./app/listeners/listeners.ts";
+import { openServerListeners } from "./app/listeners/server-listeners.ts";
 import { hostMetrics, serverMetrics } from "./app/metrics-endpoint.ts";
 import { hostProgram, openLocalSessions } from "./app/own-sessions.ts";
 import { Readiness } from "./app/readiness.ts";
 import { openRole } from "./app/role.ts";
-import type { Surroundings } from "./app/server-context.ts";
+import type { ServerContext } from "./app/server-context.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { Config, HostConfig } from "./config/config.ts";
 import { Listener } from "./http/listener.ts";
@@ -45,7 +45,7 @@ const now = (): number => performance.now();
 /** The process that owns the terminals. Rejects with `host_exists` when another one owns the control directory. */
 export async function startSessionHost(
   config: HostConfig,
-  surroundings: Surroundings,
+  surroundings: ServerContext,
 ): Promise<AsyncDisposable & { readonly idle: () => Promise<boolean> }> {
   const log = logOf(config, surroundings);
   const { version, account } = surroundings;
@@ -69,7 +69,7 @@ export async function startSessionHost(
     ...repositoryRoutes(own.repositories),
   };
   const ready = recovered.promise;
-  const doors = privateDoors({ routes, hub, log, user: account.user, ready, asksForUsers: true });
+  const doors = privateHandlers({ routes, hub, log, user: account.user, ready, asksForUsers: true });
   await mkdir(dirname(controlDir.hostSocket), { recursive: true, mode: 0o700 });
   const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
   stack.use(await Listener.open({ path: temporary }, doors));
@@ -96,7 +96,7 @@ export async function startSessionHost(
 }
 
 /** The server: login, page and limits in front of a session host, or of a fleet of servers. */
-export async function startServer(config: Config, surroundings: Surroundings): Promise<RunningServer> {
+export async function startServer(config: Config, surroundings: ServerContext): Promise<RunningServer> {
   const log = logOf(config, surroundings);
   for (const warning of config.warnings) log.warn({}, warning);
   const { account, version } = surroundings;
@@ -125,11 +125,11 @@ export async function startServer(config: Config, surroundings: Surroundings): P
     ...loginRoutes(gate),
     ...authRoutes({ ...gate, newLoginLink }),
     readAudit: ({ query }) => audit.page(query),
-    ...pictureRoutes(account.user, process.platform, gate.accounts),
+    ...serverAvatarRoutes(account.user, process.platform, gate.accounts),
     ...role.routes(gate.tokens),
   };
   const parts = { ...base, socket, gate, routes, hub, ...auditing, audit };
-  const doors = stack.use(await openServerDoors({ ...parts, metrics, meter }));
+  const doors = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = doors;
   address.resolve(url);
   stack.use(role.listening(doors.reachableAt));
@@ -142,7 +142,7 @@ export async function startServer(config: Config, surroundings: Surroundings): P
 }
 
 /** Starts the session host of a control directory unless one answers there. */
-export async function ensureSessionHost(config: HostConfig, surroundings: Surroundings): Promise<void> {
+export async function ensureSessionHost(config: HostConfig, surroundings: ServerContext): Promise<void> {
   await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir, config.hostSocket)));
 }
 
@@ -159,6 +159,6 @@ function hasLoginLink({ auth }: Config): boolean {
   return auth.mode === "login" && auth.loginLink;
 }
 
-function logOf({ log }: HostConfig, { stderr }: Surroundings): Log {
+function logOf({ log }: HostConfig, { stderr }: ServerContext): Log {
   return createLogger({ ...log, destination: stderr });
 }

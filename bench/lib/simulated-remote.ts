@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { Enrolment } from "../../src/hq/joining/registration.ts";
+import { Registration } from "../../src/hq/joining/registration.ts";
 import { createCaller } from "../../src/protocol/client/caller.ts";
 import type { Send } from "../../src/protocol/client/send.ts";
 import { errorBody, ServiceError } from "../../src/protocol/errors.ts";
@@ -52,7 +52,7 @@ export class SimulatedRemote {
     const joined = Promise.withResolvers<void>();
     const sender = createSender({ url: hq, headers: {} });
     const send: Send = (request) => (this.#isHanging ? new Promise(() => {}) : sender.send(request));
-    new Enrolment({
+    new Registration({
       hq: createCaller(send),
       request: { id: this.#id, name: this.#name, url: this.#url(), token: this.#token },
       backend: this.sessions,

@@ -1,4 +1,4 @@
-import { KeyedQuestions } from "../lib/async/keyed-single-flight.ts";
+import { KeyedSingleFlight } from "../lib/async/keyed-single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -16,7 +16,7 @@ const MAX_KNOWN = 10_000;
 export class KnownOwners implements Disposable {
   readonly #backend: Pick<SessionBackend, "get" | "watch">;
   readonly #known = new Map<string, SessionOwner>();
-  readonly #questions = new KeyedQuestions<SessionOwner>();
+  readonly #questions = new KeyedSingleFlight<SessionOwner>();
   /** Those on their way; `isCurrent` until the session may be another one. */
   readonly #readings = new Set<{ readonly id: string; isCurrent: boolean }>();
   readonly #watching: Disposable;

@@ -14,7 +14,7 @@ import { trusting } from "../remote/trust.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { Access } from "./access.ts";
-import type { Surroundings } from "./server-context.ts";
+import type { ServerContext } from "./server-context.ts";
 
 export type Auditing = Disposable & {
   readonly auditHook: RequestAuditHook;
@@ -35,7 +35,7 @@ export type AuditLog = Audit &
 /** Throws `start_failed` for a path at which no such file can be. */
 export async function openAuditLog(parts: {
   readonly config: Pick<Config, "auditLog" | "auditShipping" | "trustedCa">;
-  readonly surroundings: Pick<Surroundings, "stdout" | "hostname">;
+  readonly surroundings: Pick<ServerContext, "stdout" | "hostname">;
   readonly controlDir: ControlDir;
   readonly log: Log;
 }): Promise<AuditLog> {
@@ -65,7 +65,7 @@ export async function openAuditLog(parts: {
 
 async function openShippers(parts: {
   readonly config: Pick<Config, "auditShipping" | "trustedCa">;
-  readonly surroundings: Pick<Surroundings, "stdout" | "hostname">;
+  readonly surroundings: Pick<ServerContext, "stdout" | "hostname">;
   readonly audit: Audit;
   readonly log: Log;
 }): Promise<readonly Shipper[]> {

@@ -6,7 +6,7 @@ import { avatarRoutes, type FindPicture } from "../http/routes/avatar-routes.ts"
 /** A changed picture is seen after this. */
 const KEPT_MS = 3_600_000;
 
-export function pictureRoutes(
+export function serverAvatarRoutes(
   serverUser: string,
   platform: string,
   accounts: Pick<Accounts, "picture">,

@@ -5,7 +5,7 @@ import type { Hub } from "../hub/hub.ts";
 import type { Log } from "../log.ts";
 import type { GoAway } from "../protocol/frame/payload.ts";
 import { GOAWAY_AFTER_MS, GOAWAY_JITTER_PER_CLIENT_MS, MAX_GOAWAY_JITTER_MS } from "../protocol/limits.ts";
-import type { ServerDoors } from "./listeners/server-listeners.ts";
+import type { ServerListeners } from "./listeners/server-listeners.ts";
 import type { Readiness } from "./readiness.ts";
 
 /** What of the grace period is left to everything after the last connection: sessions inline, the HQ, the files. */
@@ -14,7 +14,7 @@ const END_SHARE = 0.25;
 export type DrainParts = {
   readonly config: Pick<Config, "drainDelayMs" | "graceMs">;
   readonly readiness: Readiness;
-  readonly doors: Pick<ServerDoors, "endKeepAlive" | "stop">;
+  readonly doors: Pick<ServerListeners, "endKeepAlive" | "stop">;
   readonly hub: Pick<Hub, "clients" | "sendAway">;
   readonly log: Log;
 };

@@ -8,14 +8,14 @@ import { DiskCare } from "../lib/fs/disk-care.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
-import type { Surroundings } from "./server-context.ts";
+import type { ServerContext } from "./server-context.ts";
 
 const PROXY_PROOF_BYTES = 32;
 
 /** `proxyProof`: what our own reverse proxy proves itself with, another one at each start. Disposing it ends `accounts`. */
 export async function openGate(parts: {
   readonly config: Config;
-  readonly surroundings: Surroundings;
+  readonly surroundings: ServerContext;
   readonly controlDir: ControlDir;
   readonly machineToken: Secret | undefined;
   /** What the HQs of a group share; `undefined`: the server has a file of its own. */

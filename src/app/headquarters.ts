@@ -7,14 +7,14 @@ import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
 import { refuseLoop } from "../hq/health/loop.ts";
 import { isAlive, Probe } from "../hq/health/probe.ts";
-import { Returns } from "../hq/health/recovery-probe.ts";
+import { RecoveryProbe } from "../hq/health/recovery-probe.ts";
 import { Joining } from "../hq/joining/joining.ts";
 import { JoiningFile, type JoiningStore } from "../hq/joining/joining-store.ts";
 import { redisJoiningStore } from "../hq/joining/redis-joining-store.ts";
-import { OwnLedger } from "../hq/registry/file-store.ts";
+import { FileRegistryStore } from "../hq/registry/file-store.ts";
 import type { RedisRecords } from "../hq/registry/redis-records.ts";
 import type { RunScript } from "../hq/registry/redis-scripts.ts";
-import type { RedisLedger } from "../hq/registry/redis-store.ts";
+import type { RedisRegistryStore } from "../hq/registry/redis-store.ts";
 import { Registry, type Remote } from "../hq/registry/registry.ts";
 import { registryFile } from "../hq/registry/registry-file.ts";
 import { TokenSeal } from "../hq/registry/token-seal.ts";
@@ -75,7 +75,7 @@ export async function openHeadquarters(parts: {
     connect: (target) => new RemoteSessions({ target, version }),
   });
   stack.use(fleet);
-  const returns = stack.use(new Returns({ registry, ask }));
+  const returns = stack.use(new RecoveryProbe({ registry, ask }));
   const probe = stack.use(
     new Probe({
       ...{ registry, ask, lease: shared?.ledger.lease },
@@ -128,9 +128,9 @@ function joiningAt(
   return new Joining({ store, seal: new TokenSeal(secret), configured, hqId, now: () => Date.now() });
 }
 
-function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): OwnLedger {
+function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): FileRegistryStore {
   const path = controlDir.registry;
-  return new OwnLedger({
+  return new FileRegistryStore({
     store: registryFile(path, secret),
     onSaveFailure: (error) => log.error({ error, path }, "registry not saved"),
     onSavedAgain: () => log.info({ path }, "registry saved again"),
@@ -139,7 +139,7 @@ function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): OwnLedger 
 }
 
 type SharedRegistry = {
-  readonly ledger: RedisLedger;
+  readonly ledger: RedisRegistryStore;
   /** Once the ledger is loaded. */
   readonly openRecords: () => Promise<RedisRecords>;
   readonly run: RunScript;
@@ -154,7 +154,7 @@ async function sharedRegistry(
   if (role.kind !== "hq" || role.sharedRegistry === undefined || tokenSecret === undefined) return undefined;
   // Whoever does not use it does without its memory.
   const { RedisFollower } = await import("../hq/registry/redis-follower.ts");
-  const { RedisLedger } = await import("../hq/registry/redis-store.ts");
+  const { RedisRegistryStore } = await import("../hq/registry/redis-store.ts");
   const { RedisRecords } = await import("../hq/registry/redis-records.ts");
   const seal = new TokenSeal(tokenSecret);
   const follower = new RedisFollower({
@@ -163,7 +163,7 @@ async function sharedRegistry(
     log,
     random: Math.random,
   });
-  const ledger = new RedisLedger({ follower, seal, replicaId, now: () => new Date() });
+  const ledger = new RedisRegistryStore({ follower, seal, replicaId, now: () => new Date() });
   const instanceId = (): string => ledger.instanceId;
   return {
     ledger,

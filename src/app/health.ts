@@ -1,5 +1,5 @@
 // What a server says of itself.
-import { shared } from "../lib/async/single-flight.ts";
+import { singleFlight } from "../lib/async/single-flight.ts";
 import { PROTOCOL_REVISION } from "../protocol/frame/frame.ts";
 import type { Health } from "../protocol/schemas/health.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
@@ -21,7 +21,7 @@ export function healthOf(backend: Pick<SessionBackend, "list">, identity: Identi
   const instanceId = (): string => identity.sharedInstanceId?.() ?? identity.instanceId;
   const started = performance.now();
   // Anybody may ask, as often as they like, and the list is as long as there are sessions.
-  const counts = shared(() => countsOf(backend));
+  const counts = singleFlight(() => countsOf(backend));
   return async () => ({
     ...{ status: "healthy", version, mode, pid: process.pid, protocol: PROTOCOL_REVISION },
     instanceId: instanceId(),

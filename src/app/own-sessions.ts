@@ -17,7 +17,7 @@ import { Screens } from "../sessions/screen/screens.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
 import { SessionsWithFacts } from "../sessions/sessions-with-facts.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
-import type { Surroundings } from "./server-context.ts";
+import type { ServerContext } from "./server-context.ts";
 
 /** The sessions and repositories of this machine, in this process or in the session host's. */
 export type OwnSessions = {
@@ -33,7 +33,7 @@ export type OwnSessions = {
 /** What of this machine has sessions in it; started where it does not run. */
 export async function ownSessions(
   config: Config,
-  surroundings: Surroundings,
+  surroundings: ServerContext,
   controlDir: ControlDir,
   log: Log,
 ): Promise<OwnSessions> {
@@ -86,7 +86,7 @@ function behindHost(sessions: RemoteSessions): OwnSessions {
 /** What a session host has. `begin`: takes over what an earlier host left; nothing is served before. */
 export async function openLocalSessions(
   config: HostConfig,
-  surroundings: Surroundings,
+  surroundings: ServerContext,
   controlDir: ControlDir,
   log: Log,
 ): Promise<Omit<OwnSessions, "host"> & { readonly meter: SessionMeter; begin(): Promise<void> }> {
@@ -116,7 +116,7 @@ function userCgroups(log: Log): UserCgroups | undefined {
 
 function localSessions(
   config: HostConfig,
-  { env, account, cgroups }: Pick<Surroundings, "env" | "account"> & { cgroups: UserCgroups | undefined },
+  { env, account, cgroups }: Pick<ServerContext, "env" | "account"> & { cgroups: UserCgroups | undefined },
   controlDir: ControlDir,
   log: Log,
 ): LocalSessions {
@@ -134,7 +134,7 @@ function localSessions(
 /** How the session host of a control directory is started. */
 export function hostProgram(
   config: HostConfig,
-  surroundings: Surroundings,
+  surroundings: ServerContext,
   controlDir: ControlDir,
 ): HostProgram {
   const { node, main, env } = surroundings;

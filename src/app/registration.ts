@@ -1,7 +1,7 @@
 // What makes a server a remote: it joins its HQ and stays in it.
 import type { Config } from "../config/config.ts";
 import { joinedSend } from "../hq/joining/joined-send.ts";
-import { Enrolment } from "../hq/joining/registration.ts";
+import { Registration } from "../hq/joining/registration.ts";
 import type { RemoteKey } from "../hq/joining/remote-key.ts";
 import type { Log } from "../log.ts";
 import { createCaller } from "../protocol/client/caller.ts";
@@ -11,10 +11,10 @@ import type { SessionBackend } from "../sessions/backend.ts";
 
 export type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
 
-export type Enrolled = AsyncDisposable & { readonly enrolment: Enrolment };
+export type RegisteredRemote = AsyncDisposable & { readonly enrolment: Registration };
 
 /** Joins the HQ, now and whenever it is needed, until it is disposed of. */
-export function enrol(parts: {
+export function startRegistration(parts: {
   readonly role: RemoteRole;
   /** With which it proves itself, where it does so with a key. */
   readonly key: RemoteKey | undefined;
@@ -22,13 +22,13 @@ export function enrol(parts: {
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
   readonly backend: SessionBackend;
   readonly log: Log;
-}): Enrolled {
+}): RegisteredRemote {
   const { role, key, trustedCa, identity, backend, log } = parts;
   const sender = createSender(hqTarget(role, trustedCa));
   const now = (): number => Date.now();
   const { joinToken } = role.hq.key ?? {};
   const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
-  const enrolment = new Enrolment({
+  const enrolment = new Registration({
     ...{ backend, log, hq: createCaller(send), random: Math.random, now },
     request: { ...identity, name: role.name },
   });

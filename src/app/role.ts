@@ -19,9 +19,9 @@ import { openHeadquarters } from "./headquarters.ts";
 import type { Identity } from "./health.ts";
 import { type OwnSessions, ownSessions } from "./own-sessions.ts";
 import { Readiness } from "./readiness.ts";
-import { type Enrolled, enrol, type RemoteRole } from "./registration.ts";
-import type { Surroundings } from "./server-context.ts";
-import { measureEnrolment, measureFleet, measureHost, measureTerminals } from "./server-metrics.ts";
+import { type RegisteredRemote, type RemoteRole, startRegistration } from "./registration.ts";
+import type { ServerContext } from "./server-context.ts";
+import { measureFleet, measureHost, measureRegistration, measureTerminals } from "./server-metrics.ts";
 
 /** What a server has and does because of its role; disposing it ends the backend. */
 export type Role = AsyncDisposable & {
@@ -43,7 +43,7 @@ export type Role = AsyncDisposable & {
 
 export type RoleParts = {
   readonly config: Config;
-  readonly surroundings: Surroundings;
+  readonly surroundings: ServerContext;
   readonly controlDir: ControlDir;
   readonly instanceId: string;
   readonly audit: Audit;
@@ -117,18 +117,18 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
     key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
   // Another one after every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
-  let enrolled: Enrolled | undefined;
+  let enrolled: RegisteredRemote | undefined;
   return {
     ...alone(own),
     measure: (metrics) => {
       measureOwn(metrics, own);
-      measureEnrolment(metrics, () => enrolled?.enrolment);
+      measureRegistration(metrics, () => enrolled?.enrolment);
     },
     identity: { remoteId },
     machineToken: Secret.fromText(token),
     listening: (url) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
-      enrolled = enrol({ role, key, trustedCa: config.trustedCa, identity, backend, log });
+      enrolled = startRegistration({ role, key, trustedCa: config.trustedCa, identity, backend, log });
       return enrolled;
     },
   };

@@ -3,7 +3,7 @@ import type { LogDestination } from "../log.ts";
 import type { Account } from "../sessions/run-as/launch.ts";
 
 /** What the process was started with, as values. */
-export type Surroundings = {
+export type ServerContext = {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly account: Account;
   /** Whether the process may become every other user. */

@@ -1,11 +1,11 @@
 // Every figure of /metrics, by what it is a figure of; docs/observability.md has them all.
 import { readFile, statfs } from "node:fs/promises";
 import type { Gate } from "../auth/gate.ts";
-import type { Enrolment } from "../hq/joining/registration.ts";
+import type { Registration } from "../hq/joining/registration.ts";
 import type { Listener } from "../http/listener.ts";
 import type { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
-import { shared } from "../lib/async/single-flight.ts";
+import { singleFlight } from "../lib/async/single-flight.ts";
 import { memoryKills } from "../lib/os/memory-kills.ts";
 import type { Reading } from "../metrics/exposition.ts";
 import type { Metrics } from "../metrics/metrics.ts";
@@ -27,7 +27,7 @@ export function measureBuild(metrics: Metrics, build: { version: string; mode: s
 
 export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, "list">): void {
   // All figures are asked for at once.
-  const list = shared(() => backend.list());
+  const list = singleFlight(() => backend.list());
   metrics.gauge("sessions", "Sessions that are listed, by status.", async () =>
     counted(
       "status",
@@ -124,7 +124,7 @@ export function measureReadiness(metrics: Metrics, readiness: { check(): void })
 
 /** Of the disk with the journals. */
 export function measureDisk(metrics: Metrics, { path }: Pick<ControlDir, "path">): void {
-  const disk = shared(() => statfs(path));
+  const disk = singleFlight(() => statfs(path));
   metrics.gauge("disk_size_bytes", "Size of the disk with the control directory.", async () => {
     const { blocks, bsize } = await disk();
     return blocks * bsize;
@@ -166,7 +166,7 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
 /** Where the terminals are another process's: its own figures, asked for by the way that its sessions are. */
 export function measureHost(metrics: Metrics, send: Send): void {
   const caller = createCaller(send);
-  const ask = shared(() => caller.bytes(endpoints.metrics));
+  const ask = singleFlight(() => caller.bytes(endpoints.metrics));
   metrics.other("host_up", "Whether the session host told its figures: 1, or 0.", async () =>
     new TextDecoder().decode(await ask()),
   );
@@ -189,7 +189,7 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
 }
 
 /** `enrolment`: from the moment on at which the server listens. */
-export function measureEnrolment(metrics: Metrics, enrolment: () => Enrolment | undefined): void {
+export function measureRegistration(metrics: Metrics, enrolment: () => Registration | undefined): void {
   metrics.gauge("enrolled", "Whether the HQ knows this remote: 1, or 0.", () =>
     enrolment()?.isRegistered === true ? 1 : 0,
   );

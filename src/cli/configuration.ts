@@ -9,10 +9,10 @@ import { attributeOf, type Flags } from "../config/sources/flags.ts";
 import { absolutePath, givenFor } from "../config/sources/given.ts";
 import { sourceName } from "../config/sources/source.ts";
 import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
-import type { Surroundings } from "./process-context.ts";
+import type { ProcessContext } from "./process-context.ts";
 
 /** What the configuration is made from. Throws ConfigError for a configuration file that cannot be read, or is none. */
-export async function configInput(flags: Flags, surroundings: Surroundings): Promise<ConfigInput> {
+export async function configInput(flags: Flags, surroundings: ProcessContext): Promise<ConfigInput> {
   const { env, home, user, cwd, hostname } = surroundings;
   const sources = { flags, env, home, cwd, readFile: readTrustedFile };
   const file = await namedFile(sources);
@@ -23,7 +23,7 @@ export async function configInput(flags: Flags, surroundings: Surroundings): Pro
  * For a command that looks for a server: the control directory is that of the configuration file, where nothing nearer
  * says which one is meant.
  */
-export async function addControlDir(command: Command, surroundings: Surroundings): Promise<void> {
+export async function addControlDir(command: Command, surroundings: ProcessContext): Promise<void> {
   const flags = command.opts();
   const { env } = surroundings;
   const given = [

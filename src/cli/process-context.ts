@@ -17,7 +17,7 @@ export type InputStream = Readable & {
 export type ProgramFiles = { readonly node: string; readonly main: string };
 
 /** What the process was started with, as values: main.ts alone reads them from the process. */
-export type Surroundings = {
+export type ProcessContext = {
   /** Without the program and the script. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -60,4 +60,4 @@ export type Parts = {
   ensureHost(config: HostConfig): Promise<void>;
 };
 
-export type Cli = Surroundings & Parts;
+export type Cli = ProcessContext & Parts;

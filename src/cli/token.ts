@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { ConfigError } from "../config/config-error.ts";
 import { readTrustedFile } from "../lib/fs/trusted-path.ts";
-import type { Surroundings } from "./process-context.ts";
+import type { ProcessContext } from "./process-context.ts";
 
 /** What a command proves itself with to another machine's server; `undefined`: nothing. Throws ConfigError. */
-export function accessToken({ env, cwd }: Pick<Surroundings, "env" | "cwd">): string | undefined {
+export function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string | undefined {
   const { TTYHQ_TOKEN: token, TTYHQ_TOKEN_FILE: path } = env;
   // An empty variable is none.
   if (!path) return token || undefined;

@@ -1,5 +1,5 @@
 // The one place that runs git, as the user of this process. docs/decisions.md says why simple-git does not stand behind it.
-import { Slots } from "../lib/async/semaphore.ts";
+import { Semaphore } from "../lib/async/semaphore.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type GitEnv, gitEnv, readingEnv } from "./git-env.ts";
 import { gitError } from "./git-error.ts";
@@ -19,7 +19,7 @@ export type { GitRun } from "./git-process.ts";
 /** Runs the git of this machine: at most MAX_GIT_PROCESSES processes at a time. */
 export class GitProgram {
   readonly #env: GitEnv;
-  readonly #slots = new Slots({
+  readonly #slots = new Semaphore({
     slots: MAX_GIT_PROCESSES,
     maxWaiting: MAX_WAITING_GIT_PROCESSES,
     maxWaitMs: GIT_TURN_TIMEOUT_MS,

@@ -19,8 +19,8 @@ import { KnownSessions } from "./known-sessions.ts";
 import { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
 import type { Registry, RegistryChange, Remote } from "./registry/registry.ts";
-import type { RemoteBackend } from "./remote-backend.ts";
-import { Member } from "./remote-connection.ts";
+import type { RemoteSessionBackend } from "./remote-backend.ts";
+import { RemoteConnection } from "./remote-connection.ts";
 import { Search } from "./search.ts";
 
 export type FleetLog = {
@@ -30,14 +30,14 @@ export type FleetLog = {
 
 export type FleetOptions = {
   readonly registry: Registry;
-  readonly connect: (target: UplinkTarget) => RemoteBackend;
+  readonly connect: (target: UplinkTarget) => RemoteSessionBackend;
   readonly targetOf: (remote: Remote) => UplinkTarget;
   /** The HQ's own sessions, where it has some. */
   readonly local: SessionBackend | undefined;
   readonly log: FleetLog;
 };
 
-type Guest = { readonly member: Member; readonly backend: RemoteBackend };
+type Guest = { readonly member: RemoteConnection; readonly backend: RemoteSessionBackend };
 
 export class Fleet implements SessionBackend {
   readonly #options: FleetOptions;
@@ -45,8 +45,8 @@ export class Fleet implements SessionBackend {
   readonly #guests = new Map<string, Guest>();
   /** Not in the registry any more, but watched by somebody: these go on where they stood when it comes back. */
   readonly #away = new Map<string, Guest>();
-  readonly #local: Member | undefined;
-  readonly #owners = new Ownership<Member>();
+  readonly #local: RemoteConnection | undefined;
+  readonly #owners = new Ownership<RemoteConnection>();
   readonly #search = new Search({
     ...{ members: () => this.#members(), owners: this.#owners },
     silent: () => this.#options.registry.silent,
@@ -60,7 +60,7 @@ export class Fleet implements SessionBackend {
     this.#options = options;
     const { local, registry } = options;
     if (local !== undefined) {
-      const member = this.#follow(new Member({ id: LOCAL, name: LOCAL }, local));
+      const member = this.#follow(new RemoteConnection({ id: LOCAL, name: LOCAL }, local));
       this.#local = member;
       void this.#readSoon(member);
       // As remotes are: what could not be read when it was heard of is read some time.
@@ -189,13 +189,14 @@ export class Fleet implements SessionBackend {
 
   /** Where the owner is known the call is made at once: input leaves in the order of the calls. */
   #forward<T>(id: string, work: (sessions: SessionBackend) => Promise<T>): Promise<T> {
-    const begin = (member: Member): Promise<T> => reach(member.machine, () => work(member.sessions));
+    const begin = (member: RemoteConnection): Promise<T> =>
+      reach(member.machine, () => work(member.sessions));
     const located = this.#search.ownerOf(id);
-    return located instanceof Member ? begin(located) : located.then(begin);
+    return located instanceof RemoteConnection ? begin(located) : located.then(begin);
   }
 
   /** Throws `remote_id_required`, `remote_not_found`. */
-  #chosen(remoteId: string | undefined): Member {
+  #chosen(remoteId: string | undefined): RemoteConnection {
     if (remoteId === undefined) {
       throw new ServiceError(
         "remote_id_required",
@@ -209,7 +210,7 @@ export class Fleet implements SessionBackend {
     throw new ServiceError("remote_not_found", `no remote with the id ${remoteId}: ${hint}`);
   }
 
-  #members(): readonly Member[] {
+  #members(): readonly RemoteConnection[] {
     const guests = [...this.#guests.values()].map(({ member }) => member);
     return this.#local === undefined ? guests : [this.#local, ...guests];
   }
@@ -240,17 +241,17 @@ export class Fleet implements SessionBackend {
   #welcome(remote: Remote): Guest {
     const { connect, targetOf } = this.#options;
     const backend = connect(targetOf(remote));
-    return { backend, member: this.#follow(new Member(remote, backend)) };
+    return { backend, member: this.#follow(new RemoteConnection(remote, backend)) };
   }
 
   /** A machine that does not answer now is read again when its uplink is open or it registers again. */
-  async #readSoon(member: Member): Promise<void> {
+  async #readSoon(member: RemoteConnection): Promise<void> {
     const { name } = member.machine;
     const read = withDeadline(member.read(), HEALTH_CHECK_TIMEOUT_MS, `the sessions of ${name}`);
     await read.catch(() => undefined);
   }
 
-  #follow(member: Member): Member {
+  #follow(member: RemoteConnection): RemoteConnection {
     member.onChange((change) => {
       if (!this.#isPresent(member)) return;
       if (change.kind === "sessions") this.#settle(member);
@@ -261,11 +262,11 @@ export class Fleet implements SessionBackend {
   }
 
   /** What happens to a session that another machine had first concerns nobody: its id means the other one. */
-  #isOwner(member: Member, sessionId: string | undefined): boolean {
+  #isOwner(member: RemoteConnection, sessionId: string | undefined): boolean {
     return sessionId === undefined || (this.#owners.of(sessionId) ?? member) === member;
   }
 
-  #isPresent(member: Member): boolean {
+  #isPresent(member: RemoteConnection): boolean {
     return member === this.#local || this.#guests.get(member.machine.name)?.member === member;
   }
 
@@ -290,7 +291,7 @@ export class Fleet implements SessionBackend {
     }
   }
 
-  #settle(member: Member): void {
+  #settle(member: RemoteConnection): void {
     this.#known.outdate();
     const { log } = this.#options;
     for (const session of this.#owners.settle(member, new Set(member.records.keys()))) {

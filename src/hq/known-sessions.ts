@@ -1,15 +1,15 @@
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { Ownership } from "./ownership.ts";
-import type { Member } from "./remote-connection.ts";
+import type { RemoteConnection } from "./remote-connection.ts";
 
 /** The sessions of all machines as they are known here, put together once for each change. */
 export class KnownSessions {
-  readonly #members: () => readonly Member[];
-  readonly #owners: Ownership<Member>;
+  readonly #members: () => readonly RemoteConnection[];
+  readonly #owners: Ownership<RemoteConnection>;
   #records: readonly SessionRecord[] | undefined;
   #running: number | undefined;
 
-  constructor(options: { members: () => readonly Member[]; owners: Ownership<Member> }) {
+  constructor(options: { members: () => readonly RemoteConnection[]; owners: Ownership<RemoteConnection> }) {
     this.#members = options.members;
     this.#owners = options.owners;
   }
@@ -34,13 +34,13 @@ export class KnownSessions {
     this.#running = undefined;
   }
 
-  #recordsOf(member: Member): readonly SessionRecord[] {
+  #recordsOf(member: RemoteConnection): readonly SessionRecord[] {
     const conflicts = this.#owners.conflictsOf(member);
     const records = [...member.records.values()];
     return conflicts.size === 0 ? records : records.filter(({ id }) => !conflicts.has(id));
   }
 
-  #runningOf(member: Member): number {
+  #runningOf(member: RemoteConnection): number {
     const others = [...this.#owners.conflictsOf(member)].map((id) => member.records.get(id));
     return member.running - others.filter((record) => record?.status === "running").length;
   }

@@ -3,7 +3,7 @@ import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 /** The sessions of another server, which may come back at another address and with another token: RemoteSessions. */
-export type RemoteBackend = SessionBackend & {
+export type RemoteSessionBackend = SessionBackend & {
   readonly isConnected: boolean;
   /** Any request to that server. */
   readonly send: Send;

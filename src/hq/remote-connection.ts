@@ -12,13 +12,13 @@ import { SessionEvents } from "./session-events.ts";
 export type Machine = Pick<Remote, "id" | "name"> & { readonly url?: string };
 
 /** What changed: the sessions that it is known to have, or something that clients are told. */
-export type MemberChange =
+export type RemoteChange =
   | { readonly kind: "sessions" }
   | { readonly kind: "event"; readonly event: ServerEvent };
 
-export class Member implements AsyncDisposable {
+export class RemoteConnection implements AsyncDisposable {
   readonly sessions: SessionBackend;
-  readonly #changes = new Emitter<MemberChange>();
+  readonly #changes = new Emitter<RemoteChange>();
   readonly #watching: Disposable;
   readonly #sessionEvents: SessionEvents;
   /**
@@ -72,7 +72,7 @@ export class Member implements AsyncDisposable {
     return this.#followed.size > 0;
   }
 
-  onChange(listener: (change: MemberChange) => void): Disposable {
+  onChange(listener: (change: RemoteChange) => void): Disposable {
     return this.#changes.on(listener);
   }
 

@@ -1,25 +1,25 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
-import { KeyedQuestions } from "../lib/async/keyed-single-flight.ts";
+import { KeyedSingleFlight } from "../lib/async/keyed-single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
 import type { Registry } from "./registry/registry.ts";
-import type { Member } from "./remote-connection.ts";
+import type { RemoteConnection } from "./remote-connection.ts";
 
 /**
  * Finds whose session an id means. One whose owner is not known yet is looked for on all machines, once for all who
  * want it: they go on in the order in which they came.
  */
 export class Search {
-  readonly #members: () => readonly Member[];
-  readonly #owners: Ownership<Member>;
+  readonly #members: () => readonly RemoteConnection[];
+  readonly #owners: Ownership<RemoteConnection>;
   readonly #silent: () => Registry["silent"];
-  readonly #searches = new KeyedQuestions<Member>();
+  readonly #searches = new KeyedSingleFlight<RemoteConnection>();
 
   constructor(options: {
-    members: () => readonly Member[];
-    owners: Ownership<Member>;
+    members: () => readonly RemoteConnection[];
+    owners: Ownership<RemoteConnection>;
     /** Machines that may come back in a moment. */
     silent: () => Registry["silent"];
   }) {
@@ -32,13 +32,13 @@ export class Search {
    * The owner, at once where it is known. Rejects with `session_not_found` when all say that they have no such session;
    * as long as one of them cannot be asked, or one fell silent lately, nobody knows: `remote_unreachable`, `remote_timeout`.
    */
-  ownerOf(sessionId: string): Member | Promise<Member> {
+  ownerOf(sessionId: string): RemoteConnection | Promise<RemoteConnection> {
     const owner = this.#owners.of(sessionId);
     if (owner !== undefined && this.#searches.running(sessionId) === undefined) return owner;
     return this.#searches.ask(sessionId, () => this.#find(sessionId));
   }
 
-  async #find(sessionId: string): Promise<Member> {
+  async #find(sessionId: string): Promise<RemoteConnection> {
     try {
       await Promise.any(this.#members().map((member) => look(member, sessionId)));
     } catch (cause) {
@@ -66,7 +66,7 @@ export class Search {
   }
 }
 
-async function look(member: Member, sessionId: string): Promise<void> {
+async function look(member: RemoteConnection, sessionId: string): Promise<void> {
   const asked = member.learn(sessionId, () => reach(member.machine, () => member.sessions.get(sessionId)));
   try {
     await withDeadline(asked, SESSION_SEARCH_TIMEOUT_MS, "the search for a session");

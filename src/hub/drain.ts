@@ -11,7 +11,7 @@ const GOING_AWAY = 1001;
  * Spread over `jitterMs` after `afterMs`, so that not all of them come back at the same instant. Resolves when nobody is
  * there any more, or when those who did not go were told to close.
  */
-export async function sendAway(options: {
+export async function drain(options: {
   readonly viewers: () => readonly Viewer[];
   /** Calls the listener when a client has gone; `isEmpty`: it was the last one. */
   readonly onLeft: (listener: () => void) => Disposable;

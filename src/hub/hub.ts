@@ -10,7 +10,7 @@ import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { type AuditHook, ThrottledAuditHook } from "./audit-hook.ts";
-import { sendAway } from "./drain.ts";
+import { drain } from "./drain.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
 import { Traffic } from "./traffic.ts";
@@ -179,7 +179,7 @@ export class Hub implements AsyncDisposable {
   /** Resolves when everybody has gone or was told to (GOAWAY, or a close). `random`: 0 to 1, as Math.random. */
   async sendAway(notice: GoAway, random: () => number): Promise<void> {
     this.#isLeaving = true;
-    await sendAway({
+    await drain({
       ...{ notice, random },
       viewers: () => this.clients.map(({ viewer }) => viewer),
       onLeft: (listener) => this.#left.on(listener),

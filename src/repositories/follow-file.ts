@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FollowEntry } from "../git/follow/list.ts";
-import { Turns } from "../lib/async/mutex.ts";
+import { Mutex } from "../lib/async/mutex.ts";
 import { readJsonFile, writeJsonFile } from "../lib/fs/json-file.ts";
 
 const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
@@ -10,7 +10,7 @@ export class FollowFile {
   readonly #path: string;
   /** By system user; `undefined`: the host's own. */
   readonly #entries = new Map<string | undefined, readonly FollowEntry[]>();
-  readonly #writes = new Turns();
+  readonly #writes = new Mutex();
 
   private constructor(path: string) {
     this.#path = path;

@@ -1,6 +1,6 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
 import { setTimeout as pause } from "node:timers/promises";
-import { shared } from "../lib/async/single-flight.ts";
+import { singleFlight } from "../lib/async/single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
@@ -67,7 +67,7 @@ export class Session {
   #journal: Journal | undefined;
   readonly #gaps: readonly Gap[];
   #lastModified: string;
-  readonly #ending = shared(() => this.#end());
+  readonly #ending = singleFlight(() => this.#end());
 
   constructor(options: SessionOptions) {
     this.files = options.files;

@@ -8,7 +8,7 @@ const RETRY_MS = 10_000;
 /** Of the document: whether somebody can see it. */
 export type Stage = Pick<Document, "visibilityState" | "addEventListener" | "removeEventListener">;
 
-export type ReadingOptions = {
+export type RefresherOptions = {
   /**
    * Rejects where it could not be read: it is tried again, and the connection's own banner says what is wrong. `signal`
    * gives it up.
@@ -19,8 +19,8 @@ export type ReadingOptions = {
   readonly retryMs?: number | undefined;
 };
 
-export class Reading implements Disposable {
-  readonly #read: ReadingOptions["read"];
+export class Refresher implements Disposable {
+  readonly #read: RefresherOptions["read"];
   readonly #stage: Stage;
   readonly #intervalMs: number;
   readonly #retryMs: number;
@@ -33,7 +33,7 @@ export class Reading implements Disposable {
   #wasRead = false;
   #isDisposed = false;
 
-  constructor({ read, stage, intervalMs = READ_INTERVAL_MS, retryMs = RETRY_MS }: ReadingOptions) {
+  constructor({ read, stage, intervalMs = READ_INTERVAL_MS, retryMs = RETRY_MS }: RefresherOptions) {
     this.#read = read;
     this.#stage = stage;
     this.#intervalMs = intervalMs;

@@ -19,7 +19,7 @@ import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ControlDir } from "../../sessions/storage/control-dir.ts";
 
-export type Doors = {
+export type RequestHandlers = {
   readonly request: RequestListener;
   readonly upgrade: Upgrade;
   readonly onShortage?: (isShort: boolean) => void;
@@ -28,7 +28,7 @@ export type Doors = {
 const noLimit: RateLimit = async () => {};
 const unlimited = { api: noLimit, sessions: noLimit };
 
-export type PublicDoor = {
+export type PublicListener = {
   readonly config: Config;
   readonly pageDir: string;
   readonly routes: Routes;
@@ -42,7 +42,7 @@ export type PublicDoor = {
 };
 
 /** The address that everybody can reach: with login, limits and the page. */
-export async function openPublicDoor(parts: PublicDoor): Promise<Listener> {
+export async function openPublicListener(parts: PublicListener): Promise<Listener> {
   const { config, routes, hub, gate, clientOf, viewOf, auditHook, meter, log } = parts;
   const { sessions, apiCalls } = config.rateLimits;
   const page = await readPageFiles(parts.pageDir);
@@ -78,10 +78,10 @@ function counted(limit: RateLimit, refused: () => void): RateLimit {
 }
 
 /** `--metrics-listen`: metrics and probes in the clear and without a login, and nothing else. */
-export async function openMetricsDoor(
+export async function openMetricsListener(
   { metricsListen }: Pick<Config, "metricsListen">,
   { metrics, livez, readyz, ready }: Routes,
-  { meter, log }: Pick<PublicDoor, "meter" | "log">,
+  { meter, log }: Pick<PublicListener, "meter" | "log">,
 ): Promise<AsyncDisposable> {
   if (metricsListen === undefined) return new AsyncDisposableStack();
   const request = createRouter({
@@ -109,7 +109,7 @@ export async function openMetricsDoor(
  * A private unix socket: whoever can open it is `user`, or with `asksForUsers` the user that the request names. Requests
  * wait until `ready`.
  */
-export function privateDoors(parts: {
+export function privateHandlers(parts: {
   readonly routes: Routes;
   readonly hub: Hub;
   readonly log: Log;
@@ -119,7 +119,7 @@ export function privateDoors(parts: {
   readonly viewOf?: UpgradeOptions["viewOf"];
   readonly auditHook?: RequestAuditHook;
   readonly meter?: RequestMeter;
-}): Doors {
+}): RequestHandlers {
   const { routes, hub, log, ready, viewOf, auditHook, meter } = parts;
   const callers = parts.asksForUsers === true ? [bySocketCaller] : [];
   const authenticate = chain([...callers, everyoneIs(parts.user, "socket")]);
@@ -142,7 +142,7 @@ export function privateDoors(parts: {
 export type ServerSocket = AsyncDisposable & {
   readonly listener: Listener;
   /** Requests wait until this is called. */
-  serve(doors: Doors): void;
+  serve(doors: RequestHandlers): void;
 };
 
 /**
@@ -151,7 +151,7 @@ export type ServerSocket = AsyncDisposable & {
  */
 export async function openServerSocket(controlDir: ControlDir): Promise<ServerSocket> {
   const temporary = temporarySocketPath(controlDir.serverSocket, process.pid);
-  const { promise, resolve } = Promise.withResolvers<Doors>();
+  const { promise, resolve } = Promise.withResolvers<RequestHandlers>();
   const listener = await Listener.open(
     { path: temporary },
     {

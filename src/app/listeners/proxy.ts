@@ -17,7 +17,7 @@ import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
 import { urlOf } from "./url.ts";
 
-export type ProxyDoor = AsyncDisposable & {
+export type ProxyListener = AsyncDisposable & {
   /** Where a request to the server itself came from. */
   readonly clientOf: ClientOf;
   /** Where browsers find our own proxy; `undefined`: there is none. */
@@ -27,13 +27,13 @@ export type ProxyDoor = AsyncDisposable & {
 };
 
 /** To be opened before the server's own address, so that it is closed after it: the server closes what is open. */
-export async function openProxyDoor(parts: {
+export async function openProxyListener(parts: {
   readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
   readonly surroundings: { readonly hostname: string };
   readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
   readonly audit: Audit;
   readonly log: Log;
-}): Promise<ProxyDoor> {
+}): Promise<ProxyListener> {
   const { config, surroundings, gate, log } = parts;
   const { proxyServe, trustedProxies: ranges } = config;
   if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
@@ -67,7 +67,7 @@ export async function openProxyDoor(parts: {
   };
 }
 
-function withoutProxy(clientOf: ClientOf): ProxyDoor {
+function withoutProxy(clientOf: ClientOf): ProxyListener {
   return {
     ...{ clientOf, url: undefined },
     leadTo: () => undefined,

@@ -6,23 +6,23 @@ import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
-import type { Surroundings } from "../server-context.ts";
+import type { ServerContext } from "../server-context.ts";
 import { measureListener } from "../server-metrics.ts";
 import {
-  openMetricsDoor,
-  openPublicDoor,
-  type PublicDoor,
-  privateDoors,
+  openMetricsListener,
+  openPublicListener,
+  type PublicListener,
+  privateHandlers,
   type ServerSocket,
 } from "./listeners.ts";
-import { openProxyDoor } from "./proxy.ts";
-import { watchTrustedRange } from "./trusted-range.ts";
+import { openProxyListener } from "./proxy.ts";
+import { warnOfTrustedRange } from "./trusted-range.ts";
 import { urlOf } from "./url.ts";
 
 const PLAIN_HTTP =
   "plain HTTP: passwords and what is typed or shown can be read on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy";
 
-export type ServerDoors = AsyncDisposable & {
+export type ServerListeners = AsyncDisposable & {
   /** Where its page is, as seen from this machine. */
   readonly url: string;
   /** Where the server itself is found on this machine, where `url` is that of its reverse proxy. */
@@ -34,20 +34,20 @@ export type ServerDoors = AsyncDisposable & {
   stop(graceMs: number): Promise<{ readonly broken: number }>;
 };
 
-export async function openServerDoors(
-  parts: Omit<PublicDoor, "pageDir" | "clientOf"> & {
-    readonly surroundings: Surroundings;
+export async function openServerListeners(
+  parts: Omit<PublicListener, "pageDir" | "clientOf"> & {
+    readonly surroundings: ServerContext;
     /** The server's own, which serves from now on. */
     readonly socket: ServerSocket;
     readonly gate: Gate & { readonly proxyProof: Secret };
     readonly audit: Audit;
     readonly metrics: Metrics;
   },
-): Promise<ServerDoors> {
+): Promise<ServerListeners> {
   const { config, surroundings, routes, log } = parts;
   const { account, hostname, pageDir } = surroundings;
   await using stack = new AsyncDisposableStack();
-  const proxy = stack.use(await openProxyDoor(parts));
+  const proxy = stack.use(await openProxyListener(parts));
   const { clientOf } = proxy;
   const ownAddresses = Object.values(networkInterfaces()).flatMap(
     (all) => all?.map(({ address }) => address) ?? [],
@@ -55,18 +55,18 @@ export async function openServerDoors(
   const { listen, tls, trustedProxies } = config;
   if (tls === undefined && trustedProxies.length === 0 && !isLoopbackName(listen.host))
     log.warn({ host: listen.host }, PLAIN_HTTP);
-  const watch = watchTrustedRange({ ranges: trustedProxies, ownAddresses, log });
+  const watch = warnOfTrustedRange({ ranges: trustedProxies, ownAddresses, log });
   const auditHook: RequestAuditHook = (seen) => {
     parts.auditHook(seen);
     watch(seen);
   };
-  const door = stack.use(await openPublicDoor({ ...parts, auditHook, clientOf, pageDir }));
+  const door = stack.use(await openPublicListener({ ...parts, auditHook, clientOf, pageDir }));
   const { port } = door;
   measureListener(parts.metrics, door);
   proxy.leadTo(port);
-  stack.use(await openMetricsDoor(config, routes, parts));
+  stack.use(await openMetricsListener(config, routes, parts));
   const { listener } = stack.use(parts.socket);
-  parts.socket.serve(privateDoors({ ...parts, user: account.user, ready: Promise.resolve() }));
+  parts.socket.serve(privateHandlers({ ...parts, user: account.user, ready: Promise.resolve() }));
   const own = urlOf(config, "localhost", port);
   const { url = own } = proxy;
   const owned = stack.move();

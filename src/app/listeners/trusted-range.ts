@@ -11,7 +11,7 @@ const REMEDY =
  * Warns at once where the ranges hold an address of this machine, and, once, when a remote registers from one of them.
  * Loopback is left out: a proxy on this very machine has no other address.
  */
-export function watchTrustedRange(parts: {
+export function warnOfTrustedRange(parts: {
   readonly ranges: readonly { readonly address: string; readonly prefix: number }[];
   /** Of this machine, or of this pod. */
   readonly ownAddresses: readonly string[];

@@ -1,7 +1,7 @@
 // Everything that the server asks about users of the system. Worker processes answer.
 import { z } from "zod";
-import { KeyedQuestions } from "../../lib/async/keyed-single-flight.ts";
-import { Slots } from "../../lib/async/semaphore.ts";
+import { KeyedSingleFlight } from "../../lib/async/keyed-single-flight.ts";
+import { Semaphore } from "../../lib/async/semaphore.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import type { SystemAccount } from "../../lib/os/system-account.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -26,14 +26,14 @@ import { WorkerProcess } from "./worker-process.ts";
 export class Accounts implements Disposable {
   readonly #lookups = new WorkerProcess();
   readonly #pam = new WorkerProcess();
-  readonly #turns = new Slots({
+  readonly #turns = new Semaphore({
     slots: ACCOUNT_LOOKUPS_AT_ONCE,
     maxWaiting: MAX_WAITING_ACCOUNT_LOOKUPS,
     maxWaitMs: ACCOUNT_LOOKUP_TIMEOUT_MS,
     full: () => new ServiceError("internal_error", "too many users are looked up at once"),
   });
-  readonly #asking = new KeyedQuestions<AccountStatus>();
-  readonly #askingGroups = new KeyedQuestions<readonly string[]>();
+  readonly #asking = new KeyedSingleFlight<AccountStatus>();
+  readonly #askingGroups = new KeyedSingleFlight<readonly string[]>();
   /** At most MAX_ACCOUNTS; over that the one looked up longest ago is forgotten. */
   readonly #known: ExpiringMap<string, AccountStatus>;
   readonly #groups: ExpiringMap<string, readonly string[]>;

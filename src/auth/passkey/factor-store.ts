@@ -1,6 +1,6 @@
 // What a user has as a second factor, and where it is kept.
 import { z } from "zod";
-import { Turns } from "../../lib/async/mutex.ts";
+import { Mutex } from "../../lib/async/mutex.ts";
 import type { LiveRecord, SharedRecordStore } from "../../lib/data/live-records.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
 import { Passkey } from "../../protocol/schemas/passkey.ts";
@@ -35,7 +35,7 @@ const Stored = z.object({ version: z.literal(1), users: z.record(z.string(), Fac
 export async function openFactorFile(path: string): Promise<FactorStore> {
   const stored = await readJsonFile(path, (value) => Stored.parse(value));
   let users = new Map(Object.entries(stored?.users ?? {}));
-  const turns = new Turns();
+  const turns = new Mutex();
   return {
     get: async (user) => users.get(user) ?? NO_FACTORS,
     change: (user, change) =>

@@ -1,7 +1,7 @@
 // Login with the password of a user of this system (contract 5.1).
 import { access, constants, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
-import { Slots } from "../../lib/async/semaphore.ts";
+import { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -52,7 +52,7 @@ type Stage =
  * not log in here: nobody shall lock their accounts, or learn their passwords, by guessing here.
  */
 export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
-  const turns = new Slots({
+  const turns = new Semaphore({
     slots: SYSTEM_PASSWORDS_AT_ONCE,
     maxWaiting: MAX_WAITING_SYSTEM_PASSWORDS,
     maxWaitMs: SYSTEM_PASSWORD_TIMEOUT_MS,

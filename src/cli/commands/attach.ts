@@ -7,9 +7,9 @@ import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
-import { farewell } from "../terminal/exit-notice.ts";
+import { exitNotice } from "../terminal/exit-notice.ts";
 import { Terminal } from "../terminal/terminal.ts";
-import { type CouplingEnd, couple } from "../terminal/terminal-attachment.ts";
+import { type AttachmentEnd, attachTerminal } from "../terminal/terminal-attachment.ts";
 
 type AttachFlags = ServerFlags & DetachFlags & { readonly readOnly?: true };
 
@@ -45,7 +45,7 @@ async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<
     );
   }
   using socket = connect("attach");
-  const end: CouplingEnd = await couple({
+  const end: AttachmentEnd = await attachTerminal({
     socket,
     client,
     terminal: new Terminal(cli),
@@ -56,5 +56,5 @@ async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<
     inputEnd: "detach",
   });
   if (end.kind === "exited") cli.stderr.write(`[${printable(session.name)} ended with ${end.exitCode}]\n`);
-  return farewell(end, session, cli.stderr);
+  return exitNotice(end, session, cli.stderr);
 }

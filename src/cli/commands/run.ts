@@ -8,9 +8,9 @@ import type { Cli } from "../process-context.ts";
 import { addServerOptions, type Server, type ServerFlags, serverOf } from "../server.ts";
 import { sessionEnv } from "../session-env.ts";
 import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
-import { farewell } from "../terminal/exit-notice.ts";
+import { exitNotice } from "../terminal/exit-notice.ts";
 import { Terminal } from "../terminal/terminal.ts";
-import { couple } from "../terminal/terminal-attachment.ts";
+import { attachTerminal } from "../terminal/terminal-attachment.ts";
 
 type RunFlags = ServerFlags &
   DetachFlags & {
@@ -55,7 +55,7 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
     return 0;
   }
   using socket = server.connect("run");
-  const end = await couple({
+  const end = await attachTerminal({
     socket,
     client: server.client,
     terminal,
@@ -65,7 +65,7 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
     detachKeys,
     inputEnd: "eof",
   });
-  return farewell(end, session, cli.stderr);
+  return exitNotice(end, session, cli.stderr);
 }
 
 async function create(

@@ -4,13 +4,13 @@ import { registerOptions } from "../../config/sources/flags.ts";
 import { findSystemAccount } from "../../lib/os/system-account.ts";
 import { createClient } from "../../protocol/client/client.ts";
 import { configInput } from "../configuration.ts";
-import type { Surroundings } from "../process-context.ts";
+import type { ProcessContext } from "../process-context.ts";
 import { localSockets } from "../server.ts";
 import { isNobodyThere, socketSend } from "../socket-send.ts";
 import { execWords } from "./exec-line.ts";
 
 /** The control directory of a unit of the session host, as that would find it. Throws ConfigError. */
-export async function controlDirOfUnit(unitText: string, surroundings: Surroundings): Promise<string> {
+export async function controlDirOfUnit(unitText: string, surroundings: ProcessContext): Promise<string> {
   const words = execWords(/^ExecStart=(.*)$/m.exec(unitText)?.[1] ?? "");
   const command = new Command().exitOverride();
   registerOptions(command, "session-host");

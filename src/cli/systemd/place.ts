@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Surroundings } from "../process-context.ts";
+import type { ProcessContext } from "../process-context.ts";
 import { HOST_UNIT, type Scope, SERVER_UNIT } from "./unit-file.ts";
 
 /** Where the files of a service are. */
@@ -12,7 +12,7 @@ export type Place = {
   readonly firstConfig: string;
 };
 
-export function placeOf(scope: Scope, { env, home }: Pick<Surroundings, "env" | "home">): Place {
+export function placeOf(scope: Scope, { env, home }: Pick<ProcessContext, "env" | "home">): Place {
   const config = scope === "system" ? "/etc" : env.XDG_CONFIG_HOME || join(home, ".config");
   const units = join(config, "systemd", scope);
   const configFile = join(config, "ttyhq", "config.yaml");

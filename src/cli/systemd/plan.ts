@@ -6,7 +6,7 @@ import type { Flags } from "../../config/sources/flags.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { findSystemAccount, type SystemAccount } from "../../lib/os/system-account.ts";
 import { configInput } from "../configuration.ts";
-import type { Surroundings } from "../process-context.ts";
+import type { ProcessContext } from "../process-context.ts";
 import { type Place, placeOf } from "./place.ts";
 import type { Scope, UnitPlan } from "./unit-file.ts";
 
@@ -32,7 +32,7 @@ export type ServicePlan = {
 };
 
 /** Throws ConfigError for a configuration with which no server would start. */
-export async function servicePlan(flags: InstallFlags, surroundings: Surroundings): Promise<ServicePlan> {
+export async function servicePlan(flags: InstallFlags, surroundings: ProcessContext): Promise<ServicePlan> {
   const scope: Scope = flags.user === true ? "user" : "system";
   const account = await accountOf(flags, scope);
   const identity = account === undefined ? {} : { user: account.name, home: account.home };
@@ -77,7 +77,7 @@ async function accountOf({ runAs }: InstallFlags, scope: Scope): Promise<SystemA
 /** As if the file were there that is going to be made. */
 async function firstInput(
   flags: InstallFlags,
-  { from, place }: { readonly from: Surroundings; readonly place: Place },
+  { from, place }: { readonly from: ProcessContext; readonly place: Place },
 ): Promise<ConfigInput> {
   const { parseConfigFile } = await import("../../config/sources/config-file.ts");
   const bytes = new TextEncoder().encode(place.firstConfig);
@@ -99,7 +99,7 @@ function refuse(flags: InstallFlags, visible: readonly string[], { sessionHost }
   if (problems.length > 0) throw new ConfigError(problems);
 }
 
-function variableNotices(env: Surroundings["env"]): readonly string[] {
+function variableNotices(env: ProcessContext["env"]): readonly string[] {
   const names = Object.keys(env).filter((name) => isOwnVariable(name) && env[name] !== "");
   if (names.length === 0) return [];
   return [

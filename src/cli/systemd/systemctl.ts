@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Surroundings } from "../process-context.ts";
+import type { ProcessContext } from "../process-context.ts";
 import type { Scope } from "./unit-file.ts";
 
 /** Longer than both units together may take to start or to stop. */
@@ -15,7 +15,7 @@ export class Systemctl {
   readonly #env: Readonly<Record<string, string>>;
 
   /** Throws `start_failed` where that manager does not run. */
-  constructor(scope: Scope, { env }: Pick<Surroundings, "env">) {
+  constructor(scope: Scope, { env }: Pick<ProcessContext, "env">) {
     this.#scope = scope;
     this.#env = busOf(env);
     if (!isRunning(scope, env)) throw new ServiceError("start_failed", absence(scope));
@@ -63,7 +63,7 @@ export class Systemctl {
 }
 
 /** As sd_booted(3) finds out. */
-function isRunning(scope: Scope, env: Surroundings["env"]): boolean {
+function isRunning(scope: Scope, env: ProcessContext["env"]): boolean {
   if (scope === "system") return existsSync("/run/systemd/system");
   return env.XDG_RUNTIME_DIR !== undefined && existsSync(join(env.XDG_RUNTIME_DIR, "systemd", "private"));
 }
@@ -79,7 +79,7 @@ function absence(scope: Scope): string {
   return `this is no Linux with systemd: have the service manager of this system run ttyhq serve; ${instead}`;
 }
 
-function busOf(env: Surroundings["env"]): Readonly<Record<string, string>> {
+function busOf(env: ProcessContext["env"]): Readonly<Record<string, string>> {
   const names = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"];
   return Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
 }

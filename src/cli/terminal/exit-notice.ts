@@ -3,11 +3,11 @@ import { ExitCode, signalExitCode } from "../exit-code.ts";
 import { printable } from "../printable.ts";
 import type { OutputStream } from "../process-context.ts";
 import { signalNumber } from "./signals.ts";
-import type { CouplingEnd } from "./terminal-attachment.ts";
+import type { AttachmentEnd } from "./terminal-attachment.ts";
 
 /** Says how to come back to a session that goes on, and gives the command's exit code: the program's own where it ended. */
-export function farewell(
-  end: CouplingEnd,
+export function exitNotice(
+  end: AttachmentEnd,
   { id, name }: Pick<SessionRecord, "id" | "name">,
   stderr: OutputStream,
 ): number {

@@ -11,7 +11,7 @@ import { SessionSize } from "./session-size.ts";
 import { onSignals, type StopSignal } from "./signals.ts";
 import type { Terminal } from "./terminal.ts";
 
-export type CouplingOptions = {
+export type AttachmentOptions = {
   readonly socket: SessionSocket;
   readonly client: Client;
   readonly terminal: Terminal;
@@ -23,7 +23,7 @@ export type CouplingOptions = {
   readonly inputEnd: "eof" | "detach";
 };
 
-export type CouplingEnd =
+export type AttachmentEnd =
   | { readonly kind: "exited"; readonly exitCode: number }
   | { readonly kind: "detached" }
   | { readonly kind: "stopped"; readonly signal: StopSignal };
@@ -34,9 +34,9 @@ const LOST = " ttyhq: connection lost, trying again; what you type is not sent "
  * Until the program ends, the user detaches or the process is told to stop. However it ends, the terminal is as it was
  * before. Rejects with the server's error.
  */
-export async function couple(options: CouplingOptions): Promise<CouplingEnd> {
+export async function attachTerminal(options: AttachmentOptions): Promise<AttachmentEnd> {
   const { terminal, socket } = options;
-  const end = Promise.withResolvers<CouplingEnd>();
+  const end = Promise.withResolvers<AttachmentEnd>();
   // It may be rejected while something else is waited for, which then rejects in its own way.
   end.promise.catch(() => undefined);
   try {
@@ -62,9 +62,9 @@ export async function couple(options: CouplingOptions): Promise<CouplingEnd> {
   }
 }
 
-type End = PromiseWithResolvers<CouplingEnd>;
+type End = PromiseWithResolvers<AttachmentEnd>;
 
-function sessionScreen({ socket, client, terminal, sessionId }: CouplingOptions, end: End): SessionScreen {
+function sessionScreen({ socket, client, terminal, sessionId }: AttachmentOptions, end: End): SessionScreen {
   return new SessionScreen({
     socket,
     client,
@@ -76,7 +76,7 @@ function sessionScreen({ socket, client, terminal, sessionId }: CouplingOptions,
 }
 
 function linkNotice(
-  { socket }: CouplingOptions,
+  { socket }: AttachmentOptions,
   { screen, size, end }: { readonly screen: SessionScreen; readonly size: SessionSize; readonly end: End },
 ): LinkNotice {
   return new LinkNotice({
@@ -92,7 +92,7 @@ function linkNotice(
 }
 
 function sessionKeys(
-  { terminal, detachKeys, isReadOnly, inputEnd, socket, sessionId }: CouplingOptions,
+  { terminal, detachKeys, isReadOnly, inputEnd, socket, sessionId }: AttachmentOptions,
   { screen, end }: { readonly screen: SessionScreen; readonly end: End },
 ): SessionKeys {
   return new SessionKeys({

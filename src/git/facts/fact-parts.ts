@@ -1,4 +1,4 @@
-import type { Slots } from "../../lib/async/semaphore.ts";
+import type { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
@@ -17,7 +17,7 @@ export type FactParts = {
   /** A git that has read no config yet; its questions end when all is over. */
   readonly git: (cwd: string) => Git;
   readonly quota: WatchQuota;
-  readonly slots: Slots;
+  readonly slots: Semaphore;
   readonly log: Pick<Log, "warn">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;

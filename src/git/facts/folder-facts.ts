@@ -1,4 +1,4 @@
-import { Slots } from "../../lib/async/semaphore.ts";
+import { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { GitFacts } from "../../protocol/schemas/session.ts";
@@ -52,7 +52,7 @@ export class FolderFacts implements Disposable {
     readonly watches?: number;
   }) {
     const { signal } = this.#end;
-    const slots = new Slots({
+    const slots = new Semaphore({
       ...{ slots: FACT_LOOKS_AT_ONCE, maxWaiting: 2 * MAX_FACT_FOLDERS, maxWaitMs: FACT_LOOK_WAIT_MS },
       full: () => new ServiceError("git_busy", "too many repositories have changed at the moment"),
     });

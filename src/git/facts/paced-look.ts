@@ -1,4 +1,4 @@
-import type { Slots } from "../../lib/async/semaphore.ts";
+import type { Semaphore } from "../../lib/async/semaphore.ts";
 import { FACT_PAUSE_FACTOR, FACT_RETRY_MAX_MS, FACT_SETTLE_MS, FACT_STALE_MS } from "../git-limits.ts";
 
 /**
@@ -8,7 +8,7 @@ import { FACT_PAUSE_FACTOR, FACT_RETRY_MAX_MS, FACT_SETTLE_MS, FACT_STALE_MS } f
  */
 export class PacedLook implements Disposable {
   readonly #look: () => Promise<void>;
-  readonly #slots: Pick<Slots, "take">;
+  readonly #slots: Pick<Semaphore, "take">;
   readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
   #dueMs = Infinity;
@@ -22,7 +22,7 @@ export class PacedLook implements Disposable {
   /** `look` rejects where it may go another time. `now` in milliseconds, monotonic. */
   constructor(options: {
     readonly look: () => Promise<void>;
-    readonly slots: Pick<Slots, "take">;
+    readonly slots: Pick<Semaphore, "take">;
     readonly now: () => number;
   }) {
     this.#look = options.look;

@@ -1,6 +1,6 @@
 // Follow mode at work: what happens in followed repositories is seen, and both trees are brought where the rules want
 // them. One repository at a time in order, different ones side by side.
-import { KeyedTurns } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git, GitProgram } from "../git.ts";
@@ -30,7 +30,7 @@ export class Follower implements AsyncDisposable {
   readonly #onChange: (commonDir: string) => void;
   readonly #now: () => number;
   /** By the main tree's path. */
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
   readonly #atWork = new Set<Promise<unknown>>();
   /** As many as are followed. */
   readonly #watched = new Map<string, Watched>();

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Turns } from "../../lib/async/mutex.ts";
+import { Mutex } from "../../lib/async/mutex.ts";
 
 /** A followed repository: for whom, where our hooks are, and the key that they send. */
 export const FollowEntry = z.object({
@@ -23,7 +23,7 @@ export type FollowStore = {
 export class FollowList {
   readonly #store: FollowStore;
   readonly #entries = new Map<string, FollowEntry>();
-  readonly #writes = new Turns();
+  readonly #writes = new Mutex();
 
   constructor(store: FollowStore) {
     this.#store = store;

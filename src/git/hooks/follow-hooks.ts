@@ -1,6 +1,6 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
 import { randomBytes } from "node:crypto";
-import { KeyedTurns } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
 import type { FollowEntry, FollowList } from "../follow/list.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
@@ -21,7 +21,7 @@ export class FollowHooks {
   readonly #list: FollowList;
   readonly #target: HookPlace;
   /** By folder: several repositories may have one. */
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
 
   constructor(parts: { readonly list: FollowList; readonly target: HookPlace }) {
     this.#list = parts.list;

@@ -1,4 +1,4 @@
-import { KeyedTurns } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git, GitProgram, GitRun } from "../git.ts";
 import { gitError } from "../git-error.ts";
@@ -43,7 +43,7 @@ const MAX_LISTINGS = 256;
 export class Worktrees {
   readonly #parts: WorktreesParts;
   readonly #listings: RepositoryCache<WorktreeListing>;
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
 
   constructor(parts: WorktreesParts) {
     this.#parts = parts;

@@ -8,7 +8,7 @@ import {
 import type { Registry, Remote } from "../registry/registry.ts";
 import { type AskHealth, healthOf, isItself } from "./probe.ts";
 
-export type ReturnsOptions = {
+export type RecoveryProbeOptions = {
   readonly registry: Pick<Registry, "takeBack">;
   readonly ask: AskHealth;
   /** Milliseconds, never going back; that of the process unless another one is given. */
@@ -23,14 +23,14 @@ type Absence = { readonly remote: Remote; isAsked: boolean };
  * its next refresh. Each is asked every RETURN_LOOK_MS for SILENT_REMOTE_MEMORY_MS; at most MAX_SILENT_REMOTES are,
  * those that fell silent last.
  */
-export class Returns implements Disposable {
+export class RecoveryProbe implements Disposable {
   readonly #registry: Pick<Registry, "takeBack">;
   readonly #ask: AskHealth;
   /** By id. */
   readonly #absent: ExpiringMap<string, Absence>;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ registry, ask, clock = () => performance.now() }: ReturnsOptions) {
+  constructor({ registry, ask, clock = () => performance.now() }: RecoveryProbeOptions) {
     this.#registry = registry;
     this.#ask = ask;
     this.#absent = new ExpiringMap({

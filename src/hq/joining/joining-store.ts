@@ -1,6 +1,6 @@
 // Where an HQ keeps its join tokens and the keys of its remotes: in a file, or in Redis (redis-joining-store.ts).
 import { z } from "zod";
-import { Turns } from "../../lib/async/mutex.ts";
+import { Mutex } from "../../lib/async/mutex.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
 
 export type JoiningTable = "tokens" | "keys";
@@ -33,7 +33,7 @@ type Tables = Readonly<Record<JoiningTable, ReadonlyMap<string, string>>>;
 /** The store of one HQ alone. What the disk does not take is not done. */
 export class JoiningFile implements JoiningStore {
   readonly #path: string;
-  readonly #turns = new Turns();
+  readonly #turns = new Mutex();
   #tables: Tables;
 
   private constructor(path: string, tables: Tables) {

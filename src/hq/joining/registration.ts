@@ -21,17 +21,17 @@ import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import { anyHealth } from "../health/any-health.ts";
 
-export type EnrolmentLog = {
+export type RegistrationLog = {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 };
 
-export type EnrolmentOptions = {
+export type RegistrationOptions = {
   /** Answers are read as bytes: of what an HQ answers the specification shows no more than the status. */
   readonly hq: Pick<Caller, "call" | "bytes">;
   readonly request: RegisterRemote;
   readonly backend: Pick<SessionBackend, "watch">;
-  readonly log: EnrolmentLog;
+  readonly log: RegistrationLog;
   /** Milliseconds since the epoch: the clock that jumps. */
   readonly now: () => number;
   /** 0 to 1, as Math.random. */
@@ -39,14 +39,14 @@ export type EnrolmentOptions = {
 };
 
 /** What was seen of the HQ: it is the one that knows this remote, another one, or out of reach. */
-export type HqLook = "same" | "other" | "silent";
+export type HqIdentityCheck = "same" | "other" | "silent";
 
 /** Whether to register now (contract 6.2). `since…` in ms; `hq` and `hqBefore` are undefined where nobody looked. */
 export function isRegistrationDue(look: {
   readonly sinceRegistered: number;
   readonly sinceLook: number;
-  readonly hq: HqLook | undefined;
-  readonly hqBefore: HqLook | undefined;
+  readonly hq: HqIdentityCheck | undefined;
+  readonly hqBefore: HqIdentityCheck | undefined;
 }): boolean {
   const hasJumped = look.sinceLook < 0 || look.sinceLook > CLOCK_LOOK_MS + CLOCK_JUMP_MS;
   const isBack = look.hqBefore === "silent" && look.hq === "same";
@@ -54,10 +54,10 @@ export function isRegistrationDue(look: {
 }
 
 /** Registers until it succeeds, and again whenever it is due. Disposing it leaves the HQ. */
-export class Enrolment implements AsyncDisposable {
+export class Registration implements AsyncDisposable {
   /** What became of each try to register since the start: `ok` or `failed`. */
   readonly registrations = new Tally("result").expecting(["ok"], ["failed"]);
-  readonly #options: EnrolmentOptions;
+  readonly #options: RegistrationOptions;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
   readonly #watching: Disposable;
@@ -68,10 +68,10 @@ export class Enrolment implements AsyncDisposable {
   #forgotten = new AbortController();
   /** The HQ may know this remote: it was told to, whether or not it answered. */
   #isKnown = false;
-  #hq: HqLook | undefined;
+  #hq: HqIdentityCheck | undefined;
   #lookedAt = 0;
 
-  constructor(options: EnrolmentOptions) {
+  constructor(options: RegistrationOptions) {
     this.#options = options;
     this.#backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random: options.random });
     this.#watching = options.backend.watch(({ type, sessionId }) => {
@@ -157,7 +157,7 @@ export class Enrolment implements AsyncDisposable {
     return this.#isRegistered;
   }
 
-  async #look(): Promise<HqLook> {
+  async #look(): Promise<HqIdentityCheck> {
     this.#lookedAt = this.#options.now();
     try {
       return (await this.#instanceOfHq()) === this.#hqInstance ? "same" : "other";

@@ -3,9 +3,9 @@ import { Emitter } from "../../lib/async/emitter.ts";
 import { type Silence, Silences } from "../health/silences.ts";
 import {
   isUnchanged,
-  type Ledger,
-  type LedgerChange,
+  type RegistryFile,
   type RegistryStore,
+  type RegistryStoreChange,
   type Remote,
   rivalOf,
 } from "./registry.ts";
@@ -17,14 +17,14 @@ const MAX_RETRY_MS = 5_000;
  * The ledger of one HQ alone: kept in memory, and as a whole in a store. What the store did not take is tried again until
  * it does, after half a second, then less and less often, at least every 5 s.
  */
-export class OwnLedger implements Ledger, AsyncDisposable {
-  readonly #store: RegistryStore;
+export class FileRegistryStore implements RegistryStore, AsyncDisposable {
+  readonly #store: RegistryFile;
   readonly #onSaveFailure: (error: unknown) => void;
   readonly #onSavedAgain: () => void;
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
   readonly #remotes = new Map<string, Remote>();
   readonly #silences: Silences;
-  readonly #changes = new Emitter<LedgerChange>();
+  readonly #changes = new Emitter<RegistryStoreChange>();
   #saving: Promise<void> = Promise.resolve();
   /** The write that begins when the one that runs is over. */
   #nextSave: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export class OwnLedger implements Ledger, AsyncDisposable {
   #isClosed = false;
 
   constructor(options: {
-    readonly store: RegistryStore;
+    readonly store: RegistryFile;
     /** Hears of the first that failed. What could not be saved is in memory alone: after a restart remotes register again. */
     readonly onSaveFailure: (error: unknown) => void;
     readonly onSavedAgain?: () => void;
@@ -88,7 +88,7 @@ export class OwnLedger implements Ledger, AsyncDisposable {
     if (!this.#isSaved) await this.#save();
   }
 
-  watch(listener: (change: LedgerChange) => void): Disposable {
+  watch(listener: (change: RegistryStoreChange) => void): Disposable {
     return this.#changes.on(listener);
   }
 

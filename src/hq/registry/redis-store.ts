@@ -5,10 +5,10 @@ import { type Silence, Silences } from "../health/silences.ts";
 import type { FollowedPart, RedisFollower } from "./redis-follower.ts";
 import { RedisLease } from "./redis-lease.ts";
 import { DROP, LEDGER_KEYS, PUT, READ, type RunScript, type Script } from "./redis-scripts.ts";
-import { isUnchanged, type Ledger, type LedgerChange, type Remote } from "./registry.ts";
+import { isUnchanged, type RegistryStore, type RegistryStoreChange, type Remote } from "./registry.ts";
 import { SealedRemote, type TokenSeal } from "./token-seal.ts";
 
-export type RedisLedgerOptions = {
+export type RedisRegistryStoreOptions = {
   /** Disposed of with the ledger. */
   readonly follower: RedisFollower;
   /** The same for all HQs of the registry. */
@@ -30,17 +30,17 @@ const CHANGE_KEYS = [revision, changes, remotes, names, silent];
 type Known = { readonly text: string; readonly remote: Remote };
 
 /** What this HQ does is believed here when it comes back as a change: so all HQs see the same in the same order. */
-export class RedisLedger implements Ledger, FollowedPart, AsyncDisposable {
+export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDisposable {
   /** Which of the HQs may remove remotes. */
   readonly lease: RedisLease;
-  readonly #options: RedisLedgerOptions;
-  readonly #changes = new Emitter<LedgerChange>();
+  readonly #options: RedisRegistryStoreOptions;
+  readonly #changes = new Emitter<RegistryStoreChange>();
   readonly #silences: Silences;
   /** As many as there are remotes. */
   #known = new Map<string, Known>();
   #instanceId: string;
 
-  constructor(options: RedisLedgerOptions) {
+  constructor(options: RedisRegistryStoreOptions) {
     this.#options = options;
     this.#silences = new Silences(options.now);
     this.#instanceId = options.replicaId;
@@ -84,7 +84,7 @@ export class RedisLedger implements Ledger, FollowedPart, AsyncDisposable {
     await this.#change(DROP, [remote.id, when === "unchanged" ? (known?.text ?? "") : ""]);
   }
 
-  watch(listener: (change: LedgerChange) => void): Disposable {
+  watch(listener: (change: RegistryStoreChange) => void): Disposable {
     return this.#changes.on(listener);
   }
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
 import type { Secret } from "../../lib/secret.ts";
-import type { RegistryStore } from "./registry.ts";
+import type { RegistryFile } from "./registry.ts";
 import { SealedRemote, TokenSeal } from "./token-seal.ts";
 
 const OWNER_ONLY = 0o600;
@@ -14,7 +14,7 @@ const Stored = z.object({
 });
 
 /** The registry as a file of the control directory, its tokens sealed with `secret`. */
-export function registryFile(path: string, secret: Secret): RegistryStore {
+export function registryFile(path: string, secret: Secret): RegistryFile {
   const seal = new TokenSeal(secret);
   return {
     load: async () => {

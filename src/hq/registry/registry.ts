@@ -14,13 +14,13 @@ export type Remote = RegisterRemote & {
 export type RegistryContents = { readonly remotes: readonly Remote[]; readonly silent: readonly Silence[] };
 
 /** Where the registry of one HQ is kept: as a whole. */
-export type RegistryStore = {
+export type RegistryFile = {
   load(): Promise<RegistryContents>;
   save(contents: RegistryContents): Promise<void>;
 };
 
 /** What became of a ledger; `reread`: changes may have been missed, and this is all that there is. */
-export type LedgerChange =
+export type RegistryStoreChange =
   | { readonly kind: "kept"; readonly remote: Remote }
   | { readonly kind: "dropped"; readonly id: string }
   | { readonly kind: "reread"; readonly remotes: readonly Remote[] };
@@ -29,7 +29,7 @@ export type LedgerChange =
  * What decides who is in the registry: of one HQ alone (OwnLedger), or of several that share it (RedisLedger). It
  * says in its own log what it could not keep.
  */
-export type Ledger = {
+export type RegistryStore = {
   /** Everything that is kept. To be called once, before all else; listeners hear of what changes from then on. */
   load(): Promise<readonly Remote[]>;
   /**
@@ -46,7 +46,7 @@ export type Ledger = {
   readonly silent: readonly Silence[];
   /** Whether it is in reach and has what it was told. */
   readonly isConnected: boolean;
-  watch(listener: (change: LedgerChange) => void): Disposable;
+  watch(listener: (change: RegistryStoreChange) => void): Disposable;
 };
 
 export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; readonly remote: Remote };
@@ -55,7 +55,7 @@ export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; r
 export type IsAlive = (remote: Remote) => Promise<boolean>;
 
 export type RegistryOptions = {
-  readonly ledger: Ledger;
+  readonly ledger: RegistryStore;
   readonly isAlive: IsAlive;
   readonly now: () => Date;
 };
@@ -224,7 +224,7 @@ export class Registry implements Disposable {
     }
   }
 
-  #heard(change: LedgerChange): void {
+  #heard(change: RegistryStoreChange): void {
     if (change.kind === "reread") {
       void this.#settle(change.remotes);
       return;

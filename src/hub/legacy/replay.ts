@@ -3,7 +3,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_REPLAY_BYTES } from "../../protocol/limits.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
-import { pastSizes } from "../viewer/history.ts";
+import { historySizes } from "../viewer/history.ts";
 import { lastClearPoint } from "./clear-point.ts";
 
 /** Where the history of a client without offsets begins. */
@@ -31,7 +31,7 @@ export async function planReplay(
   const clear = lastClearPoint(bytes);
   if (clear === undefined && from > 0) return { kind: "screen" };
   const offset = from + (clear?.index ?? 0);
-  const sizes = hasSize ? await pastSizes(backend, sessionId, 0, signal) : [];
+  const sizes = hasSize ? await historySizes(backend, sessionId, 0, signal) : [];
   const size = sizes.findLast((past) => past.offset <= offset);
   return { kind: "bytes", offset, prefix: new TextEncoder().encode(clear?.modes), size };
 }

@@ -15,7 +15,7 @@ import type { Feed, FeedEntry } from "../feed.ts";
 import { headerEvent } from "../legacy/header-event.ts";
 import { planReplay, type Replay } from "../legacy/replay.ts";
 import type { FrameQueue } from "./frame-queue.ts";
-import { Past, type PastPiece } from "./history.ts";
+import { History, type HistoryPiece } from "./history.ts";
 
 const MAX_RESYNC_BYTES = 64 * 1024 * 1024;
 
@@ -58,7 +58,7 @@ export class Cursor implements AsyncDisposable {
   #hasEnded = false;
   /** The client knows that something is in the way. */
   #hasFailed = false;
-  #past: Past | undefined;
+  #past: History | undefined;
 
   constructor(options: {
     feed: Feed;
@@ -253,16 +253,16 @@ export class Cursor implements AsyncDisposable {
   }
 
   /** The window from its beginning on is kept meanwhile, so that the stretch leads there. */
-  #openPast(): Past {
+  #openPast(): History {
     this.#next = this.#feed.first;
     const { sessionId, start, sizesAtStart } = this.#feed;
-    return new Past(this.#backend, sessionId, {
+    return new History(this.#backend, sessionId, {
       ...{ from: this.#frames.position, to: start },
       ...{ hasSizes: this.#has(SubscribeFlag.Events), sizesAfter: sizesAtStart },
     });
   }
 
-  #passed(past: Past, piece: PastPiece | undefined): void {
+  #passed(past: History, piece: HistoryPiece | undefined): void {
     this.#mode = "behind";
     if (piece instanceof Uint8Array) this.#frames.output(piece);
     else if (piece !== undefined) this.#frames.event(piece);

@@ -14,10 +14,10 @@ const JournalEvents = z.array(
 );
 
 /** A size that the terminal got at an offset of the output. */
-export type PastSize = TerminalSize & { readonly offset: number };
+export type HistorySize = TerminalSize & { readonly offset: number };
 
 /** What was at an offset: a piece of the output, or a resize before the next piece. */
-export type PastPiece = Uint8Array | ResizeEvent;
+export type HistoryPiece = Uint8Array | ResizeEvent;
 
 /**
  * From byte `from` up to, not including, `to`. With `hasSizes` the resizes come in their places; the last
@@ -31,12 +31,12 @@ export type Stretch = {
 };
 
 /** The sizes from `from` on, in order. */
-export async function pastSizes(
+export async function historySizes(
   backend: SessionBackend,
   sessionId: string,
   from: number,
   signal: AbortSignal,
-): Promise<readonly PastSize[]> {
+): Promise<readonly HistorySize[]> {
   const { body } = await backend.view(sessionId, { kind: "events", from }, signal);
   const events = JournalEvents.safeParse(await journalEvents(body)).data ?? [];
   return events.flatMap(({ kind, offset, data }) => {
@@ -58,8 +58,8 @@ async function journalEvents(body: AsyncIterable<Uint8Array>): Promise<unknown> 
  * Reads a stretch of the output, and its resizes if they are wanted, one piece at a time: as fast as the viewer takes
  * them and no faster.
  */
-export class Past implements AsyncDisposable {
-  readonly #pieces: AsyncGenerator<PastPiece>;
+export class History implements AsyncDisposable {
+  readonly #pieces: AsyncGenerator<HistoryPiece>;
   readonly #abort = new AbortController();
   #hasOutput = false;
 
@@ -73,7 +73,7 @@ export class Past implements AsyncDisposable {
   }
 
   /** Undefined at the end, which is before `to` where the output is not held any more. */
-  async next(): Promise<PastPiece | undefined> {
+  async next(): Promise<HistoryPiece | undefined> {
     const step = await this.#pieces.next();
     if (step.done === true) return undefined;
     this.#hasOutput ||= step.value instanceof Uint8Array;
@@ -92,7 +92,7 @@ async function* read(
   sessionId: string,
   stretch: Stretch,
   signal: AbortSignal,
-): AsyncGenerator<PastPiece> {
+): AsyncGenerator<HistoryPiece> {
   const sizes = stretch.hasSizes ? await sizesOf(backend, sessionId, stretch, signal) : [];
   let offset = stretch.from;
   for await (const bytes of await output(backend, sessionId, stretch, signal)) {
@@ -115,8 +115,8 @@ async function sizesOf(
   sessionId: string,
   { from, to, sizesAfter }: Stretch,
   signal: AbortSignal,
-): Promise<PastSize[]> {
-  const sizes = await pastSizes(backend, sessionId, from, signal);
+): Promise<HistorySize[]> {
+  const sizes = await historySizes(backend, sessionId, from, signal);
   const atEnd = sizes.filter(({ offset }) => offset === to);
   return [
     ...sizes.filter(({ offset }) => offset < to),

@@ -1,17 +1,17 @@
-import { Turns } from "./mutex.ts";
+import { Mutex } from "./mutex.ts";
 
-type Line = { readonly turns: Turns; waiting: number };
+type Line = { readonly turns: Mutex; waiting: number };
 
 /**
  * Work about the same thing is done one after the other, about different things side by side. Holds what is being
  * worked on, and nothing else.
  */
-export class KeyedTurns {
+export class KeyedMutex {
   readonly #lines = new Map<string, Line>();
 
   /** Settles as `work` does, when its turn is over. */
   async take<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const line = this.#lines.get(key) ?? { turns: new Turns(), waiting: 0 };
+    const line = this.#lines.get(key) ?? { turns: new Mutex(), waiting: 0 };
     this.#lines.set(key, line);
     line.waiting++;
     try {

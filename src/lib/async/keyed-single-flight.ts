@@ -1,5 +1,5 @@
 /** Questions that take a while, asked once for all who have the same. No answer is remembered. */
-export class KeyedQuestions<Answer> {
+export class KeyedSingleFlight<Answer> {
   readonly #asking = new Map<string, Promise<Answer>>();
 
   /** The answer that is on its way, if one is. */

@@ -1,5 +1,5 @@
 /** Work that is done one after the other, in the order in which it was given. What fails holds nothing up. */
-export class Turns {
+export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Settles as `work` does, when its turn is over. */

@@ -1,6 +1,6 @@
 import type { ServiceError } from "../../protocol/errors.ts";
 
-export type SlotsOptions = {
+export type SemaphoreOptions = {
   /** How much may be done at a time. */
   readonly slots: number;
   /** How much may wait for its turn, and how long in milliseconds; what may not is rejected with `full`. */
@@ -10,12 +10,12 @@ export type SlotsOptions = {
 };
 
 /** So much work at a time and no more. The rest waits, first come first served, bounded in number and time. */
-export class Slots {
-  readonly #options: SlotsOptions;
+export class Semaphore {
+  readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<() => void>();
   #taken = 0;
 
-  constructor(options: SlotsOptions) {
+  constructor(options: SemaphoreOptions) {
     this.#options = options;
   }
 

@@ -1,5 +1,5 @@
 import { Backoff } from "../async/backoff.ts";
-import { KeyedTurns } from "../async/keyed-mutex.ts";
+import { KeyedMutex } from "../async/keyed-mutex.ts";
 import { diskFault, isDiskFault } from "./disk-fault.ts";
 
 const FIRST_RETRY_MS = 500;
@@ -28,7 +28,7 @@ export class DiskCare implements AsyncDisposable {
   readonly #options: DiskCareOptions;
   /** By what they write, in the order in which they failed: a recording comes after its journal. */
   readonly #waiting = new Map<string, () => Promise<void>>();
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
   #rightSinceMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;

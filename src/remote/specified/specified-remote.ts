@@ -1,4 +1,4 @@
-import { KeyedTurns } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
 import type { Caller } from "../../protocol/client/caller.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
@@ -14,7 +14,7 @@ export class SpecifiedRemote {
   readonly #caller: Caller;
   readonly #socket: Pick<SessionSocket, "write" | "resize">;
   readonly #get: (id: string) => Promise<SessionRecord>;
-  readonly #turns = new KeyedTurns();
+  readonly #turns = new KeyedMutex();
   /** How input and sizes are sent, found out by the first of them: calls may be limited, messages never are. */
   #way: Promise<"socket" | "rest"> | undefined;
 

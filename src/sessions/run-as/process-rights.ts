@@ -7,7 +7,7 @@ export type Limit = { readonly soft: string; readonly hard: string };
 export type Limits = Readonly<Record<string, Limit>>;
 
 /** Who a process is. */
-export type Standing = { readonly uid: number; readonly groups: readonly number[] };
+export type ProcessRights = { readonly uid: number; readonly groups: readonly number[] };
 
 const UNLIMITED: Limit = { soft: "unlimited", hard: "unlimited" };
 
@@ -58,7 +58,7 @@ export function formatLimits(limits: Limits): string {
 }
 
 /** `undefined` for a text that does not say who that is. */
-export function parseStanding(text: string): Standing | undefined {
+export function parseProcessRights(text: string): ProcessRights | undefined {
   const uid = /^Uid:\t(\d{1,10})\t/m.exec(text)?.[1];
   const groups = /^Groups:\t([\d ]*)$/m.exec(text)?.[1];
   if (uid === undefined || groups === undefined) return undefined;

@@ -9,7 +9,7 @@ import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { PtyProgram } from "../pty/pty.ts";
 import { accountEnv } from "./env.ts";
 import type { BaseEnv } from "./launch-env.ts";
-import { atMost, formatLimits, type Limits, parseLimits, parseStanding } from "./process-rights.ts";
+import { atMost, formatLimits, type Limits, parseLimits, parseProcessRights } from "./process-rights.ts";
 import type { DirectoryProblem, Runner } from "./runner.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
 
@@ -113,7 +113,7 @@ async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
     "--",
     ...asUser,
   ]);
-  const [limits, standing] = [parseLimits(stdout), parseStanding(stdout)];
+  const [limits, standing] = [parseLimits(stdout), parseProcessRights(stdout)];
   if (code !== 0 || standing?.uid !== uid || limits.nofile === undefined) throw launchFailed(name, stderr);
   return { groups: standing.groups, limits };
 }

@@ -1,4 +1,4 @@
-import { Turns } from "../../lib/async/mutex.ts";
+import { Mutex } from "../../lib/async/mutex.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
 import { writeJsonFile } from "../../lib/fs/json-file.ts";
 import { writeRecording } from "../journal/recording.ts";
@@ -14,8 +14,8 @@ export class SessionDisk {
   readonly #log: { error(fields: object, message: string): void };
   readonly #care: Pick<DiskCare, "attempt" | "insist">;
   /** Recordings of all sessions. */
-  readonly #recordings = new Turns();
-  readonly #turns = new WeakMap<Session, Turns>();
+  readonly #recordings = new Mutex();
+  readonly #turns = new WeakMap<Session, Mutex>();
   readonly #removed = new WeakSet<Session>();
 
   constructor(
@@ -72,8 +72,8 @@ export class SessionDisk {
     }
   }
 
-  #turnsOf(session: Session): Turns {
-    const turns = this.#turns.get(session) ?? new Turns();
+  #turnsOf(session: Session): Mutex {
+    const turns = this.#turns.get(session) ?? new Mutex();
     this.#turns.set(session, turns);
     return turns;
   }

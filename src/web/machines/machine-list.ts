@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
 import { LOCAL, type RemoteRecord } from "../../protocol/schemas/remote.ts";
-import { Reading, type ReadingOptions } from "../refresher.ts";
+import { Refresher, type RefresherOptions } from "../refresher.ts";
 
 /** A machine that sessions run on. */
 export type Machine = {
@@ -22,7 +22,7 @@ export type MachineListOptions = {
   readonly health: (signal: AbortSignal) => Promise<Pick<Health, "mode" | "hqSessions">>;
   readonly remotes: (signal: AbortSignal) => Promise<readonly RemoteRecord[]>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-} & Pick<ReadingOptions, "stage" | "intervalMs" | "retryMs">;
+} & Pick<RefresherOptions, "stage" | "intervalMs" | "retryMs">;
 
 /** Machines that left and are remembered; the one that left first goes. */
 const MAX_GONE = 50;
@@ -33,13 +33,13 @@ export class MachineList implements Disposable {
   readonly #gone = signal<readonly Machine[]>([]);
   readonly #isKnown = signal(false);
   readonly #scope = new DisposableStack();
-  readonly #reading: Reading;
+  readonly #reading: Refresher;
 
   constructor(options: MachineListOptions) {
     this.#options = options;
     const { stage, intervalMs, retryMs } = options;
     const read = (signal: AbortSignal): Promise<void> => this.#read(signal);
-    this.#reading = this.#scope.use(new Reading({ read, stage, intervalMs, retryMs }));
+    this.#reading = this.#scope.use(new Refresher({ read, stage, intervalMs, retryMs }));
     this.#scope.use(options.subscribe((event) => this.#happened(event)));
     this.#reading.refresh();
   }

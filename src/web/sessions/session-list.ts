@@ -3,7 +3,7 @@
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { Reading, type ReadingOptions } from "../refresher.ts";
+import { Refresher, type RefresherOptions } from "../refresher.ts";
 
 /** Sessions that are remembered of machines that have none in the list any more; the oldest go. */
 const MAX_REMEMBERED = 1_000;
@@ -11,18 +11,18 @@ const MAX_REMEMBERED = 1_000;
 export type SessionListOptions = {
   readonly fetch: (signal: AbortSignal) => Promise<readonly SessionRecord[]>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-} & Pick<ReadingOptions, "stage" | "intervalMs" | "retryMs">;
+} & Pick<RefresherOptions, "stage" | "intervalMs" | "retryMs">;
 
 export class SessionList implements Disposable {
   readonly #records = signal<readonly SessionRecord[] | undefined>(undefined);
   readonly #remembered = signal<readonly SessionRecord[]>([]);
   readonly #rung = signal<ReadonlySet<string>>(new Set());
   readonly #scope = new DisposableStack();
-  readonly #reading: Reading;
+  readonly #reading: Refresher;
 
   constructor({ fetch, subscribe, ...options }: SessionListOptions) {
     const read = async (signal: AbortSignal): Promise<void> => this.#replace(await fetch(signal));
-    this.#reading = this.#scope.use(new Reading({ read, ...options }));
+    this.#reading = this.#scope.use(new Refresher({ read, ...options }));
     this.#scope.use(subscribe((event) => this.#happened(event)));
     this.refresh();
   }

@@ -13,7 +13,7 @@ export const MAX_BEHIND_BYTES = 16 * 1024 * 1024;
 /** The same when somebody just typed something, and so wants to see what comes of it. */
 export const MAX_BEHIND_TYPING_BYTES = 2 * 1024 * 1024;
 
-export type PursuitOptions = {
+export type CatchUpOptions = {
   /** How many bytes the session has written that did not come yet. */
   readonly behind: () => Promise<number>;
   readonly skip: () => Promise<void>;
@@ -22,14 +22,14 @@ export type PursuitOptions = {
   readonly now: () => number;
 };
 
-export class Pursuit {
-  readonly #options: PursuitOptions;
+export class CatchUp {
+  readonly #options: CatchUpOptions;
   #since: number;
   #bytes = 0;
   #isBusy = false;
   #isChecking = false;
 
-  constructor(options: PursuitOptions) {
+  constructor(options: CatchUpOptions) {
     this.#options = options;
     this.#since = options.now();
   }

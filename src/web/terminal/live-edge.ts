@@ -5,13 +5,13 @@ import { ServiceError } from "../../protocol/errors.ts";
 /** So long after a question that failed it is asked again. Requests are counted by the server. */
 const RETRY_MS = 2_000;
 
-export type PresentOptions = {
+export type LiveEdgeOptions = {
   /** Bytes that the session has written in all by now. */
   readonly written: () => Promise<number>;
   readonly retryMs?: number | undefined;
 };
 
-export class Present implements Disposable {
+export class LiveEdge implements Disposable {
   readonly #written: () => Promise<number>;
   readonly #retryMs: number;
   /** Of the byte that is the first of the present. */
@@ -20,7 +20,7 @@ export class Present implements Disposable {
   #search: object | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ written, retryMs = RETRY_MS }: PresentOptions) {
+  constructor({ written, retryMs = RETRY_MS }: LiveEdgeOptions) {
     this.#written = written;
     this.#retryMs = retryMs;
   }

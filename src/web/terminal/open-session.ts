@@ -12,7 +12,7 @@ import type { Ending } from "../session/words.ts";
 import { ControlKey } from "./emulator/control-key.ts";
 import { Emulator } from "./emulator/emulator.ts";
 import { watchPane } from "./pane-watch.ts";
-import { Contact } from "./reachability.ts";
+import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
 import { Sizing } from "./sizing.ts";
@@ -43,7 +43,7 @@ export class OpenSession implements Disposable {
   readonly emulator: Emulator;
   readonly sizing: Sizing;
   readonly controlKey = new ControlKey();
-  readonly contact: Contact;
+  readonly contact: Reachability;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
   readonly #input: SessionInput;
@@ -158,9 +158,9 @@ export class OpenSession implements Disposable {
     });
   }
 
-  #newContact(): Contact {
+  #newContact(): Reachability {
     const { id, client, isMachineGone } = this.#options;
-    return new Contact({
+    return new Reachability({
       isMachineGone,
       look: () => client.get(id),
       now: () => performance.now(),

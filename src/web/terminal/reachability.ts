@@ -6,7 +6,7 @@ import { isOutage } from "../machines/outage.ts";
 /** So often an HQ that could not reach the machine is asked again. Requests are counted by the server. */
 const LOOK_INTERVAL_MS = 2_000;
 
-export type ContactOptions = {
+export type ReachabilityOptions = {
   /** The HQ does not count the machine among its own any more. */
   readonly isMachineGone: ReadonlySignal<boolean>;
   /** Asks the machine for something; rejects with what the HQ says. */
@@ -18,8 +18,8 @@ export type ContactOptions = {
   readonly lookMs?: number;
 };
 
-export class Contact implements Disposable {
-  readonly #options: ContactOptions;
+export class Reachability implements Disposable {
+  readonly #options: ReachabilityOptions;
   readonly #lookMs: number;
   /** A request was refused because of the machine, and nothing came from it since. */
   readonly #isCut = signal(false);
@@ -28,7 +28,7 @@ export class Contact implements Disposable {
   #isLooking = false;
   #refusedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ContactOptions) {
+  constructor(options: ReachabilityOptions) {
     this.#options = options;
     this.#lookMs = options.lookMs ?? LOOK_INTERVAL_MS;
     this.#scope.defer(effect(() => this.#lookWhileCut()));

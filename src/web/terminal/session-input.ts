@@ -1,12 +1,12 @@
 // What is typed on its way to the program: sent at once, kept while the session opens, or refused so that it is seen.
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
-import type { Contact } from "./reachability.ts";
+import type { Reachability } from "./reachability.ts";
 import { TypeAhead } from "./type-ahead.ts";
 
 export type SessionInputOptions = {
   readonly id: string;
   readonly socket: Pick<SessionSocket, "state" | "write">;
-  readonly contact: Contact;
+  readonly contact: Reachability;
   readonly isRunning: () => boolean;
   readonly onError: (error: unknown) => void;
 };

@@ -5,9 +5,9 @@ import type { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
 import type { Resync, Subscribed } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
-import { Pursuit } from "./catch-up.ts";
+import { CatchUp } from "./catch-up.ts";
 import type { Emulator } from "./emulator/emulator.ts";
-import { Present } from "./live-edge.ts";
+import { LiveEdge } from "./live-edge.ts";
 import { OutputQueue } from "./output-queue.ts";
 
 export type SessionStreamOptions = {
@@ -37,8 +37,8 @@ const PAST = Number.NEGATIVE_INFINITY;
 export class SessionStream implements Disposable {
   readonly #options: SessionStreamOptions;
   readonly #queue: OutputQueue;
-  readonly #pursuit: Pursuit;
-  readonly #present: Present;
+  readonly #pursuit: CatchUp;
+  readonly #present: LiveEdge;
   #attachment: Attachment | undefined;
   #isDisposed = false;
 
@@ -49,8 +49,8 @@ export class SessionStream implements Disposable {
       onFull: () => this.#attachment?.pause(),
       onRoom: () => this.#attachment?.resume(),
     });
-    this.#present = new Present({ written: options.written });
-    this.#pursuit = new Pursuit({
+    this.#present = new LiveEdge({ written: options.written });
+    this.#pursuit = new CatchUp({
       behind: async () => (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY),
       skip: () => this.begin(),
       isShown: options.isShown,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionAccess, type SessionView } from "../../../src/access/session-access.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Fleet } from "../../../src/hq/fleet.ts";
-import { OwnLedger } from "../../../src/hq/registry/file-store.ts";
+import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
 import { Registry } from "../../../src/hq/registry/registry.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import { CreateSession, type SessionRecord } from "../../../src/protocol/schemas/session.ts";
@@ -19,7 +19,7 @@ let own: SessionRecord;
 beforeAll(async () => {
   const terminals = scope.use(await ownTerminals());
   const store = { load: async () => ({ remotes: [], silent: [] }), save: async () => {} };
-  const ledger = new OwnLedger({ store, onSaveFailure: () => {}, now: () => new Date() });
+  const ledger = new FileRegistryStore({ store, onSaveFailure: () => {}, now: () => new Date() });
   const registry = await Registry.open({ ledger, isAlive: async () => true, now: () => new Date() });
   const fleet = scope.use(
     new Fleet({

@@ -1,5 +1,5 @@
 import { Fleet } from "../../../src/hq/fleet.ts";
-import { OwnLedger } from "../../../src/hq/registry/file-store.ts";
+import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
 import { Registry } from "../../../src/hq/registry/registry.ts";
 import { remoteTarget } from "../../../src/hq/remote-send.ts";
 import { RemoteSessions } from "../../../src/remote/remote-sessions.ts";
@@ -10,7 +10,7 @@ import { describeBackend } from "./conformance.ts";
 /** A registry that is kept nowhere. */
 function passingRegistry(): Promise<Registry> {
   const store = { load: async () => ({ remotes: [], silent: [] }), save: async () => {} };
-  const ledger = new OwnLedger({ store, onSaveFailure: () => {}, now: () => new Date() });
+  const ledger = new FileRegistryStore({ store, onSaveFailure: () => {}, now: () => new Date() });
   return Registry.open({ ledger, isAlive: async () => true, now: () => new Date() });
 }
 

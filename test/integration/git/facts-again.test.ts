@@ -14,7 +14,7 @@ import { FolderWatches } from "../../../src/git/facts/folder-watches.ts";
 import { WatchQuota } from "../../../src/git/facts/watch-quota.ts";
 import { type Repository, requireRepository } from "../../../src/git/repository.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
-import { Slots } from "../../../src/lib/async/semaphore.ts";
+import { Semaphore } from "../../../src/lib/async/semaphore.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
@@ -27,7 +27,7 @@ function partsOf(room: GitRoom): FactParts {
   const full = (): ServiceError => new ServiceError("git_busy", "full");
   return {
     ...{ quota: quotaOf(100), now, log: { warn: () => undefined }, isOver: () => false },
-    slots: new Slots({ slots: 2, maxWaiting: 10, maxWaitMs: 30_000, full }),
+    slots: new Semaphore({ slots: 2, maxWaiting: 10, maxWaitMs: 30_000, full }),
     git: (at) => room.program.at(at),
   };
 }

@@ -1,8 +1,8 @@
 // One of the HQs that share a ledger on a real Redis, as far as the ledger goes.
 import { RedisFollower } from "../../../src/hq/registry/redis-follower.ts";
 import { RedisRecords } from "../../../src/hq/registry/redis-records.ts";
-import { RedisLedger } from "../../../src/hq/registry/redis-store.ts";
-import type { LedgerChange, Remote } from "../../../src/hq/registry/registry.ts";
+import { RedisRegistryStore } from "../../../src/hq/registry/redis-store.ts";
+import type { RegistryStoreChange, Remote } from "../../../src/hq/registry/registry.ts";
 import { TokenSeal } from "../../../src/hq/registry/token-seal.ts";
 import { parseRedisAddress } from "../../../src/lib/net/redis-address.ts";
 import { Secret } from "../../../src/lib/secret.ts";
@@ -15,9 +15,9 @@ export const BACK = "registry is back";
 type Line = { readonly level: string; readonly message: string } & Readonly<Record<string, unknown>>;
 
 export class Replica implements AsyncDisposable {
-  readonly ledger: RedisLedger;
+  readonly ledger: RedisRegistryStore;
   readonly log: Line[] = [];
-  readonly heard: LedgerChange[] = [];
+  readonly heard: RegistryStoreChange[] = [];
   readonly #follower: RedisFollower;
   readonly #seal: TokenSeal;
 
@@ -39,7 +39,7 @@ export class Replica implements AsyncDisposable {
     this.#follower = new RedisFollower({ address, ca, log, random: () => 1 });
     this.#seal = new TokenSeal(Secret.fromText(secret));
     const own = { follower: this.#follower, seal: this.#seal, replicaId: name };
-    this.ledger = new RedisLedger({ ...own, now: () => new Date() });
+    this.ledger = new RedisRegistryStore({ ...own, now: () => new Date() });
     this.ledger.watch((change) => this.heard.push(change));
   }
 
@@ -63,7 +63,7 @@ export class Replica implements AsyncDisposable {
     return eventually(async () => this.messages().includes(message) || undefined, message);
   }
 
-  hears(fits: (change: LedgerChange) => boolean): Promise<LedgerChange> {
+  hears(fits: (change: RegistryStoreChange) => boolean): Promise<RegistryStoreChange> {
     return eventually(async () => this.heard.find(fits), "a change of the ledger");
   }
 

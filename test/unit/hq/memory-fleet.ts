@@ -1,7 +1,7 @@
 // A fleet whose machines are sessions in memory, and fail as they are told to.
 import { Fleet } from "../../../src/hq/fleet.ts";
-import type { Registry, RegistryStore } from "../../../src/hq/registry/registry.ts";
-import type { RemoteBackend } from "../../../src/hq/remote-backend.ts";
+import type { Registry, RegistryFile } from "../../../src/hq/registry/registry.ts";
+import type { RemoteSessionBackend } from "../../../src/hq/remote-backend.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type {
@@ -17,7 +17,7 @@ import { type MemorySession, MemorySessions } from "../hub/memory-sessions.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 
 /** One machine. What is asked of it waits for `gate`, which may reject; what it does is done before. */
-export class MemoryMachine implements RemoteBackend {
+export class MemoryMachine implements RemoteSessionBackend {
   readonly memory = new MemorySessions();
   readonly targets: UplinkTarget[] = [];
   readonly isConnected = true;
@@ -130,7 +130,7 @@ export class MemoryFleet implements AsyncDisposable {
     options: {
       readonly local?: SessionBackend;
       readonly isAlive?: () => Promise<boolean>;
-      readonly store?: RegistryStore;
+      readonly store?: RegistryFile;
       readonly now?: () => Date;
     } = {},
   ): Promise<MemoryFleet> {

@@ -1,14 +1,14 @@
 // A registry whose file is an array, and whose remotes answer as they are told to.
-import { OwnLedger } from "../../../src/hq/registry/file-store.ts";
+import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
 import {
   Registry,
   type RegistryContents,
-  type RegistryStore,
+  type RegistryFile,
   type Remote,
 } from "../../../src/hq/registry/registry.ts";
 import type { RegisterRemote } from "../../../src/protocol/schemas/remote.ts";
 
-export class MemoryStore implements RegistryStore {
+export class MemoryStore implements RegistryFile {
   contents: RegistryContents = { remotes: [], silent: [] };
   saves = 0;
   /** What a save waits for. */
@@ -36,7 +36,7 @@ export function registration(name: string, more: Partial<RegisterRemote> = {}): 
 /** Its clock goes on by a second with each look, unless another one is given. `isAlive`: nobody unless it says so. */
 export async function memoryRegistry(
   parts: {
-    readonly store?: RegistryStore;
+    readonly store?: RegistryFile;
     readonly isAlive?: (remote: Remote) => Promise<boolean>;
     readonly onSaveFailure?: (error: unknown) => void;
     readonly now?: (() => Date) | undefined;
@@ -44,7 +44,7 @@ export async function memoryRegistry(
 ): Promise<Registry> {
   const { store = new MemoryStore(), isAlive = async () => false, onSaveFailure = () => {} } = parts;
   const { now = tickingClock() } = parts;
-  return await Registry.open({ ledger: new OwnLedger({ store, onSaveFailure, now }), isAlive, now });
+  return await Registry.open({ ledger: new FileRegistryStore({ store, onSaveFailure, now }), isAlive, now });
 }
 
 function tickingClock(): () => Date {

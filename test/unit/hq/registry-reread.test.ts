@@ -1,6 +1,6 @@
 // A registry whose ledger was out of reach and is back: what it has not, the registry asks before it gives it up.
 import { expect, test } from "vitest";
-import { type Ledger, type LedgerChange, Registry } from "../../../src/hq/registry/registry.ts";
+import { Registry, type RegistryStore, type RegistryStoreChange } from "../../../src/hq/registry/registry.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { settled } from "./memory-fleet.ts";
 import { registration } from "./memory-store.ts";
@@ -11,9 +11,9 @@ const a = { ...registration("a"), registeredAt: THEN, lastHeartbeat: THEN };
 
 /** It has "a" in it, which the ledger has not any more, and waits for its answer. */
 async function asking() {
-  const changes = new Emitter<LedgerChange>();
+  const changes = new Emitter<RegistryStoreChange>();
   const kept: string[] = [];
-  const ledger: Ledger = {
+  const ledger: RegistryStore = {
     ...{ load: async () => [a], silent: [], isConnected: true },
     put: async ({ id }) => void kept.push(id),
     drop: async () => {},
@@ -28,7 +28,7 @@ async function asking() {
     answer.resolve(isAlive);
     await settled();
   };
-  return { registry, kept, answered, tell: (change: LedgerChange) => changes.emit(change) };
+  return { registry, kept, answered, tell: (change: RegistryStoreChange) => changes.emit(change) };
 }
 
 test("a machine that does not answer is given up", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Reading } from "../../../src/web/refresher.ts";
+import { Refresher } from "../../../src/web/refresher.ts";
 import { shown } from "./hq.ts";
 
 const NEVER_MS = 2 ** 31 - 1;
@@ -29,8 +29,8 @@ class Server {
   }
 }
 
-function readingOf(server: Server): Reading {
-  const reading = new Reading({ read: server.read, ...shown, retryMs: NEVER_MS });
+function readingOf(server: Server): Refresher {
+  const reading = new Refresher({ read: server.read, ...shown, retryMs: NEVER_MS });
   reading.refresh();
   return reading;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { watchTrustedRange } from "../../../../src/app/listeners/trusted-range.ts";
+import { warnOfTrustedRange } from "../../../../src/app/listeners/trusted-range.ts";
 import type { AuditedRequest } from "../../../../src/http/audit-hook.ts";
 
 const RANGES = [
@@ -12,7 +12,7 @@ function watched(ownAddresses: readonly string[]) {
   const warn = ({ address }: { readonly address?: unknown }, message: string): void => {
     told.push([address, message.split(":")[0]]);
   };
-  return { told, hook: watchTrustedRange({ ranges: RANGES, ownAddresses, log: { warn } }) };
+  return { told, hook: warnOfTrustedRange({ ranges: RANGES, ownAddresses, log: { warn } }) };
 }
 
 const request = (address: string, more: Partial<AuditedRequest> = {}): AuditedRequest => ({

@@ -1,16 +1,16 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { PacedLook } from "../../../../src/git/facts/paced-look.ts";
 import { FACT_RETRY_MAX_MS, FACT_STALE_MS } from "../../../../src/git/git-limits.ts";
-import { Slots } from "../../../../src/lib/async/semaphore.ts";
+import { Semaphore } from "../../../../src/lib/async/semaphore.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 afterEach(() => void vi.useRealTimers());
 
 const now = (): number => performance.now();
 
-function slotsOf(slots: number, maxWaiting = 10): Slots {
+function slotsOf(slots: number, maxWaiting = 10): Semaphore {
   const full = (): ServiceError => new ServiceError("git_busy", "full");
-  return new Slots({ slots, maxWaiting, maxWaitMs: 60_000, full });
+  return new Semaphore({ slots, maxWaiting, maxWaitMs: 60_000, full });
 }
 
 /** Looks that last until the test says so. */

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { Probe } from "../../../../src/hq/health/probe.ts";
-import { Returns } from "../../../../src/hq/health/recovery-probe.ts";
+import { RecoveryProbe } from "../../../../src/hq/health/recovery-probe.ts";
 import {
-  type Ledger,
-  type LedgerChange,
   Registry,
+  type RegistryStore,
+  type RegistryStoreChange,
   type Remote,
 } from "../../../../src/hq/registry/registry.ts";
 import { Emitter } from "../../../../src/lib/async/emitter.ts";
@@ -23,7 +23,7 @@ async function removed(...names: readonly string[]) {
     if (!here.has(name)) throw new Error("no answer");
     return { remoteId: `id-of-${name}` };
   };
-  const returns = new Returns({ registry, ask, clock: () => clock.ms });
+  const returns = new RecoveryProbe({ registry, ask, clock: () => clock.ms });
   for (const name of names) {
     const remote = await registry.register(registration(name));
     await registry.expire(remote);
@@ -79,7 +79,7 @@ test("one that takes long to answer is not asked again meanwhile, and keeps nobo
     questions += 1;
     return (await answers.get(url)?.promise) ?? {};
   };
-  using returns = new Returns({ registry, ask });
+  using returns = new RecoveryProbe({ registry, ask });
   for (const name of ["slow", "quick"]) {
     const remote = await registry.register(registration(name));
     await registry.expire(remote);
@@ -97,8 +97,8 @@ test("one that takes long to answer is not asked again meanwhile, and keeps nobo
 test("one that answers before its removal is done is asked again when it is", async () => {
   const remote = { ...registration("a"), registeredAt: "", lastHeartbeat: "" };
   const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const changes = new Emitter<LedgerChange>();
-  const ledger: Ledger = {
+  const changes = new Emitter<RegistryStoreChange>();
+  const ledger: RegistryStore = {
     ...{ load: async () => [remote], silent: [], isConnected: true },
     put: async (kept) => void changes.emit({ kind: "kept", remote: kept }),
     drop: async ({ id }) => {
@@ -112,7 +112,7 @@ test("one that answers before its removal is done is asked again when it is", as
   const here = new Set<string>();
   const ask = async ({ url }: { readonly url: string }) =>
     here.has(url) ? {} : Promise.reject(new Error("no answer"));
-  using returns = new Returns({ registry, ask });
+  using returns = new RecoveryProbe({ registry, ask });
   const onSilent = (silent: Remote): void => returns.expect(silent);
   using probe = new Probe({ registry, ask, onSilent, onAlive: () => {} });
   const looking = probe.look();

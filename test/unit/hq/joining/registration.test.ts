@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Enrolment, type HqLook, isRegistrationDue } from "../../../../src/hq/joining/registration.ts";
+import {
+  type HqIdentityCheck,
+  isRegistrationDue,
+  Registration,
+} from "../../../../src/hq/joining/registration.ts";
 import { createCaller } from "../../../../src/protocol/client/caller.ts";
 import type { ClientRequest, Send } from "../../../../src/protocol/client/send.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
@@ -34,7 +38,7 @@ describe("a registration is not due", () => {
     ["while the HQ is silent: there is nobody to register with", { hq: "silent", hqBefore: "same" }],
     ["while it goes on being silent", { hq: "silent", hqBefore: "silent" }],
     ["when it was silent and nobody has looked again", { hq: undefined, hqBefore: "silent" }],
-    ["when it was seen for the first time", { hq: "same" satisfies HqLook, hqBefore: undefined }],
+    ["when it was seen for the first time", { hq: "same" satisfies HqIdentityCheck, hqBefore: undefined }],
   ])("%s", (_, look) => {
     expect(isRegistrationDue({ ...calm, ...look })).toBe(false);
   });
@@ -83,7 +87,7 @@ function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date
   const backend = new MemorySessions();
   const warnings: object[] = [];
   const log = { info: () => {}, warn: (fields: object) => void warnings.push(fields) };
-  const enrolment = new Enrolment({
+  const enrolment = new Registration({
     ...{ hq, backend, log, request: registration("a"), now, random: () => 0.5 },
   });
   return { enrolment, backend, warnings };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { OwnLedger } from "../../../../src/hq/registry/file-store.ts";
+import { FileRegistryStore } from "../../../../src/hq/registry/file-store.ts";
 import type { RegistryContents } from "../../../../src/hq/registry/registry.ts";
 import { MemoryStore, registration } from "../memory-store.ts";
 
@@ -19,7 +19,7 @@ class Disk extends MemoryStore {
 function setUp() {
   const store = new Disk();
   const told: unknown[] = [];
-  const ledger = new OwnLedger({
+  const ledger = new FileRegistryStore({
     store,
     onSaveFailure: (error) => told.push(error),
     onSavedAgain: () => told.push("saved"),

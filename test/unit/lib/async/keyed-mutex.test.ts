@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { KeyedTurns } from "../../../../src/lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../../../src/lib/async/keyed-mutex.ts";
 
 test("work about one thing is done in order, about another side by side", async () => {
-  const turns = new KeyedTurns();
+  const turns = new KeyedMutex();
   const done: string[] = [];
   const gate = Promise.withResolvers<void>();
   const first = turns.take("a", async () => {
@@ -17,7 +17,7 @@ test("work about one thing is done in order, about another side by side", async 
 });
 
 test("what fails holds nothing up, and is told to whoever asked", async () => {
-  const turns = new KeyedTurns();
+  const turns = new KeyedMutex();
   const failed = turns.take("a", () => Promise.reject(new Error("no")));
   const next = turns.take("a", async () => "done");
   await expect(failed).rejects.toThrow("no");

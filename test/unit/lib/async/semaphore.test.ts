@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Slots } from "../../../../src/lib/async/semaphore.ts";
+import { Semaphore } from "../../../../src/lib/async/semaphore.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 const full = () => new ServiceError("rate_limited", "full");
@@ -12,7 +12,7 @@ test("so much is done at a time and no more, in the order in which it came", asy
       fc.integer({ min: 1, max: 4 }),
       fc.array(fc.nat(3), { maxLength: 30 }),
       async (slots, turns) => {
-        const places = new Slots({ ...limits, slots, maxWaiting: 30 });
+        const places = new Semaphore({ ...limits, slots, maxWaiting: 30 });
         const begun: number[] = [];
         let running = 0;
         const work = turns.map((length, index) =>
@@ -32,7 +32,7 @@ test("so much is done at a time and no more, in the order in which it came", asy
 });
 
 test("what fails makes room like what succeeds", async () => {
-  const places = new Slots({ ...limits, slots: 1 });
+  const places = new Semaphore({ ...limits, slots: 1 });
   await expect(places.take(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const later = [1, 2, 3].map((each) =>
     places.take(() => (each === 2 ? Promise.reject(full()) : Promise.resolve(each))),
@@ -45,7 +45,7 @@ test("what fails makes room like what succeeds", async () => {
 });
 
 test("who comes when too many wait is refused, and keeps nobody's place", async () => {
-  const places = new Slots(limits);
+  const places = new Semaphore(limits);
   const gate = Promise.withResolvers<void>();
   const taken = [1, 2, 3, 4, 5].map((each) => places.take(() => gate.promise.then(() => each)));
   await expect(places.take(async () => 6)).rejects.toMatchObject({ code: "rate_limited" });
@@ -55,7 +55,7 @@ test("who comes when too many wait is refused, and keeps nobody's place", async 
 });
 
 test("who has waited too long is refused, and those behind come all the same", async () => {
-  const places = new Slots({ ...limits, slots: 1, maxWaitMs: 20 });
+  const places = new Semaphore({ ...limits, slots: 1, maxWaitMs: 20 });
   const gate = Promise.withResolvers<void>();
   const first = places.take(() => gate.promise);
   await expect(places.take(async () => 2)).rejects.toMatchObject({ code: "rate_limited" });

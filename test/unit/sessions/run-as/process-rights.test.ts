@@ -7,7 +7,7 @@ import {
   atMost,
   formatLimits,
   parseLimits,
-  parseStanding,
+  parseProcessRights,
 } from "../../../../src/sessions/run-as/process-rights.ts";
 
 const TABLE = `Limit                     Soft Limit           Hard Limit           Units     
@@ -35,15 +35,15 @@ test("all that Linux tells of a process is read", async () => {
   expect(Object.keys(limits)).toHaveLength(16);
   const { stdout } = await promisify(execFile)("sh", ["-c", "ulimit -Hn"]);
   expect(stdout).toBe(`${limits.nofile?.hard}\n`);
-  expect(parseStanding(await readFile("/proc/self/status", "utf8"))?.uid).toBe(process.getuid?.());
+  expect(parseProcessRights(await readFile("/proc/self/status", "utf8"))?.uid).toBe(process.getuid?.());
 });
 
 test("who a process is comes from lines that say so and no others", () => {
-  expect(parseStanding("Name:\tcat\nUid:\t1000\t1000\t1000\t1000\nGroups:\t27 1000 \n")).toEqual({
+  expect(parseProcessRights("Name:\tcat\nUid:\t1000\t1000\t1000\t1000\nGroups:\t27 1000 \n")).toEqual({
     uid: 1000,
     groups: [27, 1000],
   });
-  expect(parseStanding("Uid:\t0\t0\t0\t0\nGroups:\t \n")).toEqual({ uid: 0, groups: [] });
+  expect(parseProcessRights("Uid:\t0\t0\t0\t0\nGroups:\t \n")).toEqual({ uid: 0, groups: [] });
   for (const text of [
     "",
     "Uid:\t1000\t",
@@ -51,7 +51,7 @@ test("who a process is comes from lines that say so and no others", () => {
     "Uid: 1000\nGroups: 27",
     "Uid:\tx\t\nGroups:\t27\n",
   ]) {
-    expect(parseStanding(text), text).toBeUndefined();
+    expect(parseProcessRights(text), text).toBeUndefined();
   }
 });
 
@@ -69,7 +69,7 @@ test("no text makes reading limits fail, or gives another command to what sets t
         expect(formatLimits(parseLimits(text))).toMatch(
           /^([a-z]+=(unlimited|\d+):(unlimited|\d+)(,(?!$)|$))*$/,
         );
-        const standing = parseStanding(text);
+        const standing = parseProcessRights(text);
         if (standing !== undefined) expect(standing.groups.every(Number.isInteger)).toBe(true);
       },
     ),

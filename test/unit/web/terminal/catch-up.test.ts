@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 import {
   BUSY_BYTES,
+  CatchUp,
   CHECK_INTERVAL_MS,
   MAX_BEHIND_BYTES,
   MAX_BEHIND_TYPING_BYTES,
-  Pursuit,
 } from "../../../../src/web/terminal/catch-up.ts";
 
 function pursuitOf(state: { behind: number; isShown?: boolean }) {
   const done: string[] = [];
   const clock = { now: 0 };
-  const pursuit = new Pursuit({
+  const pursuit = new CatchUp({
     behind: async () => {
       done.push("ask");
       return state.behind;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { Present } from "../../../../src/web/terminal/live-edge.ts";
+import { LiveEdge } from "../../../../src/web/terminal/live-edge.ts";
 
 /** What a promise sets off has happened. */
 const settled = (): Promise<void> => new Promise(setImmediate);
@@ -8,7 +8,7 @@ const settled = (): Promise<void> => new Promise(setImmediate);
 const afterRetries = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 test("nothing is of the present until it is known where that begins", () => {
-  using present = new Present({ written: () => Promise.reject(new Error("asked")) });
+  using present = new LiveEdge({ written: () => Promise.reject(new Error("asked")) });
   expect(present.has(Number.MAX_SAFE_INTEGER)).toBe(false);
   present.at(100);
   expect([present.has(99), present.has(100)]).toEqual([false, true]);
@@ -30,7 +30,7 @@ test.each([
     answered.resolve();
     return 100;
   };
-  using present = new Present({ written, retryMs: 1 });
+  using present = new LiveEdge({ written, retryMs: 1 });
   present.cut();
   present.find();
   await answered.promise;
@@ -44,7 +44,7 @@ test("of a session that is gone nothing is asked again", async () => {
     asked += 1;
     throw new ServiceError("session_not_found", "no session s");
   };
-  using present = new Present({ written, retryMs: 0 });
+  using present = new LiveEdge({ written, retryMs: 0 });
   present.find();
   await settled();
   await afterRetries();
@@ -54,7 +54,7 @@ test("of a session that is gone nothing is asked again", async () => {
 test("an answer from before another cut says nothing", async () => {
   const answers = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
   let asked = 0;
-  using present = new Present({ written: async () => (await answers[asked++]?.promise) ?? Number.NaN });
+  using present = new LiveEdge({ written: async () => (await answers[asked++]?.promise) ?? Number.NaN });
   present.cut();
   present.find();
   present.cut();
@@ -74,7 +74,7 @@ test("where the connection of now says that it begins, an answer or a failure th
     questions.push(question);
     return question.promise;
   };
-  using present = new Present({ written, retryMs: 0 });
+  using present = new LiveEdge({ written, retryMs: 0 });
   present.find();
   present.found(100);
   questions[0]?.resolve(200);
@@ -94,7 +94,7 @@ test("a failed question is not asked again when the connection of now says where
     asked += 1;
     throw new Error("no answer");
   };
-  using present = new Present({ written, retryMs: 0 });
+  using present = new LiveEdge({ written, retryMs: 0 });
   present.find();
   await settled();
   present.found(100);
@@ -109,7 +109,7 @@ test("a failure from before another cut sets off nothing", async () => {
     asked += 1;
     return promise;
   };
-  using present = new Present({ written, retryMs: 0 });
+  using present = new LiveEdge({ written, retryMs: 0 });
   present.find();
   present.cut();
   reject(new Error("no answer"));

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { Contact } from "../../../../src/web/terminal/reachability.ts";
+import { Reachability } from "../../../../src/web/terminal/reachability.ts";
 
 const UNREACHABLE = new ServiceError("remote_unreachable", "remote web is out of reach");
 
@@ -9,7 +9,7 @@ function stage() {
   const isMachineGone = signal(false);
   const told: string[] = [];
   const clock = { ms: 0 };
-  const contact = new Contact({
+  const contact = new Reachability({
     isMachineGone,
     now: () => clock.ms,
     look: () => Promise.reject(UNREACHABLE),
@@ -61,7 +61,7 @@ test("a machine that left is away until it is back, whatever still comes from it
 test("after a refusal the HQ is asked until it reaches the machine", async () => {
   let refusals = 2;
   const back = Promise.withResolvers<void>();
-  using contact = new Contact({
+  using contact = new Reachability({
     isMachineGone: signal(false),
     now: () => 0,
     look: async () => {

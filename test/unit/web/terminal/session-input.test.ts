@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { Contact } from "../../../../src/web/terminal/reachability.ts";
+import { Reachability } from "../../../../src/web/terminal/reachability.ts";
 import { SessionInput } from "../../../../src/web/terminal/session-input.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -11,7 +11,7 @@ class Desk implements Disposable {
   readonly sent: string[] = [];
   readonly errors: unknown[] = [];
   readonly isMachineGone = signal(false);
-  readonly contact = new Contact({
+  readonly contact = new Reachability({
     isMachineGone: this.isMachineGone,
     look: async () => {},
     onLost: () => {},
