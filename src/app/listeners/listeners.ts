@@ -1,5 +1,5 @@
 // Where requests come in: the address that everybody can reach, and the private sockets of this machine.
-import type { RequestListener } from "node:http";
+import type { IncomingMessage, RequestListener } from "node:http";
 import { chain, everyoneIs, neverOver } from "../../auth/chain.ts";
 import type { Gate } from "../../auth/gate.ts";
 import { bySocketCaller } from "../../auth/socket-caller.ts";
@@ -7,6 +7,7 @@ import type { Config } from "../../config/config.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../../http/client-address.ts";
 import type { RateLimit } from "../../http/limits/rate-limit.ts";
+import { RequestQueue } from "../../http/limits/request-queue.ts";
 import { Listener } from "../../http/listener.ts";
 import { readPageFiles } from "../../http/page-files.ts";
 import type { RequestMeter } from "../../http/request-meter.ts";
@@ -14,8 +15,10 @@ import type { Routes } from "../../http/route.ts";
 import { createRouter } from "../../http/router.ts";
 import { createUpgrade, noUpgrade, type Upgrade, type UpgradeOptions } from "../../http/upgrade.ts";
 import type { Hub } from "../../hub/hub.ts";
+import { addressKey } from "../../lib/net/address.ts";
 import { claimSocket, temporarySocketPath } from "../../lib/os/unix-socket.ts";
 import type { Log } from "../../log.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { ControlDir } from "../../sessions/storage/control-dir.ts";
 
@@ -58,7 +61,25 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
     pictures: gate.config.proxyAuth ? "https" : "own",
   });
   const upgrade = createUpgrade({ ...common, viewOf });
-  return Listener.open(config.listen, { request, upgrade, onShortage: toldTo(log) }, config.tls);
+  const handlers = queued({ request, upgrade, onShortage: toldTo(log) }, clientOf);
+  return Listener.open(config.listen, handlers, config.tls);
+}
+
+/** Nothing is handled before its turn but the probe that asks whether the process works. */
+function queued({ request, upgrade, ...others }: RequestHandlers, clientOf: ClientOf): RequestHandlers {
+  const queue = new RequestQueue();
+  const keyOf = (incoming: IncomingMessage): string => addressKey(clientOf(incoming).address);
+  return {
+    ...others,
+    request: (incoming, response) => {
+      if (incoming.url === endpoints.livez.path) request(incoming, response);
+      else queue.add(keyOf(incoming), () => request(incoming, response));
+    },
+    upgrade: {
+      ...upgrade,
+      handle: (incoming, ...socket) => queue.add(keyOf(incoming), () => upgrade.handle(incoming, ...socket)),
+    },
+  };
 }
 
 function toldTo(log: Log): (isShort: boolean) => void {
