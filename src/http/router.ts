@@ -22,6 +22,7 @@ import type { RateLimit } from "./limits/rate-limit.ts";
 import { type PagePictures, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
+import { bodyTooLarge, discardBody, readJsonBody } from "./request-body.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import type { Context, Media, Routes } from "./route.ts";
 import { traced } from "./traced.ts";
@@ -69,6 +70,7 @@ export function createRouter(options: RouterOptions): RequestListener {
   app.use((request, response, next) => {
     refuseUnclear(request, response);
     letIn(request, options);
+    if (!hasJsonBody(request)) discardBody(request);
     next();
   });
   for (const [name, route] of Object.entries(options.routes))
@@ -91,6 +93,7 @@ export function createRouter(options: RouterOptions): RequestListener {
       const known = knownError(error);
       if (known === undefined)
         options.log.error({ error, method: request.method, path: request.path }, "request failed");
+      discardBody(request);
       sendError(response, known ?? error);
     },
   );
@@ -102,7 +105,7 @@ function refuseUnclear(request: express.Request, response: express.Response): vo
   try {
     refuseAmbiguous(request);
     if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES)
-      throw tooLarge(MAX_BODY_BYTES);
+      throw bodyTooLarge(MAX_BODY_BYTES);
   } catch (error) {
     response.setHeader("connection", "close");
     throw error;
@@ -165,16 +168,17 @@ async function answerOf(
     if (!response.writableFinished || request.method === "HEAD") abort.abort();
   });
   await authorise(endpoint, { request, response }, { seen, options });
-  if (endpoint.path.startsWith("/api/"))
-    await readBody[seen.principal === undefined ? "ofStrangers" : "ofUsers"](request, response);
   const { params, query } = request;
-  refuseDeep(request.body);
+  // It is read after the call was counted; a stranger's is short.
+  const limit = seen.principal === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
+  const body = hasJsonBody(request) ? await readJsonBody(request, limit) : undefined;
+  refuseDeep(body);
   let input: RequestInput;
   try {
     input = {
       params: parse(endpoint.params, params),
       query: parse(endpoint.query, query),
-      body: parse(endpoint.body, request.body === undefined ? {} : request.body),
+      body: parse(endpoint.body, body === undefined ? {} : body),
     };
     seen.input = input;
   } finally {
@@ -190,16 +194,8 @@ async function answerOf(
   });
 }
 
-/** Sets the request's body. It is read after the call was counted; a stranger's is short. */
-const readBody = { ofStrangers: bodyReader(MAX_OPEN_BODY_BYTES), ofUsers: bodyReader(MAX_BODY_BYTES) };
-
-function bodyReader(limit: number): (request: express.Request, response: express.Response) => Promise<void> {
-  // Whatever its content type says: a body that is not read would be taken for none.
-  const parse = express.json({ limit, strict: false, inflate: false, type: () => true });
-  return (request, response) =>
-    new Promise((resolve, reject) => {
-      parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
-    });
+function hasJsonBody({ path }: express.Request): boolean {
+  return path.startsWith("/api/");
 }
 
 /** Any other method on a path that is there (RFC 9110, 15.5.6). */
@@ -298,25 +294,15 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   });
 }
 
-/** What the disk, express and its body parser throw, in our terms; undefined for what is a fault of ours. */
+/** What the disk and express throw, in our terms; undefined for what is a fault of ours. */
 function knownError(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error.code === "internal_error" ? undefined : error;
   const fault = diskFault(error, "the server's files");
   if (fault !== undefined)
     return new ServiceError("disk_failed", `this could not be stored: ${fault}`, { cause: error });
   if (!(error instanceof Error) || !("status" in error)) return undefined;
-  if (error.status === 413) {
-    return tooLarge("limit" in error && typeof error.limit === "number" ? error.limit : MAX_BODY_BYTES);
-  }
-  if ("type" in error && error.type === "entity.parse.failed") {
-    return new ServiceError("invalid_json", "the body is no JSON", { cause: error });
-  }
   if (typeof error.status !== "number" || error.status >= 500) return undefined;
   return new ServiceError("invalid_request", "the request is malformed", { cause: error });
-}
-
-function tooLarge(limit: number): ServiceError {
-  return new ServiceError("body_too_large", `a body has at most ${limit} bytes here`);
 }
 
 function isEndpointName(name: string): name is EndpointName {

@@ -1,0 +1,39 @@
+// The bodies of requests: JSON where they are wanted, and discarded where the request was refused.
+import type { IncomingMessage } from "node:http";
+import { collectBytes } from "../lib/data/collect.ts";
+import { ServiceError } from "../protocol/errors.ts";
+
+/** After each piece, of at most 64 KiB, of a body that is discarded: a client has to hear why, but not to keep us busy. */
+const DISCARD_PAUSE_MS = 20;
+
+/** Resolves with undefined for an empty body. Rejects with `body_too_large`, unread where the length was announced. */
+export async function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
+  const { "content-encoding": encoding = "identity", "content-length": length = "0" } = request.headers;
+  if (length === "0" && request.headers["transfer-encoding"] === undefined) return undefined;
+  if (encoding !== "identity")
+    throw new ServiceError("invalid_request", "a body is sent without a content encoding");
+  if (Number(length) > limit) throw bodyTooLarge(limit);
+  const bytes = await collectBytes(request.iterator({ destroyOnReturn: false }), limit).catch((cause) => {
+    if (cause instanceof RangeError) throw bodyTooLarge(limit);
+    throw new ServiceError("invalid_request", "the body ended too early", { cause });
+  });
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch (cause) {
+    throw new ServiceError("invalid_json", "the body is no JSON", { cause });
+  }
+}
+
+export function bodyTooLarge(limit: number): ServiceError {
+  return new ServiceError("body_too_large", `a body has at most ${limit} bytes here`);
+}
+
+/** Reads the rest of a body slowly. node:http would read it as fast as it comes once the answer is sent. */
+export function discardBody(request: IncomingMessage): void {
+  if (request.complete) return;
+  request.on("data", () => {
+    request.pause();
+    setTimeout(() => request.resume(), DISCARD_PAUSE_MS);
+  });
+}

@@ -1,0 +1,74 @@
+import { once } from "node:events";
+import { Agent, createServer, request } from "node:http";
+import { expect, test } from "vitest";
+import { discardBody, readJsonBody } from "../../../src/http/request-body.ts";
+import { ServiceError } from "../../../src/protocol/errors.ts";
+
+const LIMIT = 100;
+
+/** Answers with the JSON of a body, or with the code of the refusal and how many bytes the connection has taken so far. */
+async function serve() {
+  const server = createServer((incoming, response) => {
+    readJsonBody(incoming, LIMIT).then(
+      (body) => response.end(JSON.stringify({ body })),
+      (error: unknown) => {
+        discardBody(incoming);
+        const code = error instanceof ServiceError ? error.code : `${error}`;
+        response.end(JSON.stringify({ code }));
+      },
+    );
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (typeof address !== "object" || address === null) throw new Error("the server does not listen");
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  return {
+    server,
+    post: async (body: string, headers: Record<string, string> = {}) => {
+      const outgoing = request({ port: address.port, method: "POST", headers, agent });
+      outgoing.on("error", () => {});
+      outgoing.end(body);
+      const [response] = await once(outgoing, "response");
+      let text = "";
+      for await (const piece of response) text += piece;
+      return JSON.parse(text);
+    },
+    [Symbol.asyncDispose]: async () => {
+      agent.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const CHUNKED = { "transfer-encoding": "chunked" };
+
+test("a body is JSON, whatever its content type says, and may be missing", async () => {
+  await using own = await serve();
+  expect(await own.post('{"a":[1]}', { "content-type": "text/plain" })).toEqual({ body: { a: [1] } });
+  expect(await own.post("\ufeff7", CHUNKED)).toEqual({ body: 7 });
+  for (const headers of [{}, CHUNKED]) expect(await own.post("", headers)).toEqual({});
+});
+
+test("a body that is no JSON, too large or packed is refused, and the connection goes on", async () => {
+  await using own = await serve();
+  const long = JSON.stringify("x".repeat(300_000));
+  expect(await own.post("{")).toEqual({ code: "invalid_json" });
+  for (const headers of [{}, CHUNKED])
+    expect(await own.post(long, headers)).toEqual({ code: "body_too_large" });
+  expect(await own.post("7", { "content-encoding": "gzip" })).toEqual({ code: "invalid_request" });
+  expect(await own.post("7")).toEqual({ body: 7 });
+});
+
+test("what a client sends after it was refused is read slowly", async () => {
+  const size = 16 * 1024 * 1024;
+  for (const headers of [{ "content-length": `${size}` }, CHUNKED]) {
+    await using own = await serve();
+    const [answer, [socket]] = await Promise.all([
+      own.post("x".repeat(size), headers),
+      once(own.server, "connection"),
+    ]);
+    expect(answer).toEqual({ code: "body_too_large" });
+    expect(socket.bytesRead).toBeLessThan(size / 2);
+  }
+});
