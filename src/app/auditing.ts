@@ -3,9 +3,8 @@
 import type { Audit } from "../audit/entry.ts";
 import type { AuditFile } from "../audit/file/audit-file.ts";
 import type { AuditReceiver, Shipper } from "../audit/ship/shipper.ts";
-import { headersIn } from "../config/audit-shipping.ts";
 import type { Config } from "../config/config.ts";
-import type { AuditDestination } from "../config/options/audit.ts";
+import { type AuditDestination, headersIn } from "../config/options/audit.ts";
 import type { RequestAuditHook } from "../http/audit-hook.ts";
 import type { UpgradeOptions } from "../http/upgrade.ts";
 import type { Log } from "../log.ts";

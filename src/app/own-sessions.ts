@@ -1,6 +1,5 @@
 // The terminals of this machine: in the session host's process, or in this one.
-import type { Config, HostConfig } from "../config/config.ts";
-import { hostArguments } from "../config/host-arguments.ts";
+import { type Config, type HostConfig, hostArguments } from "../config/config.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
 import type { Log } from "../log.ts";
 import type { Send } from "../protocol/client/send.ts";

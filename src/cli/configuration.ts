@@ -4,10 +4,8 @@ import type { Command } from "commander";
 import { type ConfigInput, parseHostConfig } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { OPTIONS } from "../config/options/options.ts";
-import type { ConfigFile } from "../config/sources/config-file.ts";
 import { attributeOf, type Flags } from "../config/sources/flags.ts";
-import { absolutePath, givenFor } from "../config/sources/given.ts";
-import { sourceName } from "../config/sources/source.ts";
+import { absolutePath, type ConfigFile, givenFor, sourceName } from "../config/sources/given.ts";
 import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
 import type { ProcessContext } from "./process-context.ts";
 

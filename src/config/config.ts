@@ -1,70 +1,70 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/os/unix-socket.ts";
 import type { Secret } from "../lib/secret.ts";
-import { type AuditShipping, readAuditShipping } from "./audit-shipping.ts";
 import { ConfigError } from "./config-error.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
 import { type AuthConfig, readLogin } from "./login.ts";
-import { type LogFormat, OPTIONS } from "./options/options.ts";
-import type { Retention } from "./options/span.ts";
-import { type ProxyServe, readProxyServe } from "./proxy-serve.ts";
+import { type AuditShipping, headersIn } from "./options/audit.ts";
+import { flagOf, type Option } from "./options/option.ts";
+import { OPTIONS } from "./options/options.ts";
+import { type Retention, retentionText } from "./options/span.ts";
+import { type ProxyServe, readProxyServe, readTls, type TlsConfig } from "./proxy-serve.ts";
 import type { Sources } from "./sources/given.ts";
 import { OptionReader } from "./sources/reader.ts";
 import { type Setting, settingsOf } from "./sources/settings.ts";
-import { readTls, type TlsConfig } from "./tls.ts";
 
-/** What the session host needs to know. */
+/** The configuration of a session host. */
 export type HostConfig = {
   /** Absolute. */
   readonly controlDir: string;
   /** Absolute; `undefined`: in the control directory. */
   readonly hostSocket: string | undefined;
-  /** `maxBytes` for each session; `keep`: what is kept of ended ones, `undefined`: everything. */
+  /** `maxBytes` per session; `keep`: limits for ended sessions, `undefined`: none. */
   readonly recording: {
     readonly maxBytes: number;
     readonly withInput: boolean;
     readonly keep: Retention | undefined;
   };
-  /** What stopping may take. */
+  /** Time limit for stopping. */
   readonly graceMs: number;
-  readonly log: { readonly level: "info" | "debug"; readonly format: LogFormat };
+  /** `auto`: text on a terminal, JSON otherwise. */
+  readonly log: { readonly level: "info" | "debug"; readonly format: "auto" | "json" | "text" };
 };
 
-/** What `ttyhq session-host` was asked to be. */
 export type SessionHostConfig = HostConfig & { readonly exitWhenIdle: boolean };
 
-/** What the server was asked to be. */
+/** The configuration of a server. */
 export type Config = HostConfig & {
   /** `port` 0: any free one. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** Who the server runs as. */
+  /** The user that the server runs as. */
   readonly serverUser: string;
   readonly auth: AuthConfig;
   readonly role: FleetRole;
   /** `undefined`: http. */
   readonly tls: TlsConfig | undefined;
-  /** Our own reverse proxy; `undefined`: none is started. */
+  /** The reverse proxy that the server starts, if any. */
   readonly proxyServe: ProxyServe | undefined;
-  /** Proxies in front that say where a request came from. */
+  /** Proxies in front whose X-Forwarded headers count. */
   readonly trustedProxies: readonly { readonly address: string; readonly prefix: number }[];
-  /** Where metrics and probes are served apart; `undefined`: with everything else. */
+  /** A separate address for metrics and probes, if any. */
   readonly metricsListen: { readonly host: string; readonly port: number } | undefined;
   /** Absolute; `undefined`: in the control directory. */
   readonly auditLog: string | undefined;
   readonly auditShipping: AuditShipping;
-  /** Certificates of the authorities that an HQ and its remotes trust beside the public ones, in PEM form. */
+  /** Certificates of authorities that an HQ and its remotes trust in addition to the public ones, in PEM form. */
   readonly trustedCa: Uint8Array | undefined;
-  /** `undefined`: made once and kept in the control directory. */
+  /** `undefined`: generated once and kept in the control directory. */
   readonly tokenSecret: Secret | undefined;
-  /** What auth/policy.ts enforces: origins as browsers send them; loopback names alone where nobody logs in. */
+  /** Enforced by auth/policy.ts: origins as browsers send them; only loopback names if there is no login. */
   readonly policy: {
     readonly allowedOrigins: readonly string[];
     readonly isLoopbackHostOnly: boolean;
     readonly isHttps: boolean;
   };
-  /** For each user and minute; `undefined`: no limit. */
+  /** Per user and minute; `undefined`: no limit. */
   readonly rateLimits: { readonly sessions: number | undefined; readonly apiCalls: number | undefined };
-  /** How long a server goes on that says it is not ready any more. */
+  /** How long a server keeps serving after it reports that it is not ready. */
   readonly drainDelayMs: number;
   readonly sessionHost: "apart" | "external" | "inline";
   /** For the log, one sentence each. */
@@ -74,13 +74,13 @@ export type Config = HostConfig & {
 export type ConfigInput = Sources & {
   /** The user that the process runs as. */
   readonly user: string;
-  /** What other machines call this one. */
+  /** The name of this machine for other machines. */
   readonly hostname: string;
 };
 
 const PROXIED_HOST = "127.0.0.1";
 
-/** What a configuration comes to, right or not. */
+/** A configuration, valid or not. */
 export type Examination = {
   readonly settings: readonly Setting[];
   /** A sentence each. */
@@ -88,14 +88,14 @@ export type Examination = {
   readonly warnings: readonly string[];
 };
 
-/** The configuration of `ttyhq serve`, frozen. Throws ConfigError with everything that is wrong or contradicts. */
+/** The configuration of `ttyhq serve`, frozen. Throws ConfigError with every problem. */
 export function parseConfig(input: ConfigInput): Config {
   const reader = new OptionReader(input);
   const config = readServer(reader, input);
   return finish({ ...config, warnings: reader.warnings }, reader.problems);
 }
 
-/** The same for those who ask what it is, and not for a server. */
+/** The same for `ttyhq config`: problems are reported, not thrown. */
 export function examineConfig(input: ConfigInput): Examination {
   const reader = new OptionReader(input);
   readServer(reader, input);
@@ -113,7 +113,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
     trustedProxies: reader.list(OPTIONS.trustedProxy),
     metricsListen: reader.value(OPTIONS.metricsListen),
-    auditLog: readAuditLog(reader),
+    auditLog: reader.path(OPTIONS.auditLog),
     auditShipping: readAuditShipping(reader),
     trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
@@ -131,7 +131,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
   };
 }
 
-/** Part of the grace period, of which something must be left. */
+/** The delay is part of the grace period, and must leave time for connected clients. */
 function readDrainDelay(reader: OptionReader): number {
   const delayMs = reader.value(OPTIONS.drainDelay);
   if (delayMs > 0 && delayMs > reader.value(OPTIONS.grace) / 2) {
@@ -142,7 +142,7 @@ function readDrainDelay(reader: OptionReader): number {
   return delayMs;
 }
 
-/** Headers that say who asks are worth nothing where others can send them. */
+/** With identity headers only the proxy may reach the server. */
 function readListen(reader: OptionReader): Config["listen"] {
   const host = reader.value(OPTIONS.bind);
   const port = reader.value(OPTIONS.port);
@@ -160,15 +160,25 @@ function readListen(reader: OptionReader): Config["listen"] {
   return { host: PROXIED_HOST, port };
 }
 
-/** Where the audit log of a server is: absolute paths. Throws ConfigError. */
+/** Absolute paths of a server's audit log. Throws ConfigError. */
 export function parseAuditLog(input: ConfigInput): Pick<Config, "controlDir" | "auditLog"> {
   const reader = new OptionReader(input);
-  return finish({ controlDir: readControlDir(reader), auditLog: readAuditLog(reader) }, reader.problems);
+  return finish(
+    { controlDir: readControlDir(reader), auditLog: reader.path(OPTIONS.auditLog) },
+    reader.problems,
+  );
 }
 
-function readAuditLog(reader: OptionReader): string | undefined {
-  const path = reader.value(OPTIONS.auditLog);
-  return path === undefined ? undefined : reader.absolute(OPTIONS.auditLog, path);
+function readAuditShipping(reader: OptionReader): AuditShipping {
+  const to = reader.list(OPTIONS.auditShip);
+  const headers = reader.secret(OPTIONS.auditShipHeader);
+  if (headers !== undefined && headersIn(headers) === undefined) {
+    reader.refuse("--audit-ship-header-file: must have one `Name: value` a line");
+  }
+  if (headers !== undefined && !to.some(({ kind }) => kind === "http")) {
+    reader.refuse("--audit-ship-header-file is for URLs: give one with --audit-ship, or leave it out");
+  }
+  return { to, headers };
 }
 
 /** The configuration of `ttyhq session-host`, frozen. Throws ConfigError. */
@@ -181,7 +191,7 @@ export function parseHostConfig(input: ConfigInput): SessionHostConfig {
 function readHost(reader: OptionReader): HostConfig {
   return {
     controlDir: readControlDir(reader),
-    hostSocket: readHostSocket(reader),
+    hostSocket: reader.path(OPTIONS.hostSocket),
     recording: {
       maxBytes: reader.value(OPTIONS.maxRecordingSize),
       withInput: reader.isOn(OPTIONS.recordInput),
@@ -195,20 +205,36 @@ function readHost(reader: OptionReader): HostConfig {
   };
 }
 
-/** Absolute. */
+/**
+ * The flags that give `ttyhq session-host` the same configuration, as `parseHostConfig` reads it. The host inherits none
+ * of the server's variables, so options that are left out have their defaults.
+ */
+export function hostArguments(config: HostConfig): readonly string[] {
+  const { controlDir, hostSocket, recording, graceMs, log } = config;
+  const { keep } = recording;
+  const flag = (option: Option, ...values: readonly string[]): readonly string[] => [
+    flagOf(option) ?? "",
+    ...values,
+  ];
+  return [
+    ...flag(OPTIONS.controlDir, controlDir),
+    ...(hostSocket === undefined ? [] : flag(OPTIONS.hostSocket, hostSocket)),
+    ...flag(OPTIONS.maxRecordingSize, String(recording.maxBytes)),
+    ...flag(OPTIONS.grace, `${graceMs}ms`),
+    ...(keep === undefined ? [] : flag(OPTIONS.keepRecordings, retentionText(keep))),
+    ...flag(OPTIONS.logFormat, log.format),
+    ...(recording.withInput ? flag(OPTIONS.recordInput) : []),
+    ...(log.level === "debug" ? flag(OPTIONS.debug) : []),
+  ];
+}
+
 function readControlDir(reader: OptionReader): string {
-  const path = reader.absolute(OPTIONS.controlDir, reader.value(OPTIONS.controlDir));
+  const path = reader.path(OPTIONS.controlDir);
   for (const problem of controlDirProblems(path)) reader.refuse(problem);
   return path;
 }
 
-/** Absolute. */
-function readHostSocket(reader: OptionReader): string | undefined {
-  const given = reader.value(OPTIONS.hostSocket);
-  return given === undefined ? undefined : reader.absolute(OPTIONS.hostSocket, given);
-}
-
-/** A sentence if the sockets in an absolute control directory would have paths that no system takes. */
+/** A sentence if the paths of sockets in this absolute control directory would be too long. */
 export function controlDirProblems(path: string): readonly string[] {
   const length = Buffer.byteLength(path);
   if (length <= MAX_SOCKET_DIRECTORY_BYTES) return [];

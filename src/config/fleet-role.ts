@@ -2,14 +2,12 @@
 
 import type { Credentials } from "../lib/credentials.ts";
 import { isLoopbackName } from "../lib/net/address.ts";
-import type { RedisAddress } from "../lib/net/redis-address.ts";
+import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Secret } from "../lib/secret.ts";
-import type { AuthConfig } from "./login.ts";
+import { type AuthConfig, readPair, warnOfUnused } from "./login.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import { remoteName } from "./options/value.ts";
-import { readPair, warnOfUnused } from "./pair.ts";
-import { readSharedRegistry } from "./shared-registry.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
 export type FleetRole =
@@ -81,10 +79,10 @@ export function readFleetRole(
       `--hq and ${reader.sourceOf(OPTIONS.hqUrl)} contradict each other: a server is an HQ or the remote of one`,
     );
   }
-  if (!isHq) refuseAll(reader, OF_HQ, "for an HQ alone: give --hq, too, or leave it out");
-  if (!isRemote) refuseAll(reader, OF_REMOTE, "for a remote alone: give --hq-url, too, or leave it out");
+  if (!isHq) reader.refuseGiven(OF_HQ, "for an HQ alone: give --hq, too, or leave it out");
+  if (!isRemote) reader.refuseGiven(OF_REMOTE, "for a remote alone: give --hq-url, too, or leave it out");
   if (!isHq && !isRemote) {
-    refuseAll(reader, OF_BOTH, "for an HQ or a remote: give --hq or --hq-url, too, or leave it out");
+    reader.refuseGiven(OF_BOTH, "for an HQ or a remote: give --hq or --hq-url, too, or leave it out");
   }
   const remote = readRemote(reader, hostname, isRemote);
   if (isHq) return readHq(reader, auth);
@@ -101,16 +99,17 @@ function readHq(reader: OptionReader, auth: AuthConfig): FleetRole {
 function readJoining(reader: OptionReader, auth: AuthConfig): JoiningConfig {
   const secret = reader.secret(OPTIONS.joinToken);
   const name = reader.value(OPTIONS.joinTokenName);
-  const [tokenSource, nameSource] = [OPTIONS.joinToken, OPTIONS.joinTokenName].map((each) =>
-    reader.sourceOf(each),
-  );
-  if (tokenSource !== undefined && nameSource === undefined) {
+  const tokenSource = reader.sourceOf(OPTIONS.joinToken);
+  if (tokenSource !== undefined && reader.sourceOf(OPTIONS.joinTokenName) === undefined) {
     reader.refuse(
       `${tokenSource} needs --join-token-name: say which names remotes may join under with it, such as 'build-*'`,
     );
   }
-  if (tokenSource === undefined && nameSource !== undefined) {
-    reader.refuse(`${nameSource} is for the token of --join-token-file: give that, too, or leave it out`);
+  if (tokenSource === undefined) {
+    reader.refuseGiven(
+      [OPTIONS.joinTokenName],
+      "for the token of --join-token-file: give that, too, or leave it out",
+    );
   }
   return {
     isOpen: auth.mode !== "none" && reader.isOn(OPTIONS.noHqAuth),
@@ -220,11 +219,24 @@ function checkEncryption(reader: OptionReader, url: string | undefined): void {
   }
 }
 
-function refuseAll(reader: OptionReader, options: readonly Option[], why: string): void {
-  for (const option of options) {
-    // A switch that is off asks for nothing.
-    if (option.shape === "switch" && !reader.isOn(option)) continue;
-    const source = reader.sourceOf(option);
-    if (source !== undefined) reader.refuse(`${source} is ${why}`);
+/** Where an HQ shares its registry with others; `undefined`: it has one of its own. What was given is never told. */
+function readSharedRegistry(reader: OptionReader): RedisAddress | undefined {
+  const given = reader.secret(OPTIONS.registryUrl);
+  if (given === undefined) return undefined;
+  const source = reader.sourceOf(OPTIONS.registryUrl);
+  const address = parseRedisAddress(new TextDecoder().decode(given.bytes()));
+  if (address === undefined) {
+    reader.refuse(
+      `${source}: must be redis://[user:password@]host[:port][/database], or rediss:// for TLS, such as redis://redis.example.com:6379`,
+    );
   }
+  if (reader.sourceOf(OPTIONS.jwtSecret) === undefined) {
+    reader.refuse(
+      `${source} needs a secret that every HQ of this registry has: give each the same --jwt-secret-file, or TTYHQ_JWT_SECRET`,
+    );
+  }
+  if (reader.isOn(OPTIONS.hqSessions)) {
+    reader.warn("--hq-sessions: the HQs that share the registry with this one do not see its own sessions");
+  }
+  return address;
 }

@@ -1,10 +1,12 @@
-// The identity-aware reverse proxy that --enable-proxy-serve starts (contract 5.9).
+// HTTPS, and the identity-aware reverse proxy that --enable-proxy-serve starts (contract 5.9).
 import type { Secret } from "../lib/secret.ts";
 import type { AuthConfig } from "./login.ts";
 import { type Option, titleOf } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
-import type { TlsConfig } from "./tls.ts";
+
+/** What a server proves its name with: the certificate, with those between it and its authority, and its key, in PEM form. */
+export type TlsConfig = { readonly cert: Uint8Array; readonly key: Secret };
 
 /** At least one of `clientCa` and `oidc` is there. */
 export type ProxyServe = {
@@ -31,6 +33,21 @@ export type OidcClient = {
   readonly required: ReadonlyMap<string, readonly string[]>;
 };
 
+/** `undefined`: http. */
+export function readTls(reader: OptionReader): TlsConfig | undefined {
+  const cert = reader.file(OPTIONS.tlsCert);
+  const key = reader.file(OPTIONS.tlsKey);
+  const certSource = reader.sourceOf(OPTIONS.tlsCert);
+  const keySource = reader.sourceOf(OPTIONS.tlsKey);
+  if (certSource !== undefined && keySource === undefined) {
+    reader.refuse(`${certSource} is set without --tls-key: https needs the certificate and its key`);
+  }
+  if (keySource !== undefined && certSource === undefined) {
+    reader.refuse(`${keySource} is set without --tls-cert: https needs the certificate and its key`);
+  }
+  return cert === undefined || key === undefined ? undefined : { cert, key };
+}
+
 /** The server behind our own proxy speaks plain HTTP on a loopback address: the certificate is the proxy's. */
 export function readProxyServe(
   reader: OptionReader,
@@ -45,7 +62,10 @@ export function readProxyServe(
   const url = reader.value(OPTIONS.proxyUrl);
   const { identity } = auth;
   if (identity !== "own-proxy") {
-    refuseUnused(reader, identity === undefined ? [...OF_OWN_PROXY, OPTIONS.proxyExternal] : OF_OWN_PROXY);
+    reader.refuseGiven(
+      identity === undefined ? [...OF_OWN_PROXY, OPTIONS.proxyExternal] : OF_OWN_PROXY,
+      "for the proxy that --enable-proxy-serve starts: give that alone, or leave it out",
+    );
     return { tls, proxyServe: undefined };
   }
   if (reader.sourceOf(OPTIONS.tlsCert) === undefined) {
@@ -94,15 +114,4 @@ function readOidc(reader: OptionReader): OidcClient | undefined {
   const all = Map.groupBy(reader.list(OPTIONS.proxyOidcRequire), ({ claim }) => claim);
   const required = new Map([...all].map(([claim, pairs]) => [claim, pairs.map(({ value }) => value)]));
   return { issuer, clientId, clientSecret, scope, nameClaim, groupsClaim, required };
-}
-
-function refuseUnused(reader: OptionReader, options: readonly Option[]): void {
-  for (const option of options) {
-    if (option.shape === "switch" && !reader.isOn(option)) continue;
-    const source = reader.sourceOf(option);
-    if (source === undefined) continue;
-    reader.refuse(
-      `${source} is for the proxy that --enable-proxy-serve starts: give that alone, or leave it out`,
-    );
-  }
 }

@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { createProgram } from "../../src/cli/program.ts";
-import { envOf, fileEnvOf, flagOf, type Option } from "../../src/config/options/option.ts";
+import { flagOf, type Option, spellingsOf } from "../../src/config/options/option.ts";
 import { OPTIONS } from "../../src/config/options/options.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -73,10 +73,7 @@ test.each(PAGES.filter((page) => !OF_OTHERS.has(page)))("every option and variab
       .flatMap(({ options }) => options.map(({ long }) => long)),
   ]);
   expect(named(text, /(?<![\w-])(--[a-z][a-z-]+)/g).filter((flag) => !flags.has(flag))).toEqual([]);
-  const variables = options.flatMap((option) => [
-    envOf(option),
-    ...(option.shape === "secret" ? [fileEnvOf(option)] : []),
-  ]);
+  const variables = options.flatMap((option) => spellingsOf(option).map(({ variable }) => variable));
   const known = new Set([...variables, ...OF_COMMANDS, "TTYHQ_OPTION_NAME"]);
   expect(named(text, /\b((?:TTYHQ|SERVICE)_[A-Z_]+)/g).filter((name) => !known.has(name))).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
-import { flagWords } from "../../config/sources/flag-words.ts";
 import type { Flags } from "../../config/sources/flags.ts";
+import { flagWords } from "../../config/sources/settings.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { findSystemAccount, type SystemAccount } from "../../lib/os/system-account.ts";
 import { configInput } from "../configuration.ts";

@@ -1,7 +1,14 @@
-// The part of the option table about the audit log, and where it is shipped to.
+// The options of the audit log and of the receivers that it is shipped to.
 import { isLoopbackName } from "../../lib/net/address.ts";
-import { list, type Role, secret, value } from "./option.ts";
+import type { Secret } from "../../lib/secret.ts";
+import { list, optional, secret } from "./option.ts";
 import { path, socketAddress } from "./value.ts";
+
+export type AuditShipping = {
+  readonly to: readonly AuditDestination[];
+  /** Headers of each POST. */
+  readonly headers: Secret | undefined;
+};
 
 export type AuditDestination =
   | { readonly kind: "stdout" }
@@ -12,36 +19,34 @@ export type SyslogAddress =
   | { readonly kind: "unix"; readonly path: string }
   | { readonly kind: "udp" | "tcp"; readonly host: string; readonly port: number };
 
-const SERVER: readonly Role[] = ["server"];
 const SYSLOG_SOCKET = "/dev/log";
 
 export const AUDIT_OPTIONS = {
-  auditLog: value<string | undefined>({
-    name: "audit-log",
-    placeholder: "path",
-    parse: path,
+  auditLog: optional("audit-log <path>", path, {
     isPath: true,
-    fallback: undefined,
     fallbackText: "audit.log in the control directory",
-    prose: "File that tells, as JSON lines, who logged in, shared, registered or did something to a session.",
-    roles: SERVER,
+    prose: "File that records, as JSON lines, logins, shares, registrations and actions on sessions.",
   }),
-  auditShip: list<AuditDestination>({
-    name: "audit-ship",
-    placeholder: "where",
-    parse: auditDestination,
+  auditShip: list("audit-ship <where>", auditDestination, {
     prose:
-      "Send each line of the audit log there as well: `stdout`; `syslog` (/dev/log), `syslog:/path/of/socket`, `syslog+udp://host:port`, `syslog+tcp://host:port`; or a URL, which gets batches of JSON lines by POST. A slow or dead receiver delays nothing: 10,000 lines wait for it, and more are dropped and counted.",
-    roles: SERVER,
+      "Also send each line of the audit log to a receiver: `stdout`; `syslog` (/dev/log), `syslog:/path/of/socket`, `syslog+udp://host:port`, `syslog+tcp://host:port`; or a URL, which gets batches of JSON lines by POST. A slow or dead receiver delays nothing: up to 10,000 lines wait for it, further ones are dropped and counted.",
   }),
-  auditShipHeader: secret({
-    name: "audit-ship-header",
+  auditShipHeader: secret("audit-ship-header", {
     minBytes: 4,
     prose:
-      "Headers of each POST to a URL of `--audit-ship`, one `Name: value` a line, such as `Authorization: Bearer …`.",
-    roles: SERVER,
+      "Headers of each POST to a URL of `--audit-ship`, one `Name: value` per line, such as `Authorization: Bearer …`.",
   }),
 } as const;
+
+/** `undefined` if a line is not a header. */
+export function headersIn(secret: Secret): Readonly<Record<string, string>> | undefined {
+  const lines = new TextDecoder().decode(secret.bytes()).split(/\r?\n/).filter(Boolean);
+  const headers = lines.map((line) =>
+    /^([!#$%&'*+.^_`|~\w-]+):[ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*$/.exec(line),
+  );
+  if (headers.includes(null)) return undefined;
+  return Object.fromEntries(headers.map((match) => [match?.[1] ?? "", match?.[2] ?? ""]));
+}
 
 function auditDestination(text: string): AuditDestination {
   if (text === "stdout") return { kind: "stdout" };
@@ -53,7 +58,7 @@ function auditDestination(text: string): AuditDestination {
   return { kind: "http", url: receiverUrl(text) };
 }
 
-/** Without encryption on this machine alone. */
+/** Plain http is allowed on this machine only. */
 function receiverUrl(text: string): string {
   const url = URL.parse(text);
   const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && isLoopbackName(url.hostname));

@@ -1,37 +1,37 @@
-// What an option is; the options themselves stand in options.ts.
+// The kinds of options; options.ts holds the options themselves.
 
 /** The commands that take an option. */
 export type Role = "server" | "session-host";
 
 type Common = {
-  /** In kebab case; the flag and the variable are derived from it. */
+  /** In kebab case: flag, variable and configuration key are derived from it. */
   readonly name: string;
-  /** One or more sentences, shown in the help and in docs/options.md. */
+  /** One or more sentences, for the help and docs/options.md. */
   readonly prose: string;
   readonly roles: readonly Role[];
-  /** The environment variable, where it is not the derived one. */
+  /** The environment variable, if it is not the derived one. */
   readonly env?: string;
-  /** False: there is no flag, only the variable. */
+  /** False: the option has no flag. */
   readonly hasFlag?: false;
 };
 
-/** On or off; off when nothing is said. */
+/** On or off; off by default. */
 export type SwitchOption = Common & { readonly shape: "switch" };
 
 export type ValueOption<T> = Common & {
   readonly shape: "value";
-  /** How the help calls the value. */
+  /** Name of the value in the help. */
   readonly placeholder: string;
-  /** Throws RangeError "must be …" for a text that is no such value. */
+  /** Throws RangeError "must be …" for an invalid text. */
   readonly parse: (text: string) => T;
   readonly fallback: T;
-  /** The default as one would write it; "" for none. */
+  /** The default as a user would write it; "" for none. */
   readonly fallbackText: string;
-  /** A path: relative to the working directory, or to the directory of the configuration file that it stands in. */
+  /** A path, relative to the working directory or to the directory of the configuration file. */
   readonly isPath?: true;
 };
 
-/** May be given several times; in the environment as a list with commas, in a configuration file as a list. */
+/** Repeatable; a comma-separated list in the environment, a list in a configuration file. */
 export type ListOption<T> = Common & {
   readonly shape: "list";
   readonly placeholder: string;
@@ -39,20 +39,20 @@ export type ListOption<T> = Common & {
   readonly parse: (text: string) => T;
 };
 
-/** The path of a file whose bytes are what is given. */
+/** The path of a file; the option's value is its content. */
 export type FileOption<T> = Common & {
   readonly shape: "file";
-  /** Throws RangeError "must hold …" for bytes that are no such value. */
+  /** Throws RangeError "must hold …" for invalid content. */
   readonly parse: (bytes: Uint8Array) => T;
 };
 
-/** `--NAME-file`, the variable, or the variable `…_FILE`; in a configuration file `NAME`, or `NAME-file`. */
+/** Given as `--NAME-file`, as the variable or the variable `…_FILE`, or in a configuration file as `NAME` or `NAME-file`. */
 export type SecretOption = Common & {
   readonly shape: "secret";
   readonly minBytes: number;
-  /** True: `--NAME VALUE` is taken, too, with a warning, because other users of the machine can see it. */
+  /** True: `--NAME VALUE` works too, with a warning, because other users of the machine can see it. */
   readonly hasPlainFlag?: true;
-  /** Whether such a value has anything to hide; otherwise there is no warning. Without this it always has. */
+  /** Whether a plain value is worth the warning; always, without this. */
   readonly isSecret?: (text: string) => boolean;
 };
 
@@ -63,63 +63,121 @@ export type Option =
   | FileOption<unknown>
   | SecretOption;
 
-export function toggle(option: Omit<SwitchOption, "shape">): SwitchOption {
-  return { shape: "switch", ...option };
+/** The members that a table entry states by itself; the role is the server unless stated. */
+type Entry<O extends Option> = Omit<
+  O,
+  "shape" | "name" | "placeholder" | "parse" | "fallbackText" | "roles"
+> &
+  Partial<Pick<Common, "roles">>;
+
+const SERVER = { roles: ["server"] } as const;
+
+export function toggle(name: string, entry: Entry<SwitchOption>): SwitchOption {
+  return { ...SERVER, shape: "switch", name, ...entry };
 }
 
-export function value<T>(option: Omit<ValueOption<T>, "shape">): ValueOption<T> {
-  return { shape: "value", ...option };
+/** `usage`: name and placeholder, as `port <number>`. */
+export function value<T>(
+  usage: string,
+  parse: (text: string) => T,
+  entry: Entry<ValueOption<NoInfer<T>>> & { readonly fallbackText?: string },
+): ValueOption<T> {
+  return {
+    ...SERVER,
+    shape: "value",
+    ...named(usage),
+    parse,
+    fallbackText: String(entry.fallback),
+    ...entry,
+  };
 }
 
-export function file<T>(option: Omit<FileOption<T>, "shape">): FileOption<T> {
-  return { shape: "file", ...option };
+/** A value without a default. */
+export function optional<T>(
+  usage: string,
+  parse: (text: string) => T,
+  entry: Omit<Entry<ValueOption<T>>, "fallback"> & { readonly fallbackText?: string },
+): ValueOption<T | undefined> {
+  return {
+    ...SERVER,
+    shape: "value",
+    ...named(usage),
+    parse,
+    fallback: undefined,
+    fallbackText: "",
+    ...entry,
+  };
 }
 
-export function list<T>(option: Omit<ListOption<T>, "shape">): ListOption<T> {
-  return { shape: "list", ...option };
+export function list<T>(
+  usage: string,
+  parse: (text: string) => T,
+  entry: Entry<ListOption<T>>,
+): ListOption<T> {
+  return { ...SERVER, shape: "list", ...named(usage), parse, ...entry };
 }
 
-export function secret(option: Omit<SecretOption, "shape">): SecretOption {
-  return { shape: "secret", ...option };
+export function file<T>(
+  name: string,
+  parse: (bytes: Uint8Array) => T,
+  entry: Entry<FileOption<T>>,
+): FileOption<T> {
+  return { ...SERVER, shape: "file", name, parse, ...entry };
 }
 
-/** The long flag, dashes included; `undefined` for an option of the environment alone. */
+export function secret(name: string, entry: Entry<SecretOption>): SecretOption {
+  return { ...SERVER, shape: "secret", name, ...entry };
+}
+
+function named(usage: string): { readonly name: string; readonly placeholder: string } {
+  const [name = "", placeholder = ""] = usage.split(" ");
+  return { name, placeholder: placeholder.slice(1, -1) };
+}
+
+/** One way to write an option. */
+export type Spelling = {
+  /** With its dashes. */
+  readonly flag: string | undefined;
+  /** Name of the flag's value in the help; `undefined` for a switch. */
+  readonly placeholder: string | undefined;
+  readonly variable: string;
+  /** In a configuration file. */
+  readonly key: string;
+  /** The text is the path of a file that holds the secret. */
+  readonly isFile: boolean;
+};
+
+/** A secret has two spellings: itself, and the path of its file. Every other option has one. */
+export function spellingsOf(option: Option): readonly [Spelling, ...Spelling[]] {
+  const { name: key, hasFlag } = option;
+  const variable = option.env ?? `TTYHQ_${key.replaceAll("-", "_").toUpperCase()}`;
+  const flag = hasFlag === false ? undefined : `--${key}`;
+  const plain = { flag, variable, key, isFile: false };
+  if (option.shape === "switch") return [{ ...plain, placeholder: undefined }];
+  if (option.shape === "file") return [{ ...plain, placeholder: "path" }];
+  if (option.shape !== "secret") return [{ ...plain, placeholder: option.placeholder }];
+  return [
+    { ...plain, flag: option.hasPlainFlag ? flag : undefined, placeholder: "value" },
+    {
+      flag: flag && `${flag}-file`,
+      placeholder: "path",
+      variable: `${variable}_FILE`,
+      key: `${key}-file`,
+      isFile: true,
+    },
+  ];
+}
+
+/** The flag that help and messages recommend; `undefined` for an option without a flag. */
 export function flagOf(option: Option): string | undefined {
-  if (option.hasFlag === false) return undefined;
-  return option.shape === "secret" ? `--${option.name}-file` : `--${option.name}`;
-}
-
-/** The flag that takes a secret itself, where there is one. */
-export function plainFlagOf(option: Option): string | undefined {
-  return option.shape === "secret" && option.hasPlainFlag === true ? `--${option.name}` : undefined;
-}
-
-/** What to call an option that was not given: the flag that one would write, or the variable. */
-export function titleOf(option: Option): string {
-  return plainFlagOf(option) ?? flagOf(option) ?? envOf(option);
-}
-
-/** How the help calls what comes after the flag; `undefined` for a switch. */
-export function placeholderOf(option: Option): string | undefined {
-  if (option.shape === "switch") return undefined;
-  return option.shape === "secret" || option.shape === "file" ? "path" : option.placeholder;
+  return spellingsOf(option).at(-1)?.flag;
 }
 
 export function envOf(option: Option): string {
-  return option.env ?? `TTYHQ_${option.name.replaceAll("-", "_").toUpperCase()}`;
+  return spellingsOf(option)[0].variable;
 }
 
-/** The variable that names a file with the secret. */
-export function fileEnvOf(option: SecretOption): string {
-  return `${envOf(option)}_FILE`;
-}
-
-/** The names of an option in a configuration file. */
-export function keysOf(option: Option): readonly string[] {
-  return option.shape === "secret" ? [option.name, fileKeyOf(option)] : [option.name];
-}
-
-/** The name in a configuration file for the path of a file with the secret. */
-export function fileKeyOf(option: SecretOption): string {
-  return `${option.name}-file`;
+/** How messages name an option that is missing. */
+export function titleOf(option: Option): string {
+  return spellingsOf(option).find(({ flag }) => flag !== undefined)?.flag ?? envOf(option);
 }

@@ -1,5 +1,7 @@
 import {
   API_CALLS_PER_MINUTE,
+  DEFAULT_DRAIN_DELAY_MS,
+  DEFAULT_GRACE_MS,
   DEFAULT_MAX_RECORDING_BYTES,
   DEFAULT_PORT,
   SESSIONS_PER_MINUTE,
@@ -7,158 +9,109 @@ import {
 import { AUDIT_OPTIONS } from "./audit.ts";
 import { FLEET_OPTIONS } from "./fleet.ts";
 import { LOGIN_OPTIONS } from "./login.ts";
-import { file, type Option, type Role, toggle, value } from "./option.ts";
+import { file, type Option, optional, type Role, toggle, value } from "./option.ts";
 import { certificates, privateKey } from "./pem.ts";
 import { PROXY_OPTIONS } from "./proxy.ts";
-import { RUNNING_OPTIONS } from "./running.ts";
+import { retention, span } from "./span.ts";
 import { bindAddress, byteCount, choice, integer, limit, path, socketAddress } from "./value.ts";
 
-/** `auto`: text on a terminal, else JSON. */
-export type LogFormat = "auto" | "json" | "text";
-
-const SERVER: readonly Role[] = ["server"];
 const BOTH: readonly Role[] = ["server", "session-host"];
 
 /** Every option of `ttyhq serve` and `ttyhq session-host`: flags, variables, help and docs/options.md come from here. */
 export const OPTIONS = {
-  config: value<string | undefined>({
-    name: "config",
-    placeholder: "file",
-    parse: path,
+  config: optional("config <file>", path, {
     isPath: true,
-    fallback: undefined,
-    fallbackText: "",
     prose: "Configuration file: YAML, with options by their names; see docs/configuration.md.",
     roles: BOTH,
   }),
-  port: value({
-    name: "port",
-    placeholder: "number",
-    parse: integer(0, 65_535),
+  port: value("port <number>", integer(0, 65_535), {
     fallback: DEFAULT_PORT,
-    fallbackText: String(DEFAULT_PORT),
-    prose: "TCP port to listen on. 0 takes any free one.",
-    roles: SERVER,
+    prose: "TCP port to listen on. 0 picks a free one.",
   }),
-  bind: value({
-    name: "bind",
-    placeholder: "address",
-    parse: bindAddress,
+  bind: value("bind <address>", bindAddress, {
     fallback: "0.0.0.0",
-    fallbackText: "0.0.0.0",
     prose: "Address to listen on. 127.0.0.1 keeps other machines out.",
-    roles: SERVER,
   }),
-  tlsCert: file({
-    name: "tls-cert",
-    parse: certificates,
-    prose: "Certificate to serve HTTPS with, and those between it and its authority, in PEM form.",
-    roles: SERVER,
+  tlsCert: file("tls-cert", certificates, {
+    prose: "Certificate for HTTPS and its intermediate certificates, in PEM form.",
   }),
-  tlsKey: file({
-    name: "tls-key",
-    parse: privateKey,
+  tlsKey: file("tls-key", privateKey, {
     prose: "Private key of the certificate, in PEM form, without a passphrase.",
-    roles: SERVER,
   }),
-  controlDir: value({
-    name: "control-dir",
-    placeholder: "path",
-    parse: path,
+  controlDir: value("control-dir <path>", path, {
     isPath: true,
     fallback: "~/.ttyhq",
-    fallbackText: "~/.ttyhq",
-    prose: "Directory of the sessions, their recordings and the sockets; one for each server.",
+    prose: "Directory for sessions, recordings and sockets; each server needs its own.",
     roles: BOTH,
   }),
   ...LOGIN_OPTIONS,
   ...PROXY_OPTIONS,
   ...FLEET_OPTIONS,
-  rateLimitSessions: value({
-    name: "rate-limit-sessions",
-    placeholder: "number",
-    parse: limit,
+  rateLimitSessions: value("rate-limit-sessions <number>", limit, {
     fallback: SESSIONS_PER_MINUTE,
-    fallbackText: String(SESSIONS_PER_MINUTE),
-    prose: "Sessions that a user may create a minute. 0 for no limit.",
-    roles: SERVER,
+    prose: "Sessions that a user may create per minute. 0 for no limit.",
   }),
-  rateLimitApi: value({
-    name: "rate-limit-api",
-    placeholder: "number",
-    parse: limit,
+  rateLimitApi: value("rate-limit-api <number>", limit, {
     fallback: API_CALLS_PER_MINUTE,
-    fallbackText: String(API_CALLS_PER_MINUTE),
-    prose: "API calls that a user may make a minute. 0 for no limit.",
-    roles: SERVER,
+    prose: "API calls that a user may make per minute. 0 for no limit.",
   }),
-  metricsListen: value<{ readonly host: string; readonly port: number } | undefined>({
-    name: "metrics-listen",
-    placeholder: "address:port",
-    parse: socketAddress,
-    fallback: undefined,
-    fallbackText: "",
-    prose: "Serve /metrics, /livez, /readyz and /api/ready there as well, without encryption or login.",
-    roles: SERVER,
+  metricsListen: optional("metrics-listen <address:port>", socketAddress, {
+    prose: "Serve /metrics, /livez, /readyz and /api/ready on this address too, without encryption or login.",
   }),
   ...AUDIT_OPTIONS,
-  maxRecordingSize: value({
-    name: "max-recording-size",
-    placeholder: "size",
-    parse: byteCount,
+  maxRecordingSize: value("max-recording-size <size>", byteCount, {
     fallback: DEFAULT_MAX_RECORDING_BYTES,
     fallbackText: `${DEFAULT_MAX_RECORDING_BYTES / 2 ** 20}MiB`,
     prose:
-      "Output kept of one session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). Recording stops there, the session goes on.",
+      "Output recorded per session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). The recording stops there; the session goes on.",
     roles: BOTH,
   }),
-  ...RUNNING_OPTIONS,
-  recordInput: toggle({
-    name: "record-input",
-    prose: "Record what is typed as well, passwords included.",
+  grace: value("grace <time>", span(1_000), {
+    fallback: DEFAULT_GRACE_MS,
+    fallbackText: `${DEFAULT_GRACE_MS / 1_000}s`,
+    prose:
+      "How long stopping may take after SIGTERM: for running downloads, and in a session host for programs and their recordings.",
     roles: BOTH,
   }),
-  sessionHost: value<"apart" | "external" | "inline">({
-    name: "session-host",
-    placeholder: "where",
-    parse: choice("apart", "external", "inline"),
+  drainDelay: value("drain-delay <time>", span(0), {
+    fallback: DEFAULT_DRAIN_DELAY_MS,
+    fallbackText: "0s",
+    prose:
+      "How long the server keeps serving after SIGTERM while /readyz already fails, so that a load balancer can move on. Part of `--grace`.",
+  }),
+  keepRecordings: optional("keep-recordings <age,size>", retention, {
+    prose:
+      "How much of ended sessions is kept: sessions that ended longer ago than an age such as 30d are removed with their recordings, and the oldest ones while all together exceed a size such as 10GB. Either, or both with a comma. Default: everything.",
+    roles: BOTH,
+  }),
+  recordInput: toggle("record-input", {
+    prose: "Record what users type as well, passwords included.",
+    roles: BOTH,
+  }),
+  sessionHost: value("session-host <where>", choice("apart", "external", "inline"), {
     fallback: "apart",
-    fallbackText: "apart",
     prose:
-      "`apart`: sessions run in a process of their own and outlive the server. `external`: that process is started by others, such as another container of the pod; the server starts and ends none, and waits for it. `inline`: sessions end with the server.",
-    roles: SERVER,
+      "`apart`: sessions run in a process of their own and outlive the server. `external`: something else starts that process, such as another container of the pod; the server waits for it and never starts or stops it. `inline`: sessions end with the server.",
   }),
-  hostSocket: value<string | undefined>({
-    name: "host-socket",
-    placeholder: "path",
-    parse: path,
+  hostSocket: optional("host-socket <path>", path, {
     isPath: true,
-    fallback: undefined,
-    fallbackText: "",
     prose:
-      "Unix socket at which the session host listens, where that is not `host.sock` in the control directory: of two containers that share nothing but the folder of this socket each has a control directory of its own.",
+      "Unix socket of the session host, if it is not `host.sock` in the control directory. For a server and a session host in two containers that share only the socket's directory, each with its own control directory.",
     roles: BOTH,
   }),
-  exitWhenIdle: toggle({
-    name: "exit-when-idle",
+  exitWhenIdle: toggle("exit-when-idle", {
     prose:
-      "End when no program runs and nobody was connected for a minute. A server starts its session host so.",
+      "Exit when no program has run and no client has been connected for a minute. A server starts its session host with this option.",
     roles: ["session-host"],
   }),
-  debug: toggle({ name: "debug", prose: "Log more.", roles: BOTH }),
-  logFormat: value<LogFormat>({
-    name: "log-format",
-    placeholder: "format",
-    parse: choice("auto", "json", "text"),
+  debug: toggle("debug", { prose: "Log more.", roles: BOTH }),
+  logFormat: value("log-format <format>", choice("auto", "json", "text"), {
     fallback: "auto",
-    fallbackText: "auto",
     prose:
-      "Format of the log on standard error: `json`, `text`, or `auto`, which is text on a terminal and else JSON.",
+      "Format of the log on standard error: `json`, `text`, or `auto`: text on a terminal, JSON otherwise.",
     roles: BOTH,
   }),
 } as const;
-
-export type OptionKey = keyof typeof OPTIONS;
 
 /** The options that a command takes, in the order of the table. */
 export function optionsFor(role: Role): readonly Option[] {

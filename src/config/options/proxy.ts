@@ -1,129 +1,69 @@
-// The part of the option table about reverse proxies: our own, and others in front (specification 5.4, contract 5.9).
+// The options of reverse proxies: our own, and others in front (specification 5.4, contract 5.9).
 import { isLoopbackName } from "../../lib/net/address.ts";
 import { formatOrigin, parseOrigin } from "../../lib/net/origin.ts";
-import { file, list, type Role, secret, toggle, value } from "./option.ts";
+import { file, list, optional, secret, toggle, value } from "./option.ts";
 import { certificates } from "./pem.ts";
-import { addressRange, socketAddress } from "./value.ts";
+import { addressRange, checked, socketAddress } from "./value.ts";
 
-const SERVER: readonly Role[] = ["server"];
+const claimName = checked((text) => CLAIM.test(text), "the name of one claim, such as upn");
 const CLAIM = /^[!-<>-~]{1,256}$/;
+const ISSUER = "the https url of a provider, such as https://id.example.com";
 const SCOPE = /^[!#-[\]-~]{1,256}$/;
 
 export const PROXY_OPTIONS = {
-  enableProxyServe: toggle({
-    name: "enable-proxy-serve",
+  enableProxyServe: toggle("enable-proxy-serve", {
     prose:
-      "Listen on 127.0.0.1 and be reached through a reverse proxy that says who asks, by the headers proxy-user-login, proxy-user-name and proxy-user-profile-pic. One is started on `--proxy-listen`.",
-    roles: SERVER,
+      "Listen on 127.0.0.1 behind a reverse proxy that authenticates users and names them in the headers proxy-user-login, proxy-user-name and proxy-user-profile-pic. The server starts one on `--proxy-listen`.",
   }),
-  proxyExternal: toggle({
-    name: "proxy-external",
+  proxyExternal: toggle("proxy-external", {
     prose:
-      "With `--enable-proxy-serve`: start none, another proxy on this machine sets the headers. Whoever else runs programs here can set them, too.",
-    roles: SERVER,
+      "With `--enable-proxy-serve`: start no proxy, because another one on this machine sets the headers. Every other program on this machine can set them too.",
   }),
-  proxyListen: value({
-    name: "proxy-listen",
-    placeholder: "address:port",
-    parse: socketAddress,
+  proxyListen: value("proxy-listen <address:port>", socketAddress, {
     fallback: { host: "0.0.0.0", port: 4443 },
     fallbackText: "0.0.0.0:4443",
     prose:
       "Where the reverse proxy of `--enable-proxy-serve` listens, with the certificate of `--tls-cert` and `--tls-key`.",
-    roles: SERVER,
   }),
-  proxyClientCa: file({
-    name: "proxy-client-ca",
-    parse: certificates,
+  proxyClientCa: file("proxy-client-ca", certificates, {
     prose:
-      "Authorities, in PEM form, whose client certificates prove who asks: the e-mail address of one, or else its common name.",
-    roles: SERVER,
+      "Authorities, in PEM form, whose client certificates authenticate users: by the e-mail address in the certificate, otherwise its common name.",
   }),
-  proxyOidcIssuer: value<string | undefined>({
-    name: "proxy-oidc-issuer",
-    placeholder: "url",
-    parse: issuerUrl,
-    fallback: undefined,
-    fallbackText: "",
-    prose: "OpenID Connect provider that proves who asks, such as https://id.example.com.",
-    roles: SERVER,
+  proxyOidcIssuer: optional("proxy-oidc-issuer <url>", checked(isIssuer, ISSUER), {
+    prose: "OpenID Connect provider that authenticates users, such as https://id.example.com.",
   }),
-  proxyOidcClientId: value<string | undefined>({
-    name: "proxy-oidc-client-id",
-    placeholder: "id",
-    parse: (text) => text,
-    fallback: undefined,
-    fallbackText: "",
-    prose: "What that provider knows this server as.",
-    roles: SERVER,
+  proxyOidcClientId: optional("proxy-oidc-client-id <id>", (text) => text, {
+    prose: "This server's client ID at that provider.",
   }),
-  proxyOidcClientSecret: secret({
-    name: "proxy-oidc-client-secret",
+  proxyOidcClientSecret: secret("proxy-oidc-client-secret", {
     minBytes: 1,
-    prose: "What this server proves itself to that provider with.",
-    roles: SERVER,
+    prose: "This server's client secret at that provider.",
   }),
-  proxyOidcScope: value({
-    name: "proxy-oidc-scope",
-    placeholder: "scopes",
-    parse: scopes,
+  proxyOidcScope: value("proxy-oidc-scope <scopes>", scopes, {
     fallback: "openid profile email",
-    fallbackText: "openid profile email",
     prose:
-      "What is asked of that provider, with spaces between: add offline_access where it gives refresh tokens for nothing else. With a refresh token it is asked again and again whether a login still stands; without one a login lasts 12 hours.",
-    roles: SERVER,
+      "Scopes requested from that provider, separated by spaces: add offline_access if it issues refresh tokens only for that scope. With a refresh token the server regularly asks the provider whether a login is still valid; without one a login lasts 12 hours.",
   }),
-  proxyOidcClaim: value<string | undefined>({
-    name: "proxy-oidc-claim",
-    placeholder: "claim",
-    parse: claimName,
-    fallback: undefined,
-    fallbackText: "",
+  proxyOidcClaim: optional("proxy-oidc-claim <claim>", claimName, {
     prose:
-      "Claim of that provider that is trusted as the user name, such as preferred_username or upn, where its users cannot choose it. Without it: the email, if `email_verified` is true.",
-    roles: SERVER,
+      "Claim of that provider that is the user name, such as preferred_username or upn; only safe if users cannot choose it. Default: the email, if `email_verified` is true.",
   }),
-  proxyOidcGroups: value<string | undefined>({
-    name: "proxy-oidc-groups",
-    placeholder: "claim",
-    parse: claimName,
-    fallback: undefined,
-    fallbackText: "",
+  proxyOidcGroups: optional("proxy-oidc-groups <claim>", claimName, {
     prose: "Claim of that provider that lists a user's groups, such as groups, for `--role %group=role`.",
-    roles: SERVER,
   }),
-  proxyOidcRequire: list({
-    name: "proxy-oidc-require",
-    placeholder: "claim=value",
-    parse: requiredClaim,
+  proxyOidcRequire: list("proxy-oidc-require <claim=value>", requiredClaim, {
     prose:
-      "A claim that a login at that provider must have, such as tid=... or hd=example.com, to keep other tenants out. Of several values of one claim any will do.",
-    roles: SERVER,
+      "A claim that a login at that provider must have, such as tid=... or hd=example.com, to keep other tenants out. Of several values of one claim any is enough.",
   }),
-  proxyUrl: value<string | undefined>({
-    name: "proxy-url",
-    placeholder: "origin",
-    parse: httpsOrigin,
-    fallback: undefined,
-    fallbackText: "",
+  proxyUrl: optional("proxy-url <origin>", httpsOrigin, {
     prose:
-      "Address under which browsers reach the reverse proxy, such as https://term.example.com; the provider sends them back to its /.proxy/callback, and to /.proxy/logged-out after a logout. Without it: made of the machine's name and the port.",
-    roles: SERVER,
+      "Address at which browsers reach the reverse proxy, such as https://term.example.com; the provider redirects to its /.proxy/callback, and to /.proxy/logged-out after a logout. Default: the machine's host name and the port.",
   }),
-  trustedProxy: list({
-    name: "trusted-proxy",
-    placeholder: "range",
-    parse: addressRange,
+  trustedProxy: list("trusted-proxy <range>", addressRange, {
     prose:
-      "Address of a reverse proxy, or a range that holds nothing but proxies, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host are believed.",
-    roles: SERVER,
+      "Address of a reverse proxy, or a range that contains only proxies, whose X-Forwarded-For, X-Forwarded-Proto and X-Forwarded-Host the server trusts.",
   }),
 } as const;
-
-function claimName(text: string): string {
-  if (!CLAIM.test(text)) throw new RangeError("must be the name of one claim, such as upn");
-  return text;
-}
 
 function requiredClaim(text: string): { readonly claim: string; readonly value: string } {
   const [claim = "", ...rest] = text.split("=");
@@ -152,17 +92,10 @@ function httpsOrigin(text: string): string {
   return formatOrigin(parsed);
 }
 
-/**
- * An issuer may have a path (OpenID Connect Discovery 1.0, 4.1), and nothing after that. What it says over http, anybody
- * on the way may have said.
- */
-function issuerUrl(text: string): string {
+/** An issuer may have a path and nothing after it (OpenID Connect Discovery 1.0, 4.1). Plain http is not authentic. */
+function isIssuer(text: string): boolean {
   const url = URL.parse(text);
-  const isPlain =
-    url !== null && url.search === "" && url.hash === "" && url.username === "" && url.password === "";
-  const isLocal = url?.protocol === "http:" && isLoopbackName(url.hostname.replace(/^\[(.*)\]$/, "$1"));
-  if (!isPlain || (url.protocol !== "https:" && !isLocal)) {
-    throw new RangeError("must be the https url of a provider, such as https://id.example.com");
-  }
-  return text;
+  if (url === null || `${url.search}${url.hash}${url.username}${url.password}` !== "") return false;
+  const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackName(host));
 }

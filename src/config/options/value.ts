@@ -1,4 +1,4 @@
-// From the text of an option to its value. Each parser throws RangeError "must be …" for anything else.
+// Parsers of option values. Each throws RangeError "must be …" for an invalid text.
 import { isIP, isIPv6 } from "node:net";
 import { isLoginName } from "../../lib/login-name.ts";
 import { formatOrigin, parseHost, parseOrigin } from "../../lib/net/origin.ts";
@@ -91,7 +91,7 @@ export function addressRange(text: string): { readonly address: string; readonly
   return { address, prefix };
 }
 
-/** As a browser would send it. */
+/** In the spelling of browsers. */
 export function origin(text: string): string {
   const parsed = parseOrigin(text);
   if (parsed === undefined) {
@@ -100,7 +100,7 @@ export function origin(text: string): string {
   return formatOrigin(parsed);
 }
 
-/** An origin that a server can be reached at, in its one spelling. */
+/** The address of a server, in its canonical spelling. */
 export function httpOrigin(text: string): string {
   const parsed = parseOrigin(text.replace(/\/$/, ""));
   const origin = parsed === undefined ? "" : formatOrigin(parsed);
@@ -110,37 +110,35 @@ export function httpOrigin(text: string): string {
   return origin;
 }
 
-export function remoteName(text: string): string {
-  if (!RemoteName.safeParse(text).success) {
-    throw new RangeError(
-      "must be 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
-    );
-  }
-  return text;
-}
+export const remoteName = checked(
+  (text) => RemoteName.safeParse(text).success,
+  "1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
+);
 
-/** A name of a remote, or a pattern of such names. */
-export function remoteNamePattern(text: string): string {
-  if (!RemoteNamePattern.safeParse(text).success) {
-    throw new RangeError("must be the name of a remote, in which * stands for any characters");
-  }
-  return text;
-}
+/** The name of a remote, or a pattern of such names. */
+export const remoteNamePattern = checked(
+  (text) => RemoteNamePattern.safeParse(text).success,
+  "the name of a remote, in which * stands for any characters",
+);
 
-export function userName(text: string): string {
-  if (!USER_NAME.test(text)) throw new RangeError("must be one user name");
-  return text;
+export const userName = checked((text) => USER_NAME.test(text), "one user name");
+
+export const path = checked((text) => PATH.test(text), "a path");
+
+/** The text itself, if it is valid. */
+export function checked(isValid: (text: string) => boolean, requirement: string): (text: string) => string {
+  return (text) => {
+    if (!isValid(text)) throw new RangeError(`must be ${requirement}`);
+    return text;
+  };
 }
 
 /** A user name, or a user of an OpenID Connect provider by issuer and subject: `https://id.example.com#248289761001`. */
 export function allowedUser(text: string): string {
   const [issuer = "", ...subject] = text.split("#");
   const isSubject = /^https?:$/.test(URL.parse(issuer)?.protocol ?? "") && subject.join("#") !== "";
-  if (isSubject && isLoginName(text)) return text;
-  if (!USER_NAME.test(text)) {
-    throw new RangeError("must be one user name, or https://issuer#subject");
-  }
-  return text;
+  if ((isSubject && isLoginName(text)) || USER_NAME.test(text)) return text;
+  throw new RangeError("must be one user name, or https://issuer#subject");
 }
 
 /** `ada=operator`, `%ops=auditor`, `*=viewer`. */
@@ -152,9 +150,4 @@ export function roleRule(text: string): RoleRule {
     throw new RangeError(`must be user=role or %group=role, with a role of ${Role.options.join(", ")}`);
   }
   return who.startsWith("%") ? { group: who.slice(1), role } : { user: allowedUser(who), role };
-}
-
-export function path(text: string): string {
-  if (!PATH.test(text)) throw new RangeError("must be a path");
-  return text;
 }

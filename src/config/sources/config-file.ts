@@ -2,9 +2,9 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { nearest } from "../../lib/nearest.ts";
 import { ConfigError } from "../config-error.ts";
-import { fileKeyOf, keysOf, type Option } from "../options/option.ts";
+import { type Option, spellingsOf } from "../options/option.ts";
 import { OPTIONS } from "../options/options.ts";
-import { type FileSource, placeName, sourceName } from "./source.ts";
+import { type ConfigEntry, type ConfigFile, type FileSource, placeName, sourceName } from "./given.ts";
 
 export const MAX_CONFIG_FILE_BYTES = 64 * 1024;
 /** A file with more of them is no configuration of a person. Nothing nests, so none of them makes more than one list. */
@@ -13,18 +13,6 @@ const MAX_ALIASES = 100;
 const MAX_SYNTAX_PROBLEMS = 5;
 const READABLE_BY_ALL = 0o004;
 const WRITABLE_BY_ALL = 0o002;
-
-export type ConfigFile = {
-  /** Absolute. Relative paths in it are relative to its directory. */
-  readonly path: string;
-  /** By key: the name of an option, or of a secret's file. */
-  readonly entries: ReadonlyMap<string, ConfigEntry>;
-  /** What is wrong in it, a sentence each. */
-  readonly problems: readonly string[];
-};
-
-/** One text, or those of a list, as they were written: `0123` and `yes` are no number and no truth value here. */
-export type ConfigEntry = { readonly texts: readonly string[]; readonly source: FileSource };
 
 export type ConfigFileContent = {
   /** Absolute. */
@@ -49,7 +37,7 @@ export function parseConfigFile(content: ConfigFileContent): ConfigFile {
 const OPTION_OF: ReadonlyMap<string, Option> = new Map(
   Object.values<Option>(OPTIONS)
     .filter((option) => option !== OPTIONS.config)
-    .flatMap((option) => keysOf(option).map((key) => [key, option] as const)),
+    .flatMap((option) => spellingsOf(option).map(({ key }) => [key, option] as const)),
 );
 
 type Parsed = { readonly document: Document.Parsed; readonly lines: LineCounter };
@@ -220,7 +208,7 @@ function unknown(name: string): string {
 
 const MAX_SHOWN = 64;
 
-/** Who may write it decides as whom programs run, and who may read it knows the secrets in it. */
+/** Write access decides what the server runs; read access reveals the secrets in the file. */
 function permissionProblems(
   name: string,
   mode: number,
@@ -229,18 +217,13 @@ function permissionProblems(
   if ((mode & WRITABLE_BY_ALL) !== 0) {
     return [`${name}: everybody on this machine may write it: chmod o-w ${name}`];
   }
-  const secrets = [...entries.keys()].filter((key) => OPTION_OF.get(key)?.shape === "secret");
-  const inline = secrets.filter((key) => OPTION_OF.get(key)?.name === key);
-  if ((mode & READABLE_BY_ALL) === 0 || inline.length === 0) return [];
-  const others = secretFileKeys(inline);
+  const secrets = [...entries.keys()].filter((key) => {
+    const option = OPTION_OF.get(key);
+    return option?.shape === "secret" && option.name === key;
+  });
+  if ((mode & READABLE_BY_ALL) === 0 || secrets.length === 0) return [];
+  const others = secrets.map((key) => `${key}-file`).join(" and ");
   return [
-    `${name}: everybody on this machine may read it, and it has a secret in ${inline.join(" and ")}: chmod o-r ${name}, or name a file with the secret as ${others}`,
+    `${name}: everybody on this machine may read it, and it has a secret in ${secrets.join(" and ")}: chmod o-r ${name}, or name a file with the secret as ${others}`,
   ];
-}
-
-function secretFileKeys(names: readonly string[]): string {
-  return names
-    .map((name) => OPTION_OF.get(name))
-    .flatMap((option) => (option?.shape === "secret" ? [fileKeyOf(option)] : []))
-    .join(" and ");
 }

@@ -1,95 +1,102 @@
-// What was given for an option, and which of several places counts.
+// Where options come from, and which source counts: flags before variables, variables before the configuration file.
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import { envOf, fileEnvOf, fileKeyOf, flagOf, type Option, plainFlagOf } from "../options/option.ts";
-import type { ConfigFile } from "./config-file.ts";
-import { type Flags, flagTexts, plainFlagTexts } from "./flags.ts";
-import type { Source } from "./source.ts";
+import { type Option, type Spelling, spellingsOf } from "../options/option.ts";
+import { type Flags, flagTexts } from "./flags.ts";
 
-/** Where options come from. */
+export type Source =
+  | { readonly kind: "flag"; readonly name: string }
+  | { readonly kind: "variable"; readonly name: string }
+  | FileSource;
+
+/** `path` as it was given; line and column count from 1. */
+export type FileSource = {
+  readonly kind: "file";
+  readonly name: string;
+  readonly path: string;
+  readonly line: number;
+  readonly column: number;
+};
+
+export type ConfigFile = {
+  /** Absolute. Relative paths in the file are relative to its directory. */
+  readonly path: string;
+  /** By key: the name of an option, or of a secret's file. */
+  readonly entries: ReadonlyMap<string, ConfigEntry>;
+  /** A sentence for each problem. */
+  readonly problems: readonly string[];
+};
+
+/** One text, or the texts of a list, as written: `0123` and `yes` stay texts. */
+export type ConfigEntry = { readonly texts: readonly string[]; readonly source: FileSource };
+
 export type Sources = {
   readonly flags: Flags;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The configuration file, where there is one. */
   readonly file?: ConfigFile;
-  /** The home directory of the user that the process runs as, and where it was started. */
+  /** The home directory of the user that the process runs as. */
   readonly home: string;
   readonly cwd: string;
-  /** The bytes of a file at an absolute path; throws when there are none to be had. */
+  /** The content of the file at an absolute path; throws if it cannot be read. */
   readonly readFile: (path: string) => Uint8Array;
 };
 
 export type Given = {
-  /** In order; the last one counts, but for a list. */
+  /** In order; the last one counts, except for a list. */
   readonly texts: readonly string[];
   readonly source: Source;
-  /** True of a secret: what is given is the path of a file with it. */
-  readonly isInFile: boolean;
+  /** The text is the path of a file that holds the secret. */
+  readonly isFile: boolean;
 };
 
-/**
- * What counts for an option: flags before variables, variables before the configuration file. Two for a secret that one
- * of these gives both itself and as a file; none where the default holds.
- */
-export function givenFor(option: Option, sources: Sources): readonly Given[] {
-  const { flags, env, file } = sources;
-  const ways = [() => byFlags(option, flags), () => byVariables(option, env), () => byFile(option, file)];
-  for (const way of ways) {
-    const given = way();
-    if (given.length > 0) return given;
+/** Two for a secret that one source gives both directly and as a file; none if the default applies. */
+export function givenFor(option: Option, { flags, env, file }: Sources): readonly Given[] {
+  const bySource: readonly ((spelling: Spelling) => Omit<Given, "isFile"> | undefined)[] = [
+    ({ flag = "" }) => ({ texts: flagTexts(flags, flag), source: { kind: "flag", name: flag } }),
+    ({ variable }) => ({
+      texts: variableTexts(env, variable, option),
+      source: { kind: "variable", name: variable },
+    }),
+    ({ key }) => file?.entries.get(key),
+  ];
+  for (const given of bySource) {
+    const found = spellingsOf(option).flatMap((spelling) => {
+      const entry = given(spelling);
+      const isGiven = entry !== undefined && (entry.texts.length > 0 || entry.source.kind === "file");
+      return isGiven ? [{ ...entry, isFile: spelling.isFile }] : [];
+    });
+    if (found.length > 0) return found;
   }
   return [];
 }
 
-function byFlags(option: Option, flags: Flags): readonly Given[] {
-  const plain = byFlag(plainFlagOf(option), plainFlagTexts(flags, option), false);
-  return [...plain, ...byFlag(flagOf(option), flagTexts(flags, option), option.shape === "secret")];
-}
-
-function byFlag(name: string | undefined, texts: readonly string[], isInFile: boolean): readonly Given[] {
-  if (name === undefined || texts.length === 0) return [];
-  return [{ texts, source: { kind: "flag", name }, isInFile }];
-}
-
-function byVariables(option: Option, env: Sources["env"]): readonly Given[] {
-  const own = byVariable(envOf(option), env, false);
-  if (option.shape === "secret") return [...own, ...byVariable(fileEnvOf(option), env, true)];
-  if (option.shape !== "list") return own;
-  return own.map((given) => ({ ...given, texts: given.texts.flatMap(listItems) }));
-}
-
-/** An empty variable is none: that is how compose files write one that is not set. */
-function byVariable(name: string, env: Sources["env"], isInFile: boolean): readonly Given[] {
-  const text = env[name];
+/** An empty variable counts as not set: compose files write an unset variable like that. */
+function variableTexts(env: Sources["env"], name: string, { shape }: Option): readonly string[] {
+  const text = env[name] ?? "";
   // Kubernetes sets NAME_PORT=tcp://… in every pod for a service of that name, so TTYHQ_PORT for `ttyhq`.
-  if (name.endsWith("_PORT") && text?.startsWith("tcp://")) return [];
-  if (text === undefined || text === "") return [];
-  return [{ texts: [text], source: { kind: "variable", name }, isInFile }];
-}
-
-function listItems(text: string): readonly string[] {
+  if (text === "" || (name.endsWith("_PORT") && text.startsWith("tcp://"))) return [];
+  if (shape !== "list") return [text];
   return text
     .split(",")
     .map((item) => item.trim())
     .filter((item) => item !== "");
 }
 
-function byFile(option: Option, file: ConfigFile | undefined): readonly Given[] {
-  const own = byKey(option.name, file, false);
-  return option.shape === "secret" ? [...own, ...byKey(fileKeyOf(option), file, true)] : own;
+/** The start of a message about a source: `--port`, `TTYHQ_PORT`, `config.yaml:3:7: port`. */
+export function sourceName(source: Source): string {
+  return source.kind === "file" ? `${placeName(source)}: ${source.name}` : source.name;
 }
 
-function byKey(key: string, file: ConfigFile | undefined, isInFile: boolean): readonly Given[] {
-  const entry = file?.entries.get(key);
-  return entry === undefined ? [] : [{ ...entry, isInFile }];
+/** As editors and compilers write a place. */
+export function placeName({ path, line, column }: Omit<FileSource, "kind" | "name">): string {
+  return `${path}:${line}:${column}`;
 }
 
-/** What a path means that stands there. The shell expands `~` in a flag of its own word; elsewhere nobody does. */
+/** Only a shell expands `~`, and only at the start of a word. */
 export function absolutePath(
   path: string,
   { kind }: { readonly kind: Source["kind"] | "default" },
-  sources: Pick<Sources, "home" | "cwd" | "file">,
+  { home, cwd, file }: Pick<Sources, "home" | "cwd" | "file">,
 ): string {
-  const { home, cwd, file } = sources;
   if (path === "~" || path.startsWith("~/")) return join(home, path.slice(1));
   if (isAbsolute(path)) return resolve(path);
   return resolve(kind === "file" && file !== undefined ? dirname(file.path) : cwd, path);

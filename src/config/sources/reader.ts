@@ -10,23 +10,20 @@ import {
   type ValueOption,
 } from "../options/option.ts";
 import { isTrue } from "../options/value.ts";
-import { absolutePath, type Given, givenFor, type Sources } from "./given.ts";
-import { type Source, sourceName } from "./source.ts";
+import { absolutePath, type Given, givenFor, type Source, type Sources, sourceName } from "./given.ts";
 
-/** One text that was given. */
-type GivenText = { readonly text: string; readonly source: Source };
-type GivenBytes = { readonly bytes: Uint8Array; readonly from: string };
+type GivenText = { readonly text: string; readonly source: Source; readonly isFile: boolean };
 
-/** What an option is because of another one. */
+/** The value that an option has because of another one. */
 export type Implied = { readonly text: string; readonly because: string };
 
 /**
- * Reads options: a flag wins over a variable, a variable over the configuration file, that over the default. What is
- * wrong is noted among the problems and the default taken, so that one start tells everything that is wrong.
+ * Reads options from their sources. Invalid values become problems and count as the default, so that one start reports
+ * every problem.
  */
 export class OptionReader {
   readonly #sources: Sources;
-  /** Each told once, however often an option is looked at. */
+  /** Each once, however often an option is read. */
   readonly #problems: Set<string>;
   readonly #warnings = new Set<string>();
   readonly #implied = new Map<Option, Implied>();
@@ -44,17 +41,25 @@ export class OptionReader {
     return [...this.#warnings];
   }
 
-  /** Notes a problem: a sentence with the way out. */
+  /** Adds a problem: a sentence with the way out. */
   refuse(problem: string): void {
     this.#problems.add(problem);
   }
 
-  /** Notes something that can be done, but is better known. */
+  /** Refuses each of these options that was given; a switch that is off was not. */
+  refuseGiven(options: readonly Option[], why: string): void {
+    for (const option of options) {
+      if (option.shape === "switch" && !this.isOn(option)) continue;
+      const source = this.sourceOf(option);
+      if (source !== undefined) this.refuse(`${source} is ${why}`);
+    }
+  }
+
   warn(warning: string): void {
     this.#warnings.add(warning);
   }
 
-  /** Notes what an option is because of another one, for those who ask where it comes from. */
+  /** Records the value that an option has because of another one. */
   imply(option: Option, implied: Implied): void {
     this.#implied.set(option, implied);
   }
@@ -63,12 +68,12 @@ export class OptionReader {
     return this.#implied.get(option);
   }
 
-  /** What was given for an option, whether or not it is right. */
+  /** The texts given for an option, valid or not. */
   givenFor(option: Option): readonly Given[] {
     return givenFor(option, this.#sources);
   }
 
-  /** What an option was given by, as sentences begin with it; `undefined` where the default holds. */
+  /** The source of an option, as messages begin with it; `undefined` if the default applies. */
   sourceOf(option: Option): string | undefined {
     const [given] = this.givenFor(option);
     return given && sourceName(given.source);
@@ -76,7 +81,7 @@ export class OptionReader {
 
   isOn(option: SwitchOption): boolean {
     const given = this.#last(option);
-    return given === undefined ? false : this.#parse(given, isTrue, false);
+    return given !== undefined && this.#parse(given, isTrue, false);
   }
 
   value<T>(option: ValueOption<T>): T {
@@ -84,71 +89,70 @@ export class OptionReader {
     return given === undefined ? option.fallback : this.#parse(given, option.parse, option.fallback);
   }
 
-  /** A path that an option has, made absolute: relative to where it was given. */
+  /** The absolute path that an option names. */
+  path(option: ValueOption<string>): string;
+  path(option: ValueOption<string | undefined>): string | undefined;
+  path(option: ValueOption<string | undefined>): string | undefined {
+    const path = this.value(option);
+    return path && this.absolute(option, path);
+  }
+
+  /** Makes a path absolute, relative to the place where the option was given. */
   absolute(option: Option, path: string): string {
     const [given] = this.givenFor(option);
     return absolutePath(path, given?.source ?? { kind: "default" }, this.#sources);
   }
 
   list<T>(option: ListOption<T>): readonly T[] {
-    return this.givenFor(option).flatMap(({ texts, source }) =>
-      texts.flatMap((text) => this.#parse({ text, source }, (item) => [option.parse(item)], [])),
+    return this.givenFor(option).flatMap((given) =>
+      given.texts.flatMap((text) => this.#parse({ ...given, text }, (item) => [option.parse(item)], [])),
     );
   }
 
-  /** What a file holds; `undefined` when none was given, or it is not right. */
+  /** The parsed content of a file; `undefined` if none was given or it is invalid. */
   file<T>(option: FileOption<T>): T | undefined {
     const given = this.#last(option);
-    const file = given && this.#fileBytes(given);
-    if (file === undefined) return undefined;
+    const bytes = given && this.#fileBytes(given);
+    if (given === undefined || bytes === undefined) return undefined;
     try {
-      return option.parse(file.bytes);
+      return option.parse(bytes);
     } catch (error) {
       if (!(error instanceof RangeError)) throw error;
-      this.refuse(`${file.from}: the file ${error.message}`);
+      this.refuse(`${sourceName(given.source)}: the file ${error.message}`);
       return undefined;
     }
   }
 
   secret(option: SecretOption): Secret | undefined {
-    const given = this.#secretBytes(option);
+    const given = this.#last(option);
+    const [, other] = this.givenFor(option);
     if (given === undefined) return undefined;
-    if (given.bytes.length < option.minBytes) {
-      const { length } = given.bytes;
-      this.refuse(`${given.from}: has ${length} bytes, must have at least ${option.minBytes}`);
-    }
-    return new Secret(given.bytes);
-  }
-
-  #secretBytes(option: SecretOption): GivenBytes | undefined {
-    const [given, other] = this.givenFor(option);
-    const text = given?.texts.at(-1);
-    if (given === undefined || text === undefined) return undefined;
     const from = sourceName(given.source);
-    const isVisible = given.source.kind === "flag" && !given.isInFile;
-    if (isVisible && option.isSecret?.(text) !== false) this.#warnOfVisible(option, from);
+    const isVisible = given.source.kind === "flag" && !given.isFile;
+    if (isVisible && option.isSecret?.(given.text) !== false) {
+      this.warn(
+        `${from}: other users of this machine can see it in the list of processes; give ${flagOf(option)} or ${envOf(option)} instead`,
+      );
+    }
     if (other !== undefined) {
       this.refuse(`${from} and ${sourceName(other.source)} are both set: set one of them`);
       return undefined;
     }
-    if (!given.isInFile) return { bytes: new TextEncoder().encode(text), from };
-    const file = this.#fileBytes({ text, source: given.source });
-    return file && { ...file, bytes: withoutNewline(file.bytes) };
+    const bytes = given.isFile
+      ? withoutNewline(this.#fileBytes(given))
+      : new TextEncoder().encode(given.text);
+    if (bytes !== undefined && bytes.length < option.minBytes) {
+      this.refuse(`${from}: has ${bytes.length} bytes, must have at least ${option.minBytes}`);
+    }
+    return bytes && new Secret(bytes);
   }
 
-  #warnOfVisible(option: SecretOption, flag: string): void {
-    this.warn(
-      `${flag}: other users of this machine can see it in the list of processes; give ${flagOf(option)} or ${envOf(option)} instead`,
-    );
-  }
-
-  #fileBytes({ text, source }: GivenText): GivenBytes | undefined {
-    const from = sourceName(source);
+  #fileBytes({ text, source }: GivenText): Uint8Array | undefined {
     try {
-      return { bytes: this.#sources.readFile(absolutePath(text, source, this.#sources)), from };
+      return this.#sources.readFile(absolutePath(text, source, this.#sources));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.refuse(`${from}: cannot read the file: ${reason}`);
+      this.refuse(`${sourceName(source)}: cannot read the file: ${reason}`);
       return undefined;
     }
   }
@@ -156,7 +160,7 @@ export class OptionReader {
   #last(option: Option): GivenText | undefined {
     const [given] = this.givenFor(option);
     const text = given?.texts.at(-1);
-    return given === undefined || text === undefined ? undefined : { text, source: given.source };
+    return given === undefined || text === undefined ? undefined : { ...given, text };
   }
 
   #parse<T>({ text, source }: GivenText, parse: (text: string) => T, fallback: T): T {
@@ -170,8 +174,8 @@ export class OptionReader {
   }
 }
 
-/** Editors and `echo` end a file with a newline that is no part of the secret. */
-function withoutNewline(bytes: Uint8Array): Uint8Array {
-  if (bytes.at(-1) !== 0x0a) return bytes;
+/** Editors and `echo` end a file with a newline that is not part of the secret. */
+function withoutNewline(bytes: Uint8Array | undefined): Uint8Array | undefined {
+  if (bytes?.at(-1) !== 0x0a) return bytes;
   return bytes.subarray(0, bytes.at(-2) === 0x0d ? -2 : -1);
 }

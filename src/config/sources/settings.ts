@@ -1,12 +1,10 @@
-// What a configuration came to, and where each part of it comes from: for those who ask.
-
+// The configuration as `ttyhq config` prints it, and as the command line of a service.
 import type { Option, Role } from "../options/option.ts";
-import { optionsFor } from "../options/options.ts";
-import type { Given } from "./given.ts";
-import type { OptionReader } from "./reader.ts";
-import { type Source, sourceName } from "./source.ts";
+import { OPTIONS, optionsFor } from "../options/options.ts";
+import { placeName, type Source, type Sources, sourceName } from "./given.ts";
+import { OptionReader } from "./reader.ts";
 
-/** Why a setting is what it is: where it was given, the option that makes it so, or nothing but the default. */
+/** Where a setting comes from: a source, the option that implies it, or the default. */
 export type SettingSource =
   | Source
   | { readonly kind: "implied"; readonly by: string }
@@ -15,54 +13,84 @@ export type SettingSource =
 export type Setting = {
   /** As in a configuration file. */
   readonly name: string;
-  /** Texts as they were written, paths absolute; `undefined` for what is not set, and for every secret. */
+  /** Texts as written, paths absolute; `undefined` if not set, and for every secret. */
   readonly value: string | boolean | readonly string[] | undefined;
-  /** Of a secret alone: whether there is one. */
+  /** Secrets only. */
   readonly isSet?: boolean;
-  /** The file that the secret is in. */
+  /** The file that holds the secret. */
   readonly secretFile?: string;
   readonly source: SettingSource;
 };
 
-/** Every option of a role. What is wrong about them is among the problems of the reader. */
+/** Every option of a role. Invalid values are problems of the reader. */
 export function settingsOf(reader: OptionReader, role: Role): readonly Setting[] {
   return optionsFor(role).map((option) => settingOf(reader, option));
 }
 
 function settingOf(reader: OptionReader, option: Option): Setting {
   const { name } = option;
-  const [given] = reader.givenFor(option);
   const implied = reader.impliedFor(option);
   if (implied !== undefined) {
     const value = option.shape === "switch" ? implied.text === "true" : implied.text;
     return { name, value, source: { kind: "implied", by: implied.because } };
   }
+  const [given] = reader.givenFor(option);
   const source = given?.source ?? { kind: "default" };
-  if (option.shape !== "secret") return { name, value: shownValue(reader, option, given), source };
-  const path = given?.isInFile === true ? given.texts.at(-1) : undefined;
-  return {
-    ...{ name, value: undefined, isSet: given !== undefined, source },
-    ...(path === undefined ? {} : { secretFile: reader.absolute(option, path) }),
-  };
+  if (option.shape !== "secret")
+    return { name, value: shownValue(reader, option, given?.texts ?? []), source };
+  const path = given?.isFile === true ? given.texts.at(-1) : undefined;
+  const secretFile = path === undefined ? {} : { secretFile: reader.absolute(option, path) };
+  return { name, value: undefined, isSet: given !== undefined, source, ...secretFile };
 }
 
 function shownValue(
   reader: OptionReader,
   option: Exclude<Option, { readonly shape: "secret" }>,
-  given: Given | undefined,
+  texts: readonly string[],
 ): Setting["value"] {
   if (option.shape === "switch") return reader.isOn(option);
-  if (option.shape === "list") return given?.texts ?? [];
-  const text = given?.texts.at(-1);
-  if (option.shape === "file") return text === undefined ? undefined : reader.absolute(option, text);
-  if (option.isPath !== true) return text ?? (option.fallbackText === "" ? undefined : option.fallbackText);
-  const path = text ?? option.fallback;
-  return typeof path === "string" ? reader.absolute(option, path) : option.fallbackText || undefined;
+  if (option.shape === "list") return texts;
+  const fallback =
+    option.shape === "value" && typeof option.fallback === "string" ? option.fallback : undefined;
+  const text = texts.at(-1) ?? (isPath(option) ? fallback : undefined);
+  if (text !== undefined) return isPath(option) ? reader.absolute(option, text) : text;
+  return option.shape === "value" ? option.fallbackText || undefined : undefined;
+}
+
+function isPath(option: Option): boolean {
+  return (
+    option.shape === "file" || option.shape === "secret" || (option.shape === "value" && !!option.isPath)
+  );
 }
 
 /** In a few words: `--port`, `TTYHQ_PORT`, `config.yaml:3:7`, `default`. */
 export function sourceWords(source: SettingSource): string {
   if (source.kind === "default") return "default";
   if (source.kind === "implied") return `because of ${source.by}`;
-  return source.kind === "file" ? `${source.path}:${source.line}:${source.column}` : sourceName(source);
+  return source.kind === "file" ? placeName(source) : sourceName(source);
+}
+
+/**
+ * The flags of a command line as words for another command of that role, with absolute paths. `visible` names the flags
+ * that hold a secret themselves, which are left out.
+ */
+export function flagWords(
+  sources: Sources,
+  role: Role,
+): { readonly words: readonly string[]; readonly visible: readonly string[] } {
+  const reader = new OptionReader(sources);
+  const words: string[] = [];
+  const visible: string[] = [];
+  for (const option of optionsFor(role)) {
+    if (option === OPTIONS.config) continue;
+    for (const { texts, source, isFile } of reader.givenFor(option)) {
+      if (source.kind !== "flag") continue;
+      if (option.shape === "secret" && !isFile) visible.push(source.name);
+      else if (option.shape === "switch") words.push(source.name);
+      else
+        for (const text of texts)
+          words.push(source.name, isPath(option) ? reader.absolute(option, text) : text);
+    }
+  }
+  return { words, visible };
 }

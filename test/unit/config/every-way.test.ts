@@ -4,14 +4,7 @@ import { expect, test } from "vitest";
 import { stringify } from "yaml";
 import { type Config, parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
-import {
-  envOf,
-  fileEnvOf,
-  fileKeyOf,
-  flagOf,
-  keysOf,
-  type Option,
-} from "../../../src/config/options/option.ts";
+import { envOf, flagOf, type Option, spellingsOf } from "../../../src/config/options/option.ts";
 import { OPTIONS, optionsFor } from "../../../src/config/options/options.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { input } from "./command-line.ts";
@@ -100,8 +93,8 @@ function waysOf(option: Option): fc.Arbitrary<Ways> {
   }
   return fc.constantFrom("jwt", "/run/secrets/password", "none").map((path) => ({
     flags: `${flagOf(option)} ${path}`,
-    env: { [fileEnvOf(option)]: path },
-    file: { [fileKeyOf(option)]: path },
+    env: { [`${envOf(option)}_FILE`]: path },
+    file: { [`${option.name}-file`]: path },
   }));
 }
 
@@ -116,7 +109,10 @@ function result(parse: () => Config): unknown {
 }
 
 const NAMES = OF_SERVER.flatMap((option) => [
-  ...keysOf(option).flatMap((key) => [`config\\.yaml:\\d+:\\d+: ${key}(?![a-z-])`, `--${key}(?![a-z-])`]),
+  ...spellingsOf(option).flatMap(({ key }) => [
+    `config\\.yaml:\\d+:\\d+: ${key}(?![a-z-])`,
+    `--${key}(?![a-z-])`,
+  ]),
   ...[`${envOf(option)}_FILE`, envOf(option)].map((name) => `${name}(?![A-Z_])`),
 ]);
 const SOURCE = new RegExp(NAMES.toSorted((a, b) => b.length - a.length).join("|"), "g");

@@ -1,7 +1,8 @@
 // What the tests of configuration files share.
 import { parseConfig } from "../../../src/config/config.ts";
 import { ConfigError } from "../../../src/config/config-error.ts";
-import { type ConfigFile, parseConfigFile } from "../../../src/config/sources/config-file.ts";
+import { parseConfigFile } from "../../../src/config/sources/config-file.ts";
+import type { ConfigFile } from "../../../src/config/sources/given.ts";
 import { type Env, input } from "./command-line.ts";
 
 export const PRIVATE = 0o600;

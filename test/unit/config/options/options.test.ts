@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
+import { hostArguments, parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
 import { ConfigError } from "../../../../src/config/config-error.ts";
-import { hostArguments } from "../../../../src/config/host-arguments.ts";
-import { envOf, fileEnvOf, flagOf, type Option, plainFlagOf } from "../../../../src/config/options/option.ts";
+import { envOf, type Option, spellingsOf } from "../../../../src/config/options/option.ts";
 import { OPTIONS, optionsFor } from "../../../../src/config/options/options.ts";
 import { optionsPage } from "../../../../src/config/options/options-page.ts";
 import { isOwnVariable } from "../../../../src/lib/os/own-variables.ts";
@@ -42,7 +41,9 @@ test("a session host asks for no login and refuses what is wrong", () => {
 test("every option has a flag or a variable of its own, and prose that is a sentence", () => {
   const options = Object.values<Option>(OPTIONS);
   expect(new Set(options.map(envOf)).size).toBe(options.length);
-  const flags = [...options.map(flagOf), ...options.map(plainFlagOf)].filter((flag) => flag !== undefined);
+  const flags = options
+    .flatMap((option) => spellingsOf(option).map(({ flag }) => flag))
+    .filter((flag) => flag !== undefined);
   expect(new Set(flags).size).toBe(flags.length);
   for (const { prose } of options) expect(prose).toMatch(/^[`A-Z].*[.]$/);
 });
@@ -79,5 +80,5 @@ test("no environment makes it fail otherwise than with sentences", () => {
 });
 
 function variablesOf(option: Option): readonly string[] {
-  return option.shape === "secret" ? [envOf(option), fileEnvOf(option)] : [envOf(option)];
+  return spellingsOf(option).map(({ variable }) => variable);
 }

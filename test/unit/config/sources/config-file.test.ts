@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ConfigError } from "../../../../src/config/config-error.ts";
-import { keysOf, type Option } from "../../../../src/config/options/option.ts";
+import { type Option, spellingsOf } from "../../../../src/config/options/option.ts";
 import { OPTIONS } from "../../../../src/config/options/options.ts";
 import { MAX_CONFIG_FILE_BYTES } from "../../../../src/config/sources/config-file.ts";
 import { passwordOf, reveal } from "../command-line.ts";
@@ -261,3 +261,7 @@ test("whatever a file holds, it is read or refused with sentences", () => {
     { numRuns: 1_500 },
   );
 });
+
+function keysOf(option: Option): readonly string[] {
+  return spellingsOf(option).map(({ key }) => key);
+}
