@@ -60,6 +60,7 @@ export async function startSessionHost(
       sessionsOf: () => sessions,
       ownRequest: (request) => request,
       viewersOf: (id) => hub.viewersOf(id),
+      position: () => hub.position,
     }),
     ...serverRoutes({
       ...{ hub, version, metrics: hostMetrics(own, version), checkReady: () => readiness.check() },

@@ -10,7 +10,6 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { guestRecord, guestView } from "./guest-sight.ts";
-import type { KnownOwners } from "./known-owners.ts";
 
 /** Who has them: the user of that name, or somebody who came by a share link. */
 export type Holder =
@@ -23,31 +22,39 @@ export type Holder =
  */
 export class GuardedSessions implements SessionBackend {
   readonly #backend: SessionBackend;
-  readonly #owners: KnownOwners;
   readonly #holder: Holder;
 
   /** The backend is not disposed of with this. */
-  constructor(options: { backend: SessionBackend; owners: KnownOwners; holder: Holder }) {
+  constructor(options: { backend: SessionBackend; holder: Holder }) {
     this.#backend = options.backend;
-    this.#owners = options.owners;
     this.#holder = options.holder;
   }
 
   async list(): Promise<readonly SessionRecord[]> {
-    const records = await this.#backend.list();
-    return records.filter((record) => this.#has(record)).map((record) => this.#shown(record));
+    return this.#ofHolder(await this.#backend.list());
+  }
+
+  all(): readonly SessionRecord[] {
+    return this.#ofHolder(this.#backend.all());
+  }
+
+  find(id: string): SessionRecord | Promise<SessionRecord> {
+    const found = this.#backend.find(id);
+    const checked = (record: SessionRecord): SessionRecord => {
+      if (!this.#has(record)) throw notFound(id);
+      return this.#shown(record);
+    };
+    return found instanceof Promise ? found.then(checked) : checked(found);
   }
 
   async get(id: string): Promise<SessionRecord> {
-    const record = await this.#owners.read(id);
+    const record = await this.#after(id, () => this.#backend.get(id));
     if (!this.#has(record)) throw notFound(id);
     return this.#shown(record);
   }
 
-  async create(request: CreateSession): Promise<SessionRecord> {
-    const record = await this.#backend.create(request);
-    this.#owners.learn(record);
-    return record;
+  create(request: CreateSession): Promise<SessionRecord> {
+    return this.#backend.create(request);
   }
 
   rename(id: string, name: string): Promise<SessionRecord> {
@@ -92,16 +99,18 @@ export class GuardedSessions implements SessionBackend {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
-  /**
-   * Does it, or refuses. What is known already is decided at once, so that input is passed on in the order of the calls.
-   */
+  #ofHolder(records: readonly SessionRecord[]): readonly SessionRecord[] {
+    return records.filter((record) => this.#has(record)).map((record) => this.#shown(record));
+  }
+
+  /** Does it, or refuses: at once where the session is known, so that input is passed on in the order of the calls. */
   #after<T>(id: string, act: () => Promise<T>): Promise<T> {
-    const known = this.#owners.known(id);
-    if (known !== undefined) return this.#has(known) ? act() : Promise.reject(notFound(id));
-    return this.#owners.ask(id).then((session) => {
-      if (!this.#has(session)) throw notFound(id);
-      return act();
-    });
+    try {
+      const found = this.find(id);
+      return found instanceof Promise ? found.then(act) : act();
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #has({ id, created, owner }: Pick<SessionRecord, "id" | "created" | "owner">): boolean {

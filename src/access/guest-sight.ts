@@ -16,7 +16,15 @@ const HEADER_LINE = /^(data: )?(\{.*\})$/;
 
 /** Named one by one, so that a new member of a record is not shown until it is named here. */
 const Shown = SessionRecord.pick({
-  ...{ id: true, sessionId: true, created: true, startedAt: true, lastModified: true, status: true },
+  ...{
+    id: true,
+    key: true,
+    sessionId: true,
+    created: true,
+    startedAt: true,
+    lastModified: true,
+    status: true,
+  },
   ...{
     cols: true,
     rows: true,
@@ -48,10 +56,16 @@ function guestName({ name, command: [program = "", ...args], cwd }: SessionRecor
 
 /** Only what happens to the session itself; `undefined`: nothing for this guest. */
 export function guestEvent(event: ServerEvent, sessionId: string): ServerEvent | undefined {
-  const { type, timestamp, exitCode } = event;
+  const { type, timestamp, exitCode, epoch, revision, key, record } = event;
   if (type === "connected") return { type, timestamp };
   if (event.sessionId !== sessionId || NOT_FOR_GUESTS.has(type)) return undefined;
-  return { type, timestamp, sessionId, ...(exitCode === undefined ? {} : { exitCode }) };
+  return {
+    ...{ type, timestamp, sessionId },
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(epoch === undefined || revision === undefined ? {} : { epoch, revision }),
+    ...(key === undefined ? {} : { key }),
+    ...(record && { record: guestRecord(record) }),
+  };
 }
 
 /** Opens a view as a guest has it; `from`: the offset before which output is not for them. */

@@ -7,7 +7,6 @@ import type { CreateSession } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { GuardedSessions } from "./guarded-sessions.ts";
 import { guestEvent } from "./guest-sight.ts";
-import { KnownOwners } from "./known-owners.ts";
 
 /** The sessions of one principal, and which events concern them. */
 export type SessionView = {
@@ -24,14 +23,12 @@ export type SessionView = {
 
 const everything = (event: ServerEvent): ServerEvent => event;
 
-export class SessionAccess implements Disposable {
+export class SessionAccess {
   readonly #backend: SessionBackend;
-  readonly #owners: KnownOwners;
 
   /** Whoever may everything gets `backend` itself. */
   constructor(backend: SessionBackend) {
     this.#backend = backend;
-    this.#owners = new KnownOwners(backend);
   }
 
   of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
@@ -41,7 +38,7 @@ export class SessionAccess implements Disposable {
     const refusal = (frame: number): string | undefined => frameRefusal(rights, frame);
     if (rights.kind === "all") return { sessions: this.#backend, shown: everything, refusal };
     const sessions = new GuardedSessions({
-      ...{ backend: this.#backend, owners: this.#owners },
+      backend: this.#backend,
       holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
     });
     if (rights.kind === "own")
@@ -54,10 +51,6 @@ export class SessionAccess implements Disposable {
       isRepositoryHidden: true,
       shown: (event) => guestEvent(event, session.id),
     };
-  }
-
-  [Symbol.dispose](): void {
-    this.#owners[Symbol.dispose]();
   }
 }
 

@@ -29,7 +29,7 @@ export function openAccess(parts: {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
   const stack = new DisposableStack();
-  const access = stack.use(new SessionAccess(backend));
+  const access = new SessionAccess(backend);
   if (shares !== undefined) stack.use(forgetRemoved(backend, (id) => shares.forget(id)));
   const viewOf = (principal: Principal): HubView => access.of(principal);
   const sessionsOf = (principal: Principal | undefined): SessionBackend => viewOf(known(principal)).sessions;
@@ -52,6 +52,7 @@ export function openAccess(parts: {
           return ownedRequest(request, known(principal), users.accountOf);
         },
         viewersOf: (id) => hub.viewersOf(id),
+        position: () => hub.position,
         remotes: parts.remotes,
       }),
       ...shareRoutes({ sessionsOf, shares, url }),

@@ -106,9 +106,9 @@ export async function openHeadquarters(parts: {
   };
 }
 
-/** Some time before the next health check: a thousand lists at once would hold up everything else. */
+/** Of a remote that cannot be watched. Some time before the next health check: not all lists at once. */
 function refreshSoon(fleet: Fleet, name: string): void {
-  const refresh = (): void => void fleet.refresh(name).catch(() => undefined);
+  const refresh = (): void => void fleet.refreshUnwatched(name).catch(() => undefined);
   setTimeout(refresh, Math.random() * REFRESH_SPREAD_MS).unref();
 }
 

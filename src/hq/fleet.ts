@@ -3,8 +3,8 @@ import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/frame/event.ts";
-import { HEALTH_CHECK_INTERVAL_MS, HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
+import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
+import { HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
@@ -15,12 +15,10 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
-import { KnownSessions } from "./known-sessions.ts";
 import { Ownership } from "./ownership.ts";
 import { reach } from "./reach.ts";
 import type { Registry, RegistryChange, Remote } from "./registry/registry.ts";
-import type { RemoteSessionBackend } from "./remote-backend.ts";
-import { RemoteConnection } from "./remote-connection.ts";
+import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";
 import { Search } from "./search.ts";
 
 export type FleetLog = {
@@ -37,102 +35,117 @@ export type FleetOptions = {
   readonly log: FleetLog;
 };
 
-type Guest = { readonly member: RemoteConnection; readonly backend: RemoteSessionBackend };
-
 export class Fleet implements SessionBackend {
   readonly #options: FleetOptions;
-  /** By name: a machine that comes back as another process is the same one to whoever watches its sessions. */
-  readonly #guests = new Map<string, Guest>();
-  /** Not in the registry any more, but watched by somebody: these go on where they stood when it comes back. */
-  readonly #away = new Map<string, Guest>();
+  /**
+   * By name: a remote that comes back as another process is the same one to whoever watches its sessions. One that left
+   * stays here while somebody does, and goes on where it stood when it comes back.
+   */
+  readonly #remotes = new Map<string, RemoteConnection<RemoteSessionBackend>>();
   readonly #local: RemoteConnection | undefined;
   readonly #owners = new Ownership<RemoteConnection>();
-  readonly #search = new Search({
-    ...{ members: () => this.#members(), owners: this.#owners },
-    silent: () => this.#options.registry.silent,
-  });
-  readonly #known = new KnownSessions({ members: () => this.#members(), owners: this.#owners });
+  readonly #search: Search;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
-  readonly #reading: NodeJS.Timeout | undefined;
+  /** Until something changes. */
+  #listed: readonly SessionRecord[] | undefined;
 
   constructor(options: FleetOptions) {
     this.#options = options;
     const { local, registry } = options;
     if (local !== undefined) {
-      const member = this.#follow(new RemoteConnection({ id: LOCAL, name: LOCAL }, local));
-      this.#local = member;
-      void this.#readSoon(member);
-      // As remotes are: what could not be read when it was heard of is read some time.
-      this.#reading = setInterval(() => void this.#readSoon(member), HEALTH_CHECK_INTERVAL_MS).unref();
+      this.#local = this.#follow(new RemoteConnection({ id: LOCAL, name: LOCAL }, local));
+      this.#enter(this.#local);
     }
+    this.#search = new Search({
+      ...{ remotes: () => this.#present(), owners: this.#owners, silent: () => registry.silent },
+    });
     this.#watching = registry.watch((change) => this.#registryChanged(change));
     for (const remote of registry.remotes) this.#join(remote);
   }
 
   /** Sessions of a remote as known here, and the ids among them that another one had first. */
   sessionsOf(name: string): { readonly ids: readonly string[]; readonly conflicts: readonly string[] } {
-    const member = this.#guests.get(name)?.member;
-    if (member === undefined) return { ids: [], conflicts: [] };
-    const conflicts = this.#owners.conflictsOf(member);
-    return { ids: [...member.records.keys()].filter((id) => !conflicts.has(id)), conflicts: [...conflicts] };
+    const remote = this.#remote(name);
+    const ids = [...(remote?.records.keys() ?? [])];
+    const isOwn = (id: string): boolean => this.#owners.of(id) === remote;
+    return { ids: ids.filter(isOwn), conflicts: ids.filter((id) => !isOwn(id)) };
   }
 
-  /** Reads a remote's list anew and returns how many sessions it has. Throws `remote_not_found`, `remote_unreachable`. */
+  /** Resolves with how many sessions a remote has by now. Throws `remote_not_found`, `remote_unreachable`. */
   async refresh(name: string): Promise<number> {
-    const member = this.#guests.get(name)?.member;
-    if (member === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
-    await reach(member.machine, () => member.read());
-    return member.records.size;
+    const remote = this.#remote(name);
+    if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
+    await reach(remote.label, () => remote.sessions.caughtUp());
+    return remote.records.size;
+  }
+
+  /** As `refresh`, for a remote that does not tell what happens to its sessions. */
+  async refreshUnwatched(name: string): Promise<void> {
+    if (this.#remote(name)?.sessions.isWatchable === false) await this.refresh(name);
   }
 
   /** How requests are sent to a remote. Throws `remote_not_found`. */
   senderOf(name: string): Send {
-    const guest = this.#guests.get(name);
-    if (guest === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
-    return guest.backend.send;
+    const remote = this.#remote(name);
+    if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
+    return remote.sessions.send;
   }
 
   /** Uplinks that are open at this moment: at most one for each remote. */
   get uplinks(): number {
-    return [...this.#guests.values(), ...this.#away.values()].filter(({ backend }) => backend.isConnected)
-      .length;
+    return [...this.#remotes.values()].filter(({ sessions }) => sessions.isConnected).length;
   }
 
   /** Sessions whose program runs, as far as known here. */
   get running(): number {
-    return this.#known.running;
+    const counts = this.#present().map((remote) => remote.running - this.#hiddenRunning(remote));
+    return counts.reduce((sum, count) => sum + count, 0);
   }
 
   /** The same array until something has changed. */
   async list(): Promise<readonly SessionRecord[]> {
-    return this.#known.records;
+    return this.all();
+  }
+
+  /** Newest first. */
+  all(): readonly SessionRecord[] {
+    this.#listed ??= this.#present()
+      .flatMap((remote) => [...remote.records.values()].filter(({ id }) => this.#owners.of(id) === remote))
+      .sort((a, b) => Number(a.created < b.created) - Number(a.created > b.created));
+    return this.#listed;
+  }
+
+  find(id: string): SessionRecord | Promise<SessionRecord> {
+    const recordOf = (remote: RemoteConnection): SessionRecord => {
+      const record = remote.records.get(id);
+      if (record === undefined) throw new ServiceError("session_not_found", `no session ${id}`);
+      return record;
+    };
+    const owner = this.#search.ownerOf(id);
+    return owner instanceof Promise ? owner.then(recordOf) : recordOf(owner);
   }
 
   async get(id: string): Promise<SessionRecord> {
-    const member = await this.#search.ownerOf(id);
-    return await member.learn(id, () => reach(member.machine, () => member.sessions.get(id)));
+    const remote = await this.#search.ownerOf(id);
+    return await reach(remote.label, () => remote.ask((sessions) => sessions.get(id)));
   }
 
   async create({ remoteId, ...request }: CreateSession): Promise<SessionRecord> {
-    const member = this.#chosen(remoteId);
-    const owner = request.id === undefined ? member : (this.#owners.of(request.id) ?? member);
-    // An id that another machine has would lead there; whether it is free on its own machine, that one knows.
-    if (owner !== member) throw new ServiceError("session_exists", `session ${request.id} exists already`);
-    return await member.make(() => reach(member.machine, () => member.sessions.create(request)));
+    const remote = this.#chosen(remoteId);
+    const owner = request.id === undefined ? remote : (this.#owners.of(request.id) ?? remote);
+    // An id that another remote has would lead there; whether it is free on its own remote, that one knows.
+    if (owner !== remote) throw new ServiceError("session_exists", `session ${request.id} exists already`);
+    return await reach(remote.label, () => remote.ask((sessions) => sessions.create(request)));
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
-    const member = await this.#search.ownerOf(id);
-    return await member.learn(id, () => reach(member.machine, () => member.sessions.rename(id, name)));
+    const remote = await this.#search.ownerOf(id);
+    return await reach(remote.label, () => remote.ask((sessions) => sessions.rename(id, name)));
   }
 
-  async remove(id: string): Promise<Removal> {
-    const member = await this.#search.ownerOf(id);
-    const removal = await reach(member.machine, () => member.sessions.remove(id));
-    if (removal.status === "removed") member.forget(id);
-    else await this.get(id).catch(() => undefined);
-    return removal;
+  remove(id: string): Promise<Removal> {
+    return this.#forward(id, (sessions) => sessions.remove(id));
   }
 
   write(id: string, input: Uint8Array): Promise<void> {
@@ -156,12 +169,12 @@ export class Fleet implements SessionBackend {
   }
 
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
-    const member = await this.#search.ownerOf(id);
-    const subscription = await reach(member.machine, () => member.subscribe(id, sink, flags));
+    const remote = await this.#search.ownerOf(id);
+    const subscription = await reach(remote.label, () => remote.subscribe(id, sink, flags));
     const { request } = subscription;
     return {
       ...subscription,
-      ...(request && { request: (wanted) => reach(member.machine, () => request(wanted)) }),
+      ...(request && { request: (wanted) => reach(remote.label, () => request(wanted)) }),
       [Symbol.dispose]: () => {
         subscription[Symbol.dispose]();
         this.#forgetUnwatched();
@@ -174,25 +187,23 @@ export class Fleet implements SessionBackend {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    clearInterval(this.#reading);
     this.#watching[Symbol.dispose]();
-    const members = [...this.#members(), ...[...this.#away.values()].map(({ member }) => member)];
-    await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
+    const all = [...(this.#local === undefined ? [] : [this.#local]), ...this.#remotes.values()];
+    await Promise.all(all.map((remote) => remote[Symbol.asyncDispose]()));
   }
 
-  /** Nothing is sent to a machine that has left: it might arrive when its connection thaws. */
+  /** Nothing is sent to a remote that has left: it might arrive when its connection thaws. */
   #command(id: string, work: (sessions: SessionBackend) => Promise<void>): Promise<void> {
     const owner = this.#owners.of(id);
-    if (owner === undefined || this.#isPresent(owner)) return this.#forward(id, work);
-    return Promise.reject(new ServiceError("remote_unreachable", `remote ${owner.machine.name} has left`));
+    if (owner === undefined || owner.isPresent) return this.#forward(id, work);
+    return Promise.reject(new ServiceError("remote_unreachable", `remote ${owner.label.name} has left`));
   }
 
   /** Where the owner is known the call is made at once: input leaves in the order of the calls. */
   #forward<T>(id: string, work: (sessions: SessionBackend) => Promise<T>): Promise<T> {
-    const begin = (member: RemoteConnection): Promise<T> =>
-      reach(member.machine, () => work(member.sessions));
+    const begin = (remote: RemoteConnection): Promise<T> => reach(remote.label, () => work(remote.sessions));
     const located = this.#search.ownerOf(id);
-    return located instanceof RemoteConnection ? begin(located) : located.then(begin);
+    return located instanceof Promise ? located.then(begin) : begin(located);
   }
 
   /** Throws `remote_id_required`, `remote_not_found`. */
@@ -203,16 +214,29 @@ export class Fleet implements SessionBackend {
         "say on which machine, as remoteId: GET /api/remotes has them",
       );
     }
-    const member = this.#members().find(({ machine }) => machine.id === remoteId);
-    if (member !== undefined) return member;
+    const remote = this.#present().find(({ label }) => label.id === remoteId);
+    if (remote !== undefined) return remote;
     const own = "start the HQ with --hq-sessions for sessions of its own";
     const hint = remoteId === LOCAL ? own : "GET /api/remotes has them";
     throw new ServiceError("remote_not_found", `no remote with the id ${remoteId}: ${hint}`);
   }
 
-  #members(): readonly RemoteConnection[] {
-    const guests = [...this.#guests.values()].map(({ member }) => member);
-    return this.#local === undefined ? guests : [this.#local, ...guests];
+  #remote(name: string): RemoteConnection<RemoteSessionBackend> | undefined {
+    const remote = this.#remotes.get(name);
+    return remote?.isPresent === true ? remote : undefined;
+  }
+
+  #present(): readonly RemoteConnection[] {
+    const remotes = [...this.#remotes.values()].filter(({ isPresent }) => isPresent);
+    return this.#local === undefined ? remotes : [this.#local, ...remotes];
+  }
+
+  /** Running sessions of a remote whose ids others had first. */
+  #hiddenRunning(remote: RemoteConnection): number {
+    if (!this.#owners.hasConflicts) return 0;
+    const isHidden = ({ id, status }: SessionRecord): boolean =>
+      status === "running" && this.#owners.of(id) !== remote;
+    return [...remote.records.values()].filter(isHidden).length;
   }
 
   #registryChanged({ kind, remote }: RegistryChange): void {
@@ -220,86 +244,85 @@ export class Fleet implements SessionBackend {
     else this.#join(remote);
   }
 
-  #join(remote: Remote): void {
-    const present = this.#guests.get(remote.name);
-    const guest = present ?? this.#away.get(remote.name) ?? this.#welcome(remote);
-    this.#away.delete(remote.name);
-    this.#guests.set(remote.name, guest);
-    guest.backend.retarget(this.#options.targetOf(remote));
-    guest.member.machine = remote;
-    // One that comes back with the sessions that it had has not changed, but the list has.
-    this.#settle(guest.member);
-    const reading = this.#readSoon(guest.member);
-    if (present === undefined) void reading.then(() => this.#introduce(guest, remote));
+  #join(registered: Remote): void {
+    const { connect, targetOf } = this.#options;
+    const target = targetOf(registered);
+    const known = this.#remotes.get(registered.name);
+    const remote = known ?? this.#follow(new RemoteConnection(registered, connect(target)));
+    this.#remotes.set(registered.name, remote);
+    remote.sessions.retarget(target);
+    const isRelabelled = remote.label.id !== registered.id || remote.label.url !== registered.url;
+    remote.label = registered;
+    if (remote.isPresent && !isRelabelled) return;
+    const isNew = !remote.isPresent;
+    this.#enter(remote);
+    if (isNew) void this.#introduce(remote, registered);
+  }
+
+  /** Its sessions are listed from now on. */
+  #enter(remote: RemoteConnection): void {
+    remote.isPresent = true;
+    for (const record of remote.records.values())
+      this.#heard(remote, sessionEvent("session-changed", record));
   }
 
   /** When its sessions are in the list: whoever is told reads that. */
-  #introduce(guest: Guest, remote: Remote): void {
-    if (this.#guests.get(remote.name) === guest) this.#tell("remote-joined", remote);
+  async #introduce(remote: RemoteConnection<RemoteSessionBackend>, registered: Remote): Promise<void> {
+    await withDeadline(
+      remote.sessions.caughtUp(),
+      HEALTH_CHECK_TIMEOUT_MS,
+      `the sessions of ${registered.name}`,
+    ).catch(() => undefined);
+    if (remote.isPresent) this.#tell("remote-joined", registered);
   }
 
-  #welcome(remote: Remote): Guest {
-    const { connect, targetOf } = this.#options;
-    const backend = connect(targetOf(remote));
-    return { backend, member: this.#follow(new RemoteConnection(remote, backend)) };
+  #follow<Backend extends SessionBackend>(remote: RemoteConnection<Backend>): RemoteConnection<Backend> {
+    remote.onEvent((event) => this.#heard(remote, event));
+    return remote;
   }
 
-  /** A machine that does not answer now is read again when its uplink is open or it registers again. */
-  async #readSoon(member: RemoteConnection): Promise<void> {
-    const { name } = member.machine;
-    const read = withDeadline(member.read(), HEALTH_CHECK_TIMEOUT_MS, `the sessions of ${name}`);
-    await read.catch(() => undefined);
+  #heard(remote: RemoteConnection, event: ServerEvent): void {
+    const { type, sessionId, record } = event;
+    this.#listed = undefined;
+    if (record !== undefined && this.#owners.claim(record.id, remote)) {
+      const { log } = this.#options;
+      log.warn({ remote: remote.label.name, session: sessionId }, "session id is another machine's already");
+    }
+    // What happens to a session whose id another remote had first concerns nobody: its id means the other one.
+    const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
+    if (remote.isPresent && isOwner) this.#events.emit(event);
+    if (type === "session-removed" && !remote.records.has(sessionId ?? ""))
+      this.#release(sessionId ?? "", remote);
   }
 
-  #follow(member: RemoteConnection): RemoteConnection {
-    member.onChange((change) => {
-      if (!this.#isPresent(member)) return;
-      if (change.kind === "sessions") this.#settle(member);
-      else if (this.#isOwner(member, change.event.sessionId))
-        this.#events.emit({ ...change.event, remoteName: member.machine.name });
-    });
-    return member;
+  /** The id is free, or that of the next one who has it. */
+  #release(sessionId: string, remote: RemoteConnection): void {
+    const next = this.#owners.release(sessionId, remote);
+    const record = next?.isPresent === true ? next.records.get(sessionId) : undefined;
+    this.#listed = undefined;
+    if (record !== undefined) this.#events.emit(sessionEvent("session-changed", record));
   }
 
-  /** What happens to a session that another machine had first concerns nobody: its id means the other one. */
-  #isOwner(member: RemoteConnection, sessionId: string | undefined): boolean {
-    return sessionId === undefined || (this.#owners.of(sessionId) ?? member) === member;
-  }
-
-  #isPresent(member: RemoteConnection): boolean {
-    return member === this.#local || this.#guests.get(member.machine.name)?.member === member;
-  }
-
-  #leave(remote: Remote): void {
-    const guest = this.#guests.get(remote.name);
-    if (guest === undefined || guest.member.machine.id !== remote.id) return;
-    this.#guests.delete(remote.name);
-    this.#away.set(remote.name, guest);
-    this.#known.outdate();
-    this.#tell("remote-left", remote);
+  #leave({ id, name, url }: Remote): void {
+    const remote = this.#remote(name);
+    if (remote?.label.id !== id) return;
+    remote.isPresent = false;
+    this.#listed = undefined;
+    this.#tell("remote-left", { id, name, url });
     this.#forgetUnwatched();
   }
 
-  /** Until nobody watches, its sessions are its own: who types into one is told that the machine is away. */
+  /** Until nobody watches, its sessions are its own: whoever types into one is told that the remote is away. */
   #forgetUnwatched(): void {
-    for (const [name, { member }] of this.#away) {
-      if (member.isWatched) continue;
-      this.#away.delete(name);
-      this.#owners.release(member);
-      this.#known.outdate();
-      void member[Symbol.asyncDispose]();
+    for (const [name, remote] of this.#remotes) {
+      if (remote.isPresent || remote.isWatched) continue;
+      this.#remotes.delete(name);
+      for (const sessionId of remote.records.keys()) this.#release(sessionId, remote);
+      void remote[Symbol.asyncDispose]();
     }
   }
 
-  #settle(member: RemoteConnection): void {
-    this.#known.outdate();
-    const { log } = this.#options;
-    for (const session of this.#owners.settle(member, new Set(member.records.keys()))) {
-      log.warn({ remote: member.machine.name, session }, "session id is another machine's already");
-    }
-  }
-
-  #tell(type: "remote-joined" | "remote-left", { id, name, url }: Remote): void {
+  #tell(type: "remote-joined" | "remote-left", { id, name, url }: Pick<Remote, "id" | "name" | "url">): void {
     this.#options.log.info({ remote: name, url }, type === "remote-joined" ? "remote joined" : "remote left");
     this.#events.emit({ type, timestamp: new Date().toISOString(), remoteId: id, remoteName: name });
   }

@@ -3,56 +3,36 @@
  * the owners made; two with the same id are a conflict, and the later one's is not reached.
  */
 export class Ownership<Owner> {
-  readonly #owners = new Map<string, Owner>();
-  readonly #owned = new Map<Owner, Holding>();
-  /** Ids that several have, or had: nobody is searched for another holder of the others. */
-  readonly #contested = new Set<string>();
+  /** Whoever has a session with that id, the first one first. */
+  readonly #holders = new Map<string, readonly Owner[]>();
+
+  #conflicts = 0;
+
+  /** Whether several have the same id anywhere. */
+  get hasConflicts(): boolean {
+    return this.#conflicts > 0;
+  }
 
   of(sessionId: string): Owner | undefined {
-    return this.#owners.get(sessionId);
+    return this.#holders.get(sessionId)?.[0];
   }
 
-  /** Ids that `owner` has and another one had first. */
-  conflictsOf(owner: Owner): ReadonlySet<string> {
-    return this.#owned.get(owner)?.conflicts ?? NONE;
+  /** Returns whether that is a conflict that was not there before. */
+  claim(sessionId: string, owner: Owner): boolean {
+    const holders = this.#holders.get(sessionId) ?? [];
+    if (holders.includes(owner)) return false;
+    this.#holders.set(sessionId, [...holders, owner]);
+    if (holders.length > 0) this.#conflicts += 1;
+    return holders.length > 0;
   }
 
-  /** `owner` has these sessions now and no others. Returns the conflicts that were not known before. */
-  settle(owner: Owner, sessionIds: ReadonlySet<string>): readonly string[] {
-    const before = this.#owned.get(owner);
-    const ids = new Set<string>();
-    const conflicts = new Set<string>();
-    for (const id of before?.ids ?? []) if (!sessionIds.has(id)) this.#pass(id);
-    for (const id of sessionIds) {
-      const first = this.#owners.get(id) ?? owner;
-      this.#owners.set(id, first);
-      (first === owner ? ids : conflicts).add(id);
-      if (first !== owner) this.#contested.add(id);
-    }
-    if (sessionIds.size === 0) this.#owned.delete(owner);
-    else this.#owned.set(owner, { ids, conflicts });
-    return [...conflicts].filter((id) => before?.conflicts.has(id) !== true);
-  }
-
-  /** To the next one who has it, where there is one. */
-  #pass(sessionId: string): void {
-    this.#owners.delete(sessionId);
-    if (!this.#contested.has(sessionId)) return;
-    for (const [owner, { ids, conflicts }] of this.#owned) {
-      if (!conflicts.delete(sessionId)) continue;
-      ids.add(sessionId);
-      this.#owners.set(sessionId, owner);
-      return;
-    }
-    this.#contested.delete(sessionId);
-  }
-
-  /** `owner` has no sessions any more, as far as anybody here is concerned. */
-  release(owner: Owner): void {
-    this.settle(owner, new Set());
+  /** Returns the next one that has it, where `owner` was the first. */
+  release(sessionId: string, owner: Owner): Owner | undefined {
+    const holders = this.#holders.get(sessionId) ?? [];
+    const rest = holders.filter((holder) => holder !== owner);
+    if (rest.length > 0 && rest.length < holders.length) this.#conflicts -= 1;
+    if (rest.length > 0) this.#holders.set(sessionId, rest);
+    else this.#holders.delete(sessionId);
+    return holders[0] === owner ? rest[0] : undefined;
   }
 }
-
-const NONE: ReadonlySet<string> = new Set();
-
-type Holding = { readonly ids: Set<string>; readonly conflicts: Set<string> };

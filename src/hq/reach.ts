@@ -1,12 +1,12 @@
 import { isTimeout } from "../lib/async/deadline.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { Machine } from "./remote-connection.ts";
+import type { RemoteLabel } from "./remote-connection.ts";
 
 /**
  * Does something that needs a machine. One that is out of reach is named: `remote_unreachable`, or `remote_timeout`
  * when it is late, be it by a deadline around `work`; the machine's own errors pass through (contract 6.5).
  */
-export async function reach<T>({ name }: Pick<Machine, "name">, work: () => Promise<T>): Promise<T> {
+export async function reach<T>({ name }: Pick<RemoteLabel, "name">, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

@@ -12,18 +12,18 @@ import type { RemoteConnection } from "./remote-connection.ts";
  * want it: they go on in the order in which they came.
  */
 export class Search {
-  readonly #members: () => readonly RemoteConnection[];
+  readonly #remotes: () => readonly RemoteConnection[];
   readonly #owners: Ownership<RemoteConnection>;
   readonly #silent: () => Registry["silent"];
   readonly #searches = new KeyedSingleFlight<RemoteConnection>();
 
   constructor(options: {
-    members: () => readonly RemoteConnection[];
+    remotes: () => readonly RemoteConnection[];
     owners: Ownership<RemoteConnection>;
     /** Machines that may come back in a moment. */
     silent: () => Registry["silent"];
   }) {
-    this.#members = options.members;
+    this.#remotes = options.remotes;
     this.#owners = options.owners;
     this.#silent = options.silent;
   }
@@ -40,7 +40,7 @@ export class Search {
 
   async #find(sessionId: string): Promise<RemoteConnection> {
     try {
-      await Promise.any(this.#members().map((member) => look(member, sessionId)));
+      await Promise.any(this.#remotes().map((remote) => look(remote, sessionId)));
     } catch (cause) {
       throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? this.#missing(sessionId);
     }
@@ -66,15 +66,15 @@ export class Search {
   }
 }
 
-async function look(member: RemoteConnection, sessionId: string): Promise<void> {
-  const asked = member.learn(sessionId, () => reach(member.machine, () => member.sessions.get(sessionId)));
+async function look(remote: RemoteConnection, sessionId: string): Promise<void> {
+  const asked = reach(remote.label, async () => remote.sessions.find(sessionId));
   try {
     await withDeadline(asked, SESSION_SEARCH_TIMEOUT_MS, "the search for a session");
   } catch (cause) {
     if (!isTimeout(cause)) throw cause;
     throw new ServiceError(
       "remote_timeout",
-      `remote ${member.machine.name} does not say whether it has session ${sessionId}`,
+      `remote ${remote.label.name} does not say whether it has session ${sessionId}`,
       { cause },
     );
   }

@@ -20,6 +20,8 @@ export type Context = {
   /** The Accept header. */
   readonly accept: string | undefined;
   readonly lastEventId: string | undefined;
+  /** Sets a header of the answer. */
+  readonly setHeader?: (name: string, value: string) => void;
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal;
 };

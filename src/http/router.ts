@@ -191,6 +191,7 @@ async function answerOf(
     origin: options.policy === undefined ? undefined : seen.origin,
     identified: () => identified(request, { seen, options }),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
+    setHeader: (header, value) => void response.setHeader(header, value),
   });
 }
 

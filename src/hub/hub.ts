@@ -1,9 +1,10 @@
 // One socket, many sessions, over any backend.
-
+import { randomUUID } from "node:crypto";
 import { Emitter } from "../lib/async/emitter.ts";
 import { Histogram } from "../lib/data/histogram.ts";
+import { keyOf, type SourcePosition } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/frame/event.ts";
+import { isSessionChange, type ServerEvent } from "../protocol/frame/event.ts";
 import type { GoAway } from "../protocol/frame/payload.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
@@ -58,8 +59,8 @@ export type HubView = {
 /** From nobody behind to what a viewer may be behind at most, see MAX_BEHIND_BYTES. */
 const LAG_BOUNDS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** A client with what it is told of. */
-type Connected = { readonly client: HubClient; readonly shown: HubView["shown"] };
+/** A client with what it is told of, and the revision of the last change of sessions among that. */
+type Connected = { readonly client: HubClient; readonly shown: HubView["shown"]; sent: number };
 
 export class Hub implements AsyncDisposable {
   readonly traffic = new Traffic();
@@ -73,6 +74,8 @@ export class Hub implements AsyncDisposable {
   readonly #watching: Disposable;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #left = new Emitter<void>();
+  readonly #epoch = randomUUID();
+  #revision = 0;
   #lastId = 0;
   #isLeaving = false;
   #isClosed = false;
@@ -89,6 +92,11 @@ export class Hub implements AsyncDisposable {
       }
     }, pingIntervalMs);
     this.#keepAlive.unref();
+  }
+
+  /** Of the changes of sessions that clients are told. Whatever is listed after this was read is no older. */
+  get position(): SourcePosition {
+    return { epoch: this.#epoch, revision: this.#revision };
   }
 
   /** Those who are there are sent away, and nobody new is let in. */
@@ -136,12 +144,13 @@ export class Hub implements AsyncDisposable {
       onFailure: this.#onFailure,
       watch,
       traffic: this.traffic,
+      position: () => this.position,
       openFeed: (sessionId, flags) => this.#openFeedFor(sessions, { sessionId, flags }, watch),
       closeFeed: (feed) => this.#closeFeed(feed),
     });
     this.#lastId += 1;
     const client = { id: this.#lastId, ...who, connectedAt: new Date().toISOString(), viewer };
-    const connected = { client, shown };
+    const connected = { client, shown, sent: this.#revision };
     this.#clients.add(connected);
     return {
       ...client,
@@ -196,31 +205,37 @@ export class Hub implements AsyncDisposable {
   }
 
   #happened(event: ServerEvent): void {
-    if (event.type === "connected") void this.#compare().catch(this.#onFailure);
-    if (event.type === "session-removed" && event.sessionId !== undefined) this.#removed(event.sessionId);
+    if (event.type === "session-removed") this.#removed(event);
     if (event.sessionIds !== undefined) return void this.tell(event).catch(this.#onFailure);
+    if (isSessionChange(event)) this.#changed(event);
+    else this.#tellAll(event);
+  }
+
+  #tellAll(event: ServerEvent): void {
     for (const { client, shown } of [...this.#clients]) {
       const told = shown(event);
       if (told !== undefined) client.viewer.notify(told);
     }
   }
 
-  /** Of what was removed during a cut nothing was heard, and another session may have the id by now. */
-  async #compare(): Promise<void> {
-    const before = [...this.#feeds];
-    if (before.length === 0) return;
-    const created = new Map((await this.#backend.list()).map((session) => [session.id, session.created]));
-    for (const [id, shared] of before) {
-      const isGone = shared.feed !== undefined && shared.feed.record.created !== created.get(id);
-      if (isGone && this.#feeds.get(id) === shared) this.#removed(id);
+  #changed({ record, ...event }: ServerEvent): void {
+    this.#revision += 1;
+    const counted = record && { record: { ...record, viewers: this.viewersOf(record.id) } };
+    const numbered = { ...event, ...counted, ...this.position };
+    for (const connected of [...this.#clients]) {
+      const told = connected.shown(numbered);
+      if (told === undefined) continue;
+      const previous = connected.sent;
+      connected.sent = this.#revision;
+      connected.client.viewer.notify(previous === this.#revision - 1 ? told : { ...told, previous });
     }
   }
 
   /** Another session may get the same id: nobody must be given the feed of the old one. */
-  #removed(sessionId: string): void {
-    const shared = this.#feeds.get(sessionId);
-    if (shared === undefined) return;
-    this.#feeds.delete(sessionId);
+  #removed({ sessionId, key }: ServerEvent): void {
+    const shared = this.#feeds.get(sessionId ?? "");
+    if (shared === undefined || (shared.feed !== undefined && keyOf(shared.feed.record) !== key)) return;
+    this.#feeds.delete(sessionId ?? "");
     const loss = new ServiceError("session_not_found", `session ${sessionId} was removed`);
     shared.opening.then(
       (feed) => feed.lose(loss),

@@ -318,8 +318,12 @@ export const PROVIDER_CONFIRM_MS = 300_000;
 /** For how long a provider that does not say so stands by what it said. */
 export const PROVIDER_ANSWER_LIFETIME_MS = 3_600_000;
 
-/** Sessions that were removed and are still known to be gone. */
-export const MAX_REMOVED_SESSIONS = 1_000;
+/** Changes of sessions that are kept while their source is being listed. */
+export const MAX_PENDING_CHANGES = 10_000;
+
+/** Before a list of sessions that could not be read is asked for again; twice as long each time, up to the maximum. */
+export const LIST_RETRY_FIRST_MS = 500;
+export const LIST_RETRY_MAX_MS = 10_000;
 
 /** Clients are told of a command that ran at least so long in a session's foreground. */
 export const COMMAND_FINISHED_MIN_MS = 3_000;

@@ -1,16 +1,25 @@
 // The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
+import { KeyedSingleFlight } from "../lib/async/keyed-single-flight.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
 import { isFinal } from "../protocol/client/link-error.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
+import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
+import {
+  keyOf,
+  POSITION_HEADER,
+  parsePosition,
+  type SessionSnapshot,
+} from "../protocol/directory/session-change.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/frame/event.ts";
+import { isSessionChange, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { SubscribeFlag } from "../protocol/frame/payload.ts";
 import type {
   CreateSession,
@@ -50,7 +59,9 @@ export class RemoteSessions implements SessionBackend {
   readonly #caller: Caller;
   readonly #socket: SessionSocket;
   readonly #events = new Emitter<ServerEvent>();
-  readonly #watching: Disposable;
+  readonly #directory: DirectoryWatch;
+  readonly #searches = new KeyedSingleFlight<SessionRecord>();
+  readonly #scope = new DisposableStack();
   #target: UplinkTarget;
   #sender: Sender;
   #keeper: HostKeeper | undefined;
@@ -70,8 +81,18 @@ export class RemoteSessions implements SessionBackend {
       clientName: "uplink",
       version,
     });
-    // A greeting comes with every connection: whoever mirrors the sessions has to read them anew then.
-    this.#watching = this.#socket.subscribeGlobal((event) => this.#events.emit(event));
+    this.#directory = this.#scope.use(
+      new DirectoryWatch({
+        list: (signal) => this.#snapshot(signal),
+        onNews: (news) => this.#events.emit(newsEvent(news)),
+      }),
+    );
+    this.#scope.use(this.#socket.subscribeGlobal((event) => this.#heard(event)));
+    this.#scope.use(
+      this.#socket.onState(({ kind }) => {
+        if (kind !== "open") this.#directory.lost();
+      }),
+    );
   }
 
   /** Any request to the other process. */
@@ -116,27 +137,59 @@ export class RemoteSessions implements SessionBackend {
     return this.#caller.call(listSessions);
   }
 
-  async get(id: string): Promise<SessionRecord> {
-    try {
-      return await this.#caller.call(getSession, { params: { id } });
-    } catch (cause) {
-      // Other servers have codes of their own.
-      if (!(cause instanceof ServiceError) || cause.status !== 404) throw cause;
-      throw new ServiceError("session_not_found", cause.message, { cause });
-    }
+  get(id: string): Promise<SessionRecord> {
+    return this.#caller.call(getSession, { params: { id } });
   }
 
-  create(request: CreateSession): Promise<SessionRecord> {
-    return this.#specified?.create(request) ?? this.#caller.call(endpoints.createSession, { body: request });
+  all(): readonly SessionRecord[] {
+    return [...this.#directory.records.values()];
+  }
+
+  find(id: string): SessionRecord | Promise<SessionRecord> {
+    const known = this.#directory.byId(id);
+    if (known !== undefined && this.#searches.running(id) === undefined) return known;
+    return this.#searches.ask(id, () => this.#search(id));
+  }
+
+  /** Whether the other process tells every change of its sessions; else they are known from its list alone. */
+  get isWatchable(): boolean {
+    return this.#directory.isNumbered;
+  }
+
+  /** Resolves when all that has happened to its sessions by now is known here. */
+  async caughtUp(): Promise<void> {
+    await this.#socket.opened(LINK_TIMEOUT_MS);
+    const catchUp = async (): Promise<void> => {
+      await this.#directory.current();
+      await (this.#directory.isNumbered ? this.#socket.caughtUp() : this.#directory.refresh());
+    };
+    await withDeadline(catchUp(), LINK_TIMEOUT_MS, "the list of sessions");
+  }
+
+  async create(request: CreateSession): Promise<SessionRecord> {
+    const created =
+      this.#specified?.create(request) ?? this.#caller.call(endpoints.createSession, { body: request });
+    const record = await created;
+    await this.#until(() => this.#directory.records.has(keyOf(record)));
+    return record;
   }
 
   async rename(id: string, name: string): Promise<SessionRecord> {
     await this.#caller.call(endpoints.renameSession, { params: { id }, body: { name } });
-    return this.get(id);
+    await this.#until(() => this.#directory.byId(id)?.name === name);
+    return await this.find(id);
   }
 
-  remove(id: string): Promise<Removal> {
-    return this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, { params: { id } });
+  async remove(id: string): Promise<Removal> {
+    const before = this.#directory.byId(id);
+    const removing =
+      this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, { params: { id } });
+    const removal = await removing;
+    await this.#until(() => {
+      const now = before && this.#directory.records.get(keyOf(before));
+      return now === undefined || (removal.status === "exited" && now.status === "exited");
+    });
+    return removal;
   }
 
   async write(id: string, input: Uint8Array): Promise<void> {
@@ -171,14 +224,47 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async subscribe(id: string, sink: Sink, flags = Stdout | Events): Promise<Subscription> {
-    const record = await this.get(id);
+    const record = await this.find(id);
     await this.#socket.opened(LINK_TIMEOUT_MS);
-    const subscription = await followSession(this.#socket, record, flags, sink);
+    const subscription = await followSession(this.#socket, record, flags, this.#afterRecord(record, sink));
     return this.#specified === undefined ? subscription : { ...subscription, isUnrecorded: true };
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {
     return this.#events.on(listener);
+  }
+
+  async #snapshot(signal: AbortSignal): Promise<SessionSnapshot> {
+    const { value: records, headers } = await this.#caller.reply(listSessions, {}, signal);
+    return { records, position: parsePosition(headers.get(POSITION_HEADER)) };
+  }
+
+  #heard(event: ServerEvent): void {
+    if (event.type === "connected" || isSessionChange(event)) this.#directory.heard(event);
+    else this.#events.emit(event);
+  }
+
+  async #search(id: string): Promise<SessionRecord> {
+    await this.caughtUp();
+    const record = this.#directory.byId(id);
+    if (record === undefined) throw new ServiceError("session_not_found", `no session ${id}`);
+    return record;
+  }
+
+  /** Whoever did something finds it in the list: its event comes on another connection than the answer. */
+  async #until(isKnown: () => boolean): Promise<void> {
+    if (!isKnown()) await this.caughtUp().catch(() => undefined);
+  }
+
+  /** Whoever is told of the exit finds it in the record. */
+  #afterRecord(record: SessionRecord, sink: Sink): Sink {
+    const key = keyOf(record);
+    return (delivery) => {
+      const isExit = delivery.kind === "event" && delivery.event.kind === "exit";
+      const known = isExit ? this.#directory.records.get(key) : undefined;
+      if (known === undefined || known.status === "exited") sink(delivery);
+      else void this.#until(() => false).then(() => sink(delivery));
+    };
   }
 
   get #specified(): SpecifiedRemote | undefined {
@@ -193,7 +279,8 @@ export class RemoteSessions implements SessionBackend {
   async #open(handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
     const kind = this.#kind ?? (await this.#look(signal));
     const open = (own: LinkHandlers): Promise<Link> => openLink(this.#target, own, signal);
-    const link = kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, this);
+    const link =
+      kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, (id) => this.get(id));
     this.#kind = kind;
     return link;
   }
@@ -210,10 +297,15 @@ export class RemoteSessions implements SessionBackend {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#keeper?.[Symbol.dispose]();
-    this.#watching[Symbol.dispose]();
+    this.#scope.dispose();
     this.#socket[Symbol.dispose]();
     this.#sender[Symbol.dispose]();
   }
+}
+
+function newsEvent(news: DirectoryNews): ServerEvent {
+  if (news.kind !== "remote-left") return sessionEvent(news.kind, news.record);
+  return { type: news.kind, timestamp: new Date().toISOString(), remoteName: news.remoteName };
 }
 
 /**

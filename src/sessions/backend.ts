@@ -87,6 +87,13 @@ export type Content = {
  */
 export type SessionBackend = AsyncDisposable & {
   list(): Promise<readonly SessionRecord[]>;
+  /** All sessions as they are known here at this moment; every later change is told to `watch`. */
+  all(): readonly SessionRecord[];
+  /**
+   * The session that an id means: at once where it is known here, else as a promise. Promises for the same id settle in
+   * the order of the calls, so that input keeps its order.
+   */
+  find(id: string): SessionRecord | Promise<SessionRecord>;
   get(id: string): Promise<SessionRecord>;
   /** Throws `invalid_cwd`, `command_not_found`, `session_exists`, `launch_failed`. */
   create(request: CreateSession): Promise<SessionRecord>;

@@ -6,7 +6,7 @@ import { DiskCare } from "../lib/fs/disk-care.ts";
 import { Descriptors } from "../lib/os/descriptors.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { ServerEvent } from "../protocol/frame/event.ts";
+import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
 import type {
   CreateSession,
@@ -27,7 +27,6 @@ import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
 import { Session, type SessionChange } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
-import { commandNews, sessionNews } from "./session-news.ts";
 import { notFound, shuttingDown } from "./session-refusal.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
 import { isAnothers } from "./storage/host-mark.ts";
@@ -68,6 +67,9 @@ export class LocalSessions implements SessionBackend {
   /** Ids of sessions that are being started, so that two with the same id cannot be. */
   readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
+  /** Of this start, for keys. */
+  readonly #epoch = randomUUID();
+  #keys = 0;
   readonly #descriptors: Descriptors;
   readonly #care: DiskCare;
   readonly #disk: SessionDisk;
@@ -91,7 +93,8 @@ export class LocalSessions implements SessionBackend {
     const unreadable = (id: string, error: unknown): void =>
       log.warn({ session: id, error }, "session not readable");
     for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
-      const stored = withoutOwnName(found.stored, account.user);
+      const { key = this.#newKey() } = found.stored;
+      const stored = { ...withoutOwnName(found.stored, account.user), key };
       const session = new Session({ ...found, stored, onChange: () => {}, now, recordInput: false });
       this.#sessions.set(session.id, session);
       if (wasLost) {
@@ -108,12 +111,20 @@ export class LocalSessions implements SessionBackend {
   }
 
   async list(): Promise<readonly SessionRecord[]> {
+    return this.all();
+  }
+
+  all(): readonly SessionRecord[] {
     // Those of the same millisecond in this order, too.
     const records = [...this.#sessions.values()].reverse().map((session) => session.record);
     return records.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0));
   }
 
   async get(id: string): Promise<SessionRecord> {
+    return this.find(id);
+  }
+
+  find(id: string): SessionRecord {
     return this.#session(id).record;
   }
 
@@ -128,7 +139,9 @@ export class LocalSessions implements SessionBackend {
       const { account, env, cgroups } = this.#options;
       const plan = await planLaunch(request, { id, account, env, cgroups });
       const runsAs = request.account === account.user ? undefined : request.account;
-      const session = await this.#launch({ id, plan, owner: request.owner, account: runsAs });
+      const session = await this.#launch({
+        ...{ id, key: this.#newKey(), plan, owner: request.owner, account: runsAs },
+      });
       await this.#disk.writeFirstRecord(session);
       this.#keep(this.#disk.writeRecord(session));
       return session.record;
@@ -261,13 +274,16 @@ export class LocalSessions implements SessionBackend {
   }
 
   #changed(session: Session, change: SessionChange): void {
-    if (typeof change === "object") this.#events.emit(commandNews(change, session.stored));
-    else if (change === "exited") this.#emit("session-exit", session);
+    if (typeof change === "object") {
+      const { command, duration, exitCode } = change;
+      const event = sessionEvent("command-finished", session.record);
+      this.#events.emit({ ...event, command, duration, exitCode });
+    } else if (change === "exited") this.#emit("session-exit", session);
     else this.#emit(change === "bell" ? "bell" : "session-changed", session);
   }
 
   #emit(type: ServerEvent["type"], session: Session): void {
-    this.#events.emit(sessionNews(type, session.stored));
+    this.#events.emit(sessionEvent(type, session.record));
   }
 
   async #writeEnd(session: Session): Promise<void> {
@@ -280,16 +296,16 @@ export class LocalSessions implements SessionBackend {
     this.#sessions.delete(session.id);
     // At once: while the files go, or cannot go, another session may be started under that id.
     this.#emit("session-removed", session);
-    this.#options.screens.forget(session.screenId);
+    this.#options.screens.forget(session.key);
     await session.journal?.discard();
     await this.#disk.remove(session);
   }
 
   #retain(keep: Keep): Retention {
     const { controlDir, log } = this.#options;
-    const discard = async ({ id, created }: Ended): Promise<boolean> => {
+    const discard = async ({ id, key }: Ended): Promise<boolean> => {
       const session = this.#sessions.get(id);
-      if (session === undefined || session.isRunning || session.stored.created !== created) return false;
+      if (session === undefined || session.isRunning || session.key !== key) return false;
       await this.#discard(session);
       return true;
     };
@@ -299,6 +315,12 @@ export class LocalSessions implements SessionBackend {
   #keep(finishing: Promise<void>): void {
     this.#finishing.add(finishing);
     void finishing.finally(() => this.#finishing.delete(finishing));
+  }
+
+  /** Never used again. */
+  #newKey(): string {
+    this.#keys += 1;
+    return `${this.#epoch}.${this.#keys}`;
   }
 
   #session(id: string): Session {

@@ -4,6 +4,7 @@ import { ownMark } from "./storage/host-mark.ts";
 
 export type NewSession = {
   readonly id: string;
+  readonly key: string;
   readonly owner: string | undefined;
   /** The system user that it runs as, where that is not the host's own. */
   readonly account: string | undefined;
@@ -12,13 +13,12 @@ export type NewSession = {
 
 /** A session of which the program is about to start. */
 export function newSession(
-  { id, owner, account, plan }: NewSession,
+  { id, key, owner, account, plan }: NewSession,
   options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,
 ): Session {
   const { name, command, cwd, size, env, isCwdFallback } = plan;
   const stored = {
-    id,
-    name,
+    ...{ id, key, name },
     ...(owner === undefined ? {} : { owner }),
     ...(account === undefined ? {} : { account }),
     command: [...command],

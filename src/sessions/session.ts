@@ -1,6 +1,7 @@
 // One terminal session, running or ended. Forward only: starting, running, exited.
 import { setTimeout as pause } from "node:timers/promises";
 import { singleFlight } from "../lib/async/single-flight.ts";
+import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { exitEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
 import { KILL_GRACE_MS } from "../protocol/limits.ts";
@@ -109,9 +110,9 @@ export class Session {
     return this.#stored.id;
   }
 
-  /** Under which its screen is kept: the id may be used again for another session. */
-  get screenId(): string {
-    return `${this.id} ${this.#stored.created}`;
+  /** Identifies it for good: the id may be used again for another session. */
+  get key(): string {
+    return keyOf(this.#stored);
   }
 
   get stored(): StoredSession {
@@ -245,8 +246,9 @@ export class Session {
     this.#stored = { ...this.#stored, exit: { ...ended, at, outputBytes: live.batch.offset } };
     this.#lastModified = at;
     this.#live = undefined;
-    this.#event(exitEvent(this.id, code, signal));
+    // Before any viewer is told: whoever sees the exit finds it in the record.
     this.#onChange(this, "exited");
+    this.#event(exitEvent(this.id, code, signal));
     this.#exited.resolve();
     await live.journal.close();
   }

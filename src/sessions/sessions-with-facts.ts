@@ -1,7 +1,7 @@
 // Sessions as a session host shows them: with what is known of the repositories that they were started in.
 import { Emitter } from "../lib/async/emitter.ts";
-import { gitStatusEvent, type ServerEvent } from "../protocol/frame/event.ts";
-import { MAX_REMOVED_SESSIONS } from "../protocol/limits.ts";
+import { keyOf } from "../protocol/directory/session-change.ts";
+import { gitStatusEvent, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import type {
   CreateSession,
   GitFacts,
@@ -27,44 +27,49 @@ export type FactSource = AsyncDisposable & {
 /** The system user that a session runs as; `undefined`: nobody knows. */
 export type AccountOf = (sessionId: string) => { readonly account: string | undefined } | undefined;
 
-type Presence = Disposable & { readonly facts: GitFacts | undefined; ended(): void };
+/** Sessions of this process. */
+type Terminals = Omit<SessionBackend, "find"> & { find(id: string): SessionRecord };
 
-/** A session, as it was when it was last seen. */
-type Present = { readonly presence: Presence; record: SessionRecord };
+type Presence = Disposable & { readonly facts: GitFacts | undefined; ended(): void };
 
 /**
  * A backend whose records carry git facts. Nothing waits for them: a record has them once they are known, and when they
  * change everybody is told that the session has changed.
  */
 export class SessionsWithFacts implements SessionBackend {
-  readonly #backend: SessionBackend;
+  readonly #backend: Terminals;
   readonly #source: FactSource;
   readonly #events = new Emitter<ServerEvent>();
-  readonly #statuses = new Emitter<{ readonly id: string; readonly facts: GitFacts }>();
   readonly #scope = new DisposableStack();
-  /** By the session's id; as many as there are sessions. */
-  readonly #present = new Map<string, Present>();
-  /** Ids of sessions that are no more: an answer under way may still hold one. The oldest of MAX_REMOVED_SESSIONS goes. */
-  readonly #removed = new Set<string>();
+  /** By the session's key; as many as there are sessions. */
+  readonly #present = new Map<string, Presence>();
   #accountOf: AccountOf | undefined;
 
   /** Both are disposed of with this. */
-  constructor({ backend, source }: { readonly backend: SessionBackend; readonly source: FactSource }) {
+  constructor({ backend, source }: { readonly backend: Terminals; readonly source: FactSource }) {
     this.#backend = backend;
     this.#source = source;
     this.#scope.use(backend.watch((event) => this.#happened(event)));
+    this.#scope.use(source.on((event) => this.#events.emit(event)));
   }
 
   /** From now on facts are known. */
   begin(accountOf: AccountOf): void {
     this.#accountOf = accountOf;
-    this.#readAll();
+    for (const record of this.#backend.all()) this.#enter(record);
   }
 
   async list(): Promise<readonly SessionRecord[]> {
-    const records = await this.#backend.list();
     this.#source.asked();
-    return records.map((record) => this.#shown(record));
+    return (await this.#backend.list()).map((record) => this.#shown(record));
+  }
+
+  all(): readonly SessionRecord[] {
+    return this.#backend.all().map((record) => this.#shown(record));
+  }
+
+  find(id: string): SessionRecord {
+    return this.#shown(this.#backend.find(id));
   }
 
   async get(id: string): Promise<SessionRecord> {
@@ -108,7 +113,12 @@ export class SessionsWithFacts implements SessionBackend {
     using stack = new DisposableStack();
     const { record, offset, request } = stack.use(await this.#backend.subscribe(id, status.pass, flags));
     status.begin(offset);
-    stack.use(this.#statuses.on((changed) => void (changed.id === id && status.tell(changed.facts))));
+    const key = keyOf(record);
+    stack.use(
+      this.#events.on((event) => {
+        if (event.key === key && event.record !== undefined) status.tell(event.record);
+      }),
+    );
     const shown = this.#shown(record);
     status.tell(shown);
     const owned = stack.move();
@@ -119,11 +129,7 @@ export class SessionsWithFacts implements SessionBackend {
   }
 
   watch(listener: (event: ServerEvent) => void): Disposable {
-    const stack = new DisposableStack();
-    stack.use(this.#events.on(listener));
-    stack.use(this.#source.on(listener));
-    stack.use(this.#backend.watch(listener));
-    return stack;
+    return this.#events.on(listener);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -134,75 +140,34 @@ export class SessionsWithFacts implements SessionBackend {
   }
 
   #shown(record: SessionRecord): SessionRecord {
-    const facts = this.#presenceOf(record)?.facts;
+    const facts = this.#present.get(keyOf(record))?.facts;
     return facts === undefined ? record : { ...record, ...facts };
   }
 
-  /** An answer may be older than what was heard since: of the session that had this id before. */
-  #presenceOf(record: SessionRecord): Presence | undefined {
-    const known = this.#present.get(record.id);
-    if (known === undefined || known.record.created < record.created) return this.#enter(record);
-    return known.record.created === record.created ? this.#seen(known, record) : undefined;
-  }
-
-  #seen(known: Present, record: SessionRecord): Presence {
-    known.record = record;
-    if (record.status === "exited") known.presence.ended();
-    return known.presence;
-  }
-
-  #enter(record: SessionRecord): Presence | undefined {
+  #enter(record: SessionRecord): void {
     const { id, cwd, status } = record;
     const known = this.#accountOf?.(id);
-    if (known === undefined || this.#removed.has(id)) return undefined;
+    if (known === undefined) return;
     const presence = this.#source.enter(
       { cwd, account: known.account },
       { isLive: status !== "exited", onChange: () => this.#tell(id) },
     );
-    this.#present.get(id)?.presence[Symbol.dispose]();
-    this.#present.set(id, { presence, record });
-    return presence;
+    this.#present.set(keyOf(record), presence);
   }
 
-  #tell(sessionId: string): void {
-    const known = this.#present.get(sessionId);
-    if (known === undefined) return;
-    this.#statuses.emit({ id: sessionId, facts: known.presence.facts ?? {} });
-    const { name: sessionName, owner } = known.record;
-    const event = { type: "session-changed", sessionId, sessionName } as const;
-    const timestamp = new Date().toISOString();
-    this.#events.emit({ ...event, timestamp, ...(owner === undefined ? {} : { owner }) });
+  #tell(id: string): void {
+    this.#events.emit(sessionEvent("session-changed", this.find(id)));
   }
 
-  #happened({ type, sessionId }: ServerEvent): void {
-    // Of a host that was gone or is another one nothing was heard meanwhile.
-    if (type === "connected") this.#readAll();
-    if (sessionId === undefined) return;
-    if (type === "session-removed") this.#forget(sessionId);
-    if (type === "session-start") this.#removed.delete(sessionId);
-    if (type === "session-exit") this.#present.get(sessionId)?.presence.ended();
-    const isUnknown = (type === "session-start" || type === "session-exit") && !this.#present.has(sessionId);
-    if (isUnknown && this.#accountOf !== undefined) void this.get(sessionId).catch(() => undefined);
-  }
-
-  #forget(sessionId: string): void {
-    this.#present.get(sessionId)?.presence[Symbol.dispose]();
-    this.#present.delete(sessionId);
-    this.#removed.add(sessionId);
-    const [oldest] = this.#removed;
-    if (this.#removed.size > MAX_REMOVED_SESSIONS && oldest !== undefined) this.#removed.delete(oldest);
-  }
-
-  /** A host that does not answer now is read when it is there again. */
-  #readAll(): void {
-    const before = [...this.#present.keys()];
-    // What is heard from here on is as new as what is read.
-    this.#removed.clear();
-    const reading = this.list().then((records) => {
-      const ids = new Set(records.map(({ id }) => id));
-      for (const id of before) if (!ids.has(id)) this.#forget(id);
-    });
-    void reading.catch(() => undefined);
+  #happened(event: ServerEvent): void {
+    const { type, key, record } = event;
+    if (key !== undefined && type === "session-removed") {
+      this.#present.get(key)?.[Symbol.dispose]();
+      this.#present.delete(key);
+    }
+    if (record !== undefined && !this.#present.has(keyOf(record))) this.#enter(record);
+    if (record?.status === "exited") this.#present.get(keyOf(record))?.ended();
+    this.#events.emit(record === undefined ? event : { ...event, record: this.#shown(record) });
   }
 }
 

@@ -1,4 +1,9 @@
 import { inputKey } from "../../hub/request.ts";
+import {
+  POSITION_HEADER,
+  positionText,
+  type SourcePosition,
+} from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { CreateSession, Input, SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Content, SessionBackend, View } from "../../sessions/backend.ts";
@@ -13,7 +18,8 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
   const seen = (record: SessionRecord): SessionRecord => ({ ...record, viewers: viewersOf(record.id) });
   const listJson = new SessionListJson();
   return {
-    listSessions: async (_, { principal }) => {
+    listSessions: async (_, { principal, setHeader }) => {
+      setHeader?.(POSITION_HEADER, positionText(parts.position()));
       const records = await sessionsOf(principal).list();
       // What those see who see everything is worth being kept.
       return principal?.rights.kind === "all" ? listJson.of(records, viewersOf) : records.map(seen);
@@ -44,6 +50,8 @@ export type SessionRouteParts = {
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
   /** Subscriptions in this process. */
   readonly viewersOf: (sessionId: string) => number;
+  /** Of the changes that clients of this process are told. */
+  readonly position: () => SourcePosition;
   /** Names of an HQ's remotes. */
   readonly remotes?: (() => readonly string[]) | undefined;
 };

@@ -1,5 +1,5 @@
 // One client's connection: frames in, strictly in order; frames out, as fast as it reads.
-
+import type { SourcePosition } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FailedRequest } from "../../protocol/frame/error-decoder.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
@@ -37,6 +37,8 @@ export type ViewerOptions = {
   /** `flags`: what is wanted of it at first. */
   readonly openFeed: (sessionId: string, flags: number) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
+  /** Of the changes that the client is told from now on. */
+  readonly position: () => SourcePosition;
   /** Something failed of which the client is told only that it did. */
   readonly onFailure: (error: unknown) => void;
   /** Milliseconds, monotonic. */
@@ -324,7 +326,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   #subscribeGlobal(flags: number): void {
     this.#isGlobal = (flags & SubscribeFlag.Events) !== 0;
-    this.notify({ type: "connected", timestamp: new Date().toISOString() });
+    this.notify({ type: "connected", timestamp: new Date().toISOString(), ...this.#options.position() });
   }
 
   #leave(sessionId: string): void {

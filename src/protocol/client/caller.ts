@@ -28,6 +28,12 @@ export type Caller = {
     input?: CallInput<E>,
     signal?: AbortSignal,
   ): Promise<T>;
+  /** As `call`, with the headers of the answer, their names in lower case. */
+  reply<T, E extends Endpoint>(
+    endpoint: E & JsonReply<T>,
+    input?: CallInput<E>,
+    signal?: AbortSignal,
+  ): Promise<{ readonly value: T; readonly headers: ClientResponse["headers"] }>;
   /** The whole body of the answer, at most MAX_REPLY_BYTES. */
   bytes<E extends Endpoint>(endpoint: E, input?: CallInput<E>): Promise<Uint8Array>;
   /** The body as it comes, for as long as it comes; `signal` ends it. */
@@ -35,20 +41,23 @@ export type Caller = {
 };
 
 export function createCaller(send: Send): Caller {
-  const bytes = (endpoint: Endpoint, input: AnyInput, signal?: AbortSignal): Promise<Uint8Array> => {
-    const work = async (inner: AbortSignal): Promise<Uint8Array> => {
-      const { body } = await request(send, endpoint, input, inner);
-      return await readBytes(endpoint, body);
+  const whole = (endpoint: Endpoint, input: AnyInput, signal?: AbortSignal) => {
+    const work = async (inner: AbortSignal) => {
+      const { headers, body } = await request(send, endpoint, input, inner);
+      return { headers, bytes: await readBytes(endpoint, body) };
     };
     return inTime(endpoint, work, signal);
   };
+  const reply: Caller["reply"] = async (endpoint, input = {}, signal) => {
+    const { headers, bytes } = await whole(endpoint, input, signal);
+    const result = endpoint.reply.json.safeParse(parseJson(bytes));
+    if (result.success) return { value: result.data, headers };
+    throw notUnderstood(endpoint, result.error);
+  };
   return {
-    call: async (endpoint, input = {}, signal) => {
-      const result = endpoint.reply.json.safeParse(parseJson(await bytes(endpoint, input, signal)));
-      if (result.success) return result.data;
-      throw notUnderstood(endpoint, result.error);
-    },
-    bytes: (endpoint, input = {}) => bytes(endpoint, input),
+    reply,
+    call: async (endpoint, input, signal) => (await reply(endpoint, input, signal)).value,
+    bytes: async (endpoint, input = {}) => (await whole(endpoint, input)).bytes,
     stream: async (endpoint, input, signal) => {
       const stop = new AbortController();
       const giveUp = AbortSignal.any([signal, stop.signal]);

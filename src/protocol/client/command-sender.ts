@@ -57,6 +57,16 @@ export class CommandSender {
     this.#pingLater();
   }
 
+  /** As SessionSocket.caughtUp. */
+  async caughtUp(): Promise<void> {
+    this.#link(0);
+    const answered = new Promise<void>((done, failed) => {
+      this.#pending.add({ sessionId: "", done, failed });
+    });
+    this.ask();
+    await answered;
+  }
+
   /** Whether something that was sent has no answer yet. */
   get isWaiting(): boolean {
     return this.#pending.isWaiting;

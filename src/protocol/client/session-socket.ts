@@ -145,6 +145,11 @@ export class SessionSocket implements Disposable {
     return this.#commands.kill(sessionId, signal);
   }
 
+  /** Resolves when everything has arrived that the server had sent by now; rejects as `write`. */
+  caughtUp(): Promise<void> {
+    return this.#commands.caughtUp();
+  }
+
   /**
    * What happens to sessions and server at large. The first event on every link is `connected`: whoever mirrors the
    * server's state reads it anew then, and misses nothing.

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { GitNotification } from "../schemas/follow.ts";
+import { SessionRecord } from "../schemas/session.ts";
 import type { ServerEvent, SessionEvent } from "./event.ts";
 import { decodeJson } from "./payload.ts";
 
@@ -38,8 +39,13 @@ const ServerEventSchema = z.looseObject({
     "command-finished",
   ]),
   timestamp: z.string(),
+  epoch: z.string().exactOptional(),
+  revision: z.int().exactOptional(),
+  previous: z.int().exactOptional(),
   sessionId: z.string().exactOptional(),
   sessionName: z.string().exactOptional(),
+  key: z.string().exactOptional(),
+  record: SessionRecord.exactOptional(),
   owner: z.string().exactOptional(),
   exitCode: z.int().exactOptional(),
   remoteId: z.string().exactOptional(),

@@ -1,6 +1,8 @@
 // What an EVENT frame carries (contract 1.8; facts 1.8 and 1.9). Old clients look at `kind` or at `type`: ours carry both.
+
+import { keyOf } from "../directory/session-change.ts";
 import type { GitNotification } from "../schemas/follow.ts";
-import type { GitFacts, TerminalSize } from "../schemas/session.ts";
+import type { GitFacts, SessionRecord, TerminalSize } from "../schemas/session.ts";
 
 export type ExitEvent = {
   readonly kind: "exit";
@@ -46,8 +48,16 @@ export type ServerEvent = {
     | "test-notification"
     | "command-finished";
   readonly timestamp: string;
+  /** Where the source's changes of sessions are after this one, and the revision that was sent before it. */
+  readonly epoch?: string;
+  readonly revision?: number;
+  readonly previous?: number;
   readonly sessionId?: string;
   readonly sessionName?: string;
+  /** Identifies the session for good. */
+  readonly key?: string;
+  /** The whole session, where it started, changed or ended. */
+  readonly record?: SessionRecord;
   /** Whose session it is. */
   readonly owner?: string;
   readonly exitCode?: number;
@@ -64,6 +74,31 @@ export type ServerEvent = {
   readonly title?: string;
   readonly body?: string;
 };
+
+/** What clients are told when something happened to a session. */
+export function sessionEvent(type: ServerEvent["type"], record: SessionRecord): ServerEvent {
+  const { id, name, owner, exitCode } = record;
+  return {
+    ...{ type, timestamp: new Date().toISOString(), sessionId: id, sessionName: name, key: keyOf(record) },
+    ...(owner === undefined ? {} : { owner }),
+    ...(exitCode === undefined ? {} : { exitCode }),
+    ...(CHANGES.has(type) && type !== "session-removed" ? { record } : {}),
+  };
+}
+
+/** A bell, a finished command and a remote that joins change no record. */
+const CHANGES: ReadonlySet<ServerEvent["type"]> = new Set([
+  "session-start",
+  "session-changed",
+  "session-exit",
+  "session-removed",
+  "remote-left",
+]);
+
+/** Whether the list of sessions is another one after it. */
+export function isSessionChange({ type }: ServerEvent): boolean {
+  return CHANGES.has(type);
+}
 
 export function resizeEvent(size: TerminalSize): ResizeEvent {
   return { kind: "resize", dimensions: `${size.cols}x${size.rows}`, cols: size.cols, rows: size.rows };

@@ -114,6 +114,10 @@ export type GitFacts = z.infer<typeof GitFacts>;
 /** A session as clients see it (specification 2.3, contract 2.2). Times are ISO 8601, sizes in cells, bytes in bytes. */
 export const SessionRecord = z.object({
   id: z.string(),
+  key: z
+    .string()
+    .optional()
+    .describe("identifies the session for good; its id may be used again once it is removed"),
   sessionId: z.string().describe("the same as id, for old clients"),
   name: z.string(),
   created: z.string(),

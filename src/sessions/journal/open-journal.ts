@@ -16,7 +16,7 @@ export async function openJournal(
   },
 ): Promise<Journal> {
   const { maxRecordingBytes: maxBytes, care, meter, log, onPressure, onChange } = options;
-  const { files, id, screenId } = session;
+  const { files, id, key } = session;
   const retry = async (): Promise<void> => {
     await session.journal?.retry();
     onChange();
@@ -24,7 +24,7 @@ export async function openJournal(
   const journalOptions = meter.ofJournal({
     ...{ files, maxBytes, onPressure },
     onFailure: (error) => {
-      care.failed(`${screenId} journal`, error, retry);
+      care.failed(`${key} journal`, error, retry);
       onChange();
     },
     onGap: (gap) => log.warn({ session: id, ...gap }, "recording has a gap"),

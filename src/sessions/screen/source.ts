@@ -46,7 +46,7 @@ async function isWritten(journal: Journal, outputBytes: number): Promise<boolean
  * last of what came before a gap is then followed by the first that came after it.
  */
 async function journalSource(session: Session, outputBytes: number): Promise<BasedSource> {
-  const { files, screenId: id, journal, gaps } = session;
+  const { files, key: id, journal, gaps } = session;
   const upTo = Math.min(
     positionOf(gaps, outputBytes),
     journal === undefined ? await fileBytes(files.output) : Number.POSITIVE_INFINITY,

@@ -1,5 +1,6 @@
 // `--keep-recordings`: ended sessions go with their recordings, the oldest first, when they are too old or too large together.
 import { stat } from "node:fs/promises";
+import { keyOf } from "../../protocol/directory/session-change.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionFiles } from "./control-dir.ts";
 
@@ -8,7 +9,7 @@ export type Keep = { readonly maxAgeMs: number | undefined; readonly maxBytes: n
 
 export type Ended = {
   readonly id: string;
-  readonly created: string;
+  readonly key: string;
   /** Milliseconds since the epoch. */
   readonly endedAt: number;
   /** Of all its files. */
@@ -41,7 +42,7 @@ const MAX_REMOVALS = 200;
 /** What goes, the oldest first. */
 export function surplus(ended: readonly Ended[], keep: Keep, now: number): readonly Surplus[] {
   const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = keep;
-  const oldestFirst = ended.toSorted((a, b) => a.endedAt - b.endedAt || (a.created < b.created ? -1 : 1));
+  const oldestFirst = ended.toReversed().sort((a, b) => a.endedAt - b.endedAt);
   let total = ended.reduce((sum, { bytes }) => sum + bytes, 0);
   const going: Surplus[] = [];
   for (const one of oldestFirst) {
@@ -56,7 +57,7 @@ export function surplus(ended: readonly Ended[], keep: Keep, now: number): reado
 /** Looks at the start, when it is told to, and every minute; at most MAX_REMOVALS sessions go at a time. */
 export class Retention implements AsyncDisposable {
   readonly #options: RetentionOptions;
-  /** Those that stay as they are, by id and time of creation; at most as many as there are sessions. */
+  /** Those that stay as they are, by key; at most as many as there are sessions. */
   #sizes = new Map<string, Size>();
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -125,13 +126,14 @@ export class Retention implements AsyncDisposable {
   async #ended(): Promise<readonly Ended[]> {
     const ended: Ended[] = [];
     const sizes = new Map<string, Size>();
-    for (const { id, created, exitedAt } of await this.#options.list()) {
+    for (const record of await this.#options.list()) {
+      const { id, exitedAt } = record;
       if (exitedAt === undefined) continue;
-      const name = `${id} ${created}`;
-      const known = this.#sizes.get(name);
+      const key = keyOf(record);
+      const known = this.#sizes.get(key);
       const { bytes, isFinal } = known ?? (await sizeOf(this.#options.controlDir.session(id)));
-      if (isFinal) sizes.set(name, { bytes, isFinal });
-      ended.push({ id, created, endedAt: Date.parse(exitedAt), bytes });
+      if (isFinal) sizes.set(key, { bytes, isFinal });
+      ended.push({ id, key, endedAt: Date.parse(exitedAt), bytes });
     }
     this.#sizes = sizes;
     return ended;

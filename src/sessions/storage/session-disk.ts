@@ -51,7 +51,7 @@ export class SessionDisk {
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
     const remove = folderRemoval(session.files.directory);
-    await this.#care.insist(`${session.screenId} not removed`, () => this.#turnsOf(session).take(remove));
+    await this.#care.insist(`${session.key} not removed`, () => this.#turnsOf(session).take(remove));
   }
 
   async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {
@@ -66,7 +66,7 @@ export class SessionDisk {
         if (!this.#removed.has(session)) await write();
       });
     try {
-      await this.#care.attempt(`${session.screenId} ${failure}`, inTurn);
+      await this.#care.attempt(`${session.key} ${failure}`, inTurn);
     } catch (error) {
       this.#log.error({ session: session.id, error }, failure);
     }

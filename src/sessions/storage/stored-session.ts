@@ -5,6 +5,8 @@ import { HostMark } from "./host-mark.ts";
 /** What `session.json` holds: the facts of a session that output and events do not tell. */
 export const StoredSession = z.object({
   id: z.string(),
+  /** None in sessions of versions that did not write it. */
+  key: z.string().optional(),
   name: z.string(),
   /** Whose it is; absent: the server's own, which is no user's, whatever that user is called. */
   owner: z.string().optional(),
@@ -54,8 +56,9 @@ export function sessionRecord(
   now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers" | "recording" | "lostBytes">,
 ): SessionRecord {
   const { id, name, command, cwd, created, pid, cols, rows, owner, title, exit } = stored;
-  const { cwdFallback, initialCols, initialRows } = stored;
+  const { key, cwdFallback, initialCols, initialRows } = stored;
   return {
+    ...(key === undefined ? {} : { key }),
     ...{ id, sessionId: id, name, created, startedAt: created, pid, command },
     ...{ cwd, workingDir: cwd, cols, rows, ...now },
     ...(cwdFallback && { cwdFallback }),

@@ -31,7 +31,7 @@ beforeAll(async () => {
     }),
   );
   fleet.watch((event) => events.push(event));
-  const access = scope.use(new SessionAccess(fleet));
+  const access = new SessionAccess(fleet);
   admin = access.of({ rights: ALL });
   // Somebody at the HQ who happens to have the name of the user that the machine's sessions run as.
   namesake = access.of({ rights: OWN, owner: TESTER });

@@ -11,9 +11,6 @@ describeBackend("sessions as their owner has them", async () => {
   return {
     backend: access.of({ rights: OWN, owner }).sessions,
     place: { owner },
-    [Symbol.asyncDispose]: async () => {
-      access[Symbol.dispose]();
-      await terminals[Symbol.asyncDispose]();
-    },
+    [Symbol.asyncDispose]: () => terminals[Symbol.asyncDispose](),
   };
 });

@@ -10,7 +10,7 @@ import type { BackendUnderTest } from "./stage.ts";
 /** The user whom programs run as. */
 export const TESTER = "tester";
 
-export async function ownTerminals(): Promise<BackendUnderTest> {
+export async function ownTerminals(): Promise<BackendUnderTest & { readonly backend: LocalSessions }> {
   const path = await mkdtemp(join(tmpdir(), "ttyhq-local-"));
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const backend = new LocalSessions({

@@ -50,16 +50,27 @@ describe.each<[string, SpecRemoteOptions]>([
     expect((await at(id, "")).status).toBe(404);
   });
 
-  test("is asked once for what its viewers want together, and for no offsets", async () => {
+  test("gives each viewer what came since the HQ subscribed, and is asked for no offsets", async () => {
     const { id } = await run();
     await using first = await RawSocket.open(fleet.hq.url);
-    await using second = await RawSocket.open(fleet.hq.url);
     first.subscribe(id, { flags: Stdout | Events });
     await first.settled();
-    second.subscribe(id, { flags: Stdout | Offsets, from: 0 });
-    await second.settled();
+    first.type(id, "one\n");
+    await first.shows(/<one>\r\n\d+ \d+\r\n/);
+    const seen = /<one>.*/s.exec(textOf(first.output(id)))?.[0] ?? "";
+    for (const request of [{ flags: Stdout | Events }, { flags: Stdout | Events | Offsets, from: 0 }]) {
+      await using late = await RawSocket.open(fleet.hq.url);
+      late.subscribe(id, request);
+      await late.shows(/<one>\r\n\d+ \d+\r\n/);
+      expect(textOf(late.output(id))).toContain(seen);
+      late.type(id, "two\n");
+      await late.shows(/<two>\r\n/);
+    }
     const subscribes = remote.subscribes.filter((each) => each.id === id);
     expect(subscribes).toEqual([{ id, flags: Stdout | Events, length: 12 }]);
+    if (options.hasEvents === false) return;
+    first.type(id, "\u0004");
+    expect(await first.event("exit")).toMatchObject({ type: "session-exit", sessionId: id, exitCode: 7 });
   });
 
   test("is asked for screens alone by a preview, and sends no output", async () => {

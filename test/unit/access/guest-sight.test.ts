@@ -67,7 +67,7 @@ test("a recording has neither input nor what its header says of the program, how
 test("output and markers that a feed still holds are not for a guest of a later link", async () => {
   const sessions = new MemorySessions();
   await using hub = new Hub({ backend: sessions, now: () => performance.now() });
-  using access = new SessionAccess(sessions);
+  const access = new SessionAccess(sessions);
   const session = sessions.add("s");
   // Keeps the feed, and so its window, from the beginning on.
   await using owner = new MemoryClient(hub);

@@ -1,7 +1,9 @@
 // A fleet whose machines are sessions in memory, and fail as they are told to.
+
 import { Fleet } from "../../../src/hq/fleet.ts";
 import type { Registry, RegistryFile } from "../../../src/hq/registry/registry.ts";
-import type { RemoteSessionBackend } from "../../../src/hq/remote-backend.ts";
+import type { RemoteSessionBackend } from "../../../src/hq/remote-connection.ts";
+import { KeyedSingleFlight } from "../../../src/lib/async/keyed-single-flight.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type {
@@ -16,28 +18,42 @@ import type { Content, SessionBackend, Sink, Subscription, View } from "../../..
 import { type MemorySession, MemorySessions } from "../hub/memory-sessions.ts";
 import { memoryRegistry, registration } from "./memory-store.ts";
 
-/** One machine. What is asked of it waits for `gate`, which may reject; what it does is done before. */
+/**
+ * One machine, all of whose sessions are known to whoever watches it, but for those that it hides. What is asked of it
+ * waits for `gate`, which may reject; what it does is done before.
+ */
 export class MemoryMachine implements RemoteSessionBackend {
   readonly memory = new MemorySessions();
   readonly targets: UplinkTarget[] = [];
   readonly isConnected = true;
-  /** Ids that it was asked about. */
+  readonly isWatchable = true;
+  /** Ids that were looked for, since they were not known. */
   readonly questions: string[] = [];
+  /** Of these nothing was heard yet. */
+  readonly hidden = new Set<string>();
+  readonly #searches = new KeyedSingleFlight<SessionRecord>();
   gate: Promise<void> = Promise.resolve();
-  /** What it says of a session that it has made waits for this alone. */
-  creation: Promise<void> = Promise.resolve();
   isDisposed = false;
 
   get sessions(): MemorySessions["sessions"] {
     return this.memory.sessions;
   }
 
+  /** A session that everybody hears of. */
   add(id: string): MemorySession {
+    const session = this.memory.add(id);
+    this.announce("session-start", id);
+    return session;
+  }
+
+  /** A session that nobody has heard of. */
+  hide(id: string): MemorySession {
+    this.hidden.add(id);
     return this.memory.add(id);
   }
 
-  announce(event: ServerEvent): void {
-    this.memory.announce(event);
+  announce(type: ServerEvent["type"], sessionId: string): void {
+    this.memory.announce({ type, timestamp: "", sessionId });
   }
 
   async send(): Promise<never> {
@@ -48,23 +64,38 @@ export class MemoryMachine implements RemoteSessionBackend {
     this.targets.push(target);
   }
 
-  async list(): Promise<readonly SessionRecord[]> {
-    const records = await this.memory.list();
+  async caughtUp(): Promise<void> {
     await this.gate;
-    return records;
+    for (const id of this.hidden) this.announce("session-changed", id);
+    this.hidden.clear();
+  }
+
+  all(): readonly SessionRecord[] {
+    return this.memory.all().filter(({ id }) => !this.hidden.has(id));
+  }
+
+  find(id: string): SessionRecord | Promise<SessionRecord> {
+    const isKnown = this.sessions.has(id) && !this.hidden.has(id);
+    if (isKnown && this.#searches.running(id) === undefined) return this.memory.find(id);
+    return this.#searches.ask(id, async () => {
+      this.questions.push(id);
+      await this.caughtUp();
+      return this.memory.find(id);
+    });
+  }
+
+  async list(): Promise<readonly SessionRecord[]> {
+    return this.all();
   }
 
   async get(id: string): Promise<SessionRecord> {
-    this.questions.push(id);
     const record = await this.memory.get(id);
     await this.gate;
     return record;
   }
 
-  async create(request: CreateSession): Promise<SessionRecord> {
-    const record = await this.memory.create(request);
-    await this.creation;
-    return record;
+  create(request: CreateSession): Promise<SessionRecord> {
+    return this.memory.create(request);
   }
 
   rename(id: string): Promise<SessionRecord> {

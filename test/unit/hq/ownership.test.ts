@@ -2,82 +2,60 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Ownership } from "../../../src/hq/ownership.ts";
 
-function sessions(...ids: string[]): ReadonlySet<string> {
-  return new Set(ids);
-}
-
 describe("the owner of an id", () => {
-  test("is whoever had it first", () => {
+  test("is whoever had it first, and the others have a conflict", () => {
     const owners = new Ownership<string>();
-    expect(owners.settle("a", sessions("one", "two"))).toEqual([]);
-    expect(owners.settle("b", sessions("two", "three"))).toEqual(["two"]);
-    expect([owners.of("one"), owners.of("two"), owners.of("three")]).toEqual(["a", "a", "b"]);
-    expect([...owners.conflictsOf("b")]).toEqual(["two"]);
-    expect([...owners.conflictsOf("a")]).toEqual([]);
+    expect(owners.claim("one", "a")).toBe(false);
+    expect(owners.hasConflicts).toBe(false);
+    expect(owners.claim("one", "b")).toBe(true);
+    expect(owners.claim("one", "b")).toBe(false);
+    expect(owners.of("one")).toBe("a");
+    expect(owners.hasConflicts).toBe(true);
   });
 
   test("is nobody for an id that nobody has", () => {
     const owners = new Ownership<string>();
-    owners.settle("a", sessions("one"));
-    owners.settle("a", sessions());
+    owners.claim("one", "a");
+    expect(owners.release("one", "a")).toBeUndefined();
     expect(owners.of("one")).toBeUndefined();
     expect(owners.of("other")).toBeUndefined();
   });
 
   test("is the next one who has it, once the first has it no more", () => {
     const owners = new Ownership<string>();
-    owners.settle("a", sessions("one"));
-    owners.settle("b", sessions("one"));
-    owners.settle("a", sessions());
-    expect(owners.of("one")).toBe("b");
-    expect([...owners.conflictsOf("b")]).toEqual([]);
-  });
-
-  test("is the next one when the first is released, and none after both were", () => {
-    const owners = new Ownership<string>();
-    for (const owner of ["a", "b", "c"]) owners.settle(owner, sessions("one"));
-    owners.release("a");
-    expect(owners.of("one")).toBe("b");
-    owners.release("c");
-    owners.release("b");
-    expect(owners.of("one")).toBeUndefined();
+    for (const owner of ["a", "b", "c"]) owners.claim("one", owner);
+    expect(owners.release("one", "b")).toBeUndefined();
+    expect(owners.release("one", "a")).toBe("c");
+    expect(owners.of("one")).toBe("c");
+    expect(owners.hasConflicts).toBe(false);
   });
 });
 
-test("a conflict is told once, and again when it came back", () => {
-  const owners = new Ownership<string>();
-  owners.settle("a", sessions("one"));
-  expect(owners.settle("b", sessions("one"))).toEqual(["one"]);
-  expect(owners.settle("b", sessions("one", "two"))).toEqual([]);
-  expect(owners.settle("b", sessions("two"))).toEqual([]);
-  expect(owners.settle("b", sessions("one", "two"))).toEqual(["one"]);
-});
-
-test("whatever happens, each id that somebody has belongs to exactly one who has it, and is a conflict for all others", () => {
+test("whatever happens, each id that somebody has belongs to exactly one who has it, who keeps it while having it", () => {
   const step = fc.record({
     owner: fc.constantFrom("a", "b", "c"),
-    ids: fc.uniqueArray(fc.constantFrom("1", "2", "3", "4")),
+    id: fc.constantFrom("1", "2"),
+    isClaim: fc.boolean(),
   });
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const owners = new Ownership<string>();
-      const held = new Map<string, ReadonlySet<string>>();
-      const before = new Map<string, string>();
-      for (const { owner, ids } of steps) {
-        owners.settle(owner, new Set(ids));
-        held.set(owner, new Set(ids));
-        for (const id of ["1", "2", "3", "4"]) {
-          const holders = [...held].filter(([, has]) => has.has(id)).map(([name]) => name);
-          const found = owners.of(id);
-          if (holders.length === 0) expect(found).toBeUndefined();
-          else expect(holders).toContain(found);
-          for (const holder of holders) expect(owners.conflictsOf(holder).has(id)).toBe(holder !== found);
-          // Who has it and goes on having it keeps it.
-          const earlier = before.get(id);
-          if (earlier !== undefined && holders.includes(earlier)) expect(found).toBe(earlier);
-          if (found === undefined) before.delete(id);
-          else before.set(id, found);
-        }
+      const held = new Map([
+        ["1", new Set<string>()],
+        ["2", new Set<string>()],
+      ]);
+      for (const { owner, id, isClaim } of steps) {
+        const before = owners.of(id);
+        const holders = held.get(id) ?? new Set();
+        if (isClaim) owners.claim(id, owner);
+        else owners.release(id, owner);
+        if (isClaim) holders.add(owner);
+        else holders.delete(owner);
+        const found = owners.of(id);
+        if (holders.size === 0) expect(found).toBeUndefined();
+        else expect(holders).toContain(found);
+        if (before !== undefined && holders.has(before)) expect(found).toBe(before);
+        expect(owners.hasConflicts).toBe([...held.values()].some(({ size }) => size > 1));
       }
     }),
   );

@@ -9,6 +9,7 @@ import {
   resizeEvent,
   type ServerEvent,
   type SessionEvent,
+  sessionEvent,
 } from "../../../src/protocol/frame/event.ts";
 import { encodeJson, encodeOutputFrame, encodeResync } from "../../../src/protocol/frame/payload.ts";
 import type {
@@ -123,6 +124,8 @@ export class MemorySession {
 export class MemorySessions implements SessionBackend {
   readonly sessions = new Map<string, MemorySession>();
   readonly #events = new Emitter<ServerEvent>();
+  /** The last session of each id, also of one that is removed. */
+  readonly #last = new Map<string, MemorySession>();
   /** What every view waits for before it answers, and a body before each piece. */
   turn: () => Promise<void> = async () => {};
   /** What the answers of `list` and `get` wait for; they are those of the moment of the question. */
@@ -137,17 +140,29 @@ export class MemorySessions implements SessionBackend {
   add(id: string): MemorySession {
     const session = new MemorySession(id);
     this.sessions.set(id, session);
+    this.#last.set(id, session);
     return session;
   }
 
+  /** With what an event says of a session that is here, or was here last. */
   announce(event: ServerEvent): void {
-    this.#events.emit(event);
+    const { type, sessionId = "" } = event;
+    const session = this.sessions.get(sessionId) ?? this.#last.get(sessionId);
+    this.#events.emit(session === undefined ? event : { ...sessionEvent(type, session.record), ...event });
   }
 
   async list(): Promise<readonly SessionRecord[]> {
     const records = [...this.sessions.values()].map(({ record }) => record);
     await this.answer();
     return records;
+  }
+
+  all(): readonly SessionRecord[] {
+    return [...this.sessions.values()].map(({ record }) => record);
+  }
+
+  find(id: string): SessionRecord {
+    return this.#session(id).record;
   }
 
   async get(id: string): Promise<SessionRecord> {
@@ -157,7 +172,9 @@ export class MemorySessions implements SessionBackend {
   }
 
   async create({ id = "new" }: CreateSession): Promise<SessionRecord> {
-    return this.add(id).record;
+    const { record } = this.add(id);
+    this.announce({ type: "session-start", timestamp: CREATED, sessionId: id });
+    return record;
   }
 
   async rename(id: string): Promise<SessionRecord> {

@@ -88,7 +88,6 @@ test("before it is known as whom git runs, nobody asks", async () => {
   memory.add("a");
   await sessions.list();
   announce("session-start", "a");
-  announce("connected");
   await sessions.list();
   expect(facts.entered).toEqual([]);
   sessions.begin(() => ({ account: "ada" }));
@@ -170,49 +169,6 @@ test.each(["list", "get"] as const)(
     ]);
   },
 );
-
-test("an answer for a session that is no more which comes before that for its successor is forgotten", async () => {
-  const { memory, facts, sessions, announce } = stage();
-  memory.add("a").exit(0);
-  sessions.begin(noAccount);
-  await sessions.list();
-  const [old, young] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  memory.answer = () => old.promise;
-  const asking = sessions.list();
-  await sessions.remove("a");
-  memory.add("a").created = LATER;
-  memory.answer = () => young.promise;
-  announce("session-start", "a");
-  old.resolve();
-  await asking;
-  young.resolve();
-  await sessions.list();
-  expect(facts.entered.map(({ isHere }) => isHere)).toEqual([false, false, true]);
-});
-
-test("a session that took the place of another during a cut is a new one", async () => {
-  const { memory, facts, sessions, announce } = stage();
-  memory.add("a").exit(0);
-  sessions.begin(noAccount);
-  await sessions.list();
-  memory.add("a").created = LATER;
-  announce("connected");
-  await sessions.list();
-  expect(facts.entered).toMatchObject([{ isHere: false }, { isHere: true, isLive: true }]);
-});
-
-test("after a cut, sessions that are gone are gone here, too", async () => {
-  const { memory, facts, sessions, announce } = stage();
-  memory.add("a");
-  sessions.begin(noAccount);
-  await sessions.list();
-  memory.sessions.delete("a");
-  memory.add("b");
-  announce("connected");
-  await sessions.list();
-  await sessions.list();
-  expect(facts.entered.map(({ isHere }) => isHere)).toEqual([false, true]);
-});
 
 test("its end is that of the facts", async () => {
   const { facts, sessions } = stage();

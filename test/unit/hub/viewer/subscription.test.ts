@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Hub } from "../../../../src/hub/hub.ts";
+import { keyOf } from "../../../../src/protocol/directory/session-change.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FrameType } from "../../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../../src/protocol/frame/payload.ts";
@@ -189,7 +190,8 @@ test("a session that took the place of another during a cut is not shown as that
   const other = sessions.add("s");
   other.created = "2026-01-02T00:00:00.000Z";
   other.print("new");
-  sessions.announce({ type: "connected", timestamp: "" });
+  const removed = { type: "session-removed", timestamp: "", sessionId: "s" } as const;
+  sessions.announce({ ...removed, key: keyOf(session.record) });
   await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
   expect(viewer.json(FrameType.ERROR, "s")).toMatchObject([{ code: "session_not_found" }]);
   await using late = client();
@@ -206,8 +208,7 @@ test("a session that is gone after a cut is lost", async () => {
   viewer.subscribe("s", { flags: Stdout });
   session.exit(0);
   await viewer.settled();
-  sessions.sessions.delete("s");
-  sessions.announce({ type: "connected", timestamp: "" });
+  await sessions.remove("s");
   await viewer.reads(() => viewer.of(FrameType.ERROR).length > 0);
   expect(hub.watchedSessions).toBe(0);
 });

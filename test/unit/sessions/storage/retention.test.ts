@@ -6,7 +6,7 @@ import { type Ended, type Keep, Retention, surplus } from "../../../../src/sessi
 const NOW = 1_000_000;
 
 function ended(id: string, endedAt: number, bytes: number): Ended {
-  return { id, created: "2026-01-01T00:00:00.000Z", endedAt, bytes };
+  return { id, key: id, endedAt, bytes };
 }
 
 function going(all: readonly Ended[], keep: Partial<Keep>): readonly string[] {

@@ -1,0 +1,144 @@
+import { Backoff } from "../../lib/async/backoff.ts";
+import { Emitter } from "../../lib/async/emitter.ts";
+import { ServiceError } from "../errors.ts";
+import { isSessionChange, type ServerEvent } from "../frame/event.ts";
+import { LIST_RETRY_FIRST_MS, LIST_RETRY_MAX_MS } from "../limits.ts";
+import type { SessionRecord } from "../schemas/session.ts";
+import type { SessionChange, SessionSnapshot, SourcePosition } from "./session-change.ts";
+import { type DirectoryInput, type DirectoryNotification, SessionDirectory } from "./session-directory.ts";
+
+export type DirectoryNews = Exclude<DirectoryNotification, { readonly kind: "list-wanted" }>;
+
+export type DirectoryWatchOptions = {
+  /** `signal` gives the request up. */
+  readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
+  /** Hears of each change once the directory has it. */
+  readonly onNews: (news: DirectoryNews) => void;
+};
+
+/** Keeps a SessionDirectory true to a source: the directory decides, and this lists, tries again and tells. */
+export class DirectoryWatch implements Disposable {
+  readonly #directory = new SessionDirectory();
+  readonly #options: DirectoryWatchOptions;
+  readonly #backoff = new Backoff({
+    ...{ firstMs: LIST_RETRY_FIRST_MS, maxMs: LIST_RETRY_MAX_MS, random: Math.random },
+  });
+  /** The directory is current (`undefined`), or cannot be for now. */
+  readonly #outcomes = new Emitter<ServiceError | undefined>();
+  #listing = new AbortController();
+
+  constructor(options: DirectoryWatchOptions) {
+    this.#options = options;
+  }
+
+  /** By key. */
+  get records(): ReadonlyMap<string, SessionRecord> {
+    return this.#directory.records;
+  }
+
+  /** Whether the source numbers its changes; else each of them means that it is listed again. */
+  get isNumbered(): boolean {
+    return this.#directory.position !== undefined;
+  }
+
+  /** The session that a public id means now. */
+  byId(id: string): SessionRecord | undefined {
+    return this.#directory.byId(id);
+  }
+
+  /** An event of the source's global subscription. */
+  heard(event: ServerEvent): void {
+    const input = inputOf(event);
+    if (input !== undefined) this.#apply(input);
+  }
+
+  /** The connection over which events come is lost. */
+  lost(): void {
+    this.#listing.abort();
+    this.#apply({ kind: "source-down" });
+    this.#outcomes.emit(new ServiceError("host_unreachable", "there is no connection to the source"));
+  }
+
+  /** Resolves when every event that was heard is taken into account; rejects when that cannot be for now. */
+  current(): Promise<void> {
+    if (this.#directory.isCurrent) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const waiting = this.#outcomes.on((error) => {
+        waiting[Symbol.dispose]();
+        if (error === undefined) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  /** Lists the source again, as `current`. */
+  refresh(): Promise<void> {
+    this.#apply({ kind: "outdated" });
+    return this.current();
+  }
+
+  [Symbol.dispose](): void {
+    this.#listing.abort();
+  }
+
+  #apply(input: DirectoryInput): void {
+    for (const told of this.#directory.apply(input)) {
+      if (told.kind === "list-wanted") void this.#list(told.request);
+      else this.#options.onNews(told);
+    }
+    if (this.#directory.isCurrent) this.#outcomes.emit(undefined);
+  }
+
+  /** Until it is answered, given up or asked anew. */
+  async #list(request: number): Promise<void> {
+    this.#listing.abort();
+    this.#listing = new AbortController();
+    const { signal } = this.#listing;
+    while (!signal.aborted) {
+      try {
+        const snapshot = await this.#options.list(signal);
+        if (signal.aborted) return;
+        this.#backoff.reset();
+        this.#apply({ kind: "list", request, snapshot });
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#outcomes.emit(
+          error instanceof ServiceError
+            ? error
+            : new ServiceError("internal_error", "not listed", { cause: error }),
+        );
+        await pause(this.#backoff.next(), signal);
+      }
+    }
+  }
+}
+
+/** What an event means to a directory; `undefined`: it is no change of sessions. */
+export function inputOf(event: ServerEvent): DirectoryInput | undefined {
+  const { type, epoch, revision, previous } = event;
+  const position: SourcePosition | undefined =
+    epoch === undefined || revision === undefined ? undefined : { epoch, revision };
+  if (type === "connected") return { kind: "source-up", position };
+  if (!isSessionChange(event)) return undefined;
+  if (position === undefined) return { kind: "outdated" };
+  const change = { ...position, previous };
+  const what = whatOf(event);
+  return what === undefined ? { kind: "outdated" } : { kind: "change", change: { ...change, what } };
+}
+
+function whatOf({ type, key, record, remoteName }: ServerEvent): SessionChange["what"] | undefined {
+  if (type === "session-removed") return key === undefined ? undefined : { kind: "removed", key };
+  if (type === "remote-left") return remoteName === undefined ? undefined : { kind: type, remoteName };
+  return record && { kind: "put", record, isNew: type === "session-start" };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

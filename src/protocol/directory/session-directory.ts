@@ -1,0 +1,183 @@
+// The sessions of one source, replicated: a reducer without I/O, clock or randomness, for server, HQ and page. The model
+// is list-and-watch of Kubernetes: a list, then changes; after a gap or in another epoch the source is listed again.
+import { MAX_PENDING_CHANGES } from "../limits.ts";
+import type { SessionRecord } from "../schemas/session.ts";
+import { keyOf, type SessionChange, type SessionSnapshot, type SourcePosition } from "./session-change.ts";
+
+export type DirectoryInput =
+  /** Changes arrive from now on; `position`: of the source at this moment, where it numbers its changes. */
+  | { readonly kind: "source-up"; readonly position: SourcePosition | undefined }
+  | { readonly kind: "source-down" }
+  | { readonly kind: "change"; readonly change: SessionChange }
+  /** Something has changed that the source did not describe. */
+  | { readonly kind: "outdated" }
+  /** The answer to the request of that number. */
+  | { readonly kind: "list"; readonly request: number; readonly snapshot: SessionSnapshot };
+
+export type DirectoryNotification =
+  | {
+      readonly kind: "session-start" | "session-changed" | "session-exit" | "session-removed";
+      readonly record: SessionRecord;
+    }
+  | { readonly kind: "remote-left"; readonly remoteName: string }
+  /** The source is to be listed; an answer to an earlier request does not count any more. */
+  | { readonly kind: "list-wanted"; readonly request: number };
+
+/**
+ * `apply` is the only way to change it, and what it returns follows from the inputs alone. The records are kept in place:
+ * a copy of ten thousand for each change would be garbage.
+ */
+export class SessionDirectory {
+  readonly #records = new Map<string, SessionRecord>();
+  /** Public ids that are in use, with the key of the session that has each. */
+  readonly #keys = new Map<string, string>();
+  /** Changes that arrived while the source is being listed: at most MAX_PENDING_CHANGES, over which it is listed again. */
+  #pending: SessionChange[] = [];
+  #position: SourcePosition | undefined;
+  #isUp = false;
+  #isListed = false;
+  /** Number of the last request for a list. */
+  #request = 0;
+  #isListing = false;
+  /** The list that is on its way may lack something. */
+  #isOutdated = false;
+
+  /** By key. */
+  get records(): ReadonlyMap<string, SessionRecord> {
+    return this.#records;
+  }
+
+  /** Of the last change or list; `undefined` where the source does not number its changes. */
+  get position(): SourcePosition | undefined {
+    return this.#position;
+  }
+
+  /** Whether everything is known that the source has told. */
+  get isCurrent(): boolean {
+    return this.#isUp && this.#isListed && !this.#isListing;
+  }
+
+  /** The session that a public id means now. */
+  byId(id: string): SessionRecord | undefined {
+    const key = this.#keys.get(id);
+    return key === undefined ? undefined : this.#records.get(key);
+  }
+
+  apply(input: DirectoryInput): readonly DirectoryNotification[] {
+    switch (input.kind) {
+      case "source-up":
+        return this.#up(input.position);
+      case "source-down":
+        this.#isUp = false;
+        this.#isListing = false;
+        return [];
+      case "outdated":
+        return this.#isUp ? this.#want() : [];
+      case "change":
+        return this.#isUp ? this.#hear(input.change) : [];
+      case "list":
+        return this.#isListing && input.request === this.#request ? this.#list(input.snapshot) : [];
+    }
+  }
+
+  #up(position: SourcePosition | undefined): readonly DirectoryNotification[] {
+    this.#isUp = true;
+    const isMissingNothing =
+      this.#isListed &&
+      position !== undefined &&
+      position.epoch === this.#position?.epoch &&
+      position.revision <= this.#position.revision;
+    // An earlier request may have been answered before the source was up.
+    this.#isListing = false;
+    return isMissingNothing ? [] : this.#want();
+  }
+
+  #want(): readonly DirectoryNotification[] {
+    if (this.#isListing) {
+      this.#isOutdated = true;
+      return [];
+    }
+    this.#isListing = true;
+    this.#isOutdated = false;
+    this.#request += 1;
+    return [{ kind: "list-wanted", request: this.#request }];
+  }
+
+  #hear(change: SessionChange): readonly DirectoryNotification[] {
+    if (!this.#isListing && this.#follows(change)) return this.#advance(change);
+    if (!this.#isListing && this.#isKnown(change)) return [];
+    if (this.#pending.length >= MAX_PENDING_CHANGES) {
+      this.#pending = [];
+      return this.#want();
+    }
+    this.#pending.push(change);
+    return this.#isListing ? [] : this.#want();
+  }
+
+  #isKnown({ epoch, revision }: SourcePosition): boolean {
+    return epoch === this.#position?.epoch && revision <= this.#position.revision;
+  }
+
+  #follows({ epoch, revision, previous = revision - 1 }: SessionChange): boolean {
+    if (epoch !== this.#position?.epoch) return false;
+    return revision > this.#position.revision && previous <= this.#position.revision;
+  }
+
+  #advance({ epoch, revision, what }: SessionChange): readonly DirectoryNotification[] {
+    this.#position = { epoch, revision };
+    if (what.kind === "put") return this.#put(what.record, "session-start");
+    if (what.kind === "removed") return this.#remove(what.key);
+    for (const [key, { remoteName }] of this.#records) if (remoteName === what.remoteName) this.#remove(key);
+    return [what];
+  }
+
+  #list({ position, records }: SessionSnapshot): readonly DirectoryNotification[] {
+    const pending = this.#pending;
+    const wasListed = this.#isListed;
+    this.#isListing = false;
+    this.#isListed = true;
+    this.#position = position;
+    this.#pending = [];
+    const keys = new Set(records.map(keyOf));
+    const gone = [...this.#records.keys()].filter((key) => !keys.has(key));
+    // Removals first: a new session may have the id of an old one.
+    const told = gone.flatMap((key) => this.#remove(key));
+    const started = new Set(
+      pending.map(({ what }) => (what.kind === "put" && what.isNew ? keyOf(what.record) : undefined)),
+    );
+    for (const record of records) {
+      // Of a first list nobody knows which sessions are new, but for those that were heard to start.
+      const isNew = wasListed || started.has(keyOf(record));
+      told.push(...this.#put(record, isNew ? "session-start" : "session-changed"));
+    }
+    // Changes of another epoch than the list's are older: the loss of their connection is still to be noticed.
+    for (const change of pending) if (change.epoch === position?.epoch) told.push(...this.#hear(change));
+    return this.#isOutdated ? [...told, ...this.#want()] : told;
+  }
+
+  /** `news`: what is told of a session that was not known. What has not changed stays the same object. */
+  #put(
+    record: SessionRecord,
+    news: "session-start" | "session-changed",
+  ): readonly Exclude<DirectoryNotification, { kind: "list-wanted" }>[] {
+    const key = keyOf(record);
+    const known = this.#records.get(key);
+    if (known !== undefined && isSame(known, record)) return [];
+    this.#records.set(key, record);
+    this.#keys.set(record.id, key);
+    const hasEnded = known !== undefined && known.status !== "exited" && record.status === "exited";
+    return [{ kind: hasEnded ? "session-exit" : known === undefined ? news : "session-changed", record }];
+  }
+
+  #remove(key: string): DirectoryNotification[] {
+    const record = this.#records.get(key);
+    if (record === undefined) return [];
+    this.#records.delete(key);
+    if (this.#keys.get(record.id) === key) this.#keys.delete(record.id);
+    return [{ kind: "session-removed", record }];
+  }
+}
+
+function isSame(one: SessionRecord, other: SessionRecord): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other);
+}
