@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { freePort } from "../../src/testing/free-port.ts";
+import { freePort } from "../../packages/testing/src/free-port.ts";
 import { ttyhq } from "./harness/command.ts";
 import { passwordServer } from "./harness/password-server.ts";
 import { ask, shakeHands } from "./harness/raw-http.ts";

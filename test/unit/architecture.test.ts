@@ -7,7 +7,9 @@ import { parseSource } from "./architecture/source.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-const paths = (await Array.fromAsync(glob("src/**/*.{ts,tsx}", { cwd: ROOT }))).sort();
+const paths = (
+  await Array.fromAsync(glob(["src/**/*.{ts,tsx}", "packages/*/src/**/*.ts"], { cwd: ROOT }))
+).sort();
 const tree = await Promise.all(
   paths.map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, "utf8"))),
 );

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
-import { freePort } from "../../../src/testing/free-port.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 
 const run = promisify(execFile);

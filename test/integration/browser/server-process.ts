@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { freePort } from "../../../src/testing/free-port.ts";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { killIfThere } from "../harness/processes.ts";
 import { MAIN } from "../harness/test-server.ts";

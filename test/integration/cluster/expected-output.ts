@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { oracleRecords } from "../../../src/testing/oracle/source.ts";
+import { oracleRecords } from "../../../packages/testing/src/oracle/source.ts";
 
 /** What an oracle of that length prints on a terminal. */
 export function expectedOutput(options: { readonly bytes: number; readonly seed: number }): Buffer {

@@ -1,16 +1,16 @@
 // A machine that falls silent leaves its HQ, and comes back as who it was. The tests wait for that side by side.
 import { beforeAll, expect, test } from "vitest";
+import { Cluster } from "../../../packages/testing/src/cluster.ts";
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
+import type { StartedService } from "../../../packages/testing/src/started.ts";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import {
   CLOCK_JUMP_MS,
   CLOCK_LOOK_MS,
   HEALTH_CHECK_INTERVAL_MS,
   HEALTH_CHECK_TIMEOUT_MS,
 } from "../../../src/protocol/limits.ts";
-import { Cluster } from "../../../src/testing/cluster.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
-import type { StartedService } from "../../../src/testing/started.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
-import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { betterTime } from "../harness/better-time.ts";

@@ -1,10 +1,10 @@
 // A hundred viewers of one remote's session, some of whom do not keep up.
 import { beforeAll, expect, test } from "vitest";
-import { targetOf } from "../../../src/testing/access.ts";
-import { Cluster } from "../../../src/testing/cluster.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
-import type { StartedService } from "../../../src/testing/started.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
+import { targetOf } from "../../../packages/testing/src/access.ts";
+import { Cluster } from "../../../packages/testing/src/cluster.ts";
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
+import type { StartedService } from "../../../packages/testing/src/started.ts";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { expectedOutput, OutputComparison } from "./expected-output.ts";

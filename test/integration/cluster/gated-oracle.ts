@@ -1,4 +1,4 @@
-import { type OracleOptions, oracleProgram } from "../../../src/testing/oracle/program.ts";
+import { type OracleOptions, oracleProgram } from "../../../packages/testing/src/oracle/program.ts";
 
 export type Gate = {
   /** Of each key but the last. */

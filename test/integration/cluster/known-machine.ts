@@ -1,7 +1,8 @@
 // What an HQ says of one of its machines.
+
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
 
 export async function machineOf(
   { api }: Pick<ServerClient, "api">,

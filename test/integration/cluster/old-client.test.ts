@@ -1,8 +1,8 @@
 // A VibeTunnel v3 client of an HQ, for sessions of another machine: it needs no change.
 import { beforeAll, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { Cluster } from "../../../src/testing/cluster.ts";
-import { eventually } from "../../../src/testing/wait.ts";
+import { Cluster } from "../../../packages/testing/src/cluster.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";

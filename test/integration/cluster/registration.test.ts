@@ -1,11 +1,11 @@
 // Who belongs to an HQ: machines that join, that may not, and that come back; an HQ that does.
 import { beforeAll, expect, test, vi } from "vitest";
+import { Cluster } from "../../../packages/testing/src/cluster.ts";
+import { ServiceContainer } from "../../../packages/testing/src/container.ts";
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
+import type { StartedService } from "../../../packages/testing/src/started.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import { Cluster } from "../../../src/testing/cluster.ts";
-import { ServiceContainer } from "../../../src/testing/container.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
-import type { StartedService } from "../../../src/testing/started.ts";
-import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { betterTime } from "../harness/better-time.ts";

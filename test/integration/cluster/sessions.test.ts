@@ -1,14 +1,14 @@
 // Every operation on a session of a remote through its HQ (contract 2), on machines that have nothing but the network in common.
 import { beforeAll, expect, test, vi } from "vitest";
+import { Cluster } from "../../../packages/testing/src/cluster.ts";
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
+import { TerminalView } from "../../../packages/testing/src/terminal-view.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { decodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
 import { SessionRecord, type TerminalSize } from "../../../src/protocol/schemas/session.ts";
-import { Cluster } from "../../../src/testing/cluster.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
-import { TerminalView } from "../../../src/testing/terminal-view.ts";
-import { eventually } from "../../../src/testing/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { type Asciicast, parseCast } from "../harness/asciicast.ts";

@@ -1,5 +1,5 @@
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
-import { eventually } from "../../../src/testing/wait.ts";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 
 /** Types a sum into a shell and waits for its result, an even number that is not there yet: both ways are open. */
 export async function answers(shell: TerminalClient, sum: number): Promise<void> {

@@ -1,6 +1,6 @@
 // The same on Compose: see kubernetes/isolation.test.ts.
 import { afterAll, beforeAll } from "vitest";
-import { ServerClient } from "../../../src/testing/server-client.ts";
+import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { testIsolation } from "../harness/isolation.ts";
 import { builtImage } from "./built-image.ts";
 import { ComposeProject } from "./compose-project.ts";

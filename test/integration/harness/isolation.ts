@@ -1,7 +1,7 @@
 // The attacks of break-out.ts on one remote of an HQ, wherever its containers run.
 import { expect, test } from "vitest";
+import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import { ServerClient } from "../../../src/testing/server-client.ts";
 import { BREAK_OUT, BROKEN_OUT, REPOSITORY, typed } from "./break-out.ts";
 import { postToRemote } from "./remote-request.ts";
 

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import jwt from "jsonwebtoken";
 import { type Configuration, Provider } from "oidc-provider";
-import { freePort } from "../../../src/testing/free-port.ts";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import type { Page, TlsClient } from "./tls-client.ts";
 
 export type Person = Readonly<Record<string, unknown>>;

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { freePort } from "../../../src/testing/free-port.ts";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { eventually } from "./eventually.ts";
 
 const run = promisify(execFile);

@@ -1,5 +1,5 @@
 // A server behind its own reverse proxy, on loopback.
-import { freePort } from "../../../src/testing/free-port.ts";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { CLIENT_SECRET } from "./login-provider.ts";
 import type { OpensslAuthority } from "./openssl-authority.ts";
 import { TestServer as Server, type TestServer } from "./test-server.ts";

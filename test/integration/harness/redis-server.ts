@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Redis } from "ioredis";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { parseRedisAddress, type RedisAddress } from "../../../src/lib/net/redis-address.ts";
-import { freePort } from "../../../src/testing/free-port.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 export const REDIS_PASSWORD = "open+sesame";

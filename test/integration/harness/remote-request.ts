@@ -1,6 +1,6 @@
+import { targetOf } from "../../../packages/testing/src/access.ts";
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { createSender } from "../../../src/remote/send.ts";
-import { targetOf } from "../../../src/testing/access.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 /** Posts to a remote through its HQ; `path` begins with `api/`. Returns the status. */

@@ -16,7 +16,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { freePort } from "../../../src/testing/free-port.ts";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { eventually } from "../harness/eventually.ts";
 import { call } from "../harness/http-call.ts";
 import { Installation } from "../harness/installation.ts";

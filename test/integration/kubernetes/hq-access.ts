@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Access } from "../../../src/testing/access.ts";
+import type { Access } from "../../../packages/testing/src/access.ts";
 import type { Kubectl } from "./kubectl.ts";
 import { PortForward } from "./port-forward.ts";
 

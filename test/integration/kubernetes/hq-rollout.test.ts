@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
+import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { CHANGE_TIMEOUT_MS } from "./kubectl.ts";
 import { HQ_DEPLOYMENT } from "./kubernetes-cluster.ts";
 import { stagedCluster } from "./staged-cluster.ts";

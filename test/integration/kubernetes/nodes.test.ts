@@ -1,7 +1,7 @@
 // A node that is emptied, and one that dies. Where no program gives the cluster a spare one this is left out.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { answers } from "../cluster/shell.ts";
 import { CHANGE_TIMEOUT_MS, type Pod } from "./kubectl.ts";
 import { HQ_DEPLOYMENT, REMOTES } from "./kubernetes-cluster.ts";

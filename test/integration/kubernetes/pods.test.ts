@@ -1,7 +1,7 @@
 // Pods and containers that die while somebody is at work in them.
 import { expect, test } from "vitest";
+import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
 import { answers } from "../cluster/shell.ts";
 import { containerOf, isReady, type Pod } from "./kubectl.ts";
 import { stagedCluster } from "./staged-cluster.ts";

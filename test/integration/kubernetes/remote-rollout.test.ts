@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import type { TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { expectedOutput } from "../cluster/expected-output.ts";
 import { answers } from "../cluster/shell.ts";
 import { CHANGE_TIMEOUT_MS } from "./kubectl.ts";

@@ -1,4 +1,4 @@
-import type { OracleChecker } from "../../../src/testing/oracle/checker.ts";
+import type { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
 
 /** Between two pieces of output. `beganMs` is of performance.now(). */
 export type Stall = { readonly beganMs: number; readonly ms: number };

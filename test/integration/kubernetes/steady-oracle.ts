@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type OracleOptions, oracleProgram } from "../../../src/testing/oracle/program.ts";
-import type { ServerClient } from "../../../src/testing/server-client.ts";
+import { type OracleOptions, oracleProgram } from "../../../packages/testing/src/oracle/program.ts";
+import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
 
 /** $1 a file, $2 bytes of a piece, $3 s between two. On a raw terminal the oracle's bytes stay as they are. */
 const SCRIPT = `

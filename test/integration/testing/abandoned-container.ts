@@ -1,6 +1,6 @@
 // A test run that never cleans up: starts a container, prints whose it is and waits to be killed.
-import { ServiceContainer } from "../../../src/testing/container.ts";
-import { ownName } from "../../../src/testing/owner.ts";
+import { ServiceContainer } from "../../../packages/testing/src/container.ts";
+import { ownName } from "../../../packages/testing/src/owner.ts";
 
 await new ServiceContainer().withName("abandoned").withArgs("--no-auth").start();
 console.log(ownName());

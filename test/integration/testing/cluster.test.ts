@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { Cluster } from "../../../src/testing/cluster.ts";
-import { ServiceContainer } from "../../../src/testing/container.ts";
-import { engine, removeLeftovers } from "../../../src/testing/engine.ts";
-import { OWNER_LABEL, ownName } from "../../../src/testing/owner.ts";
-import type { StartedService } from "../../../src/testing/started.ts";
-import { eventually } from "../../../src/testing/wait.ts";
+import { Cluster } from "../../../packages/testing/src/cluster.ts";
+import { ServiceContainer } from "../../../packages/testing/src/container.ts";
+import { engine, removeLeftovers } from "../../../packages/testing/src/engine.ts";
+import { OWNER_LABEL, ownName } from "../../../packages/testing/src/owner.ts";
+import type { StartedService } from "../../../packages/testing/src/started.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const ABANDONED = fileURLToPath(new URL("abandoned-container.ts", import.meta.url));
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Cluster, OracleChecker, oracleProgram } from "../../../src/testing/kit.ts";
+import { Cluster, OracleChecker, oracleProgram } from "../../../packages/testing/src/kit.ts";
 
 test("a viewer misses nothing when the network to a machine is cut", { timeout: 120_000 }, async () => {
   await using cluster = await Cluster.start({ remotes: ["box", "spare"] });

@@ -1,9 +1,9 @@
 // The oracle on a real terminal: what comes through is to the byte what it prints through a pipe.
 import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
-import { type OracleOptions, oracleProgram } from "../../../src/testing/oracle/program.ts";
-import { ServerClient } from "../../../src/testing/server-client.ts";
+import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
+import { type OracleOptions, oracleProgram } from "../../../packages/testing/src/oracle/program.ts";
+import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 let server: TestServer;

@@ -113,7 +113,7 @@ function specifiers(sources: readonly Source[]): string[] {
         return [`${at(source, found)} imports something computed: nobody can check it`];
       if (!isRelative(specifier) || isNative(specifier) || kind === "thread") return [];
       const target = posix.join(posix.dirname(source.path), specifier);
-      if (!target.startsWith("src/")) return [`${at(source, found)} imports ${target}: it is not in src`];
+      if (!isSource(target)) return [`${at(source, found)} imports ${target}: it is not in src`];
       if (/\.tsx?$/.test(specifier)) return [];
       if (isIn(source.path, "src/web/") && /\.(css|svg)$/.test(specifier)) return [];
       return [`${at(source, found)} imports ${specifier}: relative imports end in .ts or .tsx`];
@@ -165,7 +165,12 @@ function targetOf(source: Source, { specifier, kind }: Import): string | undefin
   const target = posix.join(posix.dirname(source.path), specifier);
   // Threads are started from source as .ts and, once built, as .js.
   const file = kind === "thread" ? target.replace(/\.js$/, ".ts") : target;
-  return file.startsWith("src/") && /\.tsx?$/.test(file) ? file : undefined;
+  return isSource(file) && /\.tsx?$/.test(file) ? file : undefined;
+}
+
+/** A file of the program or of a package of this project. */
+function isSource(path: string): boolean {
+  return /^(?:packages\/[^/]+\/)?src\//.test(path);
 }
 
 function modulesOf(source: Source): string[] {

@@ -68,7 +68,7 @@ export const LAYERS: readonly Layer[] = [
   { name: "main", at: ["src/main.ts"], imports: [...BASE, "config", "log", "app", "cli"] },
   { name: "web", at: ["src/web/"], imports: ["ground", "protocol"] },
   // What others test with: nothing of the program knows it.
-  { name: "testing", at: ["src/testing/"], imports: [...BASE, "backend", "sessions", "remote"] },
+  { name: "testing", at: ["packages/testing/src/"], imports: [...BASE, "backend", "sessions", "remote"] },
 ];
 
 /** Layers that run in a browser, and with them every file they reach. */
@@ -97,7 +97,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   pino: ["src/log.ts"],
   preact: ["src/web/"],
   "prom-client": ["src/metrics/metrics.ts"],
-  testcontainers: ["src/testing/engine.ts"],
+  testcontainers: ["packages/testing/src/engine.ts"],
   // The native module of this project, native/.
   "ttyhq.node": ["src/sessions/pty/pty.ts", "src/audit/ship/syslog-receiver.ts"],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
@@ -110,7 +110,7 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
 export const ENVIRONMENT_DOORS: readonly string[] = [
   "src/main.ts",
   "src/git/worker/main.ts",
-  "src/testing/environment.ts",
+  "packages/testing/src/environment.ts",
 ];
 
 /** Words that name no thing. */

@@ -1,6 +1,6 @@
 import { crc32 } from "node:zlib";
+import { type OracleSpec, oracleRecords } from "../../../packages/testing/src/oracle/source.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
-import { type OracleSpec, oracleRecords } from "../../../src/testing/oracle/source.ts";
 
 /** What an oracle prints, record by record. */
 export function oracleStream(spec: Partial<OracleSpec> = {}): readonly Uint8Array[] {

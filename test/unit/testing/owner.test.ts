@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { isDead, ownName } from "../../../src/testing/owner.ts";
+import { isDead, ownName } from "../../../packages/testing/src/owner.ts";
 
 test("only a process of this machine that has ended is known to be dead", () => {
   const own = ownName();

@@ -1,7 +1,7 @@
 // What docs/testing.md says is so.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import * as kit from "../../../src/testing/kit.ts";
+import * as kit from "../../../packages/testing/src/kit.ts";
 
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
 const page = read("docs/testing.md");
@@ -9,7 +9,7 @@ const page = read("docs/testing.md");
 test("the example is a test of this project, to the letter", () => {
   const [, example = ""] = /```ts\n([\s\S]*?)```/.exec(page) ?? [];
   const source = read("test/integration/testing/example.test.ts");
-  expect(example).toBe(source.replace("../../../src/testing/kit.ts", "ttyhq/testing"));
+  expect(example).toBe(source.replace("../../../packages/testing/src/kit.ts", "@ttyhq/testing"));
 });
 
 test("everything that the kit has is on the page", () => {
@@ -19,7 +19,7 @@ test("everything that the kit has is on the page", () => {
 test("every member that the page names is there", () => {
   const [, table = ""] = /## What is in it\n([\s\S]*?)\n## /.exec(page) ?? [];
   const sources = ["cluster", "container", "started", "server-client", "terminal-client"]
-    .map((name) => read(`src/testing/${name}.ts`))
+    .map((name) => read(`packages/testing/src/${name}.ts`))
     .join("\n");
   const named = [...table.matchAll(/`(?:service|terminal|cluster)?\.?([a-z][A-Za-z]+)/g)].map(
     ([, name = ""]) => name,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
+import { type ServerRole, serverEnvironment } from "../../../packages/testing/src/server-environment.ts";
 import { envOf, type Option } from "../../../src/config/options/option.ts";
 import { OPTIONS } from "../../../src/config/options/options.ts";
-import { type ServerRole, serverEnvironment } from "../../../src/testing/server-environment.ts";
 import { passwordOf, reveal, serve } from "../config/command-line.ts";
 
 const login = { username: "somebody", password: "s3cret" };

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { OracleChecker } from "../../../packages/testing/src/oracle/checker.ts";
+import { type AttachOptions, TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../../src/protocol/frame/payload.ts";
-import { OracleChecker } from "../../../src/testing/oracle/checker.ts";
-import { type AttachOptions, TerminalClient } from "../../../src/testing/terminal-client.ts";
 import { bytesOf } from "../protocol/memory-client.ts";
 import { MemoryServer } from "../protocol/memory-server.ts";
 import { joined, oracleStream } from "./oracle-stream.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { eventually } from "../../../src/testing/wait.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 
 test("what does not tell of itself is looked for until it is there", async () => {
   let looks = 0;

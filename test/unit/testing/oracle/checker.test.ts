@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { OracleChecker, type OracleCheckerOptions } from "../../../../src/testing/oracle/checker.ts";
-import type { OracleReport } from "../../../../src/testing/oracle/report.ts";
+import { OracleChecker, type OracleCheckerOptions } from "../../../../packages/testing/src/oracle/checker.ts";
+import type { OracleReport } from "../../../../packages/testing/src/oracle/report.ts";
 import { joined, oracleStream } from "../oracle-stream.ts";
 
 const RECORDS = oracleStream();

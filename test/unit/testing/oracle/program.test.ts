@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { oracleProgram } from "../../../../packages/testing/src/oracle/program.ts";
+import { MAX_RECORD_BYTES } from "../../../../packages/testing/src/oracle/record.ts";
+import { blocks } from "../../../../packages/testing/src/oracle/source.ts";
 import { CreateSession } from "../../../../src/protocol/schemas/session.ts";
-import { oracleProgram } from "../../../../src/testing/oracle/program.ts";
-import { MAX_RECORD_BYTES } from "../../../../src/testing/oracle/record.ts";
-import { blocks } from "../../../../src/testing/oracle/source.ts";
 import { joined, oracleStream } from "../oracle-stream.ts";
 
 test("the program fits into the command of a session", () => {

@@ -1,5 +1,5 @@
 // Which server is meant, and what proves to it who asks.
-import type { UplinkTarget } from "../remote/uplink.ts";
+import type { UplinkTarget } from "../../../src/remote/uplink.ts";
 
 export type Access = {
   /** An http(s) origin. */

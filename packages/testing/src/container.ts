@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { DEFAULT_PORT } from "../protocol/limits.ts";
+import { DEFAULT_PORT } from "../../../src/protocol/limits.ts";
 import { type ContainerPlan, startContainer } from "./engine.ts";
 import { imageName } from "./environment.ts";
 import { freePort } from "./free-port.ts";

@@ -1,6 +1,6 @@
-import { type Client, createClient } from "../protocol/client/client.ts";
-import type { CreateSessionBody } from "../protocol/schemas/session.ts";
-import { createSender, type Sender } from "../remote/send.ts";
+import { type Client, createClient } from "../../../src/protocol/client/client.ts";
+import type { CreateSessionBody } from "../../../src/protocol/schemas/session.ts";
+import { createSender, type Sender } from "../../../src/remote/send.ts";
 import { type Access, targetOf } from "./access.ts";
 import { type AttachOptions, TerminalClient } from "./terminal-client.ts";
 

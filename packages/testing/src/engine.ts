@@ -1,6 +1,6 @@
 // The door to testcontainers, which is loaded with the first container: who tests without containers need not have it.
 import type { ContainerRuntimeClient } from "testcontainers";
-import { withDeadline } from "../lib/async/deadline.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { isDead, OWNER_LABEL, ownName } from "./owner.ts";
 
 /** What a container is made of. */

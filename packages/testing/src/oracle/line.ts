@@ -1,4 +1,4 @@
-import { concatBytes } from "../../lib/data/collect.ts";
+import { concatBytes } from "../../../../src/lib/data/collect.ts";
 import { MAX_RECORD_BYTES } from "./record.ts";
 
 /** A line with its line feed (none at the end of all), cut where it is longer than any record, and the offset of its first byte. */

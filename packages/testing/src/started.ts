@@ -1,5 +1,5 @@
-import { withDeadline } from "../lib/async/deadline.ts";
-import type { Health } from "../protocol/schemas/health.ts";
+import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import type { Health } from "../../../src/protocol/schemas/health.ts";
 import type { Access, Credentials } from "./access.ts";
 import { type Container, engine, type NetworkPlace, removeContainer } from "./engine.ts";
 import { LogTail } from "./log-tail.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { endpoints } from "../protocol/endpoints/endpoints.ts";
-import { DEFAULT_PORT, MIN_JOIN_TOKEN_BYTES } from "../protocol/limits.ts";
+import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
+import { DEFAULT_PORT, MIN_JOIN_TOKEN_BYTES } from "../../../src/protocol/limits.ts";
 import { ServiceContainer, type TlsFiles } from "./container.ts";
 import { createNetwork, removeLeftovers, removeNetwork } from "./engine.ts";
 import { ServerClient } from "./server-client.ts";

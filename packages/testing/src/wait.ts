@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import { isTimeout, withDeadline } from "../../../src/lib/async/deadline.ts";
 
 /** Unless a wait is given another. */
 export const WAIT_TIMEOUT_MS = 60_000;
