@@ -99,6 +99,19 @@ export class GitWorker implements AsyncDisposable {
     return this.#process === undefined && this.#presences.size === 0 && this.#parts.store.get().length === 0;
   }
 
+  /** Whether its process runs or starts. */
+  get isRunning(): boolean {
+    return this.#process !== undefined;
+  }
+
+  /** Ends its process where nobody waits for it and it follows nothing. What is known of folders stays known. */
+  release(): boolean {
+    if (this.#running === undefined || this.#calls.size > 0 || this.#parts.store.get().length > 0)
+      return false;
+    this.#retire(this.#running);
+    return true;
+  }
+
   /** JSON text. Rejects with the worker's errors, or `git_failed` when it ends meanwhile. */
   async call({ name, input, user }: RepositoryCall, signal: AbortSignal): Promise<string> {
     await this.#renew();

@@ -28,7 +28,7 @@ import type {
 } from "./repositories.ts";
 import { WorkerProcess, workerProgram } from "./worker-process.ts";
 
-/** Users with a git worker at a time; one more is refused. */
+/** Users with a git worker at a time. For one more the least recently used one that is idle ends; without one it is refused. */
 const MAX_WORKERS = 64;
 /** How long it counts that an account may run programs. */
 const VERIFIED_MS = 60_000;
@@ -55,7 +55,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   readonly #hookSocket: HookSocket;
   readonly #notices = new Notices({ now });
   readonly #events = new Emitter<ServerEvent>();
-  /** By system user; `undefined`: the host's own. */
+  /** By system user, the least recently used first; `undefined`: the host's own. */
   readonly #workers = new Map<string | undefined, GitWorker>();
   readonly #verified = new ExpiringMap<string, Promise<string>>({
     ...{ lifetimeMs: VERIFIED_MS, maxEntries: MAX_WORKERS, now },
@@ -123,10 +123,12 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   #worker(asked: string | undefined): GitWorker {
     const account = asked === this.#parts.account.user ? undefined : asked;
     const known = this.#workers.get(account);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#workers.delete(account);
+      this.#workers.set(account, known);
+      return known;
+    }
     for (const [user, worker] of this.#workers) if (worker.isUnused) this.#workers.delete(user);
-    if (this.#workers.size >= MAX_WORKERS)
-      throw new ServiceError("git_busy", `git works for ${MAX_WORKERS} users already: try again later`);
     const { log } = this.#parts;
     const worker = new GitWorker({
       account,
@@ -149,6 +151,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     account: string | undefined,
     onMessage: (message: FromWorker) => void,
   ): Promise<{ readonly worker: WorkerProcess; readonly identity: string }> {
+    this.#makeRoom();
     const { node, env, cgroups } = this.#parts;
     const runner: Runner =
       account === undefined ? ownRunner(this.#parts.account, env) : await userRunner(account, env, cgroups);
@@ -160,6 +163,13 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const { identity } = runner;
     if (account !== undefined) this.#verified.set(account, Promise.resolve(identity));
     return { worker: new WorkerProcess(runner.asWorker(workerProgram(node, own)), onMessage), identity };
+  }
+
+  /** For the worker that starts, which counts as running. */
+  #makeRoom(): void {
+    const running = [...this.#workers.values()].filter(({ isRunning }) => isRunning);
+    if (running.length > MAX_WORKERS && !running.some((worker) => worker.release()))
+      throw new ServiceError("git_busy", `git works for ${MAX_WORKERS} users already: try again later`);
   }
 
   async #verify(account: string | undefined): Promise<string> {

@@ -91,3 +91,22 @@ test("a worker does not fill the log", async () => {
   expect(lines.filter((text) => text === "full").length).toBeLessThanOrEqual(60);
   expect(lines.at(-1)).toContain("too much");
 });
+
+test("a worker that nobody waits for can be released, and is started again for the next call", async () => {
+  const { worker, lookUps } = hostile(
+    `host.on("data", (data) => {
+      for (const line of String(data).trim().split("\\n")) {
+        const { type, number } = JSON.parse(line);
+        if (type === "call") say({ type: "answer", number, body: "[]" });
+      }
+    });`,
+  );
+  await using _ = worker;
+  expect(worker.release()).toBe(false);
+  const answer = worker.call(call, signal);
+  expect(worker.release()).toBe(false);
+  await answer;
+  expect([worker.release(), worker.isRunning]).toEqual([true, false]);
+  expect(await worker.call(call, signal)).toBe("[]");
+  expect(lookUps).toEqual(["start", "start"]);
+});
