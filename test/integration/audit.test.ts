@@ -179,6 +179,7 @@ test("what is done to the log while the server is dead is found, and stays in it
   const audit = new AuditLog(server.controlDir);
   await logIn(server);
   await audit.of("login");
+  await audit.sealed();
   await server.kill("SIGKILL");
   const [start = ""] = (await audit.text()).split("\n");
   await writeFile(audit.path, `${start}\n`);

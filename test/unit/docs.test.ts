@@ -10,9 +10,14 @@ import { OPTIONS } from "../../src/config/options/options.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
-const PAGES = ["README.md", "bench/README.md", ...readdirSync(join(ROOT, "docs")).filter(isPage).map(inDocs)];
+const PAGES = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "bench/README.md",
+  ...readdirSync(join(ROOT, "docs")).filter(isPage).map(inDocs),
+];
 /** Pages that speak of other programs' options as well. */
-const OF_OTHERS = new Set(["docs/decisions.md", "docs/operations.md", "bench/README.md"]);
+const OF_OTHERS = new Set(["CONTRIBUTING.md", "docs/decisions.md", "docs/operations.md", "bench/README.md"]);
 /** Read by commands and tests, not by `serve`. */
 const OF_COMMANDS = [
   "TTYHQ_TOKEN",
@@ -22,6 +27,8 @@ const OF_COMMANDS = [
   "TTYHQ_SESSION_ID",
   "TTYHQ_IMAGE",
   "TTYHQ_TEST_NODE",
+  "TTYHQ_TEST_SCALE",
+  "TTYHQ_TEST_SEED",
 ];
 
 function isPage(name: string): boolean {

@@ -1,12 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { SEED, scaled } from "../harness/scale.ts";
 import { History } from "./follow-history.ts";
 import type { Step } from "./follow-step.ts";
 
-/** Always the same ones, so that a red test has to do with what was changed; others with FOLLOW_SEED. */
-const SEED = Number(process.env.FOLLOW_SEED ?? 741120819);
-/** More with FOLLOW_HISTORIES: 300 take some minutes. */
-const RUNS = Number(process.env.FOLLOW_HISTORIES ?? 40);
+const RUNS = scaled(60);
 const MAX_STEPS = 10;
 
 const place = fc.constantFrom("main", "tree");

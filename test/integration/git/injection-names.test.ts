@@ -3,9 +3,10 @@ import { describe, expect, test } from "vitest";
 import { runGit } from "../../../src/git/git-process.ts";
 import { branchNameProblem } from "../../../src/git/worktrees/branch-name.ts";
 import { GitRoom } from "../harness/git-repository.ts";
+import { SEED, scaled } from "../harness/scale.ts";
 
 /** Judged by one git each, which is what takes the time. */
-const NAMES = 2_000;
+const NAMES = scaled(2_000);
 
 /** What git says of each name: 1 that it may be a branch. In a folder without a repository `@{-1}` means nothing. */
 async function judge(room: GitRoom, names: readonly string[]): Promise<readonly boolean[]> {
@@ -89,11 +90,10 @@ describe("branch names", () => {
 
   test("are taken exactly where git takes them", async () => {
     await using room = await GitRoom.make();
-    const seed = Date.now() & 0x7fffffff;
-    const names = fc.sample(fc.oneof({ weight: 4, arbitrary: rough }, any), { numRuns: NAMES, seed });
+    const names = fc.sample(fc.oneof({ weight: 4, arbitrary: rough }, any), { numRuns: NAMES, seed: SEED });
     const verdicts = await judge(room, names);
     const differing = names.filter((name, at) => verdicts[at] !== (branchNameProblem(name) === undefined));
-    expect({ seed, differing }).toEqual({ seed, differing: [] });
+    expect({ seed: SEED, differing }).toEqual({ seed: SEED, differing: [] });
   });
 
   test("of every single character are taken as git takes them, at the beginning, in the middle and at the end", async () => {

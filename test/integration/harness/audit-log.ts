@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { readJsonFile } from "../../../src/lib/fs/json-file.ts";
 import { eventually } from "./eventually.ts";
 
 const Line = z.strictObject({
@@ -18,12 +19,15 @@ const Line = z.strictObject({
   remote: z.string().optional(),
   details: z.record(z.string(), z.unknown()).optional(),
 });
+const SealedHead = z.object({ seq: z.int() });
 export type Line = z.infer<typeof Line>;
 
 export class AuditLog {
   readonly path: string;
+  readonly #controlDir: string;
 
   constructor(controlDir: string, path: string = join(controlDir, "audit.log")) {
+    this.#controlDir = controlDir;
     this.path = path;
   }
 
@@ -45,6 +49,15 @@ export class AuditLog {
   /** The first line that `isIt`, one of the past or one to come. */
   async line(isIt: (line: Line) => boolean, what: string): Promise<Line> {
     return await eventually(async () => (await this.wholeLines()).find(isIt), `a line of ${what}`);
+  }
+
+  /** Resolves when the head of the log is sealed with its last line: a server that is killed before does not miss that line. */
+  async sealed(): Promise<void> {
+    const head = join(this.#controlDir, "audit-head.json");
+    await eventually(async () => {
+      const sealed = await readJsonFile(head, (value) => SealedHead.parse(value));
+      return (await this.wholeLines()).at(-1)?.seq === sealed?.seq || undefined;
+    }, "the seal of the last line");
   }
 
   /** The first line of that action. */
