@@ -27,9 +27,11 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
+          // Modules keep no state, so the files of a worker share them: each need not load them anew.
+          isolate: false,
           // Longer than a wait has unless given another, which then says what did not come.
           testTimeout: 90_000,
-          expect: { poll: { timeout: 30_000 } },
+          expect: { poll: { timeout: 60_000, interval: 10 } },
         },
       },
       {
@@ -40,7 +42,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           // What is looked for again and again comes when a busy machine lets it.
-          expect: { poll: { timeout: 60_000 } },
+          expect: { poll: { timeout: 60_000, interval: 10 } },
           // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
           maxWorkers: 3,
           sequence: { groupOrder: 1 },

@@ -21,7 +21,7 @@ const ARGS = [
   "--rate-limit-sessions",
   "0",
 ];
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 
 /** What a container runs; disposing it ends it. */
 class Host implements AsyncDisposable {

@@ -93,6 +93,7 @@ test("thousands of odd calls of all endpoints: no 5xx, no crash, memory and file
     if (round % 10 === 0) await cleanUp();
     if (round === WARM_ROUNDS) before = look();
   }
+  await cleanUp();
   for (const [index, { bytes, files }] of look().entries()) {
     expect(bytes - (before[index]?.bytes ?? 0)).toBeLessThan(MAX_GROWTH_BYTES);
     expect(files - (before[index]?.files ?? 0)).toBeLessThan(MAX_MORE_FILES);

@@ -108,7 +108,7 @@ test("the thread keeps no process alive", async () => {
     const screens = new Screens();
     console.log(await screens.text(${JSON.stringify(shown)}, ${JSON.stringify(PLAIN_TEXT)}));`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script], {
-    timeout: 30_000,
+    timeout: 60_000,
   });
   expect(stdout).toBe("text\n");
 });

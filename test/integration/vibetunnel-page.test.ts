@@ -46,7 +46,7 @@ test("the counts of a session's repository are told, and 0 outside one", async (
   const { id } = await rest.create({ command: "cat", cwd: folder.path });
   const none = { modified: 0, added: 0, staged: 0, deleted: 0, ahead: 0, behind: 0 };
   await expect
-    .poll(async () => (await rest.api.get(`/api/sessions/${id}/git-status`)).body, { timeout: 10_000 })
+    .poll(async () => (await rest.api.get(`/api/sessions/${id}/git-status`)).body)
     .toEqual({ ...none, added: 1 });
   const outside = await rest.create({ command: "cat", cwd: "/" });
   await rest.api.get(`/api/sessions/${outside.id}/git-status`).expect(200, none);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const SCRIPT = fileURLToPath(new URL("../../docker/ensure-engine.sh", import.meta.url));
-const TIMEOUT_MS = 25_000;
+const TIMEOUT_MS = 60_000;
 /** All that the script is given: no sudo. */
 const SYSTEM = ["/usr/bin/dirname", "/usr/bin/timeout", "/bin/sh"];
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const TIMEOUT_MS = 25_000;
+const TIMEOUT_MS = 60_000;
 const FILES = [
   "docker/build.sh",
   "docker/base/build.sh",

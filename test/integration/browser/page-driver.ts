@@ -9,7 +9,7 @@ const State = z.object({
   connection: z.string().optional(),
 });
 
-const WAIT_MS = 30_000;
+const WAIT_MS = 60_000;
 const POLL_MS = 50;
 
 /** Disposing closes the window with its profile. */

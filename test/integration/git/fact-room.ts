@@ -7,7 +7,7 @@ import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
-const CHANGE_TIMEOUT_MS = 30_000;
+const CHANGE_TIMEOUT_MS = 60_000;
 
 /**
  * A git in front of the real one that writes a line for each run, and does first what is in the file `first` beside it,

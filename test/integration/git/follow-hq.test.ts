@@ -11,10 +11,6 @@ const API = "/api/remotes/worker-1/proxy/api";
 type Happened = Record<string, unknown>;
 
 /** What is to become true. */
-function soon<T>(look: () => Promise<T>) {
-  return expect.poll(look, { timeout: 30_000, interval: 10 });
-}
-
 async function setFollow(fleet: TestFleet, repository: FollowRepository, enable: boolean): Promise<void> {
   const body = { repoPath: repository.main.path, branch: "feature", enable };
   expect(await fleet.ask(`${API}/worktrees/follow`, { body })).toMatchObject({
@@ -46,11 +42,11 @@ test("through an HQ follow mode is turned on, follows, and is turned off without
   const status = await fleet.ask(`${API}/git/follow?path=${encodeURIComponent(tree.path)}`);
   expect(status.json).toMatchObject({ enabled: true, branch: "feature", worktreePath: tree.path });
   await tree.commit("one.txt", "one\n");
-  await soon(() => main.read("one.txt")).toBe("one\n");
+  await expect.poll(() => main.read("one.txt")).toBe("one\n");
   await tree.git("switch", "--quiet", "--create", "second");
-  await soon(() => main.branch()).toBe("second");
+  await expect.poll(() => main.branch()).toBe("second");
   await main.commit("two.txt", "two\n");
-  await soon(() => tree.read("two.txt")).toBe("two\n");
+  await expect.poll(() => tree.read("two.txt")).toBe("two\n");
   await setFollow(fleet, repository, false);
   expect([await main.read(".git/config"), await main.git("for-each-ref", "refs/worktree")]).toEqual([
     ...[config, ""],

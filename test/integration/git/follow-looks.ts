@@ -34,7 +34,7 @@ export async function atRest(repository: FollowRepository): Promise<void> {
     await repository.settled();
     return repository.looks <= before + 1;
   };
-  await expect.poll(isQuiet, { timeout: 30_000, interval: 1 }).toBe(true);
+  await expect.poll(isQuiet).toBe(true);
 }
 
 export const exists = (path: string): Promise<boolean> =>

@@ -47,10 +47,6 @@ async function home(controlDir: string) {
 }
 
 /** What is to become true. */
-function soon<T>(look: () => Promise<T>) {
-  return expect.poll(look, { timeout: 30_000, interval: 10 });
-}
-
 test("the example does what the page says", async () => {
   await using server = await TestServer.start();
   await using place = await home(server.controlDir);
@@ -81,16 +77,16 @@ test("the example does what the page says", async () => {
   expect(await app(follow ?? "")).toBe(steps[2]?.output.replaceAll("/home/ann", place.path));
 
   await agent("echo 3 > count && git commit -qam 'Count to two'");
-  await soon(() => app(count)).toBe("3\n");
+  await expect.poll(() => app(count)).toBe("3\n");
   await app("echo 2 > count");
   await app(commit ?? "");
-  await soon(() => agent(count)).toBe("2\n");
+  await expect.poll(() => agent(count)).toBe("2\n");
   await agent("git switch -q -c attempt-2");
-  await soon(() => app(branch)).toBe("attempt-2\n");
+  await expect.poll(() => app(branch)).toBe("attempt-2\n");
   await app(end ?? "");
-  await soon(async () =>
-    (await readdir(join(hook, ".."))).filter((name) => !name.endsWith(".sample")),
-  ).toEqual(["post-commit"]);
+  await expect
+    .poll(async () => (await readdir(join(hook, ".."))).filter((name) => !name.endsWith(".sample")))
+    .toEqual(["post-commit"]);
   expect(await readFile(hook, "utf8")).toBe("#!/bin/sh\n");
 
   await app("ttyhq follow attempt-2");

@@ -20,10 +20,10 @@ test("a look that fails is taken again by itself", async () => {
   // git does nothing with such a config.
   await writeFile(config, `${text}[`);
   await writeFile(join(main.path, ".git/refs/heads/feature"), `${commit}\n`);
-  await expect.poll(() => repository.log, { timeout: 30_000 }).toContain("it is tried again");
+  await expect.poll(() => repository.log).toContain("it is tried again");
   // Nothing tells of this.
   await writeFile(config, text);
-  await expect.poll(() => main.read("new.txt"), { timeout: 30_000 }).toBe("new\n");
+  await expect.poll(() => main.read("new.txt")).toBe("new\n");
 });
 
 test("a git that was killed has not said that nothing is followed", async () => {

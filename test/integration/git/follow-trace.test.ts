@@ -75,6 +75,6 @@ test("nor in a folder of hooks elsewhere, where the repository is deleted", asyn
   await repository.enable();
   expect(await readdir(hooks)).toContain("post-merge");
   await rm(main.path, { recursive: true });
-  await expect.poll(() => readdir(hooks), { timeout: 30_000 }).toEqual(["post-commit"]);
+  await expect.poll(() => readdir(hooks)).toEqual(["post-commit"]);
   expect(await readFile(join(hooks, "post-commit"), "utf8")).toBe("#!/bin/sh\n# mine\n");
 });

@@ -173,7 +173,7 @@ test.each([
     await atRest(repository);
     expect(await main.branch()).toBe("feature");
     await main.git(command, "--quit");
-    await expect.poll(() => main.branch(), { timeout: 30_000 }).toBe("new");
+    await expect.poll(() => main.branch()).toBe("new");
     expect(await main.status()).toBe("M  side.txt");
   },
 );

@@ -90,10 +90,6 @@ function follow(person: Person, { path }: UsersRepository, enable = true): Promi
 }
 
 /** What is to become true. */
-function soon<T>(look: () => Promise<T>) {
-  return expect.poll(look, { timeout: 30_000, interval: 10 });
-}
-
 asRoot("follow mode of a user leaves nothing of root's in the repository, on, at work or off", async () => {
   await using people = await People.make();
   await using repository = await UsersRepository.of(people.one);
@@ -103,9 +99,9 @@ asRoot("follow mode of a user leaves nothing of root's in the repository, on, at
   expect(await follow(one, repository)).toMatchObject({ status: 200, json: { synced: true } });
   expect(await repository.strangers()).toEqual([]);
   await repository.git(tree, "commit", "--quiet", "--allow-empty", "-m", "one");
-  await soon(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%gs")).toBe(
-    "ttyhq: brought along",
-  );
+  await expect
+    .poll(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%gs"))
+    .toBe("ttyhq: brought along");
   expect(await repository.strangers()).toEqual([]);
   expect(await follow(one, repository, false)).toMatchObject({ status: 200 });
   expect(await repository.strangers()).toEqual([]);
@@ -134,9 +130,9 @@ asRoot("hooks are written as the user, so that no config leads a server of root 
   const { path, tree } = repository;
   await repository.git(tree, "commit", "--quiet", "--allow-empty", "-m", "one");
   const head = await repository.git(tree, "rev-parse", "HEAD");
-  await soon(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%H %gs")).toBe(
-    `${head} ttyhq: brought along`,
-  );
+  await expect
+    .poll(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%H %gs"))
+    .toBe(`${head} ttyhq: brought along`);
   expect(await follow(one, repository, false)).toMatchObject({ status: 200 });
   expect(await readdir(roots)).toEqual(["post-commit"]);
 });
@@ -175,9 +171,9 @@ asRoot("what a user says of whose repositories are safe takes follow mode from n
   expect((await follow(other, repository)).status).toBeGreaterThanOrEqual(400);
   expect((await follow(other, repository, false)).status).toBeGreaterThanOrEqual(400);
   await repository.git(tree, "commit", "--quiet", "--allow-empty", "-m", "one");
-  await soon(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%gs")).toBe(
-    "ttyhq: brought along",
-  );
+  await expect
+    .poll(() => repository.git(path, "log", "-1", "--walk-reflogs", "--format=%gs"))
+    .toBe("ttyhq: brought along");
   expect((await other.ask("/api/git/notifications")).json).toEqual({ notifications: [] });
 });
 
@@ -202,12 +198,12 @@ asRoot(
       await repository.write(join(path, "a.txt"), "in the way\n");
       await repository.write(join(tree, "a.txt"), `${word}\n`);
       await repository.git(tree, "commit", "--quiet", "--all", "-m", word);
-      await soon(() => repository.git(path, "branch", "--show-current")).toBe("");
+      await expect.poll(() => repository.git(path, "branch", "--show-current")).toBe("");
       if (word === "two") await server.restart();
       await rest();
       await repository.write(join(path, "a.txt"), before);
       await run(hook, { cwd: tree, uid: account.uid, gid: account.gid, env: { PATH: "/usr/bin:/bin" } });
-      await soon(() => readFile(join(path, "a.txt"), "utf8")).toBe(`${word}\n`);
+      await expect.poll(() => readFile(join(path, "a.txt"), "utf8")).toBe(`${word}\n`);
       // The file is there before the branch is.
       await rest();
     }

@@ -28,10 +28,6 @@ async function watchHook({ main, directory }: FollowRepository): Promise<string>
 }
 
 /** What is to become true. */
-function soon<T>(look: () => Promise<T>) {
-  return expect.poll(look, { interval: 10 });
-}
-
 const hooksOf = (repository: FollowRepository): Promise<string[]> =>
   readdir(join(repository.main.path, ".git/hooks")).then((names) =>
     names.filter((name) => !name.endsWith(".sample")),
@@ -43,13 +39,13 @@ test("a commit reaches the other tree, by hooks and by git's own files, and afte
   const { main, tree } = repository;
   expect(await ttyhq(server, tree.path, "follow")).toContain("Follow mode enabled");
   await tree.commit("one.txt", "one\n");
-  await soon(() => main.read("one.txt")).toBe("one\n");
+  await expect.poll(() => main.read("one.txt")).toBe("one\n");
   await tree.git("reset", "--quiet", "--hard", "HEAD~1");
-  await soon(() => main.read("one.txt")).toBeUndefined();
+  await expect.poll(() => main.read("one.txt")).toBeUndefined();
   await server.kill();
   await tree.commit("two.txt", "two\n");
   await server.restart();
-  await soon(() => main.read("two.txt")).toBe("two\n");
+  await expect.poll(() => main.read("two.txt")).toBe("two\n");
   expect(await ttyhq(server, main.path, "unfollow")).toContain("Follow mode disabled");
   expect(await hooksOf(repository)).toEqual([]);
 });
@@ -116,8 +112,8 @@ test("the hook alone is enough, as where no file can be watched", async () => {
   await ttyhq(server, repository.main.path, "follow", "feature");
   const seen = await watchHook(repository);
   await repository.tree.commit("x.txt", "x\n");
-  await soon(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
-  await soon(() => repository.main.read("x.txt")).toBe("x\n");
+  await expect.poll(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
+  await expect.poll(() => repository.main.read("x.txt")).toBe("x\n");
 });
 
 test("a commit that is made inside a session reaches the server by its hook as well", async () => {
@@ -132,8 +128,8 @@ test("a commit that is made inside a session reaches the server by its hook as w
   await server.client().create({
     ...{ command: ["env", config, "git", "commit", "--quiet", "-m", "x"], cwd: tree.path },
   });
-  await soon(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
-  await soon(() => main.read("x.txt")).toBe("x\n");
+  await expect.poll(() => readFile(seen, "utf8").catch(() => "")).toBe("0\n");
+  await expect.poll(() => main.read("x.txt")).toBe("x\n");
 });
 
 test("with no server, no program and no PATH, git says and fails nothing", async () => {
@@ -166,10 +162,10 @@ test("the user's own hook runs first in every case, and its exit code is git's",
   await main.git("checkout", "--quiet", "--", "shared.txt");
   expect(await readFile(log, "utf8")).toBe("post-checkout 1\npost-checkout 0\n");
   // The switch has ended it, and so the hook is as it was.
-  await soon(() => readFile(hook, "utf8")).toBe(mine);
+  await expect.poll(() => readFile(hook, "utf8")).toBe(mine);
   const after = await stat(hook);
   expect([after.ino, after.mode]).toEqual([before.ino, before.mode]);
-  await soon(() => hooksOf(repository)).toEqual(["post-checkout"]);
+  await expect.poll(() => hooksOf(repository)).toEqual(["post-checkout"]);
 });
 
 test("a worktree that is removed through the service is not followed any more", async () => {
@@ -217,5 +213,5 @@ test("a switch through the service to a worktree's branch follows it", async () 
   const reply = await fetch(`${server.url}/api/worktrees/switch`, { method: "POST", body });
   expect(await reply.json()).toMatchObject({ success: true, following: true, currentBranch: "feature" });
   await tree.commit("x.txt", "x\n");
-  await soon(() => main.read("x.txt")).toBe("x\n");
+  await expect.poll(() => main.read("x.txt")).toBe("x\n");
 });

@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import { MAIN } from "./test-server.ts";
 
 /** A command that takes longer than this hangs. */
-const COMMAND_TIMEOUT_MS = 30_000;
+const COMMAND_TIMEOUT_MS = 60_000;
 
 export type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 

@@ -9,7 +9,7 @@ import { killIfThere } from "./processes.ts";
 import { gone, MAIN } from "./test-server.ts";
 
 /** A command that takes longer than this hangs. */
-const COMMAND_TIMEOUT_MS = 30_000;
+const COMMAND_TIMEOUT_MS = 60_000;
 
 export type Ran = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
 

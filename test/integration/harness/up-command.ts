@@ -15,7 +15,7 @@ import { killIfThere } from "./processes.ts";
 import { type Exit, MAIN } from "./test-server.ts";
 
 const START_TIMEOUT_MS = 60_000;
-const STOP_TIMEOUT_MS = 30_000;
+const STOP_TIMEOUT_MS = 60_000;
 
 const Up = z.strictObject({
   event: z.literal("up"),

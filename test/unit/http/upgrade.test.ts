@@ -7,8 +7,9 @@ import { ALL } from "../../../src/auth/roles.ts";
 import { createUpgrade } from "../../../src/http/upgrade.ts";
 import { Hub } from "../../../src/hub/hub.ts";
 import { createLogger } from "../../../src/log.ts";
-import { turns, until } from "../hub/memory-client.ts";
+import { turns } from "../hub/memory-client.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
+import { until } from "../until.ts";
 
 /** A socket that takes what is written to it when it is told to. */
 class HeldSocket extends Duplex {

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../../src/protocol/frame/payload.ts";
-import { MemoryClient, until } from "./memory-client.ts";
+import { until } from "../until.ts";
+import { MemoryClient } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 
 const NOTICE = { afterMs: 1, jitterMs: 4, reason: "restart" };

@@ -9,8 +9,7 @@ import {
   type Magic,
 } from "../../../src/protocol/frame/frame.ts";
 import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
-
-const DEADLINE_MS = 10_000;
+import { until } from "../until.ts";
 
 export class MemoryPeer implements Peer {
   readonly unread: { readonly message: Uint8Array; readonly onSent: () => void }[] = [];
@@ -136,15 +135,6 @@ export class MemoryClient implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client[Symbol.asyncDispose]();
-  }
-}
-
-/** Looks again with every turn of the event loop. */
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + DEADLINE_MS;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not within ${DEADLINE_MS} ms: ${condition}`);
-    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 

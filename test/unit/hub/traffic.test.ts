@@ -3,7 +3,8 @@ import { Hub } from "../../../src/hub/hub.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { FEED_WINDOW_BYTES } from "../../../src/protocol/limits.ts";
-import { MemoryClient, until } from "./memory-client.ts";
+import { until } from "../until.ts";
+import { MemoryClient } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 
 const { Stdout, Events, Offsets } = SubscribeFlag;

@@ -43,14 +43,6 @@ export function collect() {
   return { seen, handlers };
 }
 
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`not within 20 s: ${condition}`);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 export const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 export function randomBytes(count: number): Uint8Array {

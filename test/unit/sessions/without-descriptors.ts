@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-const TIMEOUT_MS = 25_000;
+const TIMEOUT_MS = 60_000;
 
 /**
  * What a program prints of two tries, with a comma between them: `attempt`, an expression, is awaited when no file

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, mkdir, readdir, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { AuditFile } from "../../../../src/audit/file/audit-file.ts";
 import { LogPlace, loginOf } from "../log-place.ts";
 
@@ -165,12 +165,7 @@ async function written(audit: AuditFile, count: number): Promise<void> {
   await until(async () => audit.counts.written >= count || undefined);
 }
 
-async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
-  const limit = performance.now() + 15_000;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (performance.now() > limit) throw new Error("it did not come");
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+/** `look` finds something that is not told. */
+async function until(look: () => Promise<unknown>): Promise<void> {
+  await vi.waitUntil(look, { timeout: 60_000, interval: 5 });
 }

@@ -5,7 +5,7 @@ import { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
 import { WorkerProcess } from "../../../../src/auth/accounts/worker-process.ts";
 import { childrenOf } from "./children.ts";
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 const { username: name } = userInfo();
 const found = { account: { name } };
 const question = { kind: "account", name } as const;

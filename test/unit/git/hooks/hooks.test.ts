@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { HOOK_NAMES, type HookTarget, quoted } from "../../../../src/git/hooks/hook-script.ts";
 import { installHooks, planHooks, removeHooks } from "../../../../src/git/hooks/hooks.ts";
 
@@ -239,7 +239,10 @@ describe("hooks, put and taken away,", () => {
     // Nobody has let the program go on yet: a hook that waited would not be over.
     expect(await folder.run("post-commit")).toEqual({ code: 0, stdout: "" });
     await writeFile(`${program}.go`, "");
-    const said = await soon(() => readFile(`${program}.said`, "utf8"));
+    const said = await vi.waitFor(() => readFile(`${program}.said`, "utf8"), {
+      timeout: 60_000,
+      interval: 5,
+    });
     expect(said).toMatch(/^\/etc\/hosts\|git\|event\|--event\|commit\|--control-dir\|/);
     expect(said).toContain(`|${controlDir}|`);
     expect(said).not.toMatch(/ \d -> (?:pipe|socket):/);
@@ -254,16 +257,4 @@ async function listening(path: string): Promise<AsyncDisposable & { isUsed(): bo
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
   return { isUsed: () => isUsed, [Symbol.asyncDispose]: async () => void server.close() };
-}
-
-async function soon<T>(look: () => Promise<T>): Promise<T> {
-  const end = performance.now() + 20_000;
-  for (;;) {
-    try {
-      return await look();
-    } catch (error) {
-      if (performance.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-  }
 }

@@ -3,7 +3,8 @@ import type { ConnectionState } from "../../../../src/protocol/client/connection
 import type { SessionSocket } from "../../../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
-import { bytesOf, connect, times, until } from "../memory-client.ts";
+import { until } from "../../until.ts";
+import { bytesOf, connect, times } from "../memory-client.ts";
 import { MemoryServer } from "../memory-server.ts";
 
 function reached(socket: SessionSocket, kind: ConnectionState["kind"]): Promise<ConnectionState> {

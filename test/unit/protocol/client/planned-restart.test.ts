@@ -8,7 +8,8 @@ import type { SessionSocket } from "../../../../src/protocol/client/session-sock
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FrameType } from "../../../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../../../src/protocol/frame/payload.ts";
-import { bytesOf, collect, connect, times, until } from "../memory-client.ts";
+import { until } from "../../until.ts";
+import { bytesOf, collect, connect, times } from "../memory-client.ts";
 import { MemoryServer } from "../memory-server.ts";
 
 const AT_ONCE = { afterMs: 0, jitterMs: 0, reason: "restart" };

@@ -3,7 +3,8 @@ import { ServiceError } from "../../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../../src/protocol/frame/event.ts";
 import { encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
 import { decodeSubscribe, encodeJson } from "../../../../src/protocol/frame/payload.ts";
-import { bytesOf, collect, connect, until } from "../memory-client.ts";
+import { until } from "../../until.ts";
+import { bytesOf, collect, connect } from "../memory-client.ts";
 import { MemoryServer } from "../memory-server.ts";
 
 describe("subscriptions", () => {
