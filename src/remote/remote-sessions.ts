@@ -137,8 +137,14 @@ export class RemoteSessions implements SessionBackend {
     return this.#caller.call(listSessions);
   }
 
-  get(id: string): Promise<SessionRecord> {
-    return this.#caller.call(getSession, { params: { id } });
+  async get(id: string): Promise<SessionRecord> {
+    try {
+      return await this.#caller.call(getSession, { params: { id } });
+    } catch (cause) {
+      // Other servers have codes of their own.
+      if (!(cause instanceof ServiceError) || cause.status !== 404) throw cause;
+      throw new ServiceError("session_not_found", cause.message, { cause });
+    }
   }
 
   all(): readonly SessionRecord[] {
@@ -279,8 +285,7 @@ export class RemoteSessions implements SessionBackend {
   async #open(handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
     const kind = this.#kind ?? (await this.#look(signal));
     const open = (own: LinkHandlers): Promise<Link> => openLink(this.#target, own, signal);
-    const link =
-      kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, (id) => this.get(id));
+    const link = kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, this);
     this.#kind = kind;
     return link;
   }

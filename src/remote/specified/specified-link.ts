@@ -1,6 +1,7 @@
+import { setInterval } from "node:timers/promises";
 import type { Link, LinkHandlers } from "../../protocol/client/link.ts";
 import { errorBody } from "../../protocol/errors.ts";
-import { resizeEvent } from "../../protocol/frame/event.ts";
+import { exitEvent, resizeEvent } from "../../protocol/frame/event.ts";
 import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "../../protocol/frame/frame.ts";
 import {
   decodeJson,
@@ -14,33 +15,52 @@ import {
   SubscribeFlag,
 } from "../../protocol/frame/payload.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { SessionBackend } from "../../sessions/backend.ts";
 
-/** Where a subscription stands. Output counts from the SUBSCRIBE on; what comes before that is another one's. */
-type Count = { next: number; isOn: boolean };
+/** How often the sessions are listed while one is subscribed to, in ms. A session that is not running and silent for as long has ended. */
+const END_CHECK_INTERVAL_MS = 2_000;
+
+/** A subscription. Output counts from its SUBSCRIBE on; output before that belongs to another subscription. */
+type Count = {
+  next: number;
+  isOn: boolean;
+  /** Whether the exit was told. */
+  isOver: boolean;
+  /** `next` when the session was last found to have ended. */
+  quietAt?: number;
+};
+
+type Sessions = Pick<SessionBackend, "list" | "get">;
 
 /**
  * A link to a server that knows the specification alone, in the words of one of ours. Bytes are numbered here, from the
  * subscription on. A subscription that names a byte has had a cut, in which output may have been lost: it gets RESYNC.
+ * The server need not tell the end of a session: the link finds it in the list.
  */
 export class SpecifiedLink implements Link {
   readonly #counts = new Map<string, Count>();
   readonly #deliver: (message: Uint8Array) => void;
-  readonly #get: (id: string) => Promise<SessionRecord>;
+  readonly #sessions: Sessions;
+  readonly #closed = new AbortController();
   #link: Link | undefined;
 
-  private constructor(handlers: LinkHandlers, get: (id: string) => Promise<SessionRecord>) {
+  private constructor(handlers: LinkHandlers, sessions: Sessions) {
     this.#deliver = (message) => handlers.onMessage(message);
-    this.#get = get;
+    this.#sessions = sessions;
   }
 
-  /** `open`: as OpenLink. `get`: the record of a session. */
+  /** `open`: as OpenLink. `sessions`: those of the server. */
   static async open(
     open: (handlers: LinkHandlers) => Promise<Link>,
     handlers: LinkHandlers,
-    get: (id: string) => Promise<SessionRecord>,
+    sessions: Sessions,
   ): Promise<Link> {
-    const link = new SpecifiedLink(handlers, get);
-    return await link.#over(open({ ...handlers, onMessage: (message) => link.#received(message) }));
+    const link = new SpecifiedLink(handlers, sessions);
+    const onClose: LinkHandlers["onClose"] = (reason) => {
+      link.#closed.abort();
+      handlers.onClose(reason);
+    };
+    return await link.#over(open({ onMessage: (message) => link.#received(message), onClose }));
   }
 
   get bufferedBytes(): number {
@@ -49,6 +69,7 @@ export class SpecifiedLink implements Link {
 
   close(): void {
     this.#counts.clear();
+    this.#closed.abort();
     this.#link?.close();
   }
 
@@ -67,6 +88,7 @@ export class SpecifiedLink implements Link {
 
   async #over(opening: Promise<Link>): Promise<Link> {
     this.#link = await opening;
+    void this.#watchEnds();
     return this;
   }
 
@@ -79,23 +101,70 @@ export class SpecifiedLink implements Link {
 
   async #subscribe(sessionId: string, { flags, from }: Subscribe): Promise<void> {
     // One more than was counted: whoever has all that was counted may lack what was lost, too.
-    const count = { next: typeof from === "number" ? from + 1 : 0, isOn: false };
+    const counted = typeof from === "number" ? from : this.#counts.get(sessionId)?.next || -1;
+    const count: Count = { next: counted + 1, isOn: false, isOver: false };
     this.#counts.set(sessionId, count);
-    const record = await this.#get(sessionId).catch((error: unknown) => {
-      const { error: message, code } = errorBody(error);
-      if (this.#counts.get(sessionId) !== count) return;
-      this.#tell(FrameType.ERROR, sessionId, encodeJson({ message, code, request: "subscribe" }));
-    });
-    if (record === undefined || this.#counts.get(sessionId) !== count) return;
+    const record = await this.#read(sessionId, count);
+    if (record === undefined) return;
+    count.isOn = true;
     const { cols, rows, status } = record;
     const offset = count.next;
-    count.isOn = true;
     this.#tell(FrameType.SUBSCRIBED, sessionId, encodeJson({ flags, offset, cols, rows, status }));
     if (offset > 0 && (flags & SubscribeFlag.Stdout) !== 0) {
       const resync = encodeResync({ offset, size: { cols, rows }, bytes: new Uint8Array() });
       this.#tell(FrameType.RESYNC, sessionId, resync);
     }
     this.#ask(sessionId, flags);
+  }
+
+  /** The record of a session; `undefined` when its subscription was refused, or is over. */
+  async #read(sessionId: string, count: Count): Promise<SessionRecord | undefined> {
+    const isHeld = (): boolean => this.#counts.get(sessionId) === count;
+    try {
+      const record = await this.#sessions.get(sessionId);
+      return isHeld() ? record : undefined;
+    } catch (error) {
+      const { error: message, code } = errorBody(error);
+      const refusal = encodeJson({ message, code, request: "subscribe" });
+      if (isHeld()) this.#tell(FrameType.ERROR, sessionId, refusal);
+      return undefined;
+    }
+  }
+
+  async #watchEnds(): Promise<void> {
+    const { signal } = this.#closed;
+    const ticks = setInterval(END_CHECK_INTERVAL_MS, undefined, { signal, ref: false });
+    try {
+      for await (const _ of ticks) await this.#checkEnds();
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #checkEnds(): Promise<void> {
+    if (this.#counts.size === 0) return;
+    const sessions = await this.#sessions.list().catch(() => undefined);
+    if (sessions === undefined) return;
+    const listed = new Map(sessions.map((record) => [record.id, record]));
+    for (const [sessionId, count] of this.#counts) {
+      const record = listed.get(sessionId);
+      const isSettled = count.isOver ? record !== undefined : record?.status === "running";
+      if (!count.isOn || isSettled) continue;
+      if (count.quietAt === count.next) this.#end(sessionId, count, record);
+      count.quietAt = count.next;
+    }
+  }
+
+  /** Tells the end of a session: its exit, or that it was removed. */
+  #end(sessionId: string, count: Count, record: SessionRecord | undefined): void {
+    if (record === undefined) {
+      const event = { type: "session-removed", timestamp: new Date().toISOString(), sessionId };
+      this.#tell(FrameType.EVENT, "", encodeJson(event));
+      return;
+    }
+    count.isOver = true;
+    const { exitCode = 0, exitSignal } = record;
+    this.#tell(FrameType.EVENT, sessionId, encodeJson(exitEvent(sessionId, exitCode, exitSignal)));
   }
 
   #ask(sessionId: string, flags: number): void {
@@ -136,7 +205,7 @@ export class SpecifiedLink implements Link {
 
   #output(sessionId: string, bytes: Uint8Array): void {
     const count = this.#counts.get(sessionId);
-    if (count === undefined || !count.isOn) return;
+    if (count?.isOn !== true) return;
     const offset = count.next;
     count.next += bytes.length;
     this.#deliver(encodeOutputFrame(sessionId, offset, bytes));
@@ -148,7 +217,10 @@ export class SpecifiedLink implements Link {
     const [, cols, rows] = /^(\d+)x(\d+)$/.exec(String(event.dimensions)) ?? [];
     const isResize = event.kind === "resize" && cols !== undefined;
     const resize = isResize ? resizeEvent({ cols: Number(cols), rows: Number(rows) }) : {};
-    const exit = event.kind === "exit" ? { type: "session-exit", sessionId, exitCode: 0 } : {};
+    const isExit = event.kind === "exit";
+    const exit = isExit ? exitEvent(sessionId, 0, undefined) : {};
+    const count = this.#counts.get(sessionId);
+    if (isExit && count !== undefined) count.isOver = true;
     if (event.type === "connected") return;
     this.#tell(FrameType.EVENT, sessionId, encodeJson({ ...exit, ...resize, ...event }));
   }

@@ -64,33 +64,55 @@ export class SpecifiedRemote {
     }
   }
 
-  async write(id: string, input: Uint8Array): Promise<void> {
-    if ((await this.#wayOf(id)) === "socket") return await this.#socket.write(id, input);
-    const text = textOf(input);
-    await this.#turns.take(id, () =>
-      this.#caller.bytes(endpoints.inputSession, { params: { id }, body: { text } }),
-    );
+  write(id: string, input: Uint8Array): Promise<void> {
+    return this.#command(id, async () => {
+      if ((await this.#wayOf(id)) === "socket") return await this.#socket.write(id, input);
+      const text = textOf(input);
+      const body = { params: { id }, body: { text } };
+      await this.#turns.take(id, () => this.#caller.bytes(endpoints.inputSession, body));
+    });
   }
 
-  async resize(id: string, size: TerminalSize): Promise<void> {
-    if ((await this.#wayOf(id)) === "socket") return await this.#socket.resize(id, size);
-    await this.#turns.take(id, () =>
-      this.#caller.bytes(endpoints.resizeSession, { params: { id }, body: size }),
-    );
+  resize(id: string, size: TerminalSize): Promise<void> {
+    return this.#command(id, async () => {
+      if ((await this.#wayOf(id)) === "socket") return await this.#socket.resize(id, size);
+      const body = { params: { id }, body: size };
+      await this.#turns.take(id, () => this.#caller.bytes(endpoints.resizeSession, body));
+    });
+  }
+
+  /** The server's error for a session that has ended may be any: the record tells. */
+  async #command(id: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (cause) {
+      if (isUnreachable(cause) || (await this.#get(id)).status === "running") throw cause;
+      throw new ServiceError("session_not_running", `session ${id} has ended`, { cause });
+    }
+  }
+
+  #wayOf(id: string): Promise<"socket" | "rest"> {
+    this.#way ??= this.#probe(id).catch((error: unknown) => {
+      this.#way = undefined;
+      throw error;
+    });
+    return this.#way;
   }
 
   /** Input of no bytes does nothing to a program, and is refused where all input is. */
-  #wayOf(id: string): Promise<"socket" | "rest"> {
-    this.#way ??= this.#socket.write(id, new Uint8Array()).then(
-      () => "socket",
-      (error: unknown) => {
-        if (!(error instanceof ServiceError) || error.code !== "host_unreachable") return "rest";
-        this.#way = undefined;
-        throw error;
-      },
-    );
-    return this.#way;
+  async #probe(id: string): Promise<"socket" | "rest"> {
+    try {
+      await this.#socket.write(id, new Uint8Array());
+      return "socket";
+    } catch (error) {
+      if (isUnreachable(error) || (await this.#get(id)).status !== "running") throw error;
+      return "rest";
+    }
   }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof ServiceError && error.code === "host_unreachable";
 }
 
 function textOf(input: Uint8Array): string {

@@ -4,20 +4,20 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptTokenSecret } from "../../../src/auth/secret.ts";
 import { registryFile } from "../../../src/hq/registry/registry-file.ts";
+import { SpecRemote } from "../fixtures/spec-remote.ts";
 import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { ask } from "../harness/raw-http.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
+import { REMOTE_KINDS } from "./remote-kinds.ts";
 
 let fleet: TestFleet;
 /** Whoever the probe takes it for: who does not answer would be removed at any time. */
-let anybody: FakeRemote;
+let anybody: SpecRemote;
 let names = 0;
 beforeAll(async () => {
   fleet = await TestFleet.start({ isGuarded: true });
-  anybody = await FakeRemote.open((path) => ({
-    ...{ status: 200, body: path === "/api/health" ? { status: "healthy" } : [] },
-  }));
+  anybody = await SpecRemote.open();
 });
 afterAll(async () => {
   await fleet[Symbol.asyncDispose]();
@@ -97,15 +97,32 @@ describe("a remote that joins", () => {
   });
 });
 
-describe("a name that is taken", () => {
-  test("is refused while its holder answers", async () => {
-    const { id, url } = await fleet.record("worker-1");
-    const { status, json } = await register(registration({ name: "worker-1" }));
-    expect([status, json.code]).toEqual([409, "remote_name_taken"]);
-    expect(json.error).toContain("worker-1");
-    expect(await fleet.record("worker-1")).toMatchObject({ id, url });
+describe.each(REMOTE_KINDS)("a remote $what", ({ join: joinFleet }) => {
+  test("is listed with what is public of it, and holds its name as long as it answers", async () => {
+    names += 1;
+    const name = `holder-${names}`;
+    await using holder = await joinFleet(fleet, name);
+    const record = await fleet.record(name);
+    expect(record).toEqual({
+      ...{ id: expect.any(String), name, url: expect.stringContaining("http://"), sessionIds: [] },
+      ...{ registeredAt: expect.any(String), lastHeartbeat: expect.any(String) },
+    });
+    const successor = registration({ name });
+    const { status, json } = await register(successor);
+    expect([status, json.code, json.error]).toEqual([
+      409,
+      "remote_name_taken",
+      expect.stringContaining(name),
+    ]);
+    expect(await fleet.record(name)).toMatchObject({ id: record.id, url: record.url });
+    await holder[Symbol.asyncDispose]();
+    expect((await register(successor)).status).toBe(200);
+    const ids = (await fleet.remotes()).filter((remote) => remote.name === name).map(({ id }) => id);
+    expect(ids).toEqual([successor.id]);
   });
+});
 
+describe("a name that is taken", () => {
   test("is refused to a second remote, whose log says so", async () => {
     const { id } = await fleet.record("worker-1");
     const second = await fleet.add("worker-1", { as: "impostor" });

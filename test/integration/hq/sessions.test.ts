@@ -1,9 +1,93 @@
 // Every operation on a session of a remote, through its HQ (contract 2 and 6.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import type { Answer } from "../harness/http-call.ts";
+import { RawSocket } from "../harness/raw-socket.ts";
 import { Rest } from "../harness/rest.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
+import { REMOTE_KINDS } from "./remote-kinds.ts";
+
+async function refused(answer: Promise<Answer>, status: number, code: string): Promise<void> {
+  const { status: given, json } = await answer;
+  expect([given, json]).toEqual([status, { error: expect.any(String), code, details: expect.any(Object) }]);
+}
+
+describe.each(REMOTE_KINDS)("a session of a remote $what", (kind) => {
+  let fleet: TestFleet;
+  let rest: Rest;
+  let remote: AsyncDisposable;
+  beforeAll(async () => {
+    fleet = await TestFleet.start({ remotes: 0 });
+    rest = new Rest(fleet.hq);
+    remote = await kind.join(fleet, "worker-1");
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await remote[Symbol.asyncDispose]();
+  });
+
+  const run = (script: string) =>
+    fleet.create("worker-1", { command: ["sh", "-c", script], cwd: "/tmp", name: "mine" });
+  const listed = async (id: string) => (await fleet.sessions()).find((record) => record.id === id);
+
+  test("says where it is, from its creation on", async () => {
+    const { id: remoteId, url } = await fleet.record("worker-1");
+    const created = await run("cat");
+    const { id } = created;
+    const labels = { source: "worker-1", remoteId, remoteName: "worker-1", remoteUrl: url };
+    const own = { id, name: "mine", status: "running", pid: expect.any(Number) };
+    for (const record of [created, await rest.record(id), await listed(id)]) {
+      expect(record).toMatchObject({ ...own, ...labels });
+      expect(new Date(record?.created ?? "").toISOString()).toBe(record?.created);
+    }
+    expect((await fleet.record("worker-1")).sessionIds).toContain(id);
+    const { text } = await rest.get(`/api/remotes/worker-1/proxy/api/sessions/${id}`);
+    expect(text).toContain(id);
+    expect(text).not.toContain("remoteId");
+  });
+
+  test("takes text, keys and sizes, in order", async () => {
+    const { id } = await run("read go; stty raw -echo; echo ready; head -c 7 | od -An -tx1; stty size; cat");
+    await using viewer = await RawSocket.open(fleet.hq.url);
+    viewer.subscribe(id, { flags: SubscribeFlag.Stdout });
+    await viewer.settled();
+    const type = (body: object) => rest.post(`/api/sessions/${id}/input`, body);
+    await type({ text: "go\n" });
+    await viewer.shows(/ready/);
+    const size = { cols: 132, rows: 43 };
+    expect(await rest.post(`/api/sessions/${id}/resize`, size)).toMatchObject({ status: 200, json: size });
+    for (const body of [{ text: "é" }, { key: "arrow_up" }, { text: "xy" }]) {
+      expect(await type(body)).toMatchObject({ status: 200, json: { success: true } });
+    }
+    await viewer.shows(/c3 a9 1b 5b 41 78 79\s+43 132/);
+  });
+
+  test("is ended by DELETE, removed by the next, and gone then", async () => {
+    const { id } = await run("exec sleep 1000");
+    const remove = () => rest.send("DELETE", `/api/sessions/${id}`);
+    expect((await remove()).json).toMatchObject({ success: true, status: "exited" });
+    expect((await listed(id))?.status).toBe("exited");
+    expect((await remove()).json).toEqual({ success: true, status: "removed" });
+    expect(await listed(id)).toBeUndefined();
+    await refused(remove(), 404, "session_not_found");
+    await refused(rest.get(`/api/sessions/${id}`), 404, "session_not_found");
+    await refused(rest.post(`/api/sessions/${id}/input`, { text: "x" }), 404, "session_not_found");
+  });
+
+  test("has its end in the list, takes nothing then, and is removed by cleanup", async () => {
+    const ids = [(await run("exit 3")).id, (await run("exit 3")).id] as const;
+    for (const id of ids) {
+      expect((await rest.ended(id)).status).toBe("exited");
+      expect((await listed(id))?.status).toBe("exited");
+      await refused(rest.post(`/api/sessions/${id}/input`, { text: "x" }), 400, "session_not_running");
+    }
+    expect((await rest.send("DELETE", `/api/sessions/${ids[0]}/cleanup`)).status).toBe(200);
+    const { cleanedSessions } = Object((await rest.post("/api/cleanup-exited")).json);
+    expect(cleanedSessions).toEqual([ids[1]]);
+    for (const id of ids) expect(await listed(id)).toBeUndefined();
+  });
+});
 
 let fleet: TestFleet;
 let rest: Rest;
@@ -72,11 +156,6 @@ describe("a new session in VibeTunnel's spelling", () => {
 });
 
 describe("what the remote refuses", () => {
-  const refused = async (answer: Promise<Answer>, status: number, code: string): Promise<void> => {
-    const { status: seen, json } = await answer;
-    expect([seen, json]).toEqual([status, { error: expect.any(String), code, details: expect.any(Object) }]);
-  };
-
   test("passes through with status and body: what cannot be created", async () => {
     const { id: remoteId } = await fleet.record("worker-1");
     const create = (body: object) => rest.post("/api/sessions", { remoteId, ...body });
@@ -162,16 +241,6 @@ describe("a running session", () => {
     expect((await fleet.sessions()).find((record) => record.id === id)).toMatchObject({
       ...{ status: "exited", exitCode: 7 },
     });
-  });
-
-  test("is ended by DELETE, removed by the next, and gone then", async () => {
-    const { id } = await run("exec sleep 1000");
-    const remove = () => rest.send("DELETE", `/api/sessions/${id}`);
-    expect((await remove()).json).toEqual({ success: true, status: "exited", exitCode: 129 });
-    expect((await fleet.sessions()).find((record) => record.id === id)?.status).toBe("exited");
-    expect((await remove()).json).toEqual({ success: true, status: "removed" });
-    expect((await fleet.sessions()).some((record) => record.id === id)).toBe(false);
-    expect((await remove()).status).toBe(404);
   });
 
   test("is removed by cleanup once it has ended, and all ended ones of all remotes by cleanup-exited", async () => {

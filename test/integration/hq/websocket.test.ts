@@ -8,168 +8,218 @@ import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { Rest } from "../harness/rest.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";
 import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";
+import { REMOTE_KINDS, type RemoteKind } from "./remote-kinds.ts";
 
 const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
 /** With offsets and without: both get the whole history of a short session. */
 const WAYS = [{ flags: Stdout }, { flags: Stdout | Offsets, from: 0 }] as const;
 
-let fleet: TestFleet;
-beforeAll(async () => {
-  fleet = await TestFleet.start({ remotes: 2 });
-});
-afterAll(async () => {
-  await fleet[Symbol.asyncDispose]();
-});
-
-const run = (script: string, name = "worker-1"): Promise<SessionRecord> =>
-  fleet.create(name, { command: ["sh", "-c", script] });
-const open = (): Promise<RawSocket> => RawSocket.open(fleet.hq.url);
 const has = (viewer: RawSocket, id: string, text: string): Promise<boolean> =>
   viewer.until(() => textOf(viewer.output(id)) === text || undefined, `exactly ${JSON.stringify(text)}`);
 
-describe("however many viewers", () => {
-  test("a remote has one client, and the HQ one uplink for each remote", async () => {
-    const first = await run("echo ready; cat");
-    const all = [first, await run("echo ready; cat"), await run("echo ready; cat", "worker-2")];
+describe.each(REMOTE_KINDS)("the sessions of a remote $what", (kind) => {
+  let fleet: TestFleet;
+  let remote: Awaited<ReturnType<RemoteKind["join"]>>;
+  beforeAll(async () => {
+    fleet = await TestFleet.start({ remotes: 0 });
+    remote = await kind.join(fleet, "worker-1");
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await remote[Symbol.asyncDispose]();
+  });
+
+  /** A session that begins when a line is typed: of some remotes the HQ has no output from before it subscribed. */
+  const run = (script: string): Promise<SessionRecord> =>
+    fleet.create("worker-1", { command: ["sh", "-c", `read go; ${script}`] });
+  const open = (): Promise<RawSocket> => RawSocket.open(fleet.hq.url);
+  const watch = async (viewer: RawSocket, id: string, request: Parameters<RawSocket["subscribe"]>[1]) => {
+    viewer.subscribe(id, request);
+    await viewer.settled();
+  };
+
+  test("are watched by any number of viewers over one connection to it, and each gets each byte once", async () => {
+    const all = [await run("echo ready; cat"), await run("echo ready; cat")] as const;
+    const [{ id }, { id: other }] = all;
     await using stack = new AsyncDisposableStack();
     const viewers = (await Promise.all(Array.from({ length: 30 }, open))).map((viewer) => stack.use(viewer));
     for (const [index, viewer] of viewers.entries()) {
-      for (const { id } of all) viewer.subscribe(id, WAYS[index % 2] ?? WAYS[0]);
+      for (const session of all) viewer.subscribe(session.id, WAYS[index % 2] ?? WAYS[0]);
     }
-    for (const viewer of viewers) for (const { id } of all) await has(viewer, id, "ready\r\n");
-    const clients = ["worker-1", "worker-2"].map((name) => metric(fleet.remote(name), "ttyhq_clients"));
-    expect(await Promise.all(clients)).toEqual([1, 1]);
-    expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(2);
-    expect(await metric(fleet.hq, "ttyhq_remotes")).toBe(2);
+    for (const viewer of viewers) await viewer.settled();
+    expect(await remote.clients()).toBe(1);
+    expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(1);
+    expect(await metric(fleet.hq, "ttyhq_remotes")).toBe(1);
     expect(await metric(fleet.hq, "ttyhq_clients")).toBe(30);
-    expect((await fleet.ask(`/api/sessions/${first.id}`)).json.viewers).toBe(30);
-    // A keystroke comes back to each of them, once.
-    viewers[0]?.type(first.id, "x\n");
-    for (const viewer of viewers) await has(viewer, first.id, "ready\r\nx\r\nx\r\n");
-    for (const viewer of viewers) for (const { id } of all.slice(1)) await has(viewer, id, "ready\r\n");
+    expect((await fleet.ask(`/api/sessions/${id}`)).json.viewers).toBe(30);
+    for (const session of all) viewers[0]?.type(session.id, "go\n");
+    for (const viewer of viewers) for (const session of all) await has(viewer, session.id, "go\r\nready\r\n");
+    viewers[0]?.type(id, "x\n");
+    for (const viewer of viewers) await has(viewer, id, "go\r\nready\r\nx\r\nx\r\n");
+    for (const viewer of viewers) await has(viewer, other, "go\r\nready\r\n");
   });
 
-  test("a late one gets its own history, and nobody else anything again", async () => {
+  test("show a late viewer their history, and nobody else anything again", async () => {
     const { id } = await run("echo one; read line; echo two; cat");
     await using early = await open();
-    early.subscribe(id, { flags: Stdout });
-    await has(early, id, "one\r\n");
+    await watch(early, id, { flags: Stdout });
     early.type(id, "go\n");
-    await has(early, id, "one\r\ngo\r\ntwo\r\n");
+    await has(early, id, "go\r\none\r\n");
+    early.type(id, "on\n");
+    const whole = "go\r\none\r\non\r\ntwo\r\n";
+    await has(early, id, whole);
     for (const way of WAYS) {
       await using late = await open();
       late.subscribe(id, way);
-      await has(late, id, "one\r\ngo\r\ntwo\r\n");
+      await has(late, id, whole);
     }
     await early.settled();
-    await has(early, id, "one\r\ngo\r\ntwo\r\n");
+    await has(early, id, whole);
   });
 
-  test("one that adds a flag disturbs nobody, itself included", async () => {
+  test("go on for everybody when a viewer adds a flag, with a notice where output may be lost for that", async () => {
     const { id } = await run("echo ready; cat");
     await using changing = await open();
     await using other = await open();
-    for (const viewer of [changing, other]) viewer.subscribe(id, { flags: Stdout });
-    for (const viewer of [changing, other]) await has(viewer, id, "ready\r\n");
+    for (const viewer of [changing, other]) await watch(viewer, id, { flags: Stdout });
+    other.type(id, "go\n");
+    for (const viewer of [changing, other]) await has(viewer, id, "go\r\nready\r\n");
     for (const flags of [Stdout | Events, Stdout | Events | Snapshots]) {
-      changing.subscribe(id, { flags });
-      await changing.settled();
+      await watch(changing, id, { flags });
     }
-    await changing.frame(FrameType.SNAPSHOT_VT);
+    if (kind.isOurs) await changing.frame(FrameType.SNAPSHOT_VT);
     changing.type(id, "x\n");
-    for (const viewer of [changing, other]) await has(viewer, id, "ready\r\nx\r\nx\r\n");
+    const notice = "\u001bc\u001b[7m[output before this may be missing]\u001b[0m\r\n";
+    const notices = kind.isOurs ? "" : notice + notice;
+    for (const viewer of [changing, other]) {
+      await has(viewer, id, `go\r\nready\r\n${notices}x\r\nx\r\n`);
+    }
     await other.settled();
     expect([...other.of(FrameType.SNAPSHOT_VT), ...other.of(FrameType.EVENT)]).toEqual([]);
   });
 
-  test("one that leaves takes nothing from the others, and the last one to leave ends the subscription", async () => {
+  test("lose nothing when a viewer leaves, and the last one to leave ends the subscription", async () => {
     const { id } = await run("echo ready; cat");
     await using staying = await open();
     {
       await using leaving = await open();
-      for (const viewer of [leaving, staying]) viewer.subscribe(id, { flags: Stdout });
-      for (const viewer of [leaving, staying]) await has(viewer, id, "ready\r\n");
+      for (const viewer of [leaving, staying]) await watch(viewer, id, { flags: Stdout });
+      staying.type(id, "go\n");
+      for (const viewer of [leaving, staying]) await has(viewer, id, "go\r\nready\r\n");
     }
     staying.type(id, "x\n");
-    await has(staying, id, "ready\r\nx\r\nx\r\n");
+    await has(staying, id, "go\r\nready\r\nx\r\nx\r\n");
     staying.send(FrameType.UNSUBSCRIBE, id);
     await staying.settled();
     expect((await fleet.ask(`/api/sessions/${id}`)).json.viewers).toBe(0);
   });
 
-  test("each gets the exit after the last byte, a resize, and what happens at large", async () => {
-    const { id } = await run("stty -echo; echo ready; read line; stty size; exit 7");
+  test("end for every viewer after the last byte, whatever it watches and whenever it comes", async () => {
+    const { id } = await run("stty -echo; stty size; exit 7");
     await using viewer = await open();
-    await using watcher = await open();
-    viewer.subscribe(id, { flags: Stdout | Events });
-    watcher.subscribe("", { flags: Events });
-    await has(viewer, id, "ready\r\n");
-    await viewer.event("header");
-    viewer.send(FrameType.RESIZE, id, Uint8Array.of(132, 0, 0, 0, 43, 0, 0, 0));
-    const resize = await viewer.json(FrameType.EVENT, ({ dimensions }) => dimensions === "132x43");
-    expect(resize).toMatchObject({ kind: "resize", cols: 132, rows: 43 });
-    viewer.type(id, "\n");
-    expect(await viewer.event("exit")).toMatchObject({ type: "session-exit", sessionId: id, exitCode: 7 });
-    expect(textOf(viewer.output(id))).toBe("ready\r\n43 132\r\n");
+    await using preview = await open();
+    await watch(preview, id, { flags: Snapshots });
+    await watch(viewer, id, { flags: Stdout | Events });
+    expect((await fleet.ask(`/api/sessions/${id}/resize`, { body: { cols: 132, rows: 43 } })).status).toBe(
+      200,
+    );
+    viewer.type(id, "go\n");
+    const exit = { type: "session-exit", sessionId: id, exitCode: kind.tellsExitCode ? 7 : 0 };
+    expect(await viewer.event("exit")).toMatchObject(exit);
+    expect(textOf(viewer.output(id))).toBe("go\r\n43 132\r\n");
     expect(viewer.frames.at(-1)?.type).toBe(FrameType.EVENT);
-    const told = await watcher.json(FrameType.EVENT, ({ type }) => type === "session-exit");
-    expect(told).toMatchObject({ sessionId: id, exitCode: 7, remoteName: "worker-1" });
+    await using late = await open();
+    late.subscribe(id, { flags: Stdout });
+    for (const each of [preview, late]) expect(await each.event("exit")).toMatchObject(exit);
+    viewer.type(id, "x");
+    expect(await viewer.errorCode()).toBe("session_not_running");
   });
-});
 
-describe("what is typed", () => {
-  test("arrives in order, whoever types, with nothing lost or doubled", async () => {
-    const { id } = await run("stty raw -echo; echo ready; head -c 20000 | tr -d '\\n' | md5sum; cat");
-    const keys = Array.from({ length: 20_000 }, (_, index) =>
+  test("are lost to their viewers when they are removed on the remote itself", async () => {
+    const { id } = await run("cat");
+    await using viewer = await open();
+    await watch(viewer, id, { flags: Stdout });
+    const removal = { method: "DELETE" } as const;
+    for (const status of [200, 200, 404]) {
+      const path = `/api/remotes/worker-1/proxy/api/sessions/${id}`;
+      expect((await fleet.ask(path, removal)).status).toBe(status);
+    }
+    expect(await viewer.errorCode()).toBe("session_not_found");
+  });
+
+  test("get what is typed in order, with nothing lost or doubled", async () => {
+    const count = kind.takesInput ? 20_000 : 1_000;
+    const { id } = await run(`stty raw -echo; echo ready; head -c ${count} | tr -d '\\n' | md5sum; cat`);
+    const keys = Array.from({ length: count }, (_, index) =>
       String.fromCharCode(97 + ((index * 7) % 26)),
     ).join("");
     await using viewer = await open();
-    viewer.subscribe(id, { flags: Stdout });
+    await watch(viewer, id, { flags: Stdout });
+    viewer.type(id, "go\n");
     await viewer.shows(/ready/);
     for (const key of keys) viewer.type(id, key);
     await viewer.shows(new RegExp(createHash("md5").update(keys).digest("hex")));
     expect(viewer.of(FrameType.ERROR)).toEqual([]);
   });
+});
 
-  test("arrives in order also at a session that the HQ does not know yet", async () => {
-    await using own = await TestFleet.start({ remotes: 2 });
-    const { id } = await own.create("worker-2", { command: ["sh", "-c", "stty raw -echo; echo ready; cat"] });
-    await new Rest(own.hq).shows(id, /ready/);
-    await own.hq.restart();
-    await using viewer = await RawSocket.open(own.hq.url);
-    const keys = Array.from({ length: 200 }, (_, index) => `${index},`);
-    for (const key of keys) viewer.type(id, key);
+test("each remote has one connection of its own", async () => {
+  await using fleet = await TestFleet.start({ remotes: 2 });
+  await using viewer = await RawSocket.open(fleet.hq.url);
+  for (const name of ["worker-1", "worker-2"]) {
+    const { id } = await fleet.create(name, { command: ["sh", "-c", "echo ready; cat"] });
     viewer.subscribe(id, { flags: Stdout });
-    await viewer.until(() => textOf(viewer.output(id)).endsWith(`${keys.join("")}`) || undefined, "all keys");
-    expect(viewer.of(FrameType.ERROR)).toEqual([]);
-  });
+    await has(viewer, id, "ready\r\n");
+  }
+  const clients = ["worker-1", "worker-2"].map((name) => metric(fleet.remote(name), "ttyhq_clients"));
+  expect(await Promise.all(clients)).toEqual([1, 1]);
+  expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(2);
+});
 
-  test("for nobody, or an ended session, is refused", async () => {
-    const { id } = await run("exit 0");
-    await using viewer = await open();
-    viewer.subscribe(id, { flags: Stdout });
-    await viewer.event("exit");
-    viewer.type(id, "x");
-    expect(await viewer.errorCode()).toBe("session_not_running");
-    viewer.type("nobody", "x");
-    viewer.subscribe("nobody", { flags: Stdout });
-    expect([await viewer.errorCode(), await viewer.errorCode()]).toEqual([
-      "session_not_found",
-      "session_not_found",
-    ]);
-  });
+test("a resize and the end are told to those who watch the session, and the end to those who watch everything", async () => {
+  await using fleet = await TestFleet.start();
+  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo ready; read line; exit 7"] });
+  await using viewer = await RawSocket.open(fleet.hq.url);
+  await using watcher = await RawSocket.open(fleet.hq.url);
+  viewer.subscribe(id, { flags: Stdout | Events });
+  watcher.subscribe("", { flags: Events });
+  await viewer.event("header");
+  viewer.send(FrameType.RESIZE, id, Uint8Array.of(132, 0, 0, 0, 43, 0, 0, 0));
+  const resize = await viewer.json(FrameType.EVENT, ({ dimensions }) => dimensions === "132x43");
+  expect(resize).toMatchObject({ kind: "resize", cols: 132, rows: 43 });
+  viewer.type(id, "\n");
+  const told = await watcher.json(FrameType.EVENT, ({ type }) => type === "session-exit");
+  expect(told).toMatchObject({ sessionId: id, exitCode: 7, remoteName: "worker-1" });
+});
+
+test("what is typed arrives in order also at a session that the HQ does not know yet", async () => {
+  await using fleet = await TestFleet.start({ remotes: 2 });
+  const { id } = await fleet.create("worker-2", { command: ["sh", "-c", "stty raw -echo; echo ready; cat"] });
+  await new Rest(fleet.hq).shows(id, /ready/);
+  await fleet.hq.restart();
+  await using viewer = await RawSocket.open(fleet.hq.url);
+  const keys = Array.from({ length: 200 }, (_, index) => `${index},`);
+  for (const key of keys) viewer.type(id, key);
+  viewer.subscribe(id, { flags: Stdout });
+  await viewer.until(() => textOf(viewer.output(id)).endsWith(`${keys.join("")}`) || undefined, "all keys");
+  expect(viewer.of(FrameType.ERROR)).toEqual([]);
+  viewer.type("nobody", "x");
+  viewer.subscribe("nobody", { flags: Stdout });
+  expect([await viewer.errorCode(), await viewer.errorCode()]).toEqual([
+    "session_not_found",
+    "session_not_found",
+  ]);
 });
 
 test("a VibeTunnel v3 client needs no change: terminal, previews, global channel, keys and the end", async () => {
-  const { id } = await run(
-    "stty -echo; printf 'before \\342\\202\\254\\n'; read a; stty size; read b; exit 3",
-  );
+  await using fleet = await TestFleet.start();
+  const script = "stty -echo; printf 'before \\342\\202\\254\\n'; read a; stty size; read b; exit 3";
+  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", script] });
   await using client = await VibeTunnelClient.open(fleet.hq.url);
   client.subscribe("", 4);
   client.subscribe(id, 5);
   await client.until(() => client.text(id) === "before €\r\n");
-  expect(client.events(id)[0]).toMatchObject({
-    kind: "header",
+  expect(client.events(id).find(({ kind }) => kind === "header")).toMatchObject({
     header: { version: 2, width: 80, height: 24 },
   });
   await using preview = await VibeTunnelClient.open(fleet.hq.url);
