@@ -1,4 +1,4 @@
-// Of git, follow mode and the git facts of sessions.
+// Of git, follow mode and live git status.
 /** What git may take to answer a question, and to change a repository. */
 export const GIT_TIMEOUT_MS = 10_000;
 export const GIT_WRITE_TIMEOUT_MS = 60_000;
@@ -11,7 +11,7 @@ export const MAX_WAITING_GIT_PROCESSES = 512;
 export const GIT_TURN_TIMEOUT_MS = 20_000;
 /** What one of them may say on each of its two streams. */
 export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
-/** How long what was found out about a repository is taken to be true (specification 8). */
+/** How old an answer about a repository may be (specification 8); sessions with output or viewers are checked as often. */
 export const GIT_CACHE_MS = 5_000;
 /** Follow mode: how long a git of somebody else's that is at work in a tree is waited for. */
 export const FOLLOW_LOCK_WAIT_MS = 5_000;
@@ -38,29 +38,17 @@ export const MAX_GIT_NOTICES = 200;
 export const GIT_NOTICE_LIFETIME_MS = 3_600_000;
 /** Clients of which it is known what they were told; of more the one that asked longest ago is told again. */
 export const MAX_GIT_NOTICE_READERS = 1_000;
-/** Git facts of sessions: folders of which they are kept; sessions in more folders have none. */
-export const MAX_FACT_FOLDERS = 1_000;
-/** Folders of their file system that are watched, of all working trees together and of one; more are looked at on demand. */
-export const MAX_FACT_WATCHES = 4_000;
-export const MAX_FACT_WATCHES_OF_TREE = 1_000;
-/** What git may say of the files that it tracks in one working tree, in bytes, for their folders to be watched. */
-export const MAX_TRACKED_LIST_BYTES = 4 * 1024 * 1024;
-/** After the system has refused to watch more, it is asked again no sooner. */
-export const FACT_WATCH_RETRY_MS = 60_000;
-/** Repositories that are looked at for it at a time, and how long one may wait for its turn. */
-export const FACT_LOOKS_AT_ONCE = 2;
-export const FACT_LOOK_WAIT_MS = 120_000;
-/** Between the first sign of a change and a look. */
-export const FACT_SETTLE_MS = 100;
-/** After a look a pause of so many times as long: git never has more than a fifth of a core for one repository. */
-export const FACT_PAUSE_FACTOR = 4;
-/** Files that change all the time and make no difference are looked at ever more rarely; no more rarely than this. */
-export const FACT_NOISE_MAX_MS = 10_000;
-/** A working tree that cannot be watched is looked at when a list is asked for and what is known is older. */
-export const FACT_STALE_MS = 5_000;
-/** The same for one that is watched: not every file system tells of everything. */
-export const FACT_TRUST_MS = 300_000;
-/** Before a look that failed is taken again by itself: FACT_STALE_MS, then twice as long each time, up to this. */
-export const FACT_RETRY_MAX_MS = 3_600_000;
-/** So long after the end of a session its end's facts are told; later they are there for who asks. */
-export const FACT_LAST_WORD_MS = 30_000;
+/** Live git status: folders of sessions; sessions in more folders have none. */
+export const MAX_STATUS_FOLDERS = 1_000;
+/** Working trees that are read at a time, and how long one may wait for its turn. */
+export const STATUS_READS_AT_ONCE = 2;
+export const STATUS_TURN_TIMEOUT_MS = 120_000;
+/** Between the first change of git's files and a reading. */
+export const STATUS_SETTLE_MS = 100;
+/** After a reading a pause of so many times as long: git gets at most a fifth of a core for one working tree. */
+export const STATUS_PAUSE_FACTOR = 4;
+/** Before a reading that failed is repeated: twice as long each time, up to the second. */
+export const STATUS_RETRY_MS = 1_000;
+export const MAX_STATUS_RETRY_MS = 3_600_000;
+/** So long after its end a session still emits events about its git status. */
+export const STATUS_LAST_EVENT_MS = 30_000;

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { basename, dirname } from "node:path";
+import { stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { isErrno } from "../lib/fs/atomic-file.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
@@ -17,6 +19,31 @@ export type Repository = {
   /** Whether it is a linked working tree. */
   readonly isWorktree: boolean;
 };
+
+/**
+ * Names the place of the repository that a folder may be in; another one gets another mark. `undefined`: it is in none,
+ * which costs no process. Most sessions begin in a home directory, which is in none.
+ */
+export async function repositoryMark(folder: string): Promise<string | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    for (const name of [".git", "HEAD"]) {
+      const mark = await markOf(join(at, name));
+      if (mark !== undefined) return mark;
+    }
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+async function markOf(path: string): Promise<string | undefined> {
+  try {
+    const found = await stat(path);
+    // A file `.git` says where the repository is.
+    return `${path} ${found.ino} ${found.isFile() ? found.mtimeMs : ""}`;
+  } catch (error) {
+    // What may not be seen is left to git.
+    return isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR") ? undefined : path;
+  }
+}
 
 /** The repository that a folder is in; `undefined` where it is in none, or there is no such folder. */
 export async function findRepository(git: Git): Promise<Repository | undefined> {

@@ -176,6 +176,12 @@ export class GitWorker implements AsyncDisposable {
     };
   }
 
+  /** Something may have happened in these folders. */
+  check(folders: ReadonlySet<string>): void {
+    const cwds = [...folders].filter((cwd) => this.#folders.has(cwd));
+    if (cwds.length > 0) this.#running?.send({ type: "check", cwds });
+  }
+
   /** Somebody lists the sessions. */
   listed(): void {
     this.#running?.send({ type: "listed" });

@@ -2,6 +2,7 @@
 // concerns sessions and notifications is put together here.
 
 import { Notices } from "../git/follow/notices.ts";
+import { GIT_CACHE_MS } from "../git/git-limits.ts";
 import type { HookPlace } from "../git/hooks/hook-script.ts";
 import { type FromWorker, SeenEvent } from "../git/worker/messages.ts";
 import { Emitter } from "../lib/async/emitter.ts";
@@ -61,6 +62,11 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     ...{ lifetimeMs: VERIFIED_MS, maxEntries: MAX_WORKERS, now },
   });
 
+  /** Viewers of sessions, by the folder of the session. */
+  readonly #viewers = new Map<string, number>();
+  readonly #checks = setInterval(() => void this.#checkActive(), GIT_CACHE_MS).unref();
+  #activeSince = new Date().toISOString();
+
   private constructor(parts: LocalRepositoriesParts, file: FollowFile) {
     this.#parts = parts;
     this.#file = file;
@@ -105,6 +111,19 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return this.#worker(account).enter(cwd, isLive, onChange);
   }
 
+  /** A session in that folder has a viewer, who is told of changes. */
+  viewed(cwd: string): Disposable {
+    this.#viewers.set(cwd, (this.#viewers.get(cwd) ?? 0) + 1);
+    this.#check(new Set([cwd]));
+    return {
+      [Symbol.dispose]: () => {
+        const left = (this.#viewers.get(cwd) ?? 0) - 1;
+        if (left > 0) this.#viewers.set(cwd, left);
+        else this.#viewers.delete(cwd);
+      },
+    };
+  }
+
   /** Somebody lists the sessions. */
   asked(): void {
     for (const worker of this.#workers.values()) worker.listed();
@@ -116,8 +135,23 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    clearInterval(this.#checks);
     await Promise.all([...this.#workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
     await this.#hookSocket[Symbol.asyncDispose]();
+  }
+
+  /** Where there was output since the last time, or are viewers; where nothing happens no git runs. */
+  async #checkActive(): Promise<void> {
+    const since = this.#activeSince;
+    this.#activeSince = new Date().toISOString();
+    if (this.#workers.size === 0) return;
+    const sessions = await this.#parts.sessions.list();
+    const active = sessions.filter(({ lastModified }) => lastModified >= since).map(({ cwd }) => cwd);
+    this.#check(new Set([...active, ...this.#viewers.keys()]));
+  }
+
+  #check(folders: ReadonlySet<string>): void {
+    for (const worker of this.#workers.values()) worker.check(folders);
   }
 
   #worker(asked: string | undefined): GitWorker {

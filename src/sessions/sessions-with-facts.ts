@@ -18,6 +18,8 @@ export type FactSource = AsyncDisposable & {
     place: { readonly cwd: string; readonly account: string | undefined },
     options: { readonly isLive: boolean; readonly onChange: () => void },
   ): Presence;
+  /** A session in that folder has a viewer, who is told of changes. */
+  viewed(cwd: string): Disposable;
   /** Somebody asks for what is known. */
   asked(): void;
   /** Events about repositories. */
@@ -113,6 +115,7 @@ export class SessionsWithFacts implements SessionBackend {
     using stack = new DisposableStack();
     const { record, offset, request } = stack.use(await this.#backend.subscribe(id, status.pass, flags));
     status.begin(offset);
+    stack.use(this.#source.viewed(record.cwd));
     const key = keyOf(record);
     stack.use(
       this.#events.on((event) => {

@@ -3,8 +3,14 @@
 import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { FolderWatch } from "../folder-watch.ts";
 import type { Git, GitProgram } from "../git.ts";
-import { FOLLOW_GONE_LOOK_MS, MAX_FOLLOW_ABSENCE_MS, MAX_FOLLOW_ROUNDS } from "../git-limits.ts";
+import {
+  FOLLOW_GONE_LOOK_MS,
+  FOLLOW_SETTLE_MS,
+  MAX_FOLLOW_ABSENCE_MS,
+  MAX_FOLLOW_ROUNDS,
+} from "../git-limits.ts";
 import type { FollowHooks } from "../hooks/follow-hooks.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { LaterLooks } from "./later-looks.ts";
@@ -12,14 +18,14 @@ import type { FollowEntry, FollowList } from "./list.ts";
 import type { Notices } from "./notices.ts";
 import { carryOut, lookTwice, type Outcome } from "./round.ts";
 import { type FollowSettings, readFollowSettings, writeFollowPath } from "./settings.ts";
-import { FollowWatch, type WatchedPlaces } from "./watcher.ts";
+import { type FollowPlaces, followFolders } from "./watcher.ts";
 import { type Message, withTime } from "./words.ts";
 
 /** A repository, and for whom it is followed. */
 export type Following = Omit<FollowEntry, "hookFolders" | "hookKey">;
 
 /** `places`: what was asked for; empty once that is not there any more. */
-type Watched = { watch: FollowWatch; places: string };
+type Watched = { watch: FolderWatch; places: string };
 
 export class Follower implements AsyncDisposable {
   readonly #program: GitProgram;
@@ -112,11 +118,10 @@ export class Follower implements AsyncDisposable {
     const old = this.#watched.get(repoPath);
     if (this.#isClosed || places === undefined) return;
     this.#onChange(places.commonDir);
-    if (old?.places === key && old.watch.isWhole) return;
-    const watch = new FollowWatch(places, {
-      onChange: () => this.hint(repoPath),
-      caresForIndex: () => this.#troubles.has(repoPath),
-    });
+    if (old?.places === key && old.watch.isCurrent) return;
+    const folders = followFolders(places, () => this.#troubles.has(repoPath));
+    const onChange = (): void => this.hint(repoPath);
+    const watch = new FolderWatch(folders, { onChange, settleMs: FOLLOW_SETTLE_MS });
     old?.watch[Symbol.dispose]();
     this.#watched.set(repoPath, { watch, places: key });
     // What happened before the watch began.
@@ -231,7 +236,7 @@ export function outcomeOf(...messages: readonly Message[]): Outcome {
   return { end: "done", messages, trouble: undefined };
 }
 
-async function placesOf(git: Git, settings: FollowSettings | undefined): Promise<WatchedPlaces | undefined> {
+async function placesOf(git: Git, settings: FollowSettings | undefined): Promise<FollowPlaces | undefined> {
   if (settings === undefined) return undefined;
   const { worktreePath, branch } = settings;
   const [main, worktree] = await Promise.all([findRepository(git), findRepository(git.at(worktreePath))]);

@@ -12,7 +12,7 @@ import type { Git, GitProgram } from "../git.ts";
 import { readOrigin } from "../origin.ts";
 import { gitHubUrl } from "../remote-url.ts";
 import { findRepository, type Repository } from "../repository.ts";
-import { type Status, statusOf } from "../status.ts";
+import { type Status, statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
 import type { Worktree, WorktreeListing } from "../worktrees/listing.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
@@ -158,10 +158,10 @@ function numbers(status: Status | undefined): Omit<RepositoryStatus, "isGitRepo"
   if (status === undefined) return {};
   return {
     ...(status.branch === undefined ? {} : { currentBranch: status.branch }),
-    ...{ hasChanges: status.hasChanges, hasUpstream: status.hasUpstream },
+    ...{ hasChanges: status.hasChanges, hasUpstream: status.upstream !== undefined },
     ...{ modifiedCount: status.modified, untrackedCount: status.untracked, stagedCount: status.staged },
     ...{ addedCount: status.added, deletedCount: status.deleted },
-    ...{ aheadCount: status.ahead, behindCount: status.behind },
+    ...{ aheadCount: status.ahead ?? 0, behindCount: status.behind ?? 0 },
   };
 }
 

@@ -32,6 +32,8 @@ export const ToWorker = z.discriminatedUnion("type", [
   z.object({ type: z.literal("leave"), id: z.int() }),
   /** Somebody lists the sessions. */
   z.object({ type: z.literal("listed") }),
+  /** Sessions in these folders had output, or have viewers. */
+  z.object({ type: z.literal("check"), cwds: z.array(z.string()) }),
   /** Something may have happened in a followed repository. */
   z.object({ type: z.literal("hint"), repoPath: z.string() }),
   /** The answer to "store". */

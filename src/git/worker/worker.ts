@@ -1,7 +1,6 @@
 // What a git worker does with the messages of its session host.
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
-import { type FactPresence, FolderFacts } from "../facts/folder-facts.ts";
 import { Follower } from "../follow/follower.ts";
 import { type FollowEntry, FollowList } from "../follow/list.ts";
 import type { Notice } from "../follow/notices.ts";
@@ -9,6 +8,7 @@ import { FollowSwitch } from "../follow/switch.ts";
 import { treeTops } from "../follow/trees.ts";
 import { GitProgram } from "../git.ts";
 import { FollowHooks } from "../hooks/follow-hooks.ts";
+import { LiveStatus, type StatusPresence } from "../status/live-status.ts";
 import { Worktrees } from "../worktrees/worktrees.ts";
 import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
@@ -22,9 +22,9 @@ const now = (): number => performance.now();
 export class GitWorker implements AsyncDisposable {
   readonly #program: GitProgram;
   readonly #send: (message: FromWorker) => void;
-  readonly #facts: FolderFacts;
+  readonly #status: LiveStatus;
   /** By the number that the host gave each session. */
-  readonly #presences = new Map<number, FactPresence>();
+  readonly #presences = new Map<number, StatusPresence>();
   readonly #calls = new Map<number, AbortController>();
   readonly #storing = new Map<number, Storing>();
   #following: Following | undefined;
@@ -37,7 +37,7 @@ export class GitWorker implements AsyncDisposable {
   }) {
     this.#program = new GitProgram({ env: parts.env });
     this.#send = parts.send;
-    this.#facts = new FolderFacts({ program: this.#program, log: this.#log, now });
+    this.#status = new LiveStatus({ program: this.#program, log: this.#log, now });
   }
 
   handle(message: ToWorker): void {
@@ -70,16 +70,17 @@ export class GitWorker implements AsyncDisposable {
   /** What was begun in a repository is finished. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const call of this.#calls.values()) call.abort();
-    this.#facts[Symbol.dispose]();
+    this.#status[Symbol.dispose]();
     await this.#following?.follower[Symbol.asyncDispose]();
   }
 
   get #isIdle(): boolean {
-    return this.#following?.list.entries.length === 0 && !this.#facts.isWatching;
+    return this.#following?.list.entries.length === 0 && !this.#status.isWatching;
   }
 
-  #session(message: Message<"enter" | "ended" | "leave" | "listed">): void {
-    if (message.type === "listed") this.#facts.asked();
+  #session(message: Message<"enter" | "ended" | "leave" | "listed" | "check">): void {
+    if (message.type === "listed") this.#status.asked();
+    else if (message.type === "check") this.#status.check(message.cwds);
     else if (message.type === "enter") this.#enter(message);
     else if (message.type === "ended") this.#presences.get(message.id)?.ended();
     else {
@@ -90,7 +91,7 @@ export class GitWorker implements AsyncDisposable {
 
   #enter({ id, cwd, isLive }: Message<"enter">): void {
     const onChange = (): void => this.#send({ type: "facts", id, facts: presence.facts });
-    const presence = this.#facts.enter(cwd, { isLive, onChange });
+    const presence = this.#status.enter(cwd, { isLive, onChange });
     this.#presences.set(id, presence);
     // Another session's folder may be known already.
     if (presence.facts !== undefined) onChange();
@@ -103,7 +104,7 @@ export class GitWorker implements AsyncDisposable {
     const notices = { add: (notice: Notice) => void this.#notify(notice) };
     const onChange = (commonDir: string): void => {
       worktrees.forget(commonDir);
-      this.#facts.changed(commonDir);
+      this.#status.changed(commonDir);
     };
     const follower = new Follower({ program, list, hooks, notices, log: this.#log, onChange, now });
     const follow = new FollowSwitch({ program, list, hooks, follower });

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import type { ScopedEntry } from "../local-config.ts";
-import { isDirty } from "../status.ts";
+import { isDirty } from "../status/status.ts";
 import { linesOf } from "./side-by-side.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
-import { isDirty } from "../status.ts";
+import { isDirty } from "../status/status.ts";
 import { branchRef } from "./branch-name.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 

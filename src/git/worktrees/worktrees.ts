@@ -5,7 +5,7 @@ import { gitError } from "../git-error.ts";
 import { GIT_CACHE_MS } from "../git-limits.ts";
 import { readRefs, readRemoteRefs } from "../refs.ts";
 import { type Repository, requireRepository } from "../repository.ts";
-import { isDirty } from "../status.ts";
+import { isDirty } from "../status/status.ts";
 import { branchRef, shortBranchName } from "./branch-name.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { examineWorktrees, type WorktreeListing } from "./listing.ts";

@@ -1,4 +1,4 @@
-import { FolderFacts } from "../../../src/git/facts/folder-facts.ts";
+import { LiveStatus } from "../../../src/git/status/live-status.ts";
 import { type FactSource, SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";
@@ -8,9 +8,10 @@ describeBackend("sessions with what is known of their repository", async () => {
   const terminals = await ownTerminals();
   const room = await GitRoom.make();
   const log = { warn: () => {} };
-  const facts = new FolderFacts({ program: room.program, log, now: () => performance.now() });
+  const facts = new LiveStatus({ program: room.program, log, now: () => performance.now() });
   const source: FactSource = {
     enter: ({ cwd }, options) => facts.enter(cwd, options),
+    viewed: () => new DisposableStack(),
     asked: () => facts.asked(),
     on: () => new DisposableStack(),
     [Symbol.asyncDispose]: async () => facts[Symbol.dispose](),

@@ -32,6 +32,10 @@ class MemoryFacts {
     };
   }
 
+  viewed(): Disposable {
+    return new DisposableStack();
+  }
+
   asked(): void {
     this.asks++;
   }

@@ -1,5 +1,5 @@
-import type { Git } from "./git.ts";
-import { gitError } from "./git-error.ts";
+import type { Git } from "../git.ts";
+import { gitError } from "../git-error.ts";
 
 /** Where a working tree stands. */
 export type Status = {
@@ -7,10 +7,11 @@ export type Status = {
   readonly branch: string | undefined;
   /** The commit; `undefined` where there is none yet. */
   readonly head: string | undefined;
-  readonly hasUpstream: boolean;
-  /** Commits that the upstream lacks, and that are lacking here; 0 where there is no upstream. */
-  readonly ahead: number;
-  readonly behind: number;
+  /** Short name of the branch's upstream, which may be gone. */
+  readonly upstream: string | undefined;
+  /** Commits that the upstream lacks, and that are lacking here; `undefined` without an upstream. */
+  readonly ahead: number | undefined;
+  readonly behind: number | undefined;
   /** Files by what was done to them; one may count several times. */
   readonly modified: number;
   readonly untracked: number;
@@ -49,14 +50,15 @@ export function parseStatus(text: string): Status {
     // A rename's former path is a field of its own.
     if (line.startsWith("2 ")) at++;
   }
-  const [, ahead = "0", behind = "0"] = /^\+(\d+) -(\d+)$/.exec(headers.get("branch.ab") ?? "") ?? [];
+  const [, ahead, behind] = /^\+(\d+) -(\d+)$/.exec(headers.get("branch.ab") ?? "") ?? [];
   const [branch, head] = [headers.get("branch.head"), headers.get("branch.oid")];
   return {
     ...counts,
     branch: branch === "(detached)" ? undefined : branch,
     head: head === "(initial)" ? undefined : head,
-    hasUpstream: headers.has("branch.upstream"),
-    ...{ ahead: Number(ahead), behind: Number(behind) },
+    upstream: headers.get("branch.upstream"),
+    ahead: ahead === undefined ? undefined : Number(ahead),
+    behind: behind === undefined ? undefined : Number(behind),
     hasChanges: Object.values(counts).some((number) => number > 0),
   };
 }

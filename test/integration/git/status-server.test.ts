@@ -13,7 +13,7 @@ import { People, Person } from "../harness/people.ts";
 import { ServerEvents } from "../harness/server-events.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
-import { countingGit, watchesOf } from "./fact-room.ts";
+import { countingGit, watchesOf } from "./status-room.ts";
 
 const run = promisify(execFile);
 const isRoot = process.getuid?.() === 0;
@@ -150,6 +150,8 @@ test("an HQ has the facts of its remotes' sessions, is told of changes, and asks
   await room.git(tree, "switch", "--quiet", "-c", "other");
   expect(await toldOf(place, id, (one) => one.gitBranch === "other")).toMatchObject({ gitHasChanges: false });
   await room.append(join(tree, "a.txt"), "more\n");
+  // Output makes the session's repository be checked: the program that wrote it may have edited a file.
+  await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "x\r" } });
   await toldOf(place, id, (one) => one.gitHasChanges === true);
   expect(await watchesOf(fleet.hq.pid)).toBe(0);
 });

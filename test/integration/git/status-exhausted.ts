@@ -1,16 +1,16 @@
 // A program: git facts where the system lets a user watch two folders and no more. Prints what was known, and the warnings.
 import { writeFileSync } from "node:fs";
-import { FactRoom, inside, on } from "./fact-room.ts";
+import { inside, on, StatusRoom } from "./status-room.ts";
 
 // Of this user namespace alone.
 writeFileSync("/proc/sys/user/max_inotify_watches", "2");
 let nowMs = 10_000;
-await using place = await FactRoom.make({ now: () => nowMs });
+await using place = await StatusRoom.make({ now: () => nowMs });
 const repository = await place.room.repository();
 using one = await inside(place, repository);
 const before = one.facts?.gitBranch;
 await place.room.git(repository, "switch", "--quiet", "-c", "unseen");
 nowMs += 6_000;
-place.facts.asked();
+place.live.asked();
 await one.until(on("unseen"), "the branch, once it was asked for");
 console.log(JSON.stringify({ before, after: one.facts?.gitBranch, warnings: place.warnings }));

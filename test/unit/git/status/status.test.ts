@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parseStatus } from "../../../src/git/status.ts";
+import { parseStatus } from "../../../../src/git/status/status.ts";
 
 const OID = "1".repeat(40);
 const lines = (...all: readonly string[]): string => all.map((line) => `${line}\0`).join("");
@@ -16,21 +16,21 @@ test("files count by what was done to them", () => {
     ...[`u UU N... 100644 100644 100644 100644 ${OID} ${OID} ${OID} u`, "? x\ny", "? z", "! ignored"],
   );
   expect(parseStatus(text)).toEqual({
-    ...{ branch: "a b", head: OID, hasUpstream: true, ahead: 12, behind: 3, hasChanges: true },
+    ...{ branch: "a b", head: OID, upstream: "origin/a", ahead: 12, behind: 3, hasChanges: true },
     ...{ modified: 3, untracked: 2, staged: 4, added: 1, deleted: 1 },
   });
 });
 
 test("a clean one without a commit, a branch or an upstream has none of them", () => {
   const initial = parseStatus(lines("# branch.oid (initial)", "# branch.head main"));
-  expect(initial).toMatchObject({ head: undefined, branch: "main", hasUpstream: false, hasChanges: false });
+  expect(initial).toMatchObject({ head: undefined, branch: "main", upstream: undefined, hasChanges: false });
   const detached = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head (detached)"));
-  expect(detached).toMatchObject({ branch: undefined, head: OID, ahead: 0, behind: 0 });
+  expect(detached).toMatchObject({ branch: undefined, head: OID, ahead: undefined, behind: undefined });
 });
 
 test("an upstream that is gone has no numbers", () => {
   const gone = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head a", "# branch.upstream origin/a"));
-  expect(gone).toMatchObject({ hasUpstream: true, ahead: 0, behind: 0 });
+  expect(gone).toMatchObject({ upstream: "origin/a", ahead: undefined, behind: undefined });
 });
 
 test("nothing says nothing", () => {

@@ -1,4 +1,4 @@
-// When the folders of sessions are looked at: for everybody once, as long as somebody is there, and without running code.
+// When git status is read: once for all sessions of a tree, while a program runs there, and without running code.
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
@@ -7,15 +7,15 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { eventually } from "../harness/eventually.ts";
-import { dirty, FactRoom, inside, on, watchesOf } from "./fact-room.ts";
+import { dirty, inside, on, StatusRoom, watchesOf } from "./status-room.ts";
 
 const run = promisify(execFile);
-const EXHAUSTED = fileURLToPath(new URL("facts-exhausted.ts", import.meta.url));
+const EXHAUSTED = fileURLToPath(new URL("status-exhausted.ts", import.meta.url));
 /** In which the limits of a system may be lowered. */
 const hasNamespaces = spawnSync("unshare", ["--map-root-user", "true"]).status === 0;
 
 test("outside a repository there are no facts, and no git is run for them", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const folder = place.room.at("plain/folder");
   await mkdir(folder, { recursive: true });
   using one = place.enter(folder);
@@ -23,12 +23,12 @@ test("outside a repository there are no facts, and no git is run for them", asyn
   expect(other.facts).toMatchObject({ gitBranch: "main" });
   const runs = await place.runs();
   await place.room.git(folder, "init", "--quiet", "--initial-branch", "begun");
-  await one.until(on("begun"), "a repository that begins there");
+  await one.checked(on("begun"), "a repository that begins there");
   expect(runs).toBeLessThanOrEqual(6);
 });
 
 test("ten sessions of one working tree share its readings and its watches", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using _first = await inside(place, repository);
@@ -44,11 +44,11 @@ test("ten sessions of one working tree share its readings and its watches", asyn
 });
 
 test("asking two hundred times runs no git", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   using one = await inside(place, await place.room.repository());
   const runs = await place.runs();
   for (let times = 0; times < 200; times++) {
-    place.facts.asked();
+    place.live.asked();
     expect(one.facts).toMatchObject({ gitBranch: "main" });
   }
   await place.room.git(one.facts?.gitRepoPath ?? "", "switch", "--quiet", "-c", "after");
@@ -58,7 +58,7 @@ test("asking two hundred times runs no git", async () => {
 });
 
 test("who ended keeps what was so, and with the last one nothing is watched", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const before = await watchesOf("self");
   const repository = await room.repository();
@@ -81,7 +81,7 @@ test("who ended keeps what was so, and with the last one nothing is watched", as
 });
 
 test("one that has ended before it was known is looked at once and not watched", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const before = await watchesOf("self");
   const repository = await place.room.repository();
   using one = place.enter(repository, { isLive: false });
@@ -92,7 +92,7 @@ test("one that has ended before it was known is looked at once and not watched",
 });
 
 test("what comes in the middle of a reading is not lost", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
@@ -102,7 +102,7 @@ test("what comes in the middle of a reading is not lost", async () => {
 });
 
 test("a hostile repository runs no code", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   const trap = await room.script(room.at("trap"), `touch ${room.at("sprung")}; cat`);
@@ -114,49 +114,49 @@ test("a hostile repository runs no code", async () => {
   await rm(room.at("sprung"));
   using one = await inside(place, repository);
   await room.append(join(repository, "a.txt"), "more\n");
-  await one.until(dirty, "an edit");
+  await one.checked(dirty, "an edit");
   expect(existsSync(room.at("sprung"))).toBe(false);
 });
 
-test("where nothing can be watched, a change is found when somebody asks, and no more often than every five seconds", async () => {
-  let nowMs = 0;
-  await using place = await FactRoom.make({ watches: 0, now: () => nowMs });
+test("a list has an edit looked for that is in no file of git's, and no more often than every five seconds", async () => {
+  let nowMs = 10_000;
+  await using place = await StatusRoom.make({ now: () => nowMs });
   const { room } = place;
   const repository = await room.repository();
-  nowMs = 10_000;
   using one = await inside(place, repository);
   const runs = await place.runs();
-  await room.git(repository, "switch", "--quiet", "-c", "unseen");
-  for (let times = 0; times < 200; times++) place.facts.asked();
-  // Which repository it is, is asked for once, with two gits: there may be another one by now.
-  expect((await place.runs()) - runs).toBeLessThanOrEqual(2);
-  expect(one.facts).toMatchObject({ gitBranch: "main" });
+  await room.append(join(repository, "a.txt"), "more\n");
+  for (let times = 0; times < 200; times++) place.live.asked();
+  expect(await place.runs()).toBe(runs);
+  expect(one.facts).toMatchObject({ gitHasChanges: false });
   nowMs += 5_001;
-  place.facts.asked();
-  await one.until(on("unseen"), "the branch, once it was asked for");
+  for (let times = 0; times < 200; times++) place.live.asked();
+  await one.until(dirty, "the edit, once it was asked for");
+  // The repository's config, and the status.
+  expect((await place.runs()) - runs).toBeLessThanOrEqual(2);
 });
 
-test("where nothing can be watched, a hook's event is enough", async () => {
-  await using place = await FactRoom.make({ watches: 0 });
+test("a hook's event is enough where nothing else tells", async () => {
+  await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const tree = await place.room.worktree(repository, "side");
   using one = await inside(place, tree);
-  await place.room.git(tree, "switch", "--quiet", "-c", "hooked");
-  place.facts.changed(join(repository, ".git"));
-  await one.until(on("hooked"), "the branch");
+  await place.room.append(join(tree, "a.txt"), "more\n");
+  place.live.changed(join(repository, ".git"));
+  await one.until(dirty, "an edit");
 });
 
 test.runIf(hasNamespaces)(
   "a system that has no watches left is told of once, and asked for instead",
   async () => {
     const { stdout } = await run("unshare", ["--map-root-user", process.execPath, EXHAUSTED]);
-    const warning = "no more folders can be watched: git facts are read again when they are asked for";
+    const warning = "no more folders can be watched: git status is read when it is asked for";
     expect(JSON.parse(stdout)).toEqual({ before: "main", after: "unseen", warnings: [warning] });
   },
 );
 
 test("of more folders than there is room for, those where nothing runs are forgotten", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const folders = Array.from({ length: 1_000 }, (_, index) => join(repository, `f${index}`));
   const ended = place.enter(repository, { isLive: false });

@@ -1,14 +1,14 @@
-// What is known of the folders of sessions, on real repositories: whatever changes is told, and nobody has to ask.
+// The git status of the folders of sessions, on real repositories: git's own commands are seen, edits when it is checked.
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
-import { clean, dirty, FactRoom, inside, on } from "./fact-room.ts";
+import { clean, dirty, inside, on, StatusRoom } from "./status-room.ts";
 
 const UNTOUCHED = { gitModifiedCount: 0, gitStagedCount: 0, gitDeletedCount: 0, gitAddedCount: 0 };
 
 test("a repository's branch is known, and followed through switches, a detached head and a rename", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
@@ -27,7 +27,7 @@ test("a repository's branch is known, and followed through switches, a detached 
 });
 
 test("a repository without a commit is on the branch that it will have", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const path = place.room.at("empty");
   await mkdir(path);
   await place.room.git(path, "init", "--quiet");
@@ -39,17 +39,17 @@ test("a repository without a commit is on the branch that it will have", async (
 });
 
 test("edits, staged files and deletions make it dirty; a commit, a reset or the old text make it clean again", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, join(repository, "folder"));
   const file = join(repository, "folder/b.txt");
   await room.append(file, "more\n");
-  await one.until(dirty, "an edit");
+  await one.checked(dirty, "an edit");
   await room.commit(repository);
   await one.until(clean, "a commit");
   await rm(file);
-  await one.until(dirty, "a deleted file");
+  await one.checked(dirty, "a deleted file");
   await room.git(repository, "reset", "--quiet", "--hard");
   await one.until(clean, "a reset");
   await room.write(join(repository, "new.txt"), "new\n");
@@ -58,25 +58,25 @@ test("edits, staged files and deletions make it dirty; a commit, a reset or the 
   await room.git(repository, "rm", "--quiet", "--cached", "new.txt");
   await one.until(clean, "a file taken back");
   await room.append(join(repository, "a.txt"), "more\n");
-  await one.until(dirty, "another edit");
+  await one.checked(dirty, "another edit");
   await room.write(join(repository, "a.txt"), "one\ntwo\nthree\n");
-  await one.until(clean, "the old text");
+  await one.checked(clean, "the old text");
 });
 
 test("files that git does not track are counted, and are no changes", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
   await room.write(join(repository, "untracked.txt"), "x\n");
-  const counted = await one.until((facts) => facts?.gitAddedCount === 1, "the file");
+  const counted = await one.checked((facts) => facts?.gitAddedCount === 1, "the file");
   expect(counted).toMatchObject({ gitHasChanges: false, gitModifiedCount: 0 });
   await rm(join(repository, "untracked.txt"));
-  await one.until((facts) => facts?.gitAddedCount === 0, "no file");
+  await one.checked((facts) => facts?.gitAddedCount === 0, "no file");
 });
 
-test("a folder that comes with a commit is watched like the others", async () => {
-  await using place = await FactRoom.make();
+test("edits in a folder that came with a commit are seen like others", async () => {
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
@@ -85,17 +85,17 @@ test("a folder that comes with a commit is watched like the others", async () =>
   await room.git(repository, "switch", "--quiet", "-c", "with-deeper");
   await one.until(on("with-deeper"), "the branch");
   await room.append(join(repository, "deep/er/c.txt"), "c\n");
-  await one.until(dirty, "an edit in the new folder");
+  await one.checked(dirty, "an edit in the new folder");
   await room.git(repository, "checkout", "--quiet", "--", ".");
-  await one.until(clean, "the old text");
+  await one.checked(clean, "the old text");
   await rename(join(repository, "deep"), join(repository, "moved"));
-  await one.until(dirty, "a folder that moved away");
+  await one.checked(dirty, "a folder that moved away");
   await rename(join(repository, "moved"), join(repository, "deep"));
-  await one.until(clean, "the folder back in its place");
+  await one.checked(clean, "the folder back in its place");
 });
 
 test("ahead and behind are counted against the upstream, and only where there is one", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const origin = await room.repository("origin");
   const clone = room.at("clone");
@@ -120,7 +120,7 @@ test("ahead and behind are counted against the upstream, and only where there is
 });
 
 test("a linked worktree names its main repository, and the branch moved from there is seen here", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   const tree = await room.worktree(repository, "side");
@@ -137,7 +137,7 @@ test("a linked worktree names its main repository, and the branch moved from the
 });
 
 test("a worktree's folder that is removed without git's knowledge is no repository any more", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const tree = await place.room.worktree(repository, "side");
   using one = await inside(place, tree);
@@ -146,36 +146,36 @@ test("a worktree's folder that is removed without git's knowledge is no reposito
 });
 
 test("a repository that is deleted has no facts, and one that is made there has its own", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
   await rm(join(repository, ".git"), { recursive: true });
   await one.until((facts) => facts === undefined, "no repository");
   await room.git(repository, "init", "--quiet", "--initial-branch", "again");
-  await one.until(on("again"), "the new repository");
+  await one.checked(on("again"), "the new repository");
   await rm(repository, { recursive: true });
-  await one.until((facts) => facts === undefined, "no folder");
+  await one.checked((facts) => facts === undefined, "no folder");
   await mkdir(repository);
   await room.git(repository, "init", "--quiet", "--initial-branch", "third");
-  await one.until(on("third"), "the third repository");
+  await one.checked(on("third"), "the third repository");
 });
 
 test("a repository inside another one is told from it when it comes and when it goes", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const outer = await room.repository("outer");
   const inner = join(outer, "folder");
   using one = await inside(place, inner);
   expect(one.facts).toMatchObject({ gitRepoPath: outer });
   await room.git(inner, "init", "--quiet", "--initial-branch", "inner");
-  await one.until((facts) => facts?.gitRepoPath === inner, "the inner repository");
+  await one.checked((facts) => facts?.gitRepoPath === inner, "the inner repository");
   await rm(join(inner, ".git"), { recursive: true });
   await one.until((facts) => facts?.gitRepoPath === outer, "the outer repository");
 });
 
 test("a bare repository has a branch and no changes; inside a git directory it is that repository", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const bare = room.at("bare.git");
   await room.git(room.path, "init", "--quiet", "--bare", bare);

@@ -1,13 +1,14 @@
-// Folders of repositories with what is known of them, and a git that counts how often it is run.
+// Folders of repositories with their live git status, and a git that counts how often it is run.
 import { readdir, readFile, rename } from "node:fs/promises";
-import { type FactPresence, FolderFacts } from "../../../src/git/facts/folder-facts.ts";
 import { GitProgram } from "../../../src/git/git.ts";
+import { LiveStatus, type StatusPresence } from "../../../src/git/status/live-status.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 const CHANGE_TIMEOUT_MS = 60_000;
+const CHECK_MS = 50;
 
 /**
  * A git in front of the real one that writes a line for each run, and does first what is in the file `first` beside it,
@@ -37,21 +38,29 @@ export async function watchesOf(pid: number | "self"): Promise<number> {
     .filter((line) => line.startsWith("inotify wd:")).length;
 }
 
-/** Somebody in a folder, and what that one is told. */
+/** A session in a folder, and the changes that it is told. */
 export class Onlooker implements Disposable {
-  readonly presence: FactPresence;
+  readonly presence: StatusPresence;
   readonly changed = new Emitter<void>();
   changes = 0;
+  readonly #check: () => void;
 
-  constructor(facts: FolderFacts, cwd: string, { isLive = true } = {}) {
-    this.presence = facts.enter(cwd, { isLive, onChange: () => this.#onChange() });
+  constructor(live: LiveStatus, cwd: string, { isLive = true } = {}) {
+    this.presence = live.enter(cwd, { isLive, onChange: () => this.#onChange() });
+    this.#check = () => live.check([cwd]);
   }
 
   get facts(): GitFacts | undefined {
     return this.presence.facts;
   }
 
-  /** Resolves when what is known is like that, by what is told alone. */
+  /** Resolves when the status is like that, as while the session has viewers or output. */
+  async checked(fits: (facts: GitFacts | undefined) => boolean, what: string): Promise<GitFacts | undefined> {
+    const checks = setInterval(this.#check, CHECK_MS);
+    return await this.until(fits, what).finally(() => clearInterval(checks));
+  }
+
+  /** The same, by changes of git's own files alone. */
   async until(fits: (facts: GitFacts | undefined) => boolean, what: string): Promise<GitFacts | undefined> {
     const { promise, resolve } = Promise.withResolvers<void>();
     using _listening = this.changed.on(() => {
@@ -79,9 +88,9 @@ export class Onlooker implements Disposable {
   }
 }
 
-export class FactRoom implements AsyncDisposable {
+export class StatusRoom implements AsyncDisposable {
   readonly room: GitRoom;
-  readonly facts: FolderFacts;
+  readonly live: LiveStatus;
   readonly runs: () => Promise<number>;
   /** What was warned of. */
   readonly warnings: string[];
@@ -89,29 +98,27 @@ export class FactRoom implements AsyncDisposable {
 
   private constructor(
     room: GitRoom,
-    parts: Pick<FactRoom, "facts" | "runs" | "warnings"> & { path: string },
+    parts: Pick<StatusRoom, "live" | "runs" | "warnings"> & { path: string },
   ) {
     this.room = room;
     this.#gitPath = parts.path;
-    this.facts = parts.facts;
+    this.live = parts.live;
     this.runs = parts.runs;
     this.warnings = parts.warnings;
   }
 
-  static async make(
-    options: { readonly now?: () => number; readonly watches?: number } = {},
-  ): Promise<FactRoom> {
+  static async make(options: { readonly now?: () => number } = {}): Promise<StatusRoom> {
     const room = await GitRoom.make();
     const { path, runs } = await countingGit(room);
     const program = new GitProgram({ env: { ...room.env, PATH: `${path}:${room.env.PATH}` } });
     const warnings: string[] = [];
     const log = { warn: (_: object, message: string): void => void warnings.push(message) };
-    const facts = new FolderFacts({ program, log, now: () => performance.now(), ...options });
-    return new FactRoom(room, { facts, runs, warnings, path });
+    const live = new LiveStatus({ program, log, now: () => performance.now(), ...options });
+    return new StatusRoom(room, { live, runs, warnings, path });
   }
 
   enter(cwd: string, options: { readonly isLive?: boolean } = {}): Onlooker {
-    return new Onlooker(this.facts, cwd, options);
+    return new Onlooker(this.live, cwd, options);
   }
 
   /** What every git does first from now on: text of the shell, in which `$*` are its arguments. */
@@ -121,13 +128,13 @@ export class FactRoom implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.facts[Symbol.dispose]();
+    this.live[Symbol.dispose]();
     await this.room[Symbol.asyncDispose]();
   }
 }
 
 /** One in that repository of whom everything is known. */
-export async function inside(place: FactRoom, cwd: string): Promise<Onlooker> {
+export async function inside(place: StatusRoom, cwd: string): Promise<Onlooker> {
   const one = place.enter(cwd);
   await one.known();
   return one;

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readGitFacts } from "../../../src/git/facts/git-facts.ts";
 import { findRepository } from "../../../src/git/repository.ts";
+import { readSessionStatus } from "../../../src/git/status/session-status.ts";
 import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
-import { FactRoom, inside } from "./fact-room.ts";
+import { inside, StatusRoom } from "./status-room.ts";
 
 type Stand = { readonly room: GitRoom; readonly tree: string; readonly step: number };
 type Action = (stand: Stand) => Promise<unknown>;
@@ -49,14 +49,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 async function gitSays(room: GitRoom, tree: string): Promise<GitFacts | undefined> {
   const at = room.program.at(tree);
   const repository = await findRepository(at);
-  return repository && (await readGitFacts(at, repository)).facts;
+  return repository && (await readSessionStatus(at, repository)).facts;
 }
 
-test("after any history what is known is what git says, without anybody asking", async () => {
+test("after any history what is known is what git says", async () => {
   const name = fc.constantFrom(...Object.keys(ACTIONS));
   await fc.assert(
     fc.asyncProperty(fc.array(name, { minLength: 1, maxLength: 12 }), async (names) => {
-      await using place = await FactRoom.make();
+      await using place = await StatusRoom.make();
       const { room } = place;
       const tree = await room.worktree(await room.repository(), "side");
       using one = await inside(place, tree);
@@ -66,7 +66,7 @@ test("after any history what is known is what git says, without anybody asking",
       }
       const expected = await gitSays(room, tree);
       expect(expected).toBeDefined();
-      await one.until(
+      await one.checked(
         (facts) => isDeepStrictEqual(facts, expected),
         `after ${names.join(", ")}: ${JSON.stringify(expected)}`,
       );

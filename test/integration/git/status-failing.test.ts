@@ -1,20 +1,20 @@
-// Looks at the folders of sessions that fail, or whose answer comes when nobody wants it any more.
+// Readings of a git status that fail, or whose answer comes when nobody wants it any more.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { appendFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { FACT_TRUST_MS } from "../../../src/git/git-limits.ts";
+import { GIT_CACHE_MS } from "../../../src/git/git-limits.ts";
 import { eventually } from "../harness/eventually.ts";
-import { dirty, FactRoom, inside, on } from "./fact-room.ts";
+import { inside, on, StatusRoom } from "./status-room.ts";
 
 async function there(path: string): Promise<void> {
   await eventually(async () => existsSync(path) || undefined, path);
 }
 
 test("a first look whose git is killed is taken again, without anybody asking", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const killed = place.room.at("killed");
   await place.first(`touch ${killed}; kill -9 $$`);
@@ -25,7 +25,7 @@ test("a first look whose git is killed is taken again, without anybody asking", 
 });
 
 test("a look whose git is killed is taken again after the end of the last session as well", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
@@ -41,37 +41,24 @@ test("a look whose git is killed is taken again after the end of the last sessio
   await eventually(async () => on("later")(one.facts) || undefined, "the branch");
 });
 
-test("a list of tracked files that could not be had is asked for again, without anybody asking", async () => {
-  await using place = await FactRoom.make();
-  const repository = await place.room.repository();
-  const killed = place.room.at("killed");
-  await place.first(`case "$*" in *ls-files*) touch ${killed}; kill -9 $$;; esac`);
-  using one = place.enter(repository);
-  await there(killed);
-  await place.first("");
-  await one.known();
-  await appendFile(join(repository, "a.txt"), "more\n");
-  await one.until(dirty, "an edit");
-});
-
-test("a repository that comes above a folder is found when somebody asks some minutes later", async () => {
+test("a repository that comes above a folder is found by a list five seconds later", async () => {
   let nowMs = 10_000;
-  await using place = await FactRoom.make({ now: () => nowMs });
+  await using place = await StatusRoom.make({ now: () => nowMs });
   const { room } = place;
   await mkdir(room.at("project/folder"), { recursive: true });
   using one = place.enter(room.at("project/folder"));
   // Who came first was looked at by now.
   using _other = await inside(place, await room.repository());
   await room.git(room.at("project"), "init", "--quiet");
-  place.facts.asked();
+  place.live.asked();
   expect(one.facts).toBeUndefined();
-  nowMs += FACT_TRUST_MS;
-  place.facts.asked();
+  nowMs += GIT_CACHE_MS + 1;
+  place.live.asked();
   await one.until(on("main"), "the repository");
 });
 
 test("what is found out too late of a tree that all have left is nothing to those who came later", async () => {
-  await using place = await FactRoom.make();
+  await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   const one = await inside(place, repository);
@@ -79,7 +66,7 @@ test("what is found out too late of a tree that all have left is nothing to thos
   await promisify(execFile)("mkfifo", [gate]);
   const late = `echo $$ >${held}.new; mv ${held}.new ${held}; read -r _ <${gate}; echo "fatal: not a git repository" >&2; exit 128`;
   await place.first(`case "$*" in *" status "*) [ -e ${held} ] || { ${late}; };; esac`);
-  place.facts.changed(join(repository, ".git"));
+  place.live.changed(join(repository, ".git"));
   await there(held);
   one[Symbol.dispose]();
   using other = await inside(place, repository);
@@ -96,11 +83,16 @@ test("what is found out too late of a tree that all have left is nothing to thos
   expect(losses).toBe(0);
 });
 
-test("a git directory whose working tree is elsewhere is warned of once, and not looked at over and over", async () => {
-  await using place = await FactRoom.make();
+test("a git directory whose working tree is elsewhere has no status, and is not read over and over", async () => {
+  await using place = await StatusRoom.make();
   const { room } = place;
   await room.git(room.path, "init", "--quiet", "--separate-git-dir", room.at("apart"), room.at("tree"));
   using one = place.enter(room.at("apart"));
-  await eventually(async () => place.warnings[0], "the warning");
+  using _other = await inside(place, await room.repository());
+  const runs = await place.runs();
+  using later = await inside(place, await room.repository("later"));
+  expect(later.facts).toMatchObject({ gitBranch: "main" });
   expect(one.facts).toBeUndefined();
+  // Those of the later one alone.
+  expect((await place.runs()) - runs).toBeLessThan(12);
 });

@@ -1,0 +1,76 @@
+// A folder that is another one by now, at the same path: what is known is of the one that is there.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, renameSync, rmSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "vitest";
+import { eventually } from "../harness/eventually.ts";
+import type { GitRoom } from "../harness/git-repository.ts";
+import { clean, dirty, inside, on, StatusRoom } from "./status-room.ts";
+
+/** A copy of a repository, on the branch `again`. Returns its path. */
+async function copyOnAgain(room: GitRoom, repository: string): Promise<string> {
+  const copy = room.at("copy");
+  cpSync(repository, copy, { recursive: true });
+  await room.git(copy, "switch", "--quiet", "-c", "again");
+  return copy;
+}
+
+test("a repository that is gone when looked at, and back before it is looked for, is known", async () => {
+  await using place = await StatusRoom.make();
+  const repository = await place.room.repository();
+  const away = place.room.at("away");
+  // Nobody watches this folder for what is above it.
+  using one = await inside(place, join(repository, "folder"));
+  using _back = one.changed.on(() => {
+    if (one.facts === undefined) renameSync(away, join(repository, ".git"));
+  });
+  renameSync(join(repository, ".git"), away);
+  await one.until((facts) => facts === undefined, "no repository");
+  await one.until(on("main"), "the repository");
+});
+
+test("who comes to another folder of a tree where all had ended is told what is so by now", async () => {
+  await using place = await StatusRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  using ended = place.enter(repository, { isLive: false });
+  await eventually(async () => ended.facts, "the facts of who has ended");
+  await room.git(repository, "switch", "--quiet", "-c", "later");
+  using other = place.enter(join(repository, "folder"));
+  await other.until(on("later"), "the branch");
+});
+
+test("edits in a repository are seen though a program stands in the folder that was there before", async () => {
+  await using place = await StatusRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  const copy = await copyOnAgain(room, repository);
+  // As long as somebody stands in a folder, the system tells nobody that it was deleted.
+  const program = spawn("sleep", ["600"], { cwd: repository });
+  await once(program, "spawn");
+  try {
+    using one = await inside(place, repository);
+    rmSync(repository, { recursive: true });
+    cpSync(copy, repository, { recursive: true });
+    await one.until((facts) => on("again")(facts) && clean(facts), "the repository in its place");
+    await appendFile(join(repository, "a.txt"), "more\n");
+    await one.checked(dirty, "an edit");
+  } finally {
+    program.kill();
+  }
+});
+
+test("a repository that was put in the place of another by a rename is the one that is watched", async () => {
+  await using place = await StatusRoom.make();
+  const { room } = place;
+  const repository = await room.repository();
+  const copy = await copyOnAgain(room, repository);
+  using one = await inside(place, repository);
+  renameSync(repository, room.at("old"));
+  renameSync(copy, repository);
+  await one.until(on("again"), "the repository in its place");
+  await room.git(repository, "switch", "--quiet", "-c", "later");
+  await one.until(on("later"), "a switch in it");
+});
