@@ -15,17 +15,17 @@ export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
 export const GIT_CACHE_MS = 5_000;
 /** Follow mode: how long a git of somebody else's that is at work in a tree is waited for. */
 export const FOLLOW_LOCK_WAIT_MS = 5_000;
-/** Between the first sign of a change and a look at it: a git command changes several files. */
+/** Between the first sign of a change and a check: a git command changes several files. */
 export const FOLLOW_SETTLE_MS = 40;
-/** Two looks so long apart must see the same before anything is done: git is between two of its own steps otherwise. */
-export const FOLLOW_SECOND_LOOK_MS = 25;
+/** Two checks so long apart must see the same before anything is done: git is between two of its own steps otherwise. */
+export const FOLLOW_SECOND_CHECK_MS = 25;
 /** The same for a worktree or a repository that is not there: it may be on its way to another place. */
-export const FOLLOW_GONE_LOOK_MS = 500;
-/** A repository that does not come to rest is looked at again later. */
-export const MAX_FOLLOW_LOOKS = 200;
-/** Rounds of what is done for one change; more is left to a later look. */
+export const FOLLOW_GONE_CHECK_MS = 500;
+/** A repository that does not come to rest is checked again later. */
+export const MAX_FOLLOW_CHECKS = 200;
+/** Rounds of what is done for one change; more is left to a later check. */
 export const MAX_FOLLOW_ROUNDS = 10;
-/** Before a look that failed, or found something in the way, is taken again: twice as long each time, up to the second. */
+/** Before a check that failed, or found something in the way, is repeated: twice as long each time, up to the second. */
 export const FOLLOW_RETRY_MS = 1_000;
 export const MAX_FOLLOW_RETRY_MS = 60_000;
 /** A repository that this server has never seen may be on a disk that is not there yet: so long it is looked for. */

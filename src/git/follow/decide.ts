@@ -13,7 +13,7 @@ export type Tree = {
   /** HEAD is detached because git is in the middle of a rebase or a bisection, and will be back. */
   readonly isBusy: boolean;
   /** Follow mode has detached HEAD itself; where HEAD is now, seen from there. */
-  readonly parked: "there" | "ahead" | "elsewhere" | undefined;
+  readonly detached: "there" | "ahead" | "elsewhere" | undefined;
   /** The last thing done here was a commit onto `onto`, by files that were of `of`: it takes back what is between them. */
   readonly blind?: { readonly commit: string; readonly of: string; readonly onto: string } | undefined;
   /** HEAD's commit is on some branch or tag: leaving it loses nothing. */
@@ -40,20 +40,20 @@ export type EndReason = "asked" | "switched" | "worktree_gone" | "branch_gone";
 
 /** In the order in which they are carried out; one that is refused ends the list. */
 export type Action =
-  /** Files and index from one commit of the tree's branch to another; local edits stay. Refused: the tree is parked. */
+  /** Files and index from one commit of the tree's branch to another; local edits stay. Refused: the tree is detached. */
   | {
-      readonly kind: "bring";
+      readonly kind: "fast-forward";
       readonly tree: TreeName;
       readonly branch: string;
       readonly from: string;
       readonly to: string;
     }
-  /** The tree gets onto the branch, which the other one is on. */
-  | { readonly kind: "join"; readonly tree: TreeName; readonly branch: string }
+  /** The tree checks out the branch, which the other one is on. */
+  | { readonly kind: "check-out"; readonly tree: TreeName; readonly branch: string }
   /** The main tree goes to a commit without a branch, as the worktree did. */
   | { readonly kind: "detach"; readonly commit: string }
-  /** The main tree lets go of the branch and stays at this commit; no file changes. */
-  | { readonly kind: "part"; readonly commit: string }
+  /** The main tree releases the branch and stays at this commit; no file changes. */
+  | { readonly kind: "release"; readonly commit: string }
   | { readonly kind: "remember"; readonly branch: string }
   /** A tree has commits that are on no branch, or files of which nobody knows the commit: it stays as it is. */
   | { readonly kind: "stuck"; readonly tree: TreeName; readonly why: "own_commits" | "unknown_files" }
@@ -70,99 +70,99 @@ export type Action =
 /** What is to be done so that both trees are where the rules want them. Nothing, where they are. */
 export function decide(state: FollowState, event: FollowEvent): readonly Action[] {
   const { main, worktree, branch } = state;
-  if (event.kind === "disable") return [...parting(state), { kind: "end", reason: "asked" }];
+  if (event.kind === "disable") return [...releasing(state), { kind: "end", reason: "asked" }];
   if (worktree === "away") return [];
   if (worktree === "gone") return [{ kind: "end", reason: "worktree_gone" }];
   if (event.kind === "enable") return enabling(main, worktree);
   if (main.isBusy) return [];
   if (main.head === undefined) return [{ kind: "end", reason: "branch_gone" }];
   if (hasLeft(main, worktree, branch)) return [{ kind: "end", reason: "switched" }];
-  const brought = [
+  const moves = [
     ...warning("main", main, worktree),
     ...warning("worktree", worktree, main),
-    ...bringing("main", main),
-    ...bringing("worktree", worktree),
+    ...fastForwarding("main", main),
+    ...fastForwarding("worktree", worktree),
   ];
-  if (brought.some(({ kind }) => kind === "stuck") || worktree.isBusy) return brought;
-  return [...brought, ...meeting(main, worktree, branch)];
+  if (moves.some(({ kind }) => kind === "stuck") || worktree.isBusy) return moves;
+  return [...moves, ...meeting(main, worktree, branch)];
 }
 
 /**
- * Both would share a branch with nobody to bring one of them along; or the main tree would keep the one that it was brought
+ * Both would share a branch with nobody to bring one of them along; or the main tree would keep the one that it was moves
  * to, and git would refuse it to the worktree, which has left it a moment ago.
  */
-function parting({ main, worktree, branch }: FollowState): readonly Action[] {
+function releasing({ main, worktree, branch }: FollowState): readonly Action[] {
   if (typeof worktree === "string" || main.branch === undefined) return [];
   const commit = main.at ?? main.head;
   const isShared = main.branch === worktree.branch || main.branch === branch;
-  return isShared && commit !== undefined ? [{ kind: "part", commit }] : [];
+  return isShared && commit !== undefined ? [{ kind: "release", commit }] : [];
 }
 
 function enabling(main: Tree, worktree: Tree): readonly Action[] {
   const { branch } = worktree;
   if (branch === undefined) return [];
-  if (main.branch === branch) return [...bringing("main", main), { kind: "remember", branch }];
-  const isFree = main.branch !== undefined || main.isKept || main.parked === "there";
-  return isFree ? joining("main", branch) : [{ kind: "stuck", tree: "main", why: "own_commits" }];
+  if (main.branch === branch) return [...fastForwarding("main", main), { kind: "remember", branch }];
+  const isFree = main.branch !== undefined || main.isKept || main.detached === "there";
+  return isFree ? checkingOut("main", branch) : [{ kind: "stuck", tree: "main", why: "own_commits" }];
 }
 
 /** Somebody switched the main tree to another branch or to a commit. */
 function hasLeft(main: Tree, worktree: Tree, branch: string | undefined): boolean {
-  if (main.branch === undefined) return main.parked === undefined || main.parked === "elsewhere";
+  if (main.branch === undefined) return main.detached === undefined || main.detached === "elsewhere";
   return main.branch !== branch && main.branch !== worktree.branch;
 }
 
 /** The branch has moved and the files have not. */
-function bringing(tree: TreeName, { branch, head, at }: Tree): readonly Action[] {
+function fastForwarding(tree: TreeName, { branch, head, at }: Tree): readonly Action[] {
   if (branch === undefined || head === undefined || at === head) return [];
   if (at === undefined) return [{ kind: "stuck", tree, why: "unknown_files" }];
-  return [{ kind: "bring", tree, branch, from: at, to: head }];
+  return [{ kind: "fast-forward", tree, branch, from: at, to: head }];
 }
 
-/** Once: the other tree is brought along afterwards. */
+/** Once: the other tree is moves along afterwards. */
 function warning(tree: TreeName, { blind, head }: Tree, other: Tree): readonly Action[] {
   const isNew =
     blind !== undefined && blind.commit === head && other.head === head && other.at === blind.onto;
   return isNew ? [{ kind: "warn", tree, ...blind }] : [];
 }
 
-/** Each on its own way leads to the other: the main tree to the worktree, and a parked worktree back to its branch. */
+/** Each on its own way leads to the other: the main tree to the worktree, and a detached worktree back to its branch. */
 function meeting(main: Tree, worktree: Tree, branch: string | undefined): readonly Action[] {
   if (worktree.head === undefined) return [];
   if (worktree.branch === undefined) {
-    if (isParked(worktree)) return returning(worktree, branch);
+    if (isDetachedByUs(worktree)) return returning(worktree, branch);
     if (main.branch === undefined && main.head === worktree.head) return [];
     return leaving(main, { kind: "detach", commit: worktree.head });
   }
   if (main.branch !== worktree.branch) {
-    const [join, remember] = joining("main", worktree.branch);
-    return leaving(main, join, remember);
+    const [checkOut, remember] = checkingOut("main", worktree.branch);
+    return leaving(main, checkOut, remember);
   }
   return main.branch === branch ? [] : [{ kind: "remember", branch: main.branch }];
 }
 
-function isParked({ parked }: Tree): boolean {
-  return parked === "there" || parked === "ahead";
+function isDetachedByUs({ detached }: Tree): boolean {
+  return detached === "there" || detached === "ahead";
 }
 
 function returning(worktree: Tree, branch: string | undefined): readonly Action[] {
   if (branch === undefined) return [];
-  const isFree = worktree.parked === "there" || worktree.isKept;
+  const isFree = worktree.detached === "there" || worktree.isKept;
   return isFree
-    ? [{ kind: "join", tree: "worktree", branch }]
+    ? [{ kind: "check-out", tree: "worktree", branch }]
     : [{ kind: "stuck", tree: "worktree", why: "own_commits" }];
 }
 
 /** Whatever the main tree has of its own would be out of sight: then it stays. */
 function leaving(main: Tree, ...actions: readonly Action[]): readonly Action[] {
-  return main.branch === undefined && main.parked === "ahead" && !main.isKept
+  return main.branch === undefined && main.detached === "ahead" && !main.isKept
     ? [{ kind: "stuck", tree: "main", why: "own_commits" }]
     : actions;
 }
 
-function joining(tree: TreeName, branch: string): readonly [Action, Action] {
+function checkingOut(tree: TreeName, branch: string): readonly [Action, Action] {
   return [
-    { kind: "join", tree, branch },
+    { kind: "check-out", tree, branch },
     { kind: "remember", branch },
   ];
 }

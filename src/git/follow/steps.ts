@@ -6,12 +6,9 @@ import { gitError } from "../git-error.ts";
 import { FOLLOW_LOCK_WAIT_MS } from "../git-limits.ts";
 import { branchRef } from "../worktrees/branch-name.ts";
 import { commitOf } from "../worktrees/branch-start.ts";
-import { JOINED, PARKED_REF } from "./facts.ts";
+import { findObstacle, type Refusal } from "./obstacles.ts";
+import { CHECKED_OUT, DETACHED_REF } from "./state.ts";
 import { unfinishedWork } from "./unfinished-work.ts";
-import { inTheWay, type WayBlock } from "./way.ts";
-
-/** Why a step was not done, in git's words or ours. */
-export type Refusal = WayBlock;
 
 const LOCKED = /index\.lock': File exists/;
 const FIRST_LOCK_PAUSE_MS = 20;
@@ -26,7 +23,7 @@ const COMMITTED_MEANWHILE: Refusal = {
  * Files and index of a tree from one commit of its branch to another, by git's two-tree merge: local edits stay, or it
  * is refused. While it was at it the branch may have gone on: so does this.
  */
-export async function bring(
+export async function fastForward(
   git: Git,
   move: { branch: string; from: string; to: string },
 ): Promise<Refusal | undefined> {
@@ -34,7 +31,7 @@ export async function bring(
   for (;;) {
     const refusal = await mergeTrees(git, from, to);
     if (refusal !== undefined) {
-      await park(git, move.branch, from);
+      await detachInPlace(git, move.branch, from);
       return refusal;
     }
     // Written only while the branch is there still: else this step would hide the next.
@@ -48,23 +45,22 @@ export async function bring(
   }
 }
 
-/** Whether `bring` would be done; changes nothing. */
-export async function canBring(git: Git, from: string, to: string): Promise<Refusal | undefined> {
-  return await inTheWay(git, from, to);
-}
-
 /**
  * Onto a branch that another tree is on as well. Refused where local edits or files are in the way. `left`: the commit
  * that the tree is on, where that is no branch; what was committed there since is kept, and it is refused.
  */
-export async function join(git: Git, branch: string, left: string | undefined): Promise<Refusal | undefined> {
+export async function checkOut(
+  git: Git,
+  branch: string,
+  left: string | undefined,
+): Promise<Refusal | undefined> {
   const commit = await commitOf(git, branchRef(branch));
   if (commit === undefined) return { why: `there is no branch ${branch} any more`, files: [] };
   const refusal = await detach(git, commit, left);
   if (refusal !== undefined) return refusal;
   // Not by one checkout, for which git logs the branch as it is at its end: while files are written it may move.
-  await git.write("symbolic-ref", "-m", JOINED, "HEAD", branchRef(branch));
-  const made = await headBefore(git, ({ deed }, at) => deed === JOINED && at === 0);
+  await git.write("symbolic-ref", "-m", CHECKED_OUT, "HEAD", branchRef(branch));
+  const made = await headBefore(git, ({ deed }, at) => deed === CHECKED_OUT && at === 0);
   if (made !== undefined && made !== commit) {
     await git.write("update-ref", "--no-deref", "HEAD", made);
     return COMMITTED_MEANWHILE;
@@ -74,38 +70,38 @@ export async function join(git: Git, branch: string, left: string | undefined): 
     await git.write("update-ref", "--no-deref", "HEAD", commit);
     return { why: `there is no branch ${branch} any more`, files: [] };
   }
-  await unpark(git);
-  return now === commit ? undefined : await bring(git, { branch, from: commit, to: now });
+  await forgetDetached(git);
+  return now === commit ? undefined : await fastForward(git, { branch, from: commit, to: now });
 }
 
-/** Whether `join` and `detach` would be done; changes nothing. */
-export async function canLeave(git: Git, from: string, to: string): Promise<Refusal | undefined> {
+/** Whether `checkOut` and `detach` would be done; changes nothing. */
+export async function canCheckOut(git: Git, from: string, to: string): Promise<Refusal | undefined> {
   const work = await unfinishedWork(git);
   if (work !== undefined) return { why: `${work} is under way there`, files: [] };
-  return await inTheWay(git, from, to);
+  return await findObstacle(git, from, to);
 }
 
-/** To a commit without a branch, as the other tree did. `left`: as of `join`. */
+/** To a commit without a branch, as the other tree did. `left`: as of `checkOut`. */
 export async function detach(
   git: Git,
   commit: string,
   left: string | undefined,
 ): Promise<Refusal | undefined> {
-  const block = await canLeave(git, "HEAD", commit);
+  const block = await canCheckOut(git, "HEAD", commit);
   if (block !== undefined) return block;
   // Of a checkout that moves nothing git keeps no log.
   if (commit === left) return (await commitOf(git, "HEAD")) === left ? undefined : COMMITTED_MEANWHILE;
-  const before = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
-  await git.write("update-ref", PARKED_REF, commit);
-  const run = await checkout(git, "--detach", commit, "--");
+  const before = await git.try("rev-parse", "--quiet", "--verify", DETACHED_REF);
+  await git.write("update-ref", DETACHED_REF, commit);
+  const run = await runCheckout(git, "--detach", commit, "--");
   // A hook's exit code becomes that of the checkout, which is done all the same.
   const isThere = (await branchOf(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
   const made = left === undefined ? undefined : await headBefore(git, ({ head }) => head === commit);
   const isMissed = made !== undefined && made !== left;
   if ((run.code === 0 || isThere) && !isMissed) return undefined;
-  const back = isMissed ? await checkout(git, "--detach", made, "--") : run;
+  const back = isMissed ? await runCheckout(git, "--detach", made, "--") : run;
   const old = before.stdout.trim();
-  await (old === "" ? unpark(git) : git.write("update-ref", PARKED_REF, old));
+  await (old === "" ? forgetDetached(git) : git.write("update-ref", DETACHED_REF, old));
   return isMissed && back.code === 0 ? COMMITTED_MEANWHILE : refusalOf(back);
 }
 
@@ -128,24 +124,24 @@ async function headBefore(
  * HEAD says the commit that the files are of, and no branch any more: no file is touched, and what is committed there
  * takes nothing of the branch back.
  */
-export async function park(git: Git, branch: string, commit: string): Promise<void> {
+export async function detachInPlace(git: Git, branch: string, commit: string): Promise<void> {
   if ((await branchOf(git)) !== branch) return;
-  await git.write("update-ref", PARKED_REF, commit);
+  await git.write("update-ref", DETACHED_REF, commit);
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);
 }
 
 /** The same for good. */
-export async function part(git: Git, commit: string): Promise<void> {
+export async function release(git: Git, commit: string): Promise<void> {
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: follow mode ended", "HEAD", commit);
 }
 
-export async function unpark(git: Git): Promise<void> {
-  await git.tryWrite(["update-ref", "-d", PARKED_REF]);
+export async function forgetDetached(git: Git): Promise<void> {
+  await git.tryWrite(["update-ref", "-d", DETACHED_REF]);
 }
 
 /** By git's two-tree merge, which looks once more by itself. */
 async function mergeTrees(git: Git, from: string, to: string): Promise<Refusal | undefined> {
-  const block = await inTheWay(git, from, to);
+  const block = await findObstacle(git, from, to);
   if (block !== undefined) return block;
   // Files that were only touched are no edits.
   await git.tryWrite(["update-index", "-q", "--refresh"]);
@@ -155,7 +151,7 @@ async function mergeTrees(git: Git, from: string, to: string): Promise<Refusal |
   return run.code === 0 ? undefined : refusalOf(run);
 }
 
-function checkout(git: Git, ...args: readonly string[]): Promise<GitRun> {
+function runCheckout(git: Git, ...args: readonly string[]): Promise<GitRun> {
   const safe = ["--no-overwrite-ignore", "--no-recurse-submodules"];
   return unlocked(() => git.tryWrite(["-c", "advice.detachedHead=false", "checkout", ...safe, ...args]));
 }

@@ -1,6 +1,6 @@
 // The text of our git hooks. `sh` alone, nothing is waited for but a few quick git commands, and not one byte goes to the
 // terminal.
-import { JOINED, PARKED_REF } from "../follow/facts.ts";
+import { CHECKED_OUT, DETACHED_REF } from "../follow/state.ts";
 
 /** The hooks that follow mode needs (contract 7.4); what they do not tell is seen in git's own files. */
 export const HOOK_NAMES = ["post-checkout", "post-commit", "post-merge"] as const;
@@ -100,7 +100,7 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
 
 /**
  * After a switch in the followed worktree the main tree gives up the branch that both had, or git would refuse to switch
- * back. It does what `park` in follow/steps.ts does, also while no server runs: no file changes, and HEAD names the commit
+ * back. It does what `detachInPlace` in follow/steps.ts does, also while no server runs: no file changes, and HEAD names the commit
  * that the files are of. A merge that is under way keeps its branch, and a rebase or a bisection in the worktree has not
  * left its own.
  */
@@ -119,9 +119,9 @@ const RELEASE: readonly string[] = [
   "  done",
   "  unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFIX",
   '  [ "$(git --git-dir="$common" symbolic-ref -q HEAD)" = "$branch" ] || return',
-  `  at=$(tail -n 4 "$common/logs/HEAD" | grep -v '\t${JOINED}$' | tail -n 1 | cut -d " " -f 2)`,
+  `  at=$(tail -n 4 "$common/logs/HEAD" | grep -v '\t${CHECKED_OUT}$' | tail -n 1 | cut -d " " -f 2)`,
   '  [ -n "$at" ] || return',
-  `  git --git-dir="$common" update-ref ${PARKED_REF} "$at" &&`,
+  `  git --git-dir="$common" update-ref ${DETACHED_REF} "$at" &&`,
   '    git --git-dir="$common" update-ref --no-deref -m "ttyhq: left behind" HEAD "$at"',
   "}",
   "( release ) </dev/null >/dev/null 2>&1",

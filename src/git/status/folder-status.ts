@@ -6,6 +6,7 @@ import type { GitFacts } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
 import { MAX_STATUS_RETRY_MS, STATUS_LAST_EVENT_MS, STATUS_RETRY_MS } from "../git-limits.ts";
 import { findRepository, type Repository, repositoryMark } from "../repository.ts";
+import { RetryTimer } from "../retry-timer.ts";
 import type { TreeStatus } from "./tree-status.ts";
 
 export type FolderStatusOptions = {
@@ -42,8 +43,11 @@ export class FolderStatus implements Disposable {
   #doneMs = -Infinity;
   #isReading = false;
   #isOver = false;
-  #retryMs = STATUS_RETRY_MS;
-  #retry: NodeJS.Timeout | undefined;
+  /** After a failure nobody else may ask: clients that live on events wait for one. */
+  readonly #retry = new RetryTimer({
+    ...{ firstMs: STATUS_RETRY_MS, maxMs: MAX_STATUS_RETRY_MS },
+    retry: () => this.refresh(this.#options.now()),
+  });
 
   constructor(options: FolderStatusOptions) {
     this.cwd = options.cwd;
@@ -94,7 +98,7 @@ export class FolderStatus implements Disposable {
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#sessions.clear();
-    clearTimeout(this.#retry);
+    this.#retry[Symbol.dispose]();
   }
 
   async #read(): Promise<void> {
@@ -115,16 +119,16 @@ export class FolderStatus implements Disposable {
       if (this.#isOver) return;
       this.#tell(await join(repository)?.read(notBeforeMs));
       // Another repository may be on its way to the place of one that has gone.
-      if (known !== undefined && this.#facts === undefined) this.#readLater();
-      else this.#retryMs = STATUS_RETRY_MS;
+      if (known !== undefined && this.#facts === undefined) this.#retry.start();
+      else this.#retry.stop();
     } catch (error) {
       this.#found = undefined;
       if (this.#isOver) return;
       if (error instanceof ServiceError && FINAL.has(error.code)) {
         this.#tell(undefined);
         if (known === undefined) return;
-      } else if (this.#retryMs === STATUS_RETRY_MS) log.warn({ cwd, error }, "git status not read");
-      this.#readLater();
+      } else if (!this.#retry.isStarted) log.warn({ cwd, error }, "git status not read");
+      this.#retry.start();
     }
   }
 
@@ -137,14 +141,6 @@ export class FolderStatus implements Disposable {
     const repository = this.#found?.repository ?? (await slots.take(() => findRepository(git())));
     if (repository !== undefined) this.#found = { mark, repository };
     return repository;
-  }
-
-  /** After a failure nobody else may ask: clients that live on events wait for one. */
-  #readLater(): void {
-    const { now } = this.#options;
-    clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.refresh(now()), this.#retryMs).unref();
-    this.#retryMs = Math.min(2 * this.#retryMs, MAX_STATUS_RETRY_MS);
   }
 
   /** Sessions that ended long ago emit no events; clients see the change on the next list. */

@@ -6,14 +6,14 @@ import type { followEndpoints } from "../../protocol/endpoints/follow.ts";
 import type { gitEndpoints } from "../../protocol/endpoints/git.ts";
 import type { RepositoryStatus, WorktreeList, WorktreeRecord } from "../../protocol/schemas/git.ts";
 import { discoverRepositories, homeRelative } from "../discovery.ts";
-import type { FollowSwitch } from "../follow/switch.ts";
-import { treeTops } from "../follow/trees.ts";
+import type { FollowMode } from "../follow/follow-mode.ts";
 import type { Git, GitProgram } from "../git.ts";
 import { readOrigin } from "../origin.ts";
 import { gitHubUrl } from "../remote-url.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { type Status, statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
+import { readTreeTops } from "../worktrees/list.ts";
 import type { Worktree, WorktreeListing } from "../worktrees/listing.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { SeenEvent } from "./messages.ts";
@@ -38,7 +38,7 @@ export type Answers = {
   ) => Promise<Output<Name>>;
 };
 
-type Parts = { readonly program: GitProgram; readonly worktrees: Worktrees; readonly follow: FollowSwitch };
+type Parts = { readonly program: GitProgram; readonly worktrees: Worktrees; readonly follow: FollowMode };
 
 export function repositoryAnswers(parts: Parts): Answers {
   return { ...worktreeAnswers(parts), ...queryAnswers(parts), ...followAnswers(parts) };
@@ -118,7 +118,7 @@ function followAnswers({ program, follow }: Parts) {
     getFollow: ({ query }) => follow.status(absolute(program, pathOf(query))),
     gitEvent: async ({ body }) => {
       const { repoPath, branch, isFollowed } = await follow.changed(absolute(program, body.repoPath));
-      const tops = await treeTops(program.at(repoPath));
+      const tops = await readTreeTops(program.at(repoPath));
       const seen = { repoPath, followMode: isFollowed, tops: [...tops] };
       return branch === undefined ? seen : { ...seen, branch };
     },

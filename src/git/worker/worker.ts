@@ -1,20 +1,19 @@
 // What a git worker does with the messages of its session host.
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
-import { Follower } from "../follow/follower.ts";
+import { FollowMode } from "../follow/follow-mode.ts";
 import { type FollowEntry, FollowList } from "../follow/list.ts";
 import type { Notice } from "../follow/notices.ts";
-import { FollowSwitch } from "../follow/switch.ts";
-import { treeTops } from "../follow/trees.ts";
 import { GitProgram } from "../git.ts";
 import { FollowHooks } from "../hooks/follow-hooks.ts";
 import { LiveStatus, type StatusPresence } from "../status/live-status.ts";
+import { readTreeTops } from "../worktrees/list.ts";
 import { Worktrees } from "../worktrees/worktrees.ts";
 import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 
 type Message<Type extends ToWorker["type"]> = Extract<ToWorker, { type: Type }>;
-type Following = { readonly follower: Follower; readonly list: FollowList; readonly answers: Answers };
+type Following = { readonly follow: FollowMode; readonly list: FollowList; readonly answers: Answers };
 type Storing = { readonly resolve: () => void; readonly reject: (error: Error) => void };
 
 const now = (): number => performance.now();
@@ -44,7 +43,7 @@ export class GitWorker implements AsyncDisposable {
     switch (message.type) {
       case "begin":
         this.#following = this.#begin(message);
-        void this.#following.follower.resume();
+        void this.#following.follow.resume();
         break;
       case "call":
         void this.#call(message);
@@ -53,7 +52,7 @@ export class GitWorker implements AsyncDisposable {
         this.#calls.get(message.number)?.abort();
         break;
       case "hint":
-        this.#following?.follower.hint(message.repoPath);
+        this.#following?.follow.hint(message.repoPath);
         break;
       case "stored":
         this.#stored(message);
@@ -71,7 +70,7 @@ export class GitWorker implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const call of this.#calls.values()) call.abort();
     this.#status[Symbol.dispose]();
-    await this.#following?.follower[Symbol.asyncDispose]();
+    await this.#following?.follow[Symbol.asyncDispose]();
   }
 
   get #isIdle(): boolean {
@@ -106,8 +105,7 @@ export class GitWorker implements AsyncDisposable {
       worktrees.forget(commonDir);
       this.#status.changed(commonDir);
     };
-    const follower = new Follower({ program, list, hooks, notices, log: this.#log, onChange, now });
-    const follow = new FollowSwitch({ program, list, hooks, follower });
+    const follow = new FollowMode({ program, list, hooks, notices, log: this.#log, onChange, now });
     const worktrees: Worktrees = new Worktrees({
       ...{ program, now },
       watch: { removed: async (git) => void (await follow.changed(git.cwd)) },
@@ -116,7 +114,7 @@ export class GitWorker implements AsyncDisposable {
           void (await follow.enable({ repoPath, branch, user })),
       },
     });
-    return { follower, list, answers: repositoryAnswers({ program, worktrees, follow }) };
+    return { follow, list, answers: repositoryAnswers({ program, worktrees, follow }) };
   }
 
   async #call({ number, name, input, user }: Message<"call">): Promise<void> {
@@ -152,7 +150,7 @@ export class GitWorker implements AsyncDisposable {
     const { repoPath } = notification;
     this.#send({ type: "notice", notification, user });
     try {
-      const tops = [...(await treeTops(this.#program.at(repoPath)))];
+      const tops = [...(await readTreeTops(this.#program.at(repoPath)))];
       this.#send({ type: "announce", notification, user, tops });
     } catch (error) {
       this.#log.warn({ error, repoPath }, "notification not sent");

@@ -2,7 +2,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { JOINED } from "../../../src/git/follow/facts.ts";
+import { CHECKED_OUT } from "../../../src/git/follow/state.ts";
 import { holdBack, together } from "./follow-looks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 
@@ -67,7 +67,7 @@ test("nor is a commit missed that was made while a server that joined was killed
   const { main, tree } = repository;
   await main.git("checkout", "--quiet", "--detach", "feature");
   await tree.commit("next.txt", "next\n");
-  await main.git("symbolic-ref", "-m", JOINED, "HEAD", "refs/heads/feature");
+  await main.git("symbolic-ref", "-m", CHECKED_OUT, "HEAD", "refs/heads/feature");
   expect(await main.status()).toBe("D  next.txt");
   await repository.enable();
   await together(repository);

@@ -4,10 +4,9 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { Follower } from "../../../src/git/follow/follower.ts";
+import { FollowMode } from "../../../src/git/follow/follow-mode.ts";
 import { FollowList, type FollowStore } from "../../../src/git/follow/list.ts";
 import { Notices } from "../../../src/git/follow/notices.ts";
-import { FollowSwitch } from "../../../src/git/follow/switch.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";
 import { createLogger } from "../../../src/log.ts";
@@ -90,8 +89,7 @@ export class FollowRepository implements AsyncDisposable {
   readonly tree: WorkTree;
   readonly notices = new Notices({ now: () => performance.now() });
   readonly env: NodeJS.ProcessEnv;
-  follow: FollowSwitch;
-  #follower: Follower;
+  follow: FollowMode;
   /** Milliseconds by which its clock is fast. */
   laterMs = 0;
   /** How often follow mode has looked at both trees. */
@@ -105,10 +103,10 @@ export class FollowRepository implements AsyncDisposable {
     this.env = env;
     this.main = new WorkTree(join(directory, names.main), env);
     this.tree = new WorkTree(join(directory, names.tree), env);
-    ({ follow: this.follow, follower: this.#follower } = this.#serve());
+    this.follow = this.#serve();
   }
 
-  #serve(): { readonly follow: FollowSwitch; readonly follower: Follower } {
+  #serve(): FollowMode {
     const program = new GitProgram({ env: this.env });
     const list = new FollowList(followStore(join(this.directory, "follow.json")));
     const target = {
@@ -124,8 +122,7 @@ export class FollowRepository implements AsyncDisposable {
     const log = createLogger({ level: "info", format: "json", destination: { write } });
     const parts = { program, list, hooks, notices: this.notices, log };
     const now = (): number => performance.now() + this.laterMs;
-    const follower = new Follower({ ...parts, now, onChange: () => this.looks++ });
-    return { follow: new FollowSwitch({ ...parts, follower }), follower };
+    return new FollowMode({ ...parts, now, onChange: () => this.looks++ });
   }
 
   /** The main tree is on `main`, the worktree on `feature`, one commit both. */
@@ -155,10 +152,10 @@ export class FollowRepository implements AsyncDisposable {
 
   /** The server ends, and after `meanwhile` another one begins. */
   async restart(meanwhile: () => Promise<void>): Promise<void> {
-    await this.#follower[Symbol.asyncDispose]();
+    await this.follow[Symbol.asyncDispose]();
     await meanwhile();
-    ({ follow: this.follow, follower: this.#follower } = this.#serve());
-    await this.#follower.resume();
+    this.follow = this.#serve();
+    await this.follow.resume();
   }
 
   enable(branch = "feature"): Promise<FollowReply> {
@@ -188,7 +185,7 @@ export class FollowRepository implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#follower[Symbol.asyncDispose]();
+    await this.follow[Symbol.asyncDispose]();
     await rm(this.directory, { recursive: true, force: true });
   }
 }

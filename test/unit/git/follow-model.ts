@@ -7,7 +7,7 @@ export const C = "c".repeat(40);
 
 /** On a branch, its files those of its commit. */
 export function on(branch: string, head = A, more: Partial<Tree> = {}): Tree {
-  return { path: "/r", branch, head, at: head, isBusy: false, parked: undefined, isKept: false, ...more };
+  return { path: "/r", branch, head, at: head, isBusy: false, detached: undefined, isKept: false, ...more };
 }
 
 /** On no branch. */
@@ -22,19 +22,19 @@ export function done(before: FollowState, action: Action): FollowState {
   const tip = (branch: string): string | undefined =>
     [before.main, worktree].find((tree) => tree.branch === branch)?.head;
   switch (action.kind) {
-    case "bring":
+    case "fast-forward":
       return action.tree === "main"
         ? { ...before, main: { ...before.main, at: action.to } }
         : { ...before, worktree: { ...worktree, at: action.to } };
-    case "join": {
+    case "check-out": {
       const head = tip(action.branch);
-      const tree = { branch: action.branch, head, at: head, parked: undefined };
+      const tree = { branch: action.branch, head, at: head, detached: undefined };
       return action.tree === "main"
         ? { ...before, main: { ...before.main, ...tree } }
         : { ...before, worktree: { ...worktree, ...tree } };
     }
     case "detach":
-      return { ...before, main: { ...detached(action.commit), parked: "there" } };
+      return { ...before, main: { ...detached(action.commit), detached: "there" } };
     case "remember":
       return { ...before, branch: action.branch };
     default:

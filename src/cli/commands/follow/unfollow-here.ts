@@ -1,8 +1,7 @@
 // `ttyhq unfollow` where neither a server nor a session host answers: this process ends follow mode as theirs would.
 
-import { Follower } from "../../../git/follow/follower.ts";
+import { FollowMode } from "../../../git/follow/follow-mode.ts";
 import { FollowList } from "../../../git/follow/list.ts";
-import { FollowSwitch } from "../../../git/follow/switch.ts";
 import { GitProgram } from "../../../git/git.ts";
 import { FollowHooks } from "../../../git/hooks/follow-hooks.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
@@ -30,8 +29,7 @@ export async function unfollowHere(
   // Nobody is there to be told, and what fails is thrown.
   const [notices, log] = [{ add: () => {} }, { info: () => {}, warn: () => {} }];
   const now = (): number => performance.now();
-  await using follower = new Follower({ program, list, hooks, notices, log, now });
-  const follow = new FollowSwitch({ program, list, hooks, follower });
+  await using follow = new FollowMode({ program, list, hooks, notices, log, now, onChange: () => {} });
   const request = { repoPath: cli.cwd, user: cli.user };
   return await (isDryRun ? follow.preview({ ...request, enable: false }) : follow.disable(request));
 }

@@ -20,10 +20,10 @@ function state(
   return { main, worktree, branch };
 }
 
-const bring = (tree: "main" | "worktree", from: string, to: string, branch = "feature"): Action => ({
-  ...{ kind: "bring", tree, branch, from, to },
+const fastForward = (tree: "main" | "worktree", from: string, to: string, branch = "feature"): Action => ({
+  ...{ kind: "fast-forward", tree, branch, from, to },
 });
-const join = (tree: "main" | "worktree", branch: string): Action => ({ kind: "join", tree, branch });
+const checkOut = (tree: "main" | "worktree", branch: string): Action => ({ kind: "check-out", tree, branch });
 const remember = (branch: string): Action => ({ kind: "remember", branch });
 const end = (reason: Extract<Action, { kind: "end" }>["reason"]): Action => ({ kind: "end", reason });
 const stuck = (tree: "main" | "worktree", why: "own_commits" | "unknown_files"): Action => ({
@@ -41,25 +41,25 @@ const RULES: readonly Row[] = [
     "a commit, merge, pull, cherry-pick, amended commit or rebase in the worktree brings the main tree along",
     state(on("feature", B, { at: A }), on("feature", B)),
     changed,
-    [bring("main", A, B)],
+    [fastForward("main", A, B)],
   ],
   [
     "a reset in the worktree takes the main tree back",
     state(on("feature", A, { at: B }), on("feature", A)),
     changed,
-    [bring("main", B, A)],
+    [fastForward("main", B, A)],
   ],
   [
     "a branch switch in the worktree takes the main tree along",
     state(on("feature"), on("other", B)),
     changed,
-    [join("main", "other"), remember("other")],
+    [checkOut("main", "other"), remember("other")],
   ],
   [
     "a commit and a switch at once are two steps",
     state(on("feature", B, { at: A }), on("other", C)),
     changed,
-    [bring("main", A, B), join("main", "other"), remember("other")],
+    [fastForward("main", A, B), checkOut("main", "other"), remember("other")],
   ],
   [
     "a checkout of a commit in the worktree takes the main tree there",
@@ -69,21 +69,21 @@ const RULES: readonly Row[] = [
   ],
   [
     "both on one commit without a branch is rest",
-    state(detached(B, { parked: "there" }), detached(B)),
+    state(detached(B, { detached: "there" }), detached(B)),
     changed,
     [],
   ],
   [
     "a commit on no branch in the worktree takes the main tree there",
-    state(detached(A, { parked: "there" }), detached(B)),
+    state(detached(A, { detached: "there" }), detached(B)),
     changed,
     [{ kind: "detach", commit: B }],
   ],
   [
     "back on a branch, the worktree takes the main tree along",
-    state(detached(A, { parked: "there" }), on("feature")),
+    state(detached(A, { detached: "there" }), on("feature")),
     changed,
-    [join("main", "feature"), remember("feature")],
+    [checkOut("main", "feature"), remember("feature")],
   ],
   [
     "a rebase in the worktree is waited for",
@@ -108,13 +108,13 @@ const RULES: readonly Row[] = [
     "a commit in the main tree brings the worktree along",
     state(on("feature", B), on("feature", B, { at: A })),
     changed,
-    [bring("worktree", A, B)],
+    [fastForward("worktree", A, B)],
   ],
   [
     "a branch that was moved from elsewhere takes both along",
     state(on("feature", C, { at: A }), on("feature", C, { at: B })),
     changed,
-    [bring("main", A, C), bring("worktree", B, C)],
+    [fastForward("main", A, C), fastForward("worktree", B, C)],
   ],
   ["a branch switch in the main tree ends it", state(on("main"), on("feature")), changed, [end("switched")]],
   [
@@ -139,43 +139,43 @@ const RULES: readonly Row[] = [
   // Held back.
   [
     "a main tree that was held back comes along",
-    state(detached(A, { parked: "there" }), on("feature", B)),
+    state(detached(A, { detached: "there" }), on("feature", B)),
     changed,
-    [join("main", "feature"), remember("feature")],
+    [checkOut("main", "feature"), remember("feature")],
   ],
   [
     "a main tree that was held back stays with commits of its own",
-    state(detached(B, { parked: "ahead" }), on("feature", C)),
+    state(detached(B, { detached: "ahead" }), on("feature", C)),
     changed,
     [stuck("main", "own_commits")],
   ],
   [
     "and comes along once they are on a branch",
-    state(detached(B, { parked: "ahead", isKept: true }), on("feature", C)),
+    state(detached(B, { detached: "ahead", isKept: true }), on("feature", C)),
     changed,
-    [join("main", "feature"), remember("feature")],
+    [checkOut("main", "feature"), remember("feature")],
   ],
   [
     "a main tree that was held back and then moved elsewhere was switched",
-    state(detached(C, { parked: "elsewhere" }), on("feature")),
+    state(detached(C, { detached: "elsewhere" }), on("feature")),
     changed,
     [end("switched")],
   ],
   [
     "a worktree that was held back comes back to its branch",
-    state(on("feature", B), detached(A, { parked: "there" })),
+    state(on("feature", B), detached(A, { detached: "there" })),
     changed,
-    [join("worktree", "feature")],
+    [checkOut("worktree", "feature")],
   ],
   [
     "a worktree that was held back stays with commits of its own",
-    state(on("feature", B), detached(C, { parked: "ahead" })),
+    state(on("feature", B), detached(C, { detached: "ahead" })),
     changed,
     [stuck("worktree", "own_commits")],
   ],
   [
     "a worktree that was held back and then moved elsewhere leads again",
-    state(on("feature", B), detached(C, { parked: "elsewhere" })),
+    state(on("feature", B), detached(C, { detached: "elsewhere" })),
     changed,
     [{ kind: "detach", commit: C }],
   ],
@@ -189,7 +189,7 @@ const RULES: readonly Row[] = [
     "a commit on old files is told of, and brought along like any other",
     state(on("feature", C, { blind: { commit: C, of: A, onto: B } }), on("feature", C, { at: B })),
     changed,
-    [{ kind: "warn", tree: "main", commit: C, of: A, onto: B }, bring("worktree", B, C)],
+    [{ kind: "warn", tree: "main", commit: C, of: A, onto: B }, fastForward("worktree", B, C)],
   ],
   // What is gone.
   ["a removed worktree ends it", state(on("feature"), "gone"), changed, [end("worktree_gone")]],
@@ -205,19 +205,19 @@ const RULES: readonly Row[] = [
     "turned on, the main tree joins the branch",
     state(on("main"), on("feature", B), undefined),
     enable,
-    [join("main", "feature"), remember("feature")],
+    [checkOut("main", "feature"), remember("feature")],
   ],
   [
     "turned on where both share the branch, the main tree is brought along",
     state(on("feature", B, { at: A }), on("feature", B), undefined),
     enable,
-    [bring("main", A, B), remember("feature")],
+    [fastForward("main", A, B), remember("feature")],
   ],
   [
     "turned on, a main tree on no branch joins if its commit is on one",
     state(detached(A, { isKept: true }), on("feature"), undefined),
     enable,
-    [join("main", "feature"), remember("feature")],
+    [checkOut("main", "feature"), remember("feature")],
   ],
   [
     "turned on, a main tree stays with commits that are on no branch",
@@ -229,13 +229,13 @@ const RULES: readonly Row[] = [
     "turned off, the main tree lets go of a shared branch",
     state(on("feature"), on("feature")),
     disable,
-    [{ kind: "part", commit: A }, end("asked")],
+    [{ kind: "release", commit: A }, end("asked")],
   ],
   [
     "turned off before it was brought along, it stays at what its files are of",
     state(on("feature", B, { at: A }), on("feature", B)),
     disable,
-    [{ kind: "part", commit: A }, end("asked")],
+    [{ kind: "release", commit: A }, end("asked")],
   ],
   [
     "turned off on a branch of its own, the main tree stays on it",

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { Action, EndReason, FollowState, TreeName } from "./decide.ts";
-import type { Refusal } from "./steps.ts";
+import type { Refusal } from "./obstacles.ts";
 
 /** A notification without where and when. */
 export type Message = Pick<GitNotification, "type" | "level" | "title" | "message">;
@@ -19,8 +19,8 @@ const ENDS: Readonly<Record<Exclude<EndReason, "asked">, string>> = {
 /** `undefined`: nothing that anybody needs to be told. */
 export function doneMessage(action: Action, state: FollowState): Message | undefined {
   switch (action.kind) {
-    case "bring":
-    case "join":
+    case "fast-forward":
+    case "check-out":
       return action.tree === "main" ? mainSynced(`branch '${action.branch}'`) : worktreeSynced();
     case "detach":
       return mainSynced(`commit ${short(action.commit)}, as the worktree, which is on no branch`);
@@ -47,7 +47,7 @@ export function refusedMessage(action: Action, { why, files }: Refusal): Message
   const which = files.length === 0 ? "" : ` (${named}${more})`;
   const until = files.length === 0 ? "that is over" : "they are committed, stashed or moved away";
   const stays =
-    action.kind === "bring"
+    action.kind === "fast-forward"
       ? `It stays at commit ${short(action.from)}, off the branch, and comes along once ${until}.`
       : `Nothing was changed; it comes along once ${until}.`;
   return failed(`Failed to sync ${NAMES[tree]}: ${why}${which}. ${stays}`);
@@ -61,13 +61,13 @@ export function enabledMessage(worktreePath: string, repoPath: string): Message 
 /** One sentence for what the action does, for whoever asks before. */
 export function sentence(action: Action): string {
   switch (action.kind) {
-    case "bring":
+    case "fast-forward":
       return `the ${NAMES[action.tree]} comes along from ${short(action.from)} to ${short(action.to)} of branch '${action.branch}'; local edits stay`;
-    case "join":
+    case "check-out":
       return `the ${NAMES[action.tree]} switches to branch '${action.branch}'; local edits stay`;
     case "detach":
       return `the main repository goes to commit ${short(action.commit)}, on no branch`;
-    case "part":
+    case "release":
       return `the main repository stays at commit ${short(action.commit)} and lets go of the branch; no file changes`;
     case "remember":
       return `from then on a branch switch in the worktree takes the main repository along, and one in the main repository ends it`;

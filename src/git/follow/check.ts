@@ -1,17 +1,18 @@
-// One look at both trees and what follows from it, over and over until nothing does.
+// Checks both trees, and carries out what the rules say.
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Git } from "../git.ts";
-import { FOLLOW_GONE_LOOK_MS, FOLLOW_SECOND_LOOK_MS, MAX_FOLLOW_LOOKS } from "../git-limits.ts";
+import { FOLLOW_GONE_CHECK_MS, FOLLOW_SECOND_CHECK_MS, MAX_FOLLOW_CHECKS } from "../git-limits.ts";
 import { removeEmptyFolder } from "../hooks/files.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./decide.ts";
-import { type FollowFacts, readFollowFacts } from "./facts.ts";
+import { doneMessage, type Message, refusedMessage } from "./messages.ts";
+import { findObstacle, type Refusal } from "./obstacles.ts";
 import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./settings.ts";
-import { bring, canBring, canLeave, detach, join, part, type Refusal, unpark } from "./steps.ts";
-import { doneMessage, type Message, refusedMessage } from "./words.ts";
+import { type FoundState, readFollowState } from "./state.ts";
+import { canCheckOut, checkOut, detach, fastForward, forgetDetached, release } from "./steps.ts";
 
 /** Both trees, and what is to be done about them. */
-export type Look = FollowFacts & { readonly actions: readonly Action[] };
+export type Check = FoundState & { readonly actions: readonly Action[] };
 
 /** What came of a list of actions. "waiting": something is in the way, and the rest was not done. */
 export type Outcome = {
@@ -31,37 +32,37 @@ const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
  * What is to be done, where the same was seen twice: git is not between two of its own steps then. `undefined`: the
  * repository did not come to rest.
  */
-export async function lookTwice(
+export async function checkTwice(
   git: Git,
   repository: Repository,
   settings: FollowSettings,
   event: FollowEvent,
-): Promise<Look | undefined> {
-  let last = await lookOnce(git, repository, settings, event);
-  for (let looks = 1; looks < MAX_FOLLOW_LOOKS; looks += 1) {
+): Promise<Check | undefined> {
+  let last = await checkOnce(git, repository, settings, event);
+  for (let checks = 1; checks < MAX_FOLLOW_CHECKS; checks += 1) {
     if (last.actions.length === 0) return last;
     const mayBeMoving = last.state.worktree === "gone" && last.isListed;
-    await pause(mayBeMoving ? FOLLOW_GONE_LOOK_MS : FOLLOW_SECOND_LOOK_MS);
-    const next = await lookOnce(git, repository, settings, event);
+    await pause(mayBeMoving ? FOLLOW_GONE_CHECK_MS : FOLLOW_SECOND_CHECK_MS);
+    const next = await checkOnce(git, repository, settings, event);
     if (JSON.stringify(next) === JSON.stringify(last)) return next;
     last = next;
   }
   return undefined;
 }
 
-export async function lookOnce(
+export async function checkOnce(
   git: Git,
   repository: Repository,
   settings: FollowSettings,
   event: FollowEvent,
-): Promise<Look> {
+): Promise<Check> {
   // Of a new object: what git was told to leave alone may have changed with the repository's config.
-  const facts = await readFollowFacts(git.at(git.cwd), repository, settings);
-  return { ...facts, actions: decide(facts.state, event) };
+  const found = await readFollowState(git.at(git.cwd), repository, settings);
+  return { ...found, actions: decide(found.state, event) };
 }
 
 /** Carries them out in order, as far as nothing is in the way. */
-export async function carryOut(git: Git, { state, actions }: Look): Promise<Outcome> {
+export async function carryOut(git: Git, { state, actions }: Check): Promise<Outcome> {
   const messages: Message[] = [];
   for (const action of actions) {
     const refusal = await doOne(git, state, action);
@@ -75,7 +76,7 @@ export async function carryOut(git: Git, { state, actions }: Look): Promise<Outc
 }
 
 /** What would be in the way of an action; nothing is changed. */
-export async function foresee(git: Git, { state, actions }: Look): Promise<Message | undefined> {
+export async function foresee(git: Git, { state, actions }: Check): Promise<Message | undefined> {
   for (const action of actions) {
     const refusal = await refusalOf(git, state, action);
     if (refusal !== undefined) return refusedMessage(action, refusal);
@@ -87,14 +88,18 @@ export async function foresee(git: Git, { state, actions }: Look): Promise<Messa
 async function doOne(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
   const mainGit = git.at(state.main.path);
   switch (action.kind) {
-    case "bring":
-      return await bring(gitOf(git, state, action.tree), action);
-    case "join":
-      return await join(gitOf(git, state, action.tree), action.branch, offBranch(treeOf(state, action.tree)));
+    case "fast-forward":
+      return await fastForward(gitOf(git, state, action.tree), action);
+    case "check-out":
+      return await checkOut(
+        gitOf(git, state, action.tree),
+        action.branch,
+        offBranch(treeOf(state, action.tree)),
+      );
     case "detach":
       return await detach(mainGit, action.commit, offBranch(state.main));
-    case "part":
-      await part(mainGit, action.commit);
+    case "release":
+      await release(mainGit, action.commit);
       return undefined;
     case "remember":
       await writeFollowBranch(mainGit, action.branch);
@@ -113,12 +118,13 @@ function offBranch({ branch, head }: FollowState["main"]): string | undefined {
 }
 
 async function refusalOf(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
-  if (action.kind === "bring") return await canBring(gitOf(git, state, action.tree), action.from, action.to);
-  if (action.kind !== "join" && action.kind !== "detach") return undefined;
-  const tree = action.kind === "join" ? treeOf(state, action.tree) : state.main;
+  if (action.kind === "fast-forward")
+    return await findObstacle(gitOf(git, state, action.tree), action.from, action.to);
+  if (action.kind !== "check-out" && action.kind !== "detach") return undefined;
+  const tree = action.kind === "check-out" ? treeOf(state, action.tree) : state.main;
   if (tree.head === undefined) return undefined;
-  const to = action.kind === "join" ? `refs/heads/${action.branch}` : action.commit;
-  return await canLeave(git.at(tree.path), tree.head, to);
+  const to = action.kind === "check-out" ? `refs/heads/${action.branch}` : action.commit;
+  return await canCheckOut(git.at(tree.path), tree.head, to);
 }
 
 function troubleOf(action: Action, refusal: Refusal | undefined): string {
@@ -134,7 +140,7 @@ async function forget(git: Git, state: FollowState): Promise<void> {
 
 /** git keeps the folders that a ref was in. */
 async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
-  await unpark(git);
+  await forgetDetached(git);
   const run = await git.try("rev-parse", "--absolute-git-dir");
   if (run.code !== 0) return;
   const gitDir = run.stdout.replace(/\n$/, "");

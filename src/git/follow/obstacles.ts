@@ -5,24 +5,24 @@ import type { Git } from "../git.ts";
 /** Paths that one `git ls-files` is asked about. */
 const BATCH = 200;
 
-/** Everything that keeps a tree from coming along. */
-export async function inTheWay(git: Git, from: string, to: string): Promise<WayBlock | undefined> {
-  const changed = await changedInTheWay(git, from, to);
+/** The first thing that keeps a tree from going from one commit to the other. */
+export async function findObstacle(git: Git, from: string, to: string): Promise<Refusal | undefined> {
+  const changed = await changedObstacles(git, from, to);
   if (changed.length > 0) return { why: "changes that are not committed are in the way", files: changed };
-  const untrackedFiles = await untrackedInTheWay(git, from, to);
+  const untrackedFiles = await untrackedObstacles(git, from, to);
   if (untrackedFiles.length > 0)
     return { why: "files that git does not track are in the way", files: untrackedFiles };
   return undefined;
 }
 
-/** Why, and which files of the tree, relative to its top. */
-export type WayBlock = { readonly why: string; readonly files: readonly string[] };
+/** Why a step cannot be done, and for which files of the tree, relative to its top. */
+export type Refusal = { readonly why: string; readonly files: readonly string[] };
 
 /**
  * Files that git does not track, where files of `to` that were not in `from` would go. git's merge keeps those that it
  * would show as untracked, and overwrites those that it was told to ignore: a `.env`, say.
  */
-export async function untrackedInTheWay(git: Git, from: string, to: string): Promise<readonly string[]> {
+export async function untrackedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
   const added = await git.read(
     ...["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=A", "--name-only", from, to, "--"],
   );
@@ -39,7 +39,7 @@ export async function untrackedInTheWay(git: Git, from: string, to: string): Pro
  * Files that differ between the two commits and were changed in the tree as well, staged or not. Takes no lock: a look
  * while somebody works there is in nobody's way, which an attempt would be.
  */
-export async function changedInTheWay(git: Git, from: string, to: string): Promise<readonly string[]> {
+export async function changedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
   const moved = names(await git.read("diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to, "--"));
   if (moved.length === 0) return [];
   const staged = async (commit: string): Promise<ReadonlySet<string>> =>

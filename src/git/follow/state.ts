@@ -10,14 +10,14 @@ import type { FollowSettings } from "./settings.ts";
 import { isInTheMiddle } from "./unfinished-work.ts";
 
 /** Where follow mode has detached a tree's HEAD; each tree has its own. */
-export const PARKED_REF = "refs/worktree/ttyhq/parked";
+export const DETACHED_REF = "refs/worktree/ttyhq/parked";
 /**
- * What the log of HEAD says of a tree that has got onto a branch: no file changed, and the commit is that of the branch
+ * What the log of HEAD says of a tree that has checked out a branch: no file changed, and the commit is that of the branch
  * by then, which may have moved on. The files are of the commit before it in the log.
  */
-export const JOINED = "ttyhq: joined";
+export const CHECKED_OUT = "ttyhq: joined";
 
-export type FollowFacts = {
+export type FoundState = {
   readonly state: FollowState;
   /** Where the followed worktree is now: another place than the settings say once it was moved. */
   readonly worktreePath: string;
@@ -26,11 +26,11 @@ export type FollowFacts = {
 };
 
 /** `repository`: as any of its trees sees it. Throws as Git.read does. */
-export async function readFollowFacts(
+export async function readFollowState(
   git: Git,
   repository: Pick<Repository, "mainRoot">,
   settings: FollowSettings,
-): Promise<FollowFacts> {
+): Promise<FoundState> {
   const mainGit = git.at(repository.mainRoot);
   const whole = await findRepository(mainGit);
   const entries = whole === undefined ? [] : await readWorktrees(mainGit, whole);
@@ -75,15 +75,17 @@ async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promis
   const { at, blind } = head === undefined ? { at: await lastLogged(git) } : await filesOf(git, head);
   const isDetached = branch === undefined && head !== undefined;
   const isBusy = isDetached && (await isInTheMiddle(git));
-  const parked = isDetached ? await parkedAt(git, head) : undefined;
-  const isKept = isDetached && parked !== "there" && (await isOnABranch(git, head));
-  return { path, branch, head, at, blind, isBusy, parked, isKept };
+  const detached = isDetached ? await detachedAt(git, head) : undefined;
+  const isKept = isDetached && detached !== "there" && (await isOnABranch(git, head));
+  return { path, branch, head, at, blind, isBusy, detached, isKept };
 }
 
 /** git notes every step of a tree's HEAD in the log of that HEAD, and those of the other tree in the other's. */
 async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind">> {
   const log = await git.try("log", "--walk-reflogs", "-4", "--format=%H%x09%P%x09%gs", "HEAD", "--");
-  const [last = "", before = ""] = log.stdout.split("\n").filter((line) => !line.endsWith(`\t${JOINED}`));
+  const [last = "", before = ""] = log.stdout
+    .split("\n")
+    .filter((line) => !line.endsWith(`\t${CHECKED_OUT}`));
   const [at = "", parents = "", deed = ""] = last.split("\t");
   if (log.code === 0 && at !== "")
     return { at, blind: blindCommit(at, parents, deed, before.split("\t")[0]) };
@@ -116,14 +118,14 @@ async function lastLogged(git: Git): Promise<string | undefined> {
   const last = stdout
     .trimEnd()
     .split("\n")
-    .findLast((line) => !line.endsWith(`\t${JOINED}`));
+    .findLast((line) => !line.endsWith(`\t${CHECKED_OUT}`));
   return /^[0-9a-f]+ ([0-9a-f]+) /.exec(last ?? "")?.[1];
 }
 
-async function parkedAt(git: Git, head: string): Promise<Tree["parked"]> {
-  const parked = await git.try("rev-parse", "--quiet", "--verify", PARKED_REF);
-  const commit = parked.stdout.trim();
-  if (parked.code !== 0 || commit === "") return undefined;
+async function detachedAt(git: Git, head: string): Promise<Tree["detached"]> {
+  const detached = await git.try("rev-parse", "--quiet", "--verify", DETACHED_REF);
+  const commit = detached.stdout.trim();
+  if (detached.code !== 0 || commit === "") return undefined;
   if (commit === head) return "there";
   const ancestry = await git.try("merge-base", "--is-ancestor", commit, head);
   return ancestry.code === 0 ? "ahead" : "elsewhere";

@@ -1,4 +1,5 @@
-// How follow mode is turned on and off, and asked about.
+// Follow mode: it is turned on and off, and asked about, here. One repository at a time in order, different ones side by side.
+import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts";
 import type { Git, GitProgram } from "../git.ts";
@@ -8,11 +9,11 @@ import type { FollowHooks, Installed } from "../hooks/follow-hooks.ts";
 import { findRepository, type Repository, requireRepository } from "../repository.ts";
 import { shortBranchName } from "../worktrees/branch-name.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
-import { type Follower, type Following, outcomeOf } from "./follower.ts";
-import type { FollowList } from "./list.ts";
-import { carryOut, foresee, type Look, lookOnce } from "./round.ts";
+import { type Check, carryOut, checkOnce, foresee } from "./check.ts";
+import { announce, FollowedRepository, type FollowedRepositoryParts } from "./followed-repository.ts";
+import type { FollowEntry, FollowList } from "./list.ts";
+import { enabledMessage, sentence } from "./messages.ts";
 import { clearFollowSettings, readFollowSettings, writeFollowSettings } from "./settings.ts";
-import { enabledMessage, sentence } from "./words.ts";
 
 /** Where, and by whom. */
 export type FollowRequest = {
@@ -21,22 +22,51 @@ export type FollowRequest = {
   readonly user: string;
 };
 
-export class FollowSwitch {
+export type FollowModeParts = Pick<FollowedRepositoryParts, "notices" | "log" | "onChange" | "now"> & {
+  readonly program: GitProgram;
+  readonly list: FollowList;
+  readonly hooks: FollowHooks;
+};
+
+export class FollowMode implements AsyncDisposable {
+  readonly #parts: FollowModeParts;
   readonly #program: GitProgram;
   readonly #list: FollowList;
   readonly #hooks: FollowHooks;
-  readonly #follower: Follower;
+  /** By the main tree's path; as many as are followed. */
+  readonly #repositories = new Map<string, FollowedRepository>();
+  readonly #turns = new KeyedMutex();
+  readonly #atWork = new Set<Promise<unknown>>();
+  #isClosed = false;
 
-  constructor(parts: {
-    readonly program: GitProgram;
-    readonly list: FollowList;
-    readonly hooks: FollowHooks;
-    readonly follower: Follower;
-  }) {
+  constructor(parts: FollowModeParts) {
+    this.#parts = parts;
     this.#program = parts.program;
     this.#list = parts.list;
     this.#hooks = parts.hooks;
-    this.#follower = parts.follower;
+  }
+
+  /** Goes on where a server before this one followed. */
+  async resume(): Promise<void> {
+    for (const { repoPath } of await this.#list.read()) this.hint(repoPath);
+  }
+
+  /** Something may have happened in that repository. */
+  hint(repoPath: string): void {
+    this.#repository(repoPath)?.hint();
+  }
+
+  /** A hook was run, or something else was done, in one of the repository's trees. Resolves when both are where they belong. */
+  async changed(repoPath: string): Promise<{
+    readonly repoPath: string;
+    readonly branch: string | undefined;
+    readonly isFollowed: boolean;
+  }> {
+    const git = this.#program.at(repoPath);
+    const { mainRoot } = await requireRepository(git);
+    await this.#repository(mainRoot)?.check();
+    const isFollowed = this.#list.get(mainRoot) !== undefined;
+    return { repoPath: mainRoot, branch: await branchOf(git), isFollowed };
   }
 
   /**
@@ -45,18 +75,19 @@ export class FollowSwitch {
    * `worktree_not_found`, `branch_not_found`, `uncommitted_changes` in the middle of a rebase.
    */
   async enable(request: FollowRequest): Promise<FollowReply> {
-    const { git, repository } = await this.#repository(request);
-    return await this.#follower.inTurn(repository.mainRoot, async () => {
-      const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
+    const { git, repository } = await this.#find(request);
+    return await this.#inTurn(repository.mainRoot, async () => {
+      const { worktree, check } = await this.#checkAhead(git, repository, request.branch);
       this.#requireRoom(repository.mainRoot, request.user);
       const entry = { repoPath: repository.mainRoot, user: request.user };
-      const hooks = await this.#prepare(git, repository, entry, { worktree, look });
+      const hooks = await this.#prepare(git, repository, entry, { worktree, check });
       // Once this is over, however it ends: from now on it is followed.
-      this.#follower.hint(entry.repoPath);
-      const outcome = await carryOut(git, look);
-      this.#follower.tell(entry, outcomeOf(enabledMessage(worktree.path, entry.repoPath)), worktree.branch);
-      this.#follower.tell(entry, outcome, worktree.branch);
-      await this.#follower.watch(entry);
+      const followed = this.#repository(entry.repoPath);
+      followed?.hint();
+      const outcome = await carryOut(git, check);
+      const messages = [enabledMessage(worktree.path, entry.repoPath), ...outcome.messages];
+      followed?.report(entry.user, { ...outcome, messages }, worktree.branch);
+      await followed?.watch();
       const steps = [...hooks.steps, ...outcome.messages.map(({ message }) => message)];
       const hooksInstalled = hooks.folders.length > 0;
       const done = { message: "Follow mode enabled", hooksInstalled, synced: outcome.end === "done" };
@@ -66,36 +97,37 @@ export class FollowSwitch {
 
   /** Idempotent. The main tree stays where it is, on no branch where it shared one. */
   async disable(request: FollowRequest): Promise<FollowReply> {
-    const { git, repository } = await this.#repository(request);
+    const { git, repository } = await this.#find(request);
     const { mainRoot } = repository;
-    return await this.#follower.inTurn(mainRoot, async () => {
+    return await this.#inTurn(mainRoot, async () => {
       const settings = await readFollowSettings(git);
-      const look = settings && (await lookOnce(git, repository, settings, { kind: "disable" }));
-      if (look !== undefined) {
-        const outcome = await carryOut(git, look);
-        this.#follower.tell({ ...request, repoPath: mainRoot }, outcome, settings?.branch);
+      const check = settings && (await checkOnce(git, repository, settings, { kind: "disable" }));
+      if (check !== undefined) {
+        const { messages } = await carryOut(git, check);
+        const where = { repoPath: mainRoot, branch: settings?.branch, user: request.user };
+        announce(this.#parts, messages, where);
       }
-      await this.#follower.forget(mainRoot, repository);
-      const steps = look?.actions.map(sentence) ?? ["nothing was followed there"];
+      await this.#forget(mainRoot, repository);
+      const steps = check?.actions.map(sentence) ?? ["nothing was followed there"];
       return { ...disabledReply(repository), message: "Follow mode disabled", steps };
     });
   }
 
   /** What `enable` or `disable` would do. Changes nothing; throws as `enable` does. */
   async preview(request: FollowRequest & { readonly enable: boolean }): Promise<FollowReply> {
-    const { git, repository } = await this.#repository(request);
+    const { git, repository } = await this.#find(request);
     const message = "nothing was changed";
     if (!request.enable) {
       const settings = await readFollowSettings(git);
-      const look = settings && (await lookOnce(git, repository, settings, { kind: "disable" }));
-      const steps = look?.actions.map(sentence) ?? ["nothing is followed there: nothing happens"];
+      const check = settings && (await checkOnce(git, repository, settings, { kind: "disable" }));
+      const steps = check?.actions.map(sentence) ?? ["nothing is followed there: nothing happens"];
       return { ...disabledReply(repository), message, steps };
     }
-    const { worktree, look } = await this.#lookAhead(git, repository, request.branch);
-    const obstacle = await foresee(git, look);
+    const { worktree, check } = await this.#checkAhead(git, repository, request.branch);
+    const obstacle = await foresee(git, check);
     const steps = [
       ...(await this.#hooks.plan(git, repository, worktree.path)),
-      ...look.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
+      ...check.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
       ...(obstacle === undefined ? [] : [obstacle.message]),
     ];
     const done = { message, hooksInstalled: false, synced: obstacle === undefined };
@@ -115,28 +147,18 @@ export class FollowSwitch {
     return { ...here, ...part, worktreePath, enabled: true, followMode: true, followBranch: branch ?? null };
   }
 
-  /** A hook or somebody says that something has happened there. Resolves when both trees are where they belong. */
-  async changed(repoPath: string): Promise<{
-    readonly repoPath: string;
-    readonly branch: string | undefined;
-    readonly isFollowed: boolean;
-  }> {
-    const git = this.#program.at(repoPath);
-    const { mainRoot } = await requireRepository(git);
-    await this.#follower.changed(mainRoot);
-    return {
-      repoPath: mainRoot,
-      branch: await branchOf(git),
-      isFollowed: this.#list.get(mainRoot) !== undefined,
-    };
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    for (const repository of this.#repositories.values()) repository[Symbol.dispose]();
+    await Promise.allSettled(this.#atWork);
   }
 
   /** What both trees and this server have to know. Where that fails, all of it is taken back. */
   async #prepare(
     git: Git,
     repository: Repository,
-    entry: Following,
-    { worktree, look }: { readonly worktree: WorktreeEntry; readonly look: Look },
+    entry: Pick<FollowEntry, "repoPath" | "user">,
+    { worktree, check }: { readonly worktree: WorktreeEntry; readonly check: Check },
   ): Promise<Installed> {
     const { repoPath } = entry;
     const before = this.#list.get(repoPath);
@@ -144,7 +166,7 @@ export class FollowSwitch {
     const settings = await readFollowSettings(mainGit);
     await this.#list.set({ ...entry, ...(await this.#hooks.foresee(git, repository, worktree.path)) });
     try {
-      const { branch } = look.state.main;
+      const { branch } = check.state.main;
       await writeFollowSettings(mainGit, { worktreePath: worktree.path, branch });
       return await this.#hooks.install(git, repository, worktree.path);
     } catch (error) {
@@ -152,16 +174,44 @@ export class FollowSwitch {
         settings === undefined ? clearFollowSettings(mainGit) : writeFollowSettings(mainGit, settings);
       await putBack.catch(() => undefined);
       // Whoever it is followed for keeps it: who asked may have no right to.
-      const left =
-        before === undefined ? this.#follower.forget(repoPath, repository) : this.#list.set(before);
+      const left = before === undefined ? this.#forget(repoPath, repository) : this.#list.set(before);
       await left.catch(() => undefined);
       throw error;
     }
   }
 
-  async #repository({
-    repoPath,
-  }: Pick<FollowRequest, "repoPath">): Promise<{ git: Git; repository: Repository }> {
+  async #inTurn<T>(repoPath: string, work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.take(repoPath, work);
+    this.#atWork.add(turn);
+    return await turn.finally(() => this.#atWork.delete(turn));
+  }
+
+  /** `undefined`: it is not followed. */
+  #repository(repoPath: string): FollowedRepository | undefined {
+    if (this.#isClosed || this.#list.get(repoPath) === undefined) return undefined;
+    const known = this.#repositories.get(repoPath);
+    if (known !== undefined) return known;
+    const repository = new FollowedRepository({
+      ...this.#parts,
+      git: this.#program.at(repoPath),
+      user: () => this.#list.get(repoPath)?.user,
+      inTurn: (work) => this.#inTurn(repoPath, work),
+      forget: (found) => this.#forget(repoPath, found),
+    });
+    this.#repositories.set(repoPath, repository);
+    return repository;
+  }
+
+  /** It is not followed any more. Only in its turn. */
+  async #forget(repoPath: string, repository: Pick<Repository, "commonDir"> | undefined): Promise<void> {
+    this.#repositories.get(repoPath)?.[Symbol.dispose]();
+    this.#repositories.delete(repoPath);
+    await this.#hooks.remove({ mainRoot: repoPath, commonDir: repository?.commonDir });
+    if (repository !== undefined) this.#parts.onChange(repository.commonDir);
+    await this.#list.delete(repoPath);
+  }
+
+  async #find({ repoPath }: Pick<FollowRequest, "repoPath">): Promise<{ git: Git; repository: Repository }> {
     const git = this.#program.at(repoPath);
     const repository = await requireRepository(git);
     if (repository.isBare) {
@@ -172,15 +222,15 @@ export class FollowSwitch {
     return { git, repository };
   }
 
-  async #lookAhead(
+  async #checkAhead(
     git: Git,
     repository: Repository,
     branch: string | undefined,
-  ): Promise<{ readonly worktree: WorktreeEntry; readonly look: Look }> {
+  ): Promise<{ readonly worktree: WorktreeEntry; readonly check: Check }> {
     const worktree = await findWorktree(git, repository, branch);
     const settings = { worktreePath: worktree.path, branch: undefined };
-    const look = await lookOnce(git, repository, settings, { kind: "enable" });
-    const { main, worktree: tree } = look.state;
+    const check = await checkOnce(git, repository, settings, { kind: "enable" });
+    const { main, worktree: tree } = check.state;
     if (main.head === undefined)
       throw new ServiceError("branch_not_found", "the main tree has no commit yet");
     if (main.isBusy)
@@ -196,7 +246,7 @@ export class FollowSwitch {
         `${worktree.path} is on no branch with commits: switch it to one`,
       );
     }
-    return { worktree, look };
+    return { worktree, check };
   }
 
   #requireRoom(repoPath: string, user: string): void {

@@ -1,0 +1,43 @@
+/**
+ * Repeats work that failed or is not done: `firstMs` after the first `start`, then after twice as long each time, up to
+ * `maxMs`, until `stop`.
+ */
+export class RetryTimer implements Disposable {
+  readonly #options: { readonly firstMs: number; readonly maxMs: number; readonly retry: () => void };
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs: number;
+  #isOver = false;
+
+  constructor(options: { readonly firstMs: number; readonly maxMs: number; readonly retry: () => void }) {
+    this.#options = options;
+    this.#pauseMs = options.firstMs;
+  }
+
+  /** Whether it was started since it was last stopped. */
+  get isStarted(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** The pause begins anew; work that others had repeated meanwhile does not make it longer. */
+  start(): void {
+    if (this.#isOver) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#due(), this.#pauseMs).unref();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#pauseMs = this.#options.firstMs;
+  }
+
+  [Symbol.dispose](): void {
+    this.stop();
+    this.#isOver = true;
+  }
+
+  #due(): void {
+    this.#pauseMs = Math.min(2 * this.#pauseMs, this.#options.maxMs);
+    this.#options.retry();
+  }
+}
