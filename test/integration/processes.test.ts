@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { betterTime } from "./harness/better-time.ts";
+import { bestTime } from "./harness/best-time.ts";
 import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { openFiles, processStat, sessionMembers, zombiesOf } from "./harness/processes.ts";
@@ -103,7 +103,7 @@ describe("DELETE", () => {
       expect(await rest.record(id)).toMatchObject({ status: "exited" });
       return ms;
     };
-    expect(await betterTime(8_000, killed)).toBeLessThan(8_000);
+    expect(await bestTime(8_000, killed)).toBeLessThan(8_000);
   });
 
   test("takes no longer than a program that ends when it is told", async () => {
@@ -117,7 +117,7 @@ describe("DELETE", () => {
       expect(sessionMembers(pid)).toEqual([]);
       return ms;
     };
-    expect(await betterTime(2500, told)).toBeLessThan(2500);
+    expect(await bestTime(2500, told)).toBeLessThan(2500);
   });
 
   test("kills after 3 s what ignores everything else", async () => {
@@ -132,7 +132,7 @@ describe("DELETE", () => {
       expect(await rest.record(id)).toMatchObject({ exitSignal: "SIGKILL" });
       return ms;
     };
-    expect(await betterTime(8_000, killed)).toBeLessThan(8_000);
+    expect(await bestTime(8_000, killed)).toBeLessThan(8_000);
   });
 
   test("ends a stopped program, and one that floods its terminal", async () => {

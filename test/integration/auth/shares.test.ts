@@ -7,7 +7,7 @@ import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
-import { betterTime } from "../harness/better-time.ts";
+import { bestTime } from "../harness/best-time.ts";
 import { logIn, PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import type { Question } from "../harness/raw-http.ts";
@@ -180,7 +180,7 @@ test("a revoked link opens nothing, and whoever came by it is out within a secon
     expect((await leaving.closed()).code).toBe(LOGIN_OVER);
     return performance.now() - at;
   };
-  expect(await betterTime(OUT_WITHIN_MS, left)).toBeLessThan(OUT_WITHIN_MS);
+  expect(await bestTime(OUT_WITHIN_MS, left)).toBeLessThan(OUT_WITHIN_MS);
   await staying.settled();
   expect((await guestOf(revoked).ask(`/api/sessions/${session.id}`)).status).toBe(401);
   const { json } = await owner.ask(path);

@@ -8,7 +8,7 @@ import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
-import { betterTime } from "../harness/better-time.ts";
+import { bestTime } from "../harness/best-time.ts";
 import { knownMachine, machineOf } from "./known-machine.ts";
 import { answers } from "./shell.ts";
 
@@ -104,7 +104,7 @@ test.concurrent("a remote that was restarted is back within 2 s of its server's 
     const listening = await eventually(async () => listenings(remote)[starts], "the log of its new start");
     return Date.parse(record.registeredAt) - listening;
   };
-  expect(await betterTime(RETURN_MS, back)).toBeLessThan(RETURN_MS);
+  expect(await bestTime(RETURN_MS, back)).toBeLessThan(RETURN_MS);
   using session = await client.run({ remoteId: id, command: ["true"] });
   await session.ended();
 });
@@ -165,7 +165,7 @@ test("the sessions of a remote whose server was killed are used through the HQ w
     await shell.shows(new RegExp(`^${sum}$`, "m"));
     return performance.now() - killed;
   };
-  expect(await betterTime(RESUMPTION_MS, used)).toBeLessThan(RESUMPTION_MS);
+  expect(await bestTime(RESUMPTION_MS, used)).toBeLessThan(RESUMPTION_MS);
   expect((await remote.health()).instanceId).not.toBe(instanceId);
   expect(await client.api.get(shell.sessionId)).toMatchObject({ pid, status: "running" });
   expect(shell.resyncs).toBe(0);

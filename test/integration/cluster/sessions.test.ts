@@ -12,7 +12,7 @@ import { SessionRecord, type TerminalSize } from "../../../src/protocol/schemas/
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { type Asciicast, parseCast } from "../harness/asciicast.ts";
-import { betterTime } from "../harness/better-time.ts";
+import { bestTime } from "../harness/best-time.ts";
 import { call } from "../harness/http-call.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { knownMachine } from "./known-machine.ts";
@@ -253,7 +253,7 @@ test.concurrent("a session that was begun on the remote itself is in the list wi
     expect(await eventually(listed, "the session")).toMatchObject({ name: "by hand", source: "remote-1" });
     return Date.now() - Date.parse(created);
   };
-  expect(await betterTime(APPEARANCE_MS, appear)).toBeLessThan(APPEARANCE_MS);
+  expect(await bestTime(APPEARANCE_MS, appear)).toBeLessThan(APPEARANCE_MS);
   using terminal = await client.attach(begun);
   await terminal.type("typed\r");
   await terminal.shows(/^typed\ntyped$/m);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeOutput, decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
-import { betterTime } from "../harness/better-time.ts";
+import { bestTime } from "../harness/best-time.ts";
 import { Emulator } from "../harness/emulator.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -63,7 +63,7 @@ test("viewers that do not read cost little memory, delay nobody, and are right a
   const stalled = await Promise.all(Array.from({ length: STALLED_VIEWERS }, () => reader(id)));
   for (const viewer of stalled) viewer.pause();
   const promisedMs = 3 * aloneMs + 1_000;
-  const togetherMs = await betterTime(promisedMs, async () => {
+  const togetherMs = await bestTime(promisedMs, async () => {
     const together = performance.now();
     steady.type(id, "together\n");
     await shows(steady, "together");
