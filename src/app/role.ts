@@ -5,6 +5,8 @@ import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { PROOF_MISSING } from "../config/fleet-role.ts";
+import { joinedSend } from "../hq/joining/joined-send.ts";
+import { Registration } from "../hq/joining/registration.ts";
 import { keptRemoteId } from "../hq/joining/remote-id.ts";
 import { keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-key.ts";
 import type { Routes } from "../http/route.ts";
@@ -13,13 +15,15 @@ import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
+import { createCaller } from "../protocol/client/caller.ts";
+import { createSender } from "../remote/send.ts";
+import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import { openHeadquarters } from "./headquarters.ts";
 import type { Identity } from "./health.ts";
 import { type OwnSessions, ownSessions } from "./own-sessions.ts";
 import { Readiness } from "./readiness.ts";
-import { type RegisteredRemote, type RemoteRole, startRegistration } from "./registration.ts";
 import type { ServerContext } from "./server-context.ts";
 import { measureFleet, measureHost, measureRegistration, measureTerminals } from "./server-metrics.ts";
 
@@ -141,4 +145,50 @@ async function remoteKeyOf({ hq, name }: RemoteRole, controlDir: ControlDir): Pr
   const key = await keptRemoteKey(controlDir.remoteKey, { name, mayMake });
   if (key === undefined) throw new ConfigError([PROOF_MISSING]);
   return key;
+}
+
+export type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
+
+export type RegisteredRemote = AsyncDisposable & { readonly enrolment: Registration };
+
+/** Joins the HQ, now and whenever it is needed, until it is disposed of. */
+function startRegistration(parts: {
+  readonly role: RemoteRole;
+  /** With which it proves itself, where it does so with a key. */
+  readonly key: RemoteKey | undefined;
+  readonly trustedCa: Uint8Array | undefined;
+  readonly identity: { readonly id: string; readonly url: string; readonly token: string };
+  readonly backend: SessionBackend;
+  readonly log: Log;
+}): RegisteredRemote {
+  const { role, key, trustedCa, identity, backend, log } = parts;
+  const sender = createSender(hqTarget(role, trustedCa));
+  const now = (): number => Date.now();
+  const { joinToken } = role.hq.key ?? {};
+  const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
+  const enrolment = new Registration({
+    ...{ backend, log, hq: createCaller(send), random: Math.random, now },
+    request: { ...identity, name: role.name },
+  });
+  return {
+    enrolment,
+    [Symbol.asyncDispose]: async () => {
+      await enrolment[Symbol.asyncDispose]();
+      sender[Symbol.dispose]();
+    },
+  };
+}
+
+function hqTarget({ hq }: RemoteRole, ca: Uint8Array | undefined): UplinkTarget {
+  const { url, credentials } = hq;
+  return {
+    ...{ url, headers: credentials === undefined ? {} : { authorization: basic(credentials) } },
+    ...(ca === undefined ? {} : { ca }),
+  };
+}
+
+/** RFC 7617. */
+function basic({ username, password }: NonNullable<RemoteRole["hq"]["credentials"]>): string {
+  const pair = Buffer.concat([Buffer.from(`${username}:`), password.bytes()]);
+  return `Basic ${pair.toString("base64")}`;
 }

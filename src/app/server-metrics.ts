@@ -1,14 +1,15 @@
 // Every figure of /metrics, by what it is a figure of; docs/observability.md has them all.
 import { readFile, statfs } from "node:fs/promises";
 import type { Gate } from "../auth/gate.ts";
+import type { Config } from "../config/config.ts";
 import type { Registration } from "../hq/joining/registration.ts";
 import type { Listener } from "../http/listener.ts";
-import type { RequestMeter } from "../http/request-meter.ts";
+import { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { memoryKills } from "../lib/os/memory-kills.ts";
 import type { Reading } from "../metrics/exposition.ts";
-import type { Metrics } from "../metrics/metrics.ts";
+import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
@@ -199,4 +200,43 @@ export function measureRegistration(metrics: Metrics, enrolment: () => Registrat
 /** Rejects where the system has no such figure: then there is none here. */
 async function systemFigure(name: "nr" | "max"): Promise<number> {
   return Number(await readFile(`/proc/sys/kernel/pty/${name}`, "utf8"));
+}
+
+/** What a host says of its process has another name than what a server says of its own: one answer has both. */
+const HOST = "host_";
+
+/** `meter`: where the server's doors count what comes to them. */
+export function serverMetrics(parts: {
+  readonly config: Pick<Config, "role">;
+  readonly version: string;
+  readonly role: {
+    readonly backend: SessionBackend;
+    readonly readiness: { check(): void };
+    measure(metrics: Metrics): void;
+  };
+  readonly hub: Hub;
+  readonly gate: Pick<Gate, "logins" | "attempts">;
+  readonly audit: AuditLog;
+  readonly controlDir: ControlDir;
+}): { readonly metrics: Metrics; readonly meter: RequestMeter } {
+  const { config, version, role, hub, gate, audit, controlDir } = parts;
+  const metrics = createMetrics();
+  const meter = new RequestMeter();
+  measureBuild(metrics, { version, mode: config.role.kind });
+  measureReadiness(metrics, role.readiness);
+  measureSessions(metrics, role.backend);
+  measureHub(metrics, hub);
+  measureRequests(metrics, meter, gate.attempts);
+  measureLogins(metrics, gate);
+  measureAudit(metrics, audit);
+  measureDisk(metrics, controlDir);
+  role.measure(metrics);
+  return { metrics, meter };
+}
+
+export function hostMetrics({ meter }: { readonly meter: SessionMeter }, version: string): Metrics {
+  const metrics = createMetrics({ process: `ttyhq_${HOST}` });
+  measureBuild(metrics, { version, mode: "session-host" }, HOST);
+  measureTerminals(metrics, meter);
+  return metrics;
 }

@@ -1,10 +1,9 @@
 // Everything about logging in, put together from the configuration.
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
-import type { Credentials } from "../lib/credentials.ts";
 import type { RecordStore, TicketStore } from "../lib/data/live-records.ts";
 import { Tally } from "../lib/data/tally.ts";
-import type { Secret } from "../lib/secret.ts";
+import type { Credentials, Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/schemas/auth.ts";
 import type { RoleRule } from "../protocol/schemas/role.ts";

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import { controlDirProblems } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
+import { readTrustedFile } from "../lib/fs/trusted-path.ts";
 import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
@@ -9,9 +10,7 @@ import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { createSender } from "../remote/send.ts";
 import { openLink, type UplinkTarget } from "../remote/uplink.ts";
-import type { Cli } from "./process-context.ts";
-import { isNobodyThere, socketSend } from "./socket-send.ts";
-import { accessToken } from "./token.ts";
+import type { Cli, ProcessContext } from "./process-context.ts";
 
 /** The flags that say which server is meant, after parsing. */
 export type ServerFlags = {
@@ -149,4 +148,48 @@ function originOf(text: string): string {
 /** An empty variable is none. */
 function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
+}
+
+/** What a command proves itself with to another machine's server; `undefined`: nothing. Throws ConfigError. */
+function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string | undefined {
+  const { TTYHQ_TOKEN: token, TTYHQ_TOKEN_FILE: path } = env;
+  // An empty variable is none.
+  if (!path) return token || undefined;
+  if (token) throw new ConfigError(["TTYHQ_TOKEN and TTYHQ_TOKEN_FILE are both set: set one of them"]);
+  try {
+    return new TextDecoder().decode(readTrustedFile(resolve(cwd, path))).trimEnd();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([`TTYHQ_TOKEN_FILE: cannot read the file: ${reason}`]);
+  }
+}
+
+/**
+ * Requests over unix sockets, tried in order: the next one only where nobody listens on one, so that no request is
+ * made twice. Rejects as `isNobodyThere` says where nobody listens on any.
+ */
+export function socketSend(socketPaths: readonly string[]): Send {
+  // They are not disposed: idle connections do not keep the process, which ends with the command.
+  const senders = socketPaths.map((socketPath) => createSender({ socketPath }));
+  return async (request) => {
+    for (const { send } of senders.slice(0, -1)) {
+      try {
+        return await send(request);
+      } catch (error) {
+        if (!isNobodyThere(error)) throw error;
+      }
+    }
+    const last = senders.at(-1);
+    if (last === undefined) throw new ServiceError("host_unreachable", "no socket to ask on");
+    return await last.send(request);
+  };
+}
+
+/** Whether a request failed because nobody listens there. */
+export function isNobodyThere(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.code !== "host_unreachable") return false;
+  const { cause } = error;
+  return (
+    cause instanceof Error && "code" in cause && (cause.code === "ENOENT" || cause.code === "ECONNREFUSED")
+  );
 }

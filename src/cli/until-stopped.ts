@@ -2,13 +2,13 @@ import { ServiceError } from "../protocol/errors.ts";
 import { onSignals, type StopSignal } from "./terminal/signals.ts";
 
 /**
- * Keeps a service going until one of the signals comes or `ended` resolves, then stops it in good order. A second signal
+ * Runs a service until one of the signals comes or `ended` resolves, then stops it gracefully. A second signal
  * ends the process at once, as if nobody listened. Throws `shutting_down` when stopping takes longer than `graceMs`.
  */
 export async function untilStopped<Service extends AsyncDisposable>(
   start: () => Promise<Service>,
   stop: { readonly signals: readonly StopSignal[]; readonly graceMs: number },
-  ended: (service: Service) => Promise<void>,
+  ended?: (service: Service) => Promise<void>,
 ): Promise<void> {
   const stopped = Promise.withResolvers<void>();
   using listening = onSignals(stop.signals, () => {
@@ -17,7 +17,7 @@ export async function untilStopped<Service extends AsyncDisposable>(
   });
   const service = await start();
   try {
-    await Promise.race([stopped.promise, ended(service)]);
+    await Promise.race([stopped.promise, ...(ended === undefined ? [] : [ended(service)])]);
   } finally {
     await withinGrace(service[Symbol.asyncDispose](), stop.graceMs);
   }

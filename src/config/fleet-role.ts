@@ -1,9 +1,8 @@
 // What a server is among others (specification 5.5, contract 6).
 
-import type { Credentials } from "../lib/credentials.ts";
 import { isLoopbackName } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
-import type { Secret } from "../lib/secret.ts";
+import type { Credentials, Secret } from "../lib/secret.ts";
 import { type AuthConfig, readPair, warnOfUnused } from "./login.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";

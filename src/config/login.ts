@@ -1,6 +1,5 @@
-import type { Credentials } from "../lib/credentials.ts";
 import { isLoopbackName } from "../lib/net/address.ts";
-import type { Secret } from "../lib/secret.ts";
+import type { Credentials, Secret } from "../lib/secret.ts";
 import type { RoleRule } from "../protocol/schemas/role.ts";
 import { type SecretOption, titleOf, type ValueOption } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";

@@ -1,5 +1,5 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
-import { KeyedSingleFlight } from "../lib/async/keyed-single-flight.ts";
+import { KeyedSingleFlight } from "../lib/async/single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Ownership } from "./ownership.ts";

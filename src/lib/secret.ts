@@ -32,3 +32,6 @@ export class Secret {
     return "[secret]";
   }
 }
+
+/** A user name and its password. */
+export type Credentials = { readonly username: string; readonly password: Secret };

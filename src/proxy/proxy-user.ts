@@ -1,5 +1,4 @@
-import { isLoginName } from "../lib/login-name.ts";
-import { type Profile, shownProfile } from "../lib/profile.ts";
+import { isLoginName, type Profile, shownProfile } from "../lib/profile.ts";
 
 /** Who somebody is, as a certificate or a provider says: what the headers `proxy-user-*` carry (specification 5.4). */
 export type ProxyUser = Profile & {

@@ -15,7 +15,6 @@ import { currentTrace } from "../../lib/trace.ts";
 import type { Log } from "../../log.ts";
 import type { ClaimRules } from "../../proxy/provider/provider-answer.ts";
 import type { ReverseProxy, ReverseProxyParts } from "../../proxy/reverse-proxy.ts";
-import { urlOf } from "./url.ts";
 
 export type ProxyListener = AsyncDisposable & {
   /** Where a request to the server itself came from. */
@@ -128,4 +127,15 @@ async function openLogin(
   const now = (): number => performance.now();
   const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });
   return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };
+}
+
+/** Where a listener is found. An address that stands for all of a machine is reached by the machine's name. */
+export function urlOf(
+  { listen, tls }: { readonly listen: { readonly host: string }; readonly tls: object | undefined },
+  machine: string,
+  port: number,
+): string {
+  const isEverywhere = listen.host === "0.0.0.0" || listen.host === "::";
+  const host = isEverywhere ? machine : listen.host;
+  return `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }

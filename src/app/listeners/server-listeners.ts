@@ -3,8 +3,10 @@ import { networkInterfaces } from "node:os";
 import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
-import { isLoopbackName } from "../../lib/net/address.ts";
+import { inRanges } from "../../http/client-address.ts";
+import { isLoopbackAddress, isLoopbackName } from "../../lib/net/address.ts";
 import type { Secret } from "../../lib/secret.ts";
+import type { Log } from "../../log.ts";
 import type { Metrics } from "../../metrics/metrics.ts";
 import type { ServerContext } from "../server-context.ts";
 import { measureListener } from "../server-metrics.ts";
@@ -15,9 +17,7 @@ import {
   privateHandlers,
   type ServerSocket,
 } from "./listeners.ts";
-import { openProxyListener } from "./proxy.ts";
-import { warnOfTrustedRange } from "./trusted-range.ts";
-import { urlOf } from "./url.ts";
+import { openProxyListener, urlOf } from "./proxy.ts";
 
 const PLAIN_HTTP =
   "plain HTTP: passwords and what is typed or shown can be read on the way: give --tls-cert and --tls-key, or put a proxy with TLS in front and name it with --trusted-proxy";
@@ -78,5 +78,31 @@ export async function openServerListeners(
       return { broken: stopped.reduce((sum, { broken }) => sum + broken, 0) };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+const REMEDY =
+  "whoever types into a session there can forge its address: name the proxies alone with --trusted-proxy";
+
+/**
+ * Warns at once where the ranges hold an address of this machine, and, once, when a remote registers from one of them.
+ * Loopback is left out: a proxy on this very machine has no other address.
+ */
+export function warnOfTrustedRange(parts: {
+  readonly ranges: readonly { readonly address: string; readonly prefix: number }[];
+  /** Of this machine, or of this pod. */
+  readonly ownAddresses: readonly string[];
+  readonly log: Pick<Log, "warn">;
+}): RequestAuditHook {
+  const { ranges, ownAddresses, log } = parts;
+  const isTrusted = inRanges(ranges);
+  const own = ownAddresses.find((address) => !isLoopbackAddress(address) && isTrusted(address));
+  if (own !== undefined) log.warn({ address: own }, `trusted proxies include this machine: ${REMEDY}`);
+  let isTold = false;
+  return ({ endpoint, address, outcome }) => {
+    const isRegistered = endpoint === "registerRemote" && "answer" in outcome;
+    if (isTold || !isRegistered || address === undefined || !isTrusted(address)) return;
+    isTold = true;
+    log.warn({ address }, `trusted proxies include a remote: ${REMEDY}`);
   };
 }

@@ -1,7 +1,7 @@
 // Everything that the server asks about users of the system. Worker processes answer.
 import { z } from "zod";
-import { KeyedSingleFlight } from "../../lib/async/keyed-single-flight.ts";
 import { Semaphore } from "../../lib/async/semaphore.ts";
+import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import type { SystemAccount } from "../../lib/os/system-account.ts";
 import { ServiceError } from "../../protocol/errors.ts";

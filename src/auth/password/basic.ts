@@ -1,6 +1,7 @@
 // Authorization: Basic with the credentials of an HQ (specification 5.5, RFC 7617): its remotes, and clients that want it.
-import type { Credentials } from "../../lib/credentials.ts";
+
 import type { Tally } from "../../lib/data/tally.ts";
+import type { Credentials } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Authenticator } from "../chain.ts";

@@ -1,4 +1,4 @@
-import type { Credentials } from "../../lib/credentials.ts";
+import type { Credentials } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { sameBytes } from "../same-bytes.ts";
 import type { Ask } from "./login-questions.ts";

@@ -1,6 +1,5 @@
-import { isLoginName } from "../../lib/login-name.ts";
 import { isLoopbackAddress } from "../../lib/net/address.ts";
-import { shownProfile } from "../../lib/profile.ts";
+import { isLoginName, shownProfile } from "../../lib/profile.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Prover, RequestFacts } from "../chain.ts";
 import { sameBytes } from "../same-bytes.ts";

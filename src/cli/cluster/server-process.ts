@@ -1,7 +1,7 @@
 // A server as a child process: started as the session host is, and stopped with whoever started it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
@@ -9,7 +9,6 @@ import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ControlDir } from "../../sessions/storage/control-dir.ts";
 import type { ProgramFiles } from "../process-context.ts";
-import { logTail } from "./log-tail.ts";
 import type { MachinePlan } from "./plan.ts";
 
 export type ProcessParts = {
@@ -105,4 +104,14 @@ async function firstLine({ stdout }: ChildProcess): Promise<string> {
   // The lines after it are read, too, and dropped: a full pipe would stop the server.
   const [line]: unknown[] = await once(createInterface({ input: stdout }), "line");
   return String(line);
+}
+
+/** The last lines of a log, at most `lines`; none if there is no log. */
+export function logTail(path: string, lines: number): readonly string[] {
+  if (!existsSync(path)) return [];
+  const text = readFileSync(path, "utf8").trimEnd();
+  return text
+    .split("\n")
+    .slice(-lines)
+    .filter((line) => line !== "");
 }

@@ -6,9 +6,7 @@ import { controlDirProblems } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import { integer } from "../../config/options/value.ts";
 import { DEFAULT_PORT } from "../../protocol/limits.ts";
-import { examples } from "../examples.ts";
-import { type Finish, signalExitCode } from "../exit-code.ts";
-import { writeMessage } from "../message.ts";
+import { examples, type Finish, signalExitCode, writeMessage } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
 import { onSignals, signalNumber } from "../terminal/signals.ts";
@@ -43,7 +41,6 @@ export function addUp(program: Command, cli: Cli, finish: Finish): void {
       "--json",
       'say what runs as one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
     )
-    .allowExcessArguments(false)
     .action(async (flags: UpFlags) => await up(flags, { cli, finish }))
     .addHelpText(
       "after",

@@ -1,15 +1,13 @@
 import type { Command } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples } from "../examples.ts";
-import type { Finish } from "../exit-code.ts";
+import { examples, type Finish } from "../command.ts";
 import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
-import { exitNotice } from "../terminal/exit-notice.ts";
 import { Terminal } from "../terminal/terminal.ts";
-import { type AttachmentEnd, attachTerminal } from "../terminal/terminal-attachment.ts";
+import { type AttachmentEnd, attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
 
 type AttachFlags = ServerFlags & DetachFlags & { readonly readOnly?: true };
 
@@ -22,7 +20,6 @@ export function addAttach(program: Command, cli: Cli, finish: Finish): void {
     )
     .argument("<session>", "id, beginning of an id, or name")
     .option("-r, --read-only", "only look: nothing is typed or resized, and ctrl-c detaches")
-    .allowExcessArguments(false)
     .action(async (reference: string, flags: AttachFlags) => finish(await attach(reference, flags, cli)));
   addServerOptions(addDetachOption(command)).addHelpText(
     "after",

@@ -2,10 +2,8 @@ import type { Command } from "commander";
 import { type Examination, examineConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
 import { type Setting, sourceWords } from "../../config/sources/settings.ts";
+import { ExitCode, examples, type Finish, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import { examples } from "../examples.ts";
-import { ExitCode, type Finish } from "../exit-code.ts";
-import { writeMessage } from "../message.ts";
 import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { table } from "../table.ts";
@@ -19,7 +17,6 @@ export function addConfig(program: Command, cli: Cli, finish: Finish): void {
     .description(
       "Print the configuration that ttyhq serve with the same options would have, and where each part of it comes from: a flag, a variable, the configuration file or the default. Secrets are not shown. Nothing is started or written. Ends with 2 and a sentence for each problem when a server would not start.",
     )
-    .allowExcessArguments(false)
     .action(async () => {
       const flags = command.opts();
       const examination = examineConfig(await configInput(flags, cli));

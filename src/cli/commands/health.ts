@@ -4,10 +4,9 @@ import { type Command, InvalidArgumentError } from "commander";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples } from "../examples.ts";
+import { examples } from "../command.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, localSockets, type ServerFlags, serverOf } from "../server.ts";
-import { socketSend } from "../socket-send.ts";
+import { addServerOptions, localSockets, type ServerFlags, serverOf, socketSend } from "../server.ts";
 
 type HealthFlags = ServerFlags & {
   readonly timeout: number;
@@ -28,7 +27,6 @@ export function addHealth(program: Command, cli: Cli): void {
     .option("--session-host", "ask the session host of the control directory, also where there is a server")
     .option("-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5)
     .option("--wait <seconds>", "for so long ask again and again, until it is there and well", parseSeconds)
-    .allowExcessArguments(false)
     .action(async (flags: HealthFlags) => await checkUntil(endOf(flags), flags, cli));
   addServerOptions(command).addHelpText(
     "after",

@@ -5,37 +5,33 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { TokenResponse } from "../../protocol/schemas/auth.ts";
 import { LoginQuestion } from "../../protocol/schemas/login-question.ts";
 import { SecondFactorChallenge } from "../../protocol/schemas/passkey.ts";
-import { examples } from "../examples.ts";
+import { addQuery } from "../command.ts";
 import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { QuestionReader } from "../terminal/question-reader.ts";
 
-type LoginFlags = ServerFlags & { readonly user?: string; readonly json?: true };
-
 export function addLogin(program: Command, cli: Cli): void {
-  const command = program
-    .command("login")
-    .summary("log in with a password and print a token")
-    .description(
-      "Ask for a password, and for whatever else the server's system asks, such as a one-time code. Print a token, for TTYHQ_TOKEN. Without a terminal the answers are read from standard input, one a line.",
-    )
-    .option("--user <name>", "as whom; without it the server's default user")
-    .option("--json", 'print {"token", "expiresIn", "user"}')
-    .allowExcessArguments(false)
-    .action(async ({ user, json, ...flags }: LoginFlags) => {
-      const { client } = serverOf(flags, cli, "server");
+  addQuery(program, cli, {
+    usage: "login",
+    summary: "log in with a password and print a token",
+    description:
+      "Ask for a password, and for whatever else the server's system requires, such as a one-time code. Print a token, for TTYHQ_TOKEN. Without a terminal the answers are read from standard input, one per line.",
+    json: 'print {"token", "expiresIn", "user"}',
+    examples: [
+      [
+        "export TTYHQ_TOKEN=$(ttyhq login --url https://term.example.com --user ada)",
+        "later commands run as ada",
+      ],
+    ],
+    who: "server",
+    options: (command) =>
+      command.option("--user <name>", "user to log in; default: the server's default user"),
+    ask: async ({ client }, { user }: { readonly user?: string }) => {
       using reader = new QuestionReader(cli);
-      const response = await logIn(client, user, reader);
-      cli.stdout.write(json ? `${JSON.stringify(response)}\n` : `${response.token}\n`);
-    });
-  addServerOptions(command).addHelpText(
-    "after",
-    examples([
-      "export TTYHQ_TOKEN=$(ttyhq login --url https://term.example.com --user ada)",
-      "the commands after it are ada's",
-    ]),
-  );
+      return await logIn(client, user, reader);
+    },
+    text: ({ token }) => `${token}\n`,
+  });
 }
 
 async function logIn(

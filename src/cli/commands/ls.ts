@@ -1,35 +1,27 @@
 import type { Command } from "commander";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { addQuery } from "../command.ts";
 import { duration } from "../duration.ts";
-import { examples } from "../examples.ts";
 import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { table } from "../table.ts";
 
 export function addLs(program: Command, cli: Cli): void {
-  const command = program
-    .command("ls")
-    .alias("list")
-    .summary("list the sessions, newest first")
-    .description("List the sessions, newest first.")
-    .option("--json", "print the session objects as a JSON array")
-    .allowExcessArguments(false)
-    .action(async (flags: ServerFlags & { readonly json?: true }) => {
-      const sessions = newestFirst(await serverOf(flags, cli).client.list());
-      if (flags.json) cli.stdout.write(`${JSON.stringify(sessions, undefined, 2)}\n`);
-      else cli.stdout.write(sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns }));
-    });
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(
-      ["ttyhq ls", "what runs here"],
+  addQuery(program, cli, {
+    usage: "ls",
+    summary: "list the sessions, newest first",
+    json: "print the session objects as a JSON array",
+    examples: [
+      ["ttyhq ls", "the sessions of this machine"],
       [
         `ttyhq ls --json | jq -r '.[] | select(.status == "running").id'`,
-        "the ids of what runs, for a script",
+        "ids of running sessions, for a script",
       ],
-    ),
-  );
+    ],
+    options: (command) => command.alias("list"),
+    ask: async ({ client }) => newestFirst(await client.list()),
+    text: (sessions) => sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns }),
+  });
 }
 
 export function newestFirst(sessions: readonly SessionRecord[]): readonly SessionRecord[] {

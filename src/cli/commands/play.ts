@@ -4,12 +4,11 @@ import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples } from "../examples.ts";
+import { examples } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
-import { playCast } from "../terminal/cast-player.ts";
-import { readCast } from "../terminal/cast-reader.ts";
+import { playCast, readCast } from "../terminal/cast.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "../terminal/terminal-modes.ts";
@@ -28,7 +27,6 @@ export function addPlay(program: Command, cli: Cli): void {
     .argument("<recording>", "file, -, or a session's id, beginning of an id, or name")
     .option("-s, --speed <factor>", "2 is twice as fast", parsePositive, 1)
     .option("-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive)
-    .allowExcessArguments(false)
     .action(async (source: string, flags: PlayFlags) => await play(source, flags, cli));
   addServerOptions(command).addHelpText(
     "after",

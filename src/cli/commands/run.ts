@@ -1,16 +1,14 @@
 import type { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
+import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import type { CreateSessionBody, SessionRecord } from "../../protocol/schemas/session.ts";
+import { examples, type Finish } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import { examples } from "../examples.ts";
-import type { Finish } from "../exit-code.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type Server, type ServerFlags, serverOf } from "../server.ts";
-import { sessionEnv } from "../session-env.ts";
 import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
-import { exitNotice } from "../terminal/exit-notice.ts";
 import { Terminal } from "../terminal/terminal.ts";
-import { attachTerminal } from "../terminal/terminal-attachment.ts";
+import { attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
 
 type RunFlags = ServerFlags &
   DetachFlags & {
@@ -97,4 +95,42 @@ function requestOf(
     ...(cwd === undefined ? {} : { cwd }),
     ...(isLocal ? { env: sessionEnv(cli.env) } : {}),
   };
+}
+
+/** The terminal that somebody sits at: the session has one of its own and outlives this one. */
+const OF_THE_TERMINAL = new Set([
+  "TERM",
+  "TERMCAP",
+  "TERMINFO",
+  "TERM_PROGRAM",
+  "TERM_PROGRAM_VERSION",
+  "TERM_SESSION_ID",
+  "COLORTERM",
+  "COLUMNS",
+  "LINES",
+  "TMUX",
+  "TMUX_PANE",
+  "STY",
+  "WINDOW",
+  "WINDOWID",
+  "VTE_VERSION",
+  "KITTY_WINDOW_ID",
+  "SSH_TTY",
+  "SHLVL",
+  "_",
+]);
+/** A command of ours that is typed in the session is to find the same server. */
+const TO_FIND_US = new Set(["TTYHQ_CONTROL_DIR", "TTYHQ_URL", "TTYHQ_DETACH_KEYS"]);
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** What of the caller's environment goes with a program into its session: all but the terminal and our own secrets. */
+export function sessionEnv(
+  env: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(env)) {
+    if (value === undefined || !NAME.test(name) || OF_THE_TERMINAL.has(name)) continue;
+    if (!isOwnVariable(name) || TO_FIND_US.has(name)) kept[name] = value;
+  }
+  return kept;
 }

@@ -2,8 +2,8 @@ import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { parseConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
+import { examples } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import { examples } from "../examples.ts";
 import type { Cli, InputStream, RunningServer } from "../process-context.ts";
 import { untilStopped } from "../until-stopped.ts";
 
@@ -14,7 +14,6 @@ export function addServe(program: Command, cli: Cli): void {
     .description(
       "Start a server: the page, the API and /ws. Sessions belong to a session host, which is started where there is none, and outlive the server. Every option can also be given as the variable TTYHQ_OPTION_NAME.",
     )
-    .allowExcessArguments(false)
     .action(async () => {
       const config = parseConfig(await configInput(command.opts(), cli));
       const isJson = command.opts().json === true || config.log.format === "json";
@@ -23,7 +22,7 @@ export function addServe(program: Command, cli: Cli): void {
         cli.stdout.write(isJson ? announcedAsJson(server) : announced(server, cli.version));
         return server;
       };
-      const ended = command.opts().stopWithInput === true ? () => inputEnd(cli.stdin) : never;
+      const ended = command.opts().stopWithInput === true ? () => inputEnd(cli.stdin) : undefined;
       const stop = { signals: ["SIGINT", "SIGTERM", "SIGHUP"], graceMs: config.graceMs } as const;
       await untilStopped(start, stop, ended);
     });
@@ -58,12 +57,7 @@ function announcedAsJson({ url, loginLink, behind }: RunningServer): string {
   return `${JSON.stringify({ event: "listening", url, loginLink, behind })}\n`;
 }
 
-/** What comes in is dropped. */
+/** Input is read and dropped. */
 async function inputEnd(stdin: InputStream): Promise<void> {
   await finished(stdin.resume(), { writable: false }).catch(() => undefined);
-}
-
-/** A server goes on until it is told to stop. */
-function never(): Promise<void> {
-  return new Promise(() => undefined);
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
+import { examples } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import { examples } from "../examples.ts";
 import type { Cli, RunningHost } from "../process-context.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { untilStopped } from "../until-stopped.ts";
@@ -17,7 +17,6 @@ export function addSessionHost(program: Command, cli: Cli): void {
     .description(
       "Start a session host: the process that the programs and their terminals belong to. A server starts one by itself; start it apart where it should live elsewhere than the server, as in a container of its own.",
     )
-    .allowExcessArguments(false)
     .action(async () => {
       const config = parseHostConfig(await configInput(command.opts(), cli));
       const start = async (): Promise<RunningHost> => {
@@ -29,7 +28,7 @@ export function addSessionHost(program: Command, cli: Cli): void {
       // A hang-up is the end of somebody's terminal, not of the programs in ours.
       using _ignored = onSignals(["SIGHUP"], () => undefined);
       const stop = { signals: ["SIGINT", "SIGTERM"], graceMs: config.graceMs } as const;
-      await untilStopped(start, stop, (host) => (config.exitWhenIdle ? untilIdle(host) : never()));
+      await untilStopped(start, stop, config.exitWhenIdle ? untilIdle : undefined);
     });
   registerOptions(command, "session-host");
   command.addHelpText(
@@ -45,9 +44,4 @@ async function untilIdle(host: RunningHost): Promise<void> {
     await sleep(IDLE_CHECK_MS, undefined, { ref: false });
     idleLooks = (await host.idle()) ? idleLooks + 1 : 0;
   }
-}
-
-/** A host that was not told otherwise goes on until it is stopped. */
-function never(): Promise<void> {
-  return new Promise(() => undefined);
 }

@@ -1,12 +1,18 @@
 import type { Command } from "commander";
 import { createClient } from "../../protocol/client/client.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
+import { ExitCode, examples, type Finish } from "../command.ts";
 import { duration } from "../duration.ts";
-import { examples } from "../examples.ts";
-import { ExitCode, type Finish } from "../exit-code.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, controlDirOf, localSockets, type ServerFlags, serverOf } from "../server.ts";
-import { isNobodyThere, socketSend } from "../socket-send.ts";
+import {
+  addServerOptions,
+  controlDirOf,
+  isNobodyThere,
+  localSockets,
+  type ServerFlags,
+  serverOf,
+  socketSend,
+} from "../server.ts";
 
 /** What answers, and what it says of itself. */
 type Status = {
@@ -24,7 +30,6 @@ export function addStatus(program: Command, cli: Cli, finish: Finish): void {
       "Say what of ttyhq runs here: the server, the session host, their versions and sessions. Ends with 1 when nothing does.",
     )
     .option("--json", "print it as JSON")
-    .allowExcessArguments(false)
     .action(async (flags: ServerFlags & { readonly json?: true }) => {
       const status = await statusOf(flags, cli);
       cli.stdout.write(flags.json ? `${JSON.stringify(status, undefined, 2)}\n` : statusText(status));

@@ -1,19 +1,22 @@
 // `ttyhq service`: the server as a service of systemd.
-import type { Command } from "commander";
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { parseHostConfig } from "../../config/config.ts";
 import { registerOptions } from "../../config/sources/flags.ts";
+import { findSystemAccount } from "../../lib/os/system-account.ts";
+import { createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples } from "../examples.ts";
-import { ExitCode, type Finish } from "../exit-code.ts";
-import { writeMessage } from "../message.ts";
-import type { Cli } from "../process-context.ts";
-import { filesOf, install, uninstall } from "./installation.ts";
-import { controlDirOfUnit, runningSessions } from "./installed.ts";
-import { lingerNotice } from "./linger.ts";
-import { placeOf } from "./place.ts";
-import { type InstallFlags, servicePlan, textOf } from "./plan.ts";
-import { isRunning, statusJson, statusText, unitStates } from "./status.ts";
+import { ExitCode, examples, type Finish, writeMessage } from "../command.ts";
+import { configInput } from "../configuration.ts";
+import type { Cli, ProcessContext } from "../process-context.ts";
+import { isNobodyThere, localSockets, socketSend } from "../server.ts";
+import { table } from "../table.ts";
+import { filesOf, install, type Tell, uninstall } from "./installation.ts";
+import { type InstallFlags, placeOf, servicePlan, textOf } from "./plan.ts";
 import { Systemctl } from "./systemctl.ts";
-import type { Scope } from "./unit-file.ts";
+import { execWords, HOST_UNIT, type Scope, SERVER_UNIT } from "./unit-file.ts";
 
 type ScopeFlags = { readonly user?: true };
 type UninstallFlags = ScopeFlags & { readonly endSessions?: true };
@@ -52,7 +55,6 @@ function addInstall(parent: Command, cli: Cli): void {
     .option("--user", OF_USER)
     .option("--run-as <name>", "run the machine's service as this user, and not as root")
     .option("--dry-run", "print the files, and write and start nothing")
-    .allowExcessArguments(false)
     .action(async (flags: InstallFlags) => await installService(flags, cli));
   registerOptions(command, "server");
 }
@@ -81,7 +83,6 @@ function addUninstall(parent: Command, cli: Cli): void {
     )
     .option("--user", OF_USER)
     .option("--end-sessions", "even where programs run, which it ends")
-    .allowExcessArguments(false)
     .action(async (flags: UninstallFlags) => await uninstallService(flags, cli));
 }
 
@@ -112,7 +113,6 @@ function addStatusOf(parent: Command, cli: Cli, finish: Finish): void {
     .description("Say what of the service is installed and runs. Ends with 1 where not all of it does.")
     .option("--user", OF_USER)
     .option("--json", "print it as JSON")
-    .allowExcessArguments(false)
     .action(async (flags: ScopeFlags & { readonly json?: true }) => {
       const states = await unitStates(new Systemctl(scopeOf(flags), cli));
       cli.stdout.write(flags.json === true ? statusJson(states) : statusText(states));
@@ -136,4 +136,86 @@ function scopeOf({ user }: ScopeFlags): Scope {
 
 function teller(cli: Cli): (line: string) => void {
   return (line) => void cli.stdout.write(`${line}\n`);
+}
+
+/** Where logind keeps, as files of their names, whose services go on without a login. */
+const LINGERING = "/var/lib/systemd/linger";
+
+function lingerNotice(user: string, tell: Tell): void {
+  if (existsSync(join(LINGERING, user))) return;
+  tell(
+    "it ends when you log out, programs included: loginctl enable-linger lets it go on, and starts it with the machine",
+  );
+}
+
+/** The control directory of a unit of the session host, as that would find it. Throws ConfigError. */
+async function controlDirOfUnit(unitText: string, surroundings: ProcessContext): Promise<string> {
+  const words = execWords(/^ExecStart=(.*)$/m.exec(unitText)?.[1] ?? "");
+  const command = new Command().exitOverride();
+  registerOptions(command, "session-host");
+  command.parse([...words.slice(words.indexOf("session-host") + 1)], { from: "user" });
+  const runAs = /^User=(.*)$/m.exec(unitText)?.[1];
+  const account = runAs === undefined ? undefined : await findSystemAccount(runAs);
+  const home = account?.home ?? surroundings.home;
+  return parseHostConfig(await configInput(command.opts(), { ...surroundings, home, env: {} })).controlDir;
+}
+
+/** How many programs run in the sessions of a control directory. */
+async function runningSessions(controlDir: string): Promise<number> {
+  const client = createClient(socketSend([localSockets(controlDir).host]));
+  try {
+    return (await client.list()).filter(({ status }) => status !== "exited").length;
+  } catch (error) {
+    if (isNobodyThere(error)) return 0;
+    throw error;
+  }
+}
+
+export type UnitState = {
+  readonly unit: string;
+  /** As systemd says it: `active`, `failed`, `inactive`, …; `not installed`. */
+  readonly state: string;
+  /** `enabled` where it starts with the machine. */
+  readonly atStart: string;
+  readonly pid?: number;
+  /** How often it was started again by itself. */
+  readonly restarts: number;
+};
+
+const PROPERTIES = ["LoadState", "ActiveState", "UnitFileState", "MainPID", "NRestarts"];
+
+async function unitStates(systemctl: Systemctl): Promise<readonly UnitState[]> {
+  return await Promise.all([SERVER_UNIT, HOST_UNIT].map((unit) => unitState(systemctl, unit)));
+}
+
+function isRunning({ state }: UnitState): boolean {
+  return state === "active";
+}
+
+function statusText(states: readonly UnitState[]): string {
+  const rows = states.map(({ unit, state, atStart, pid, restarts }) => [
+    unit,
+    state,
+    atStart,
+    `${pid ?? ""}`,
+    `${restarts}`,
+  ]);
+  return table(["UNIT", "STATE", "AT START", "PID", "RESTARTS"], rows);
+}
+
+function statusJson(states: readonly UnitState[]): string {
+  return `${JSON.stringify(states, undefined, 2)}\n`;
+}
+
+async function unitState(systemctl: Systemctl, unit: string): Promise<UnitState> {
+  const properties = await systemctl.properties(unit, PROPERTIES);
+  const isThere = properties.get("LoadState") === "loaded";
+  const pid = Number(properties.get("MainPID"));
+  return {
+    unit,
+    state: isThere ? (properties.get("ActiveState") ?? "") : "not installed",
+    atStart: properties.get("UnitFileState") ?? "",
+    ...(pid > 0 ? { pid } : {}),
+    restarts: Number(properties.get("NRestarts") ?? 0),
+  };
 }

@@ -2,8 +2,7 @@ import { chown, mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { replaceFile } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Place } from "./place.ts";
-import { type ServicePlan, textOf } from "./plan.ts";
+import { type Place, type ServicePlan, textOf } from "./plan.ts";
 import type { Systemctl } from "./systemctl.ts";
 import { HOST_UNIT, hostUnit, SERVER_UNIT, serverUnit } from "./unit-file.ts";
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type Config, type ConfigInput, parseConfig } from "../../config/config.ts";
 import { ConfigError } from "../../config/config-error.ts";
 import type { Flags } from "../../config/sources/flags.ts";
@@ -7,8 +8,7 @@ import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { findSystemAccount, type SystemAccount } from "../../lib/os/system-account.ts";
 import { configInput } from "../configuration.ts";
 import type { ProcessContext } from "../process-context.ts";
-import { type Place, placeOf } from "./place.ts";
-import type { Scope, UnitPlan } from "./unit-file.ts";
+import { HOST_UNIT, type Scope, SERVER_UNIT, type UnitPlan } from "./unit-file.ts";
 
 export type InstallFlags = Flags & {
   readonly user?: true;
@@ -110,4 +110,40 @@ function variableNotices(env: ProcessContext["env"]): readonly string[] {
 /** What a file holds; `undefined`: there is none. */
 export function textOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
+}
+
+/** Where the files of a service are. */
+export type Place = {
+  readonly serverUnit: string;
+  readonly hostUnit: string;
+  /** The configuration file, where none is named. */
+  readonly configFile: string;
+  /** What it begins with. */
+  readonly firstConfig: string;
+};
+
+export function placeOf(scope: Scope, { env, home }: Pick<ProcessContext, "env" | "home">): Place {
+  const config = scope === "system" ? "/etc" : env.XDG_CONFIG_HOME || join(home, ".config");
+  const units = join(config, "systemd", scope);
+  const configFile = join(config, "ttyhq", "config.yaml");
+  return {
+    serverUnit: join(units, SERVER_UNIT),
+    hostUnit: join(units, HOST_UNIT),
+    configFile,
+    firstConfig: firstConfig(scope, configFile),
+  };
+}
+
+function firstConfig(scope: Scope, path: string): string {
+  const restart = scope === "system" ? "systemctl restart ttyhq" : "systemctl --user restart ttyhq";
+  return [
+    "# The options of ttyhq serve by their names. What they come to:",
+    `#   ttyhq config --config ${path}`,
+    "# and, while the programs in its terminals go on, to make it so:",
+    `#   ${restart}`,
+    ...(scope === "system" ? ["control-dir: /var/lib/ttyhq"] : []),
+    "# bind: 127.0.0.1",
+    "# port: 4020",
+    "",
+  ].join("\n");
 }

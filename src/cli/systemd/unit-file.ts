@@ -1,5 +1,5 @@
+import { DEFAULT_GRACE_MS } from "../../protocol/limits.ts";
 // The units of a server and its session host, as texts.
-import { execLine } from "./exec-line.ts";
 
 /** Of the machine, or of one user and their own service manager. */
 export type Scope = "system" | "user";
@@ -137,3 +137,59 @@ function unit(note: string, sections: Readonly<Record<string, readonly string[]>
   const texts = Object.entries(sections).map(([name, lines]) => [`[${name}]`, ...lines, ""].join("\n"));
   return `# ${note}\n\n${texts.join("\n")}`;
 }
+
+/** Words as an `ExecStart=` that runs exactly them: no variable, specifier or quote in them means anything. */
+export function execLine(words: readonly string[]): string {
+  return words.map(execWord).join(" ");
+}
+
+/** The words of such a line. */
+export function execWords(line: string): readonly string[] {
+  return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare = ""]) =>
+    unescaped(quoted ?? bare),
+  );
+}
+
+const PLAIN = /^[\w@+=:,./-]+$/;
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ["%", "%%"],
+  ["$", "$$"],
+  ['"', '\\"'],
+  ["\\", "\\\\"],
+]);
+
+function execWord(word: string): string {
+  if (PLAIN.test(word)) return word;
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what a unit file cannot hold
+  const escaped = word.replaceAll(/[%$"\\\x00-\x1f\x7f]/g, (letter) => ESCAPES.get(letter) ?? hex(letter));
+  return `"${escaped}"`;
+}
+
+function hex(letter: string): string {
+  return `\\x${letter.charCodeAt(0).toString(16).padStart(2, "0")}`;
+}
+
+function unescaped(word: string): string {
+  return word.replaceAll(/%%|\$\$|\\x[0-9a-f]{2}|\\./g, (found) =>
+    found.startsWith("\\x") ? String.fromCharCode(Number.parseInt(found.slice(2), 16)) : found.slice(1),
+  );
+}
+
+const NOTE =
+  "For packages that bring /usr/bin/ttyhq. Made by npm run docs from src/cli/systemd/unit-file.ts.";
+const CONFIG = ["--config", "/etc/ttyhq/config.yaml"];
+const COMMON = { note: NOTE, program: ["/usr/bin/ttyhq"], runAs: undefined, graceMs: DEFAULT_GRACE_MS };
+const SYSTEM: UnitPlan = {
+  ...{ ...COMMON, scope: "system" },
+  ...{ serverFlags: CONFIG, hostFlags: CONFIG, clientFlags: CONFIG },
+};
+/** A user need not have a file of their own. */
+const USER: UnitPlan = { ...COMMON, scope: "user", serverFlags: [], hostFlags: [], clientFlags: [] };
+
+/** By path below packaging/systemd/. */
+export const PACKAGED_UNITS: Readonly<Record<string, () => string>> = {
+  [`system/${SERVER_UNIT}`]: () => serverUnit(SYSTEM),
+  [`system/${HOST_UNIT}`]: () => hostUnit(SYSTEM),
+  [`user/${SERVER_UNIT}`]: () => serverUnit(USER),
+  [`user/${HOST_UNIT}`]: () => hostUnit(USER),
+};

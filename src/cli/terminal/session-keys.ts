@@ -1,6 +1,5 @@
 // The input side of the user's terminal while a session is shown on it.
-import type { DetachKeys } from "./detach-keys.ts";
-import { DETACH_WINDOW_MS, DetachScanner } from "./detach-keys.ts";
+import { DETACH_WINDOW_MS, type DetachKeys, DetachScanner } from "./detach-keys.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Input on its way to the program; over that no more is read. */

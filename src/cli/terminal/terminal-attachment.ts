@@ -3,12 +3,16 @@ import type { Client } from "../../protocol/client/client.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { CONNECT_TIMEOUT_MS } from "../../protocol/limits.ts";
+import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import { ExitCode, signalExitCode } from "../command.ts";
+import { printable } from "../printable.ts";
+import type { OutputStream } from "../process-context.ts";
 import type { DetachKeys } from "./detach-keys.ts";
 import { LinkNotice } from "./link-notice.ts";
 import { SessionKeys } from "./session-keys.ts";
 import { SessionScreen } from "./session-screen.ts";
 import { SessionSize } from "./session-size.ts";
-import { onSignals, type StopSignal } from "./signals.ts";
+import { onSignals, type StopSignal, signalNumber } from "./signals.ts";
 import type { Terminal } from "./terminal.ts";
 
 export type AttachmentOptions = {
@@ -107,4 +111,15 @@ function sessionKeys(
       if (socket.state.kind !== "open") screen.showStatus(LOST);
     },
   });
+}
+
+/** Says how to come back to a session that goes on, and gives the command's exit code: the program's own where it ended. */
+export function exitNotice(
+  end: AttachmentEnd,
+  { id, name }: Pick<SessionRecord, "id" | "name">,
+  stderr: OutputStream,
+): number {
+  if (end.kind === "exited") return end.exitCode;
+  stderr.write(`\r\n[${printable(name)} goes on; back to it with: ttyhq attach ${id}]\n`);
+  return end.kind === "detached" ? ExitCode.Ok : signalExitCode(signalNumber(end.signal));
 }

@@ -1,7 +1,7 @@
 // Parsers of option values. Each throws RangeError "must be …" for an invalid text.
 import { isIP, isIPv6 } from "node:net";
-import { isLoginName } from "../../lib/login-name.ts";
 import { formatOrigin, parseHost, parseOrigin } from "../../lib/net/origin.ts";
+import { isLoginName } from "../../lib/profile.ts";
 import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
 import { RemoteName, RemoteUrl } from "../../protocol/schemas/remote.ts";
 import { Role, type RoleRule } from "../../protocol/schemas/role.ts";

@@ -1,5 +1,5 @@
 // Follow mode: it is turned on and off, and asked about, here. One repository at a time in order, different ones side by side.
-import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/mutex.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts";
 import type { Git, GitProgram } from "../git.ts";

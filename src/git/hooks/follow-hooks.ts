@@ -1,6 +1,6 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
 import { randomBytes } from "node:crypto";
-import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/mutex.ts";
 import type { FollowEntry, FollowList } from "../follow/list.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";

@@ -1,4 +1,4 @@
-import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/mutex.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git, GitProgram, GitRun } from "../git.ts";
 import { gitError } from "../git-error.ts";

@@ -9,3 +9,20 @@ export class Mutex {
     return turn;
   }
 }
+
+/** One mutex per key. Holds only the keys that somebody works on or waits for. */
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** Settles as `work` does, when its turn is over. */
+  take<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const last = turn
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#last.get(key) === last) this.#last.delete(key);
+      });
+    this.#last.set(key, last);
+    return turn;
+  }
+}

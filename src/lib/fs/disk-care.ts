@@ -1,5 +1,5 @@
 import { Backoff } from "../async/backoff.ts";
-import { KeyedMutex } from "../async/keyed-mutex.ts";
+import { KeyedMutex } from "../async/mutex.ts";
 import { diskFault, isDiskFault } from "./disk-fault.ts";
 
 const FIRST_RETRY_MS = 500;

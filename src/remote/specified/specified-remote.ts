@@ -1,4 +1,4 @@
-import { KeyedMutex } from "../../lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../lib/async/mutex.ts";
 import type { Caller } from "../../protocol/client/caller.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";

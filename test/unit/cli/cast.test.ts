@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { playCast } from "../../../src/cli/terminal/cast-player.ts";
-import { type CastFile, readCast } from "../../../src/cli/terminal/cast-reader.ts";
+import { type CastFile, playCast, readCast } from "../../../src/cli/terminal/cast.ts";
 
 const HEADER = '{"version":2,"width":80,"height":24}\n';
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sessionEnv } from "../../../src/cli/session-env.ts";
+import { sessionEnv } from "../../../src/cli/commands/run.ts";
 
 test("the environment goes along without the terminal's own variables and without secrets", () => {
   const env = {

@@ -3,7 +3,7 @@
 import { Fleet } from "../../../src/hq/fleet.ts";
 import type { Registry, RegistryFile } from "../../../src/hq/registry/registry.ts";
 import type { RemoteSessionBackend } from "../../../src/hq/remote-connection.ts";
-import { KeyedSingleFlight } from "../../../src/lib/async/keyed-single-flight.ts";
+import { KeyedSingleFlight } from "../../../src/lib/async/single-flight.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type {

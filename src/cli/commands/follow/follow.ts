@@ -1,73 +1,87 @@
 import type { Command } from "commander";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
-import { examples } from "../../examples.ts";
+import { addGroup, addQuery, examples } from "../../command.ts";
 import { printable } from "../../printable.ts";
 import type { Cli } from "../../process-context.ts";
-import { addServerOptions, type ServerFlags, serverOf } from "../../server.ts";
-
-type FollowFlags = ServerFlags & { readonly dryRun?: true; readonly json?: true };
+import { addServerOptions, type Server, type ServerFlags, serverOf } from "../../server.ts";
 
 export function addFollow(program: Command, cli: Cli): void {
-  const command = program
-    .command("follow [branch]")
-    .summary("have the main working tree follow a worktree")
-    .description(
-      "Have the main working tree of this repository follow the worktree that has the branch; without one, the " +
-        "worktree that you are in. Commits go both ways; what is not committed is never overwritten.",
-    )
-    .option("--dry-run", "say what would happen, and change nothing")
-    .option("--json", "print the server's answer as JSON")
-    .allowExcessArguments(false)
-    .action(async (branch: string | undefined, flags: FollowFlags) => setFollow(cli, flags, true, branch));
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(
-      ["ttyhq follow feature", "the main tree shows what the worktree of feature has"],
+  addQuery(program, cli, {
+    ...QUERY,
+    usage: "follow [branch]",
+    summary: "have the main working tree follow a worktree",
+    description:
+      "Have the main working tree of this repository follow the worktree of a branch; without a branch, the worktree that you are in. Commits go both ways; uncommitted changes are never overwritten.",
+    examples: [
+      ["ttyhq follow feature", "the main tree shows the worktree of feature"],
       ["ttyhq follow --dry-run feature", "what that would change"],
-    ),
-  );
+    ],
+    ask: (server, { dryRun = false }: { readonly dryRun?: boolean }, [branch]) =>
+      setFollow(cli, server, { branch, enable: true, dryRun }),
+  });
 }
 
 export function addUnfollow(program: Command, cli: Cli): void {
-  const command = program
-    .command("unfollow [branch]")
-    .summary("end follow mode in this repository")
-    .description(
-      "End follow mode in this repository and remove its git hooks. The main tree stays at the commit where it is, " +
-        "on no branch. No server is needed for that.",
-    )
-    .option("--dry-run", "say what would happen, and change nothing")
-    .option("--json", "print the server's answer as JSON")
-    .allowExcessArguments(false)
-    .action(async (branch: string | undefined, flags: FollowFlags) => setFollow(cli, flags, false, branch));
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(["ttyhq unfollow && git switch main", "back to where the main tree was"]),
-  );
+  addQuery(program, cli, {
+    ...QUERY,
+    usage: "unfollow [branch]",
+    summary: "end follow mode in this repository",
+    description:
+      "End follow mode in this repository and remove its git hooks. The main tree stays at its commit, on no branch. Works without a server.",
+    examples: [["ttyhq unfollow && git switch main", "back to where the main tree was"]],
+    ask: (server, { dryRun = false }: { readonly dryRun?: boolean }, [branch]) =>
+      setFollow(cli, server, { branch, enable: false, dryRun }),
+  });
 }
+
+const QUERY = {
+  json: "print the server's answer as JSON",
+  options: (command: Command) => command.option("--dry-run", "print the changes without making them"),
+  text: replyText,
+} as const;
 
 async function setFollow(
   cli: Cli,
-  flags: FollowFlags,
-  enable: boolean,
-  branch: string | undefined,
-): Promise<void> {
-  const { client, controlDir, answers } = serverOf(flags, cli);
+  { client, controlDir, answers }: Server,
+  {
+    branch,
+    enable,
+    dryRun,
+  }: { readonly branch?: string | undefined; readonly enable: boolean; readonly dryRun: boolean },
+): Promise<FollowReply> {
+  if (!enable && controlDir !== undefined && !(await answers())) {
+    const { unfollowHere } = await import("./unfollow-here.ts");
+    return await unfollowHere(cli, controlDir, { isDryRun: dryRun });
+  }
   const wanted = branch === undefined ? {} : { branch };
-  const isDryRun = flags.dryRun ?? false;
-  const body = { repoPath: cli.cwd, ...wanted, enable, dryRun: isDryRun };
-  const isHere = !enable && controlDir !== undefined && !(await answers());
-  const reply = isHere
-    ? await (await import("./unfollow-here.ts")).unfollowHere(cli, controlDir, { isDryRun })
-    : await client.call(endpoints.setFollow, { body });
-  cli.stdout.write(flags.json ? `${JSON.stringify(reply)}\n` : spoken(reply));
+  return await client.call(endpoints.setFollow, { body: { repoPath: cli.cwd, ...wanted, enable, dryRun } });
 }
 
-function spoken({ message, enabled, worktreePath, repoPath, steps }: FollowReply): string {
+function replyText({ message, enabled, worktreePath, repoPath, steps }: FollowReply): string {
   const which =
     enabled && worktreePath !== undefined ? `: ${repoPath} follows ${worktreePath}` : `: ${repoPath}`;
   return [`${message}${which}`, ...steps.map((step) => `  ${step}`)]
     .map((line) => `${printable(line)}\n`)
     .join("");
+}
+
+/** Started by git's hooks. Silent, and never fails: it must not fail a git command. */
+export function addGitEvent(program: Command, cli: Cli): void {
+  const lines = [["ttyhq git event", "has the server look at this repository now"]] as const;
+  const git = addGroup(program, "git", { summary: "called by git's hooks", examples: lines });
+  const command = git
+    .command("event")
+    .summary("tell the server about a git event in this repository")
+    .description("Tell the server about a git event in this repository. Silent, with or without a server.")
+    .option("--event <name>", "the event: checkout, commit, merge", "other")
+    .action(async ({ event, ...flags }: ServerFlags & { readonly event: string }) => {
+      try {
+        const { client } = serverOf(flags, cli);
+        await client.call(endpoints.gitEvent, { body: { repoPath: cli.cwd, event: event.slice(0, 64) } });
+      } catch {
+        // No server is running, or it does not follow this repository.
+      }
+    });
+  addServerOptions(command).addHelpText("after", examples(...lines));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { warnOfTrustedRange } from "../../../../src/app/listeners/trusted-range.ts";
+import { warnOfTrustedRange } from "../../../../src/app/listeners/server-listeners.ts";
 import type { AuditedRequest } from "../../../../src/http/audit-hook.ts";
 
 const RANGES = [

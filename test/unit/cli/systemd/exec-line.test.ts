@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { execLine, execWords } from "../../../../src/cli/systemd/exec-line.ts";
+import { execLine, execWords } from "../../../../src/cli/systemd/unit-file.ts";
 
 test("plain words stand as they are, and systemd finds no meaning in the others", () => {
   expect(execLine(["/usr/bin/ttyhq", "serve", "--port", "4020", "--bind", "[::1]"])).toBe(

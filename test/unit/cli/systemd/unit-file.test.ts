@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeOf } from "../../../../src/cli/systemd/place.ts";
+import { placeOf } from "../../../../src/cli/systemd/plan.ts";
 import { hostUnit, serverUnit, type UnitPlan } from "../../../../src/cli/systemd/unit-file.ts";
 
 const PLAN: UnitPlan = {

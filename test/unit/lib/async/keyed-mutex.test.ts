@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { KeyedMutex } from "../../../../src/lib/async/keyed-mutex.ts";
+import { KeyedMutex } from "../../../../src/lib/async/mutex.ts";
 
 test("work about one thing is done in order, about another side by side", async () => {
   const turns = new KeyedMutex();

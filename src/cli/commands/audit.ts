@@ -1,30 +1,31 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
-import { keptFiles } from "../../../audit/file/log-lines.ts";
-import { readSealedHead, type SealFiles } from "../../../audit/file/sealed-head.ts";
-import { type Verification, verifyLog } from "../../../audit/file/verify.ts";
-import { parseAuditLog } from "../../../config/config.ts";
-import { ServiceError } from "../../../protocol/errors.ts";
-import { auditFiles } from "../../../sessions/storage/control-dir.ts";
-import { configInput } from "../../configuration.ts";
-import { examples } from "../../examples.ts";
-import { ExitCode, type Finish } from "../../exit-code.ts";
-import type { Cli } from "../../process-context.ts";
-import { addAuditList } from "./list.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { keptFiles } from "../../audit/file/log-lines.ts";
+import { readSealedHead, type SealFiles } from "../../audit/file/sealed-head.ts";
+import { type Verification, verifyLog } from "../../audit/file/verify.ts";
+import { parseAuditLog } from "../../config/config.ts";
+import { spanMs } from "../../config/options/span.ts";
+import type { Client } from "../../protocol/client/client.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_AUDIT_PAGE } from "../../protocol/limits.ts";
+import type { AuditRecord } from "../../protocol/schemas/audit.ts";
+import { auditFiles } from "../../sessions/storage/control-dir.ts";
+import { addGroup, addQuery, ExitCode, examples, type Finish, jsonText } from "../command.ts";
+import { configInput } from "../configuration.ts";
+import { printable } from "../printable.ts";
+import type { Cli } from "../process-context.ts";
+import { table } from "../table.ts";
 
-const EXAMPLES = examples(
+const EXAMPLES = [
   ["ttyhq audit list --since 1d --user ada", "what a user did lately, newest first"],
   ["ttyhq audit verify", "the audit log of the local server, its beginning and end included"],
   ["ttyhq audit verify backup/audit.log*", "copies: whether the lines in them are an unbroken chain"],
-);
+] as const;
 
 export function addAudit(program: Command, cli: Cli, finish: Finish): void {
-  const audit = program
-    .command("audit")
-    .summary("read and check the audit log")
-    .description("Read and check the audit log.")
-    .addHelpText("after", EXAMPLES);
-  addAuditList(audit, cli);
+  const audit = addGroup(program, "audit", { summary: "read and check the audit log", examples: EXAMPLES });
+  addList(audit, cli);
   audit
     .command("verify")
     .summary("check that no line of the audit log was changed or removed")
@@ -41,10 +42,10 @@ export function addAudit(program: Command, cli: Cli, finish: Finish): void {
     )
     .action(async (paths: readonly string[], flags: VerifyFlags) => {
       const verification = await verified(paths, flags, cli);
-      cli.stdout.write(flags.json ? `${JSON.stringify(verification)}\n` : sentenceOf(verification));
+      cli.stdout.write(flags.json ? jsonText(verification) : sentenceOf(verification));
       if (verification.problem !== undefined) finish(ExitCode.Failed);
     })
-    .addHelpText("after", EXAMPLES);
+    .addHelpText("after", examples(...EXAMPLES));
 }
 
 type VerifyFlags = { readonly controlDir?: string; readonly json?: true };
@@ -102,4 +103,75 @@ function sentenceOf({ files, first, last, sealed, unchained, torn, problem }: Ve
     ...(torn > 0 ? [`${torn} bytes at the end are no whole line`] : []),
   ];
   return `${lines} in ${files.length} ${files.length === 1 ? "file" : "files"}; ${notes.join("; ")}\n`;
+}
+
+type Filters = {
+  readonly since?: string;
+  readonly until?: string;
+  readonly user?: string;
+  readonly action?: string;
+  readonly session?: string;
+};
+function addList(audit: Command, cli: Cli): void {
+  addQuery(audit, cli, {
+    usage: "list",
+    summary: "list entries of a server's audit log, newest first",
+    description: "List entries of a server's audit log, newest first. For auditors and admins.",
+    json: "print them as a JSON array",
+    who: "server",
+    options: (command) =>
+      command
+        .option("--since <time>", "entries not before a date, or a time ago such as 1h or 7d", timeOf)
+        .option("--until <time>", "entries before a date, or a time ago", timeOf)
+        .option("--user <name>", "entries of this user")
+        .option("--action <action>", "entries with this action, such as login or session.create")
+        .option("--session <id>", "entries about this session")
+        .option("--limit <number>", "maximum number of entries", countOf, 100),
+    ask: ({ client }, filters: Filters & { readonly limit: number }) =>
+      entriesOf(client, filters, filters.limit),
+    text: (entries) => entryTable(entries, cli),
+  });
+}
+
+async function entriesOf(
+  client: Client,
+  { since, until, user, action, session }: Filters,
+  limit: number,
+): Promise<readonly AuditRecord[]> {
+  const entries: AuditRecord[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = Math.min(limit - entries.length, MAX_AUDIT_PAGE);
+    const query = { since, until, user, action, session, cursor, limit: page };
+    const answer = await client.call(endpoints.readAudit, { query });
+    entries.push(...answer.entries);
+    cursor = answer.next;
+  } while (cursor !== undefined && entries.length < limit);
+  return entries;
+}
+
+function entryTable(entries: readonly AuditRecord[], cli: Cli): string {
+  const rows = entries.map(({ time, user = "", action, result, session = "", address = "", details }) => [
+    ...[time, printable(user), action, result, printable(session), address],
+    details === undefined ? "" : printable(JSON.stringify(details)),
+  ]);
+  return table(
+    ["TIME", "USER", "ACTION", "RESULT", "SESSION", "ADDRESS", "DETAILS"],
+    rows,
+    cli.stdout.columns,
+  );
+}
+
+/** As ISO 8601. */
+function timeOf(text: string): string {
+  const agoMs = spanMs(text.toLowerCase());
+  const ms = agoMs === undefined ? Date.parse(text) : Date.now() - agoMs;
+  if (Number.isNaN(ms)) throw new InvalidArgumentError("It must be a date, or a time ago such as 1h or 7d.");
+  return new Date(ms).toISOString();
+}
+
+function countOf(text: string): number {
+  const count = Number(text);
+  if (Number.isInteger(count) && count >= 1) return count;
+  throw new InvalidArgumentError("It must be a whole number from 1.");
 }

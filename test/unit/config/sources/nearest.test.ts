@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "../../../src/lib/nearest.ts";
+import { nearest } from "../../../../src/config/sources/config-file.ts";
 
 const WORDS = ["port", "bind", "tls-cert", "tls-key", "control-dir"];
 
