@@ -3,11 +3,11 @@
 import { Ring } from "../lib/data/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
+import { encodeFrame, FrameType, type Magic, withMagic } from "../protocol/frame/frame.ts";
 import { type Resync, SubscribeFlag } from "../protocol/frame/payload.ts";
 import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protocol/limits.ts";
 import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
 import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
-import { SharedOutput } from "./shared-output.ts";
 
 /** What a small entry costs beside its bytes; counted, so that many of them stay within the window too. */
 const ENTRY_OVERHEAD_BYTES = 256;
@@ -21,19 +21,53 @@ export type FeedEntry =
   /** The upstream skipped output up to `end`, where the window's output begins anew. */
   | { readonly kind: "gap"; readonly end: number };
 
-/** Somebody who follows the feed. */
+/** A new entry, a new snapshot, other counts of the repository, or the end of the feed, of which `loss` is the reason. */
+export type FeedChange = "entry" | "snapshot" | "git-status" | "lost";
+
+/** A reader of the feed. */
 export type FeedReader = {
-  /** Number of the entry that it wants next; what is before it may be dropped. */
+  /** Number of the entry that it wants next; entries before it may be dropped. */
   readonly next: number;
-  /** There is a new entry. */
-  onEntry(): void;
-  /** There is a new snapshot. */
-  onSnapshot(): void;
-  /** The repository's counts are others: a state, which has no place in the output. */
-  onGitStatus(): void;
-  /** The session is gone: nothing comes any more. */
-  onLost(error: ServiceError): void;
+  onChange(change: FeedChange): void;
 };
+
+/** A run of output with the frames that carry it. Each form is made at most once and shared by all viewers. */
+export class SharedOutput {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+  readonly #sessionId: string;
+  readonly #outputVT: Uint8Array;
+  #outputTV: Uint8Array | undefined;
+  #stdoutVT: Uint8Array | undefined;
+  #stdoutTV: Uint8Array | undefined;
+
+  /** `frame` is the OUTPUT frame with the magic VT. */
+  constructor(sessionId: string, piece: { offset: number; bytes: Uint8Array; frame: Uint8Array }) {
+    this.#sessionId = sessionId;
+    this.offset = piece.offset;
+    this.bytes = piece.bytes;
+    this.#outputVT = piece.frame;
+  }
+
+  get end(): number {
+    return this.offset + this.bytes.length;
+  }
+
+  output(magic: Magic): Uint8Array {
+    if (magic === "VT") return this.#outputVT;
+    this.#outputTV ??= withMagic(this.#outputVT, magic);
+    return this.#outputTV;
+  }
+
+  stdout(magic: Magic): Uint8Array {
+    if (magic === "VT") {
+      this.#stdoutVT ??= encodeFrame(FrameType.STDOUT, this.#sessionId, this.bytes, magic);
+      return this.#stdoutVT;
+    }
+    this.#stdoutTV ??= encodeFrame(FrameType.STDOUT, this.#sessionId, this.bytes, magic);
+    return this.#stdoutTV;
+  }
+}
 
 export class Feed implements Disposable {
   readonly sessionId: string;
@@ -204,7 +238,7 @@ export class Feed implements Disposable {
     if (this.#loss !== undefined) return;
     this.#loss = error;
     this[Symbol.dispose]();
-    this.#tell((reader) => reader.onLost(error));
+    this.#tell("lost");
   }
 
   [Symbol.dispose](): void {
@@ -219,24 +253,24 @@ export class Feed implements Disposable {
     }
     if (delivery.kind === "snapshot") {
       this.#snapshot = delivery.payload;
-      this.#tell((reader) => reader.onSnapshot());
+      this.#tell("snapshot");
       return;
     }
     if (delivery.kind === "event" && delivery.event.kind === "git-status") {
       this.#gitStatus = delivery.event;
-      this.#tell((reader) => reader.onGitStatus());
+      this.#tell("git-status");
       return;
     }
     if (delivery.kind === "resync") this.#skip(delivery);
     else if (delivery.kind === "output") this.#output(new SharedOutput(this.sessionId, delivery));
     else this.#event(delivery.event, delivery.offset);
     this.#trim();
-    this.#tell((reader) => reader.onEntry());
+    this.#tell("entry");
   }
 
-  #tell(tell: (reader: FeedReader) => void): void {
+  #tell(change: FeedChange): void {
     // A copy: a reader may leave, or another one, while it is being told.
-    for (const reader of [...this.#readers.keys()]) if (this.#readers.has(reader)) tell(reader);
+    for (const reader of [...this.#readers.keys()]) if (this.#readers.has(reader)) reader.onChange(change);
   }
 
   /** What the readers want together. */

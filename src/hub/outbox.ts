@@ -1,3 +1,4 @@
+import type { Magic } from "../protocol/frame/frame.ts";
 import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
 import { Traffic } from "./traffic.ts";
 
@@ -14,15 +15,25 @@ export type Peer = {
   terminate(): void;
 };
 
+/** Frames that wait until there is room. */
+export type FrameSource = {
+  /** The next frame; undefined when there is none now. */
+  take(): Uint8Array | undefined;
+};
+
 /**
- * What waits for one client to read it. Output is offered while `hasRoom`, so it is bounded by OUTBOX_BYTES and one
- * frame; answers and events go in whatever it holds, and a client that leaves too many of them unread is dropped.
+ * What waits for one client to read it. Frames of sources are taken while there is room, one of each source in turn, so
+ * they are bounded by OUTBOX_BYTES and one frame. Answers and events go in at once; a client that leaves too many of
+ * them unread is dropped.
  */
 export class Outbox {
+  /** The order of the first two bytes of every frame (contract 1.2). */
+  magic: Magic = "VT";
   readonly #peer: Pick<Peer, "send" | "terminate">;
   readonly #now: () => number;
   readonly #onSent: () => void;
   readonly #traffic: Traffic;
+  readonly #ready = new Set<FrameSource>();
   #fullSince: number | undefined;
   #lastPauseMs = 0;
   #bytes = 0;
@@ -46,10 +57,6 @@ export class Outbox {
     return this.#bytes;
   }
 
-  get hasRoom(): boolean {
-    return this.#bytes < OUTBOX_BYTES;
-  }
-
   /** The client leaves so many answers unread that its requests should not be read either. */
   get isCrowded(): boolean {
     return this.#answerBytes > OUTBOX_PAUSE_BYTES;
@@ -60,9 +67,15 @@ export class Outbox {
     return this.#fullSince === undefined ? this.#lastPauseMs : this.#now() - this.#fullSince;
   }
 
-  /** Output. */
-  offer(message: Uint8Array): void {
-    this.#send(message, 0);
+  /** The source may have frames: they are sent now, or when there is room. */
+  ready(source: FrameSource): void {
+    this.#ready.add(source);
+    this.#pump();
+  }
+
+  /** Nothing more is taken from the source, unless it is ready again. */
+  remove(source: FrameSource): void {
+    this.#ready.delete(source);
   }
 
   /** An answer, or an event that nobody waited for. */
@@ -75,22 +88,35 @@ export class Outbox {
     this.#peer.terminate();
   }
 
+  #pump(): void {
+    while (this.#bytes < OUTBOX_BYTES) {
+      const [source] = this.#ready;
+      if (source === undefined) return;
+      this.#ready.delete(source);
+      const frame = source.take();
+      if (frame === undefined) continue;
+      this.#ready.add(source);
+      this.#send(frame, 0);
+    }
+  }
+
   #send(message: Uint8Array, answerBytes: number): void {
     this.#bytes += message.length;
     this.#answerBytes += answerBytes;
     this.#traffic.framesOut += 1;
     this.#traffic.bytesOut += message.length;
-    if (!this.hasRoom) this.#fullSince ??= this.#now();
+    if (this.#bytes >= OUTBOX_BYTES) this.#fullSince ??= this.#now();
     this.#peer.send(message, () => this.#sent(message.length, answerBytes));
   }
 
   #sent(bytes: number, answerBytes: number): void {
     this.#bytes -= bytes;
     this.#answerBytes -= answerBytes;
-    if (this.hasRoom && this.#fullSince !== undefined) {
+    if (this.#bytes < OUTBOX_BYTES && this.#fullSince !== undefined) {
       this.#lastPauseMs = this.#now() - this.#fullSince;
       this.#fullSince = undefined;
     }
     this.#onSent();
+    this.#pump();
   }
 }

@@ -4,13 +4,8 @@ import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { SessionSocket } from "../../src/protocol/client/session-socket.ts";
-import { decodeFrame, encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
-import {
-  decodeOutput,
-  decodeResync,
-  encodeSubscribe,
-  SubscribeFlag,
-} from "../../src/protocol/frame/payload.ts";
+import { decodeFrame, decodeOutput, encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
+import { decodeResync, encodeSubscribe, SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import { openLink } from "../../src/remote/uplink.ts";
 import { CutProxy } from "./harness/cut-proxy.ts";
 import { Follower } from "./harness/follower.ts";

@@ -1,4 +1,4 @@
-import { inputKey } from "../../hub/request.ts";
+import { inputKey } from "../../hub/requests.ts";
 import {
   POSITION_HEADER,
   positionText,

@@ -2,7 +2,7 @@ import type { Principal } from "../../auth/principal.ts";
 import type { HubClient } from "../../hub/hub.ts";
 import { eventStream } from "../../hub/legacy/event-stream.ts";
 import type { Peer } from "../../hub/outbox.ts";
-import { refuseResetSize } from "../../hub/request.ts";
+import { refuseResetSize } from "../../hub/requests.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Context, Routes } from "../route.ts";

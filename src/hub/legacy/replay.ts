@@ -1,39 +1,55 @@
 import { collectBytes } from "../../lib/data/collect.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_REPLAY_BYTES } from "../../protocol/limits.ts";
-import type { TerminalSize } from "../../protocol/schemas/session.ts";
+import type { SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
+import type { Feed } from "../feed.ts";
 import { historySizes } from "../viewer/history.ts";
 import { lastClearPoint } from "./clear-point.ts";
 
-/** Where the history of a client without offsets begins. */
-export type Replay =
-  /** `size`: of the terminal there, when it was asked for. */
-  | {
-      readonly kind: "bytes";
-      readonly offset: number;
-      readonly prefix: Uint8Array;
-      readonly size: TerminalSize | undefined;
-    }
-  /** There is too much of it, or it is not held any more: the screen is drawn instead. */
-  | { readonly kind: "screen" };
+/** Where the history of a client without offsets begins, and the size of the terminal there, where it was asked for. */
+export type Replay = {
+  readonly offset: number;
+  readonly prefix: Uint8Array;
+  readonly size: TerminalSize | undefined;
+};
 
-/** History since the last clear of the screen, at most 1 MiB of it (contract 1.7). `end` is the end of the output. */
+const NOTHING = new Uint8Array();
+
+/**
+ * History since the last clear of the screen, at most 1 MiB of it (contract 1.7). Undefined where there is more of it or
+ * it is not held any more: the screen is drawn instead.
+ */
 export async function planReplay(
   backend: SessionBackend,
-  sessionId: string,
-  { end, hasSize }: { readonly end: number; readonly hasSize: boolean },
+  feed: Pick<Feed, "sessionId" | "isRecorded" | "isWhole" | "start" | "end">,
+  hasSize: boolean,
   signal: AbortSignal,
-): Promise<Replay> {
+): Promise<Replay | undefined> {
+  const { sessionId, end } = feed;
+  if (!feed.isRecorded)
+    return feed.isWhole ? { offset: feed.start, prefix: NOTHING, size: undefined } : undefined;
   const from = Math.max(0, end - MAX_REPLAY_BYTES);
   const bytes = await heldOutput(backend, sessionId, from, end, signal);
-  if (bytes === undefined) return { kind: "screen" };
-  const clear = lastClearPoint(bytes);
-  if (clear === undefined && from > 0) return { kind: "screen" };
+  const clear = bytes && lastClearPoint(bytes);
+  if (bytes === undefined || (clear === undefined && from > 0)) return undefined;
   const offset = from + (clear?.index ?? 0);
   const sizes = hasSize ? await historySizes(backend, sessionId, 0, signal) : [];
   const size = sizes.findLast((past) => past.offset <= offset);
-  return { kind: "bytes", offset, prefix: new TextEncoder().encode(clear?.modes), size };
+  return { offset, prefix: new TextEncoder().encode(clear?.modes), size };
+}
+
+/** The header of the recording, which opens the history of a client with Stdout and Events (facts 1.8). `size`: there. */
+export function headerEvent(record: SessionRecord, size: TerminalSize): object {
+  const header = {
+    version: 2,
+    width: size.cols,
+    height: size.rows,
+    timestamp: Math.floor(Date.parse(record.created) / 1000),
+    command: record.command.join(" "),
+    title: record.name,
+  };
+  return { kind: "header", header };
 }
 
 /** Undefined when not all of it is held any more. */

@@ -2,8 +2,7 @@
 // and from frames, so that rights, limits and the order of messages are those of /ws.
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
-import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../protocol/frame/frame.ts";
-import { writeU32 } from "../../protocol/frame/little-endian.ts";
+import { decodeFrame, encodeFrame, FrameError, FrameType, writeU32 } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
 
 export type SocketDialect = {

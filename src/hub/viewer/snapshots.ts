@@ -1,6 +1,7 @@
 import { collectBytes } from "../../lib/data/collect.ts";
 import { REREAD_DELAY_MS, SNAPSHOT_INTERVAL_MS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
+import type { Feed } from "../feed.ts";
 
 const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
 /** The longest that a timer of the platform waits. */
@@ -123,12 +124,15 @@ function intervalOf({
   return maxIntervalMs === 0 ? SNAPSHOT_INTERVAL_MS : Math.min(SNAPSHOT_INTERVAL_MS, maxIntervalMs);
 }
 
-/** A SNAPSHOT_VT of the session as it is now. */
+/** A SNAPSHOT_VT of the session; undefined where the upstream sends one with the next change. */
 export async function readSnapshot(
+  feed: Feed,
   backend: SessionBackend,
-  sessionId: string,
   signal: AbortSignal,
-): Promise<Uint8Array> {
-  const content = await backend.view(sessionId, { kind: "buffer" }, signal);
-  return collectBytes(content.body, MAX_SNAPSHOT_BYTES);
+): Promise<Uint8Array | undefined> {
+  const { snapshot, hasSnapshots, record, sessionId } = feed;
+  // The upstream of a session that has ended may send nothing more.
+  if (snapshot !== undefined || (hasSnapshots && record.status !== "exited")) return snapshot;
+  const { body } = await backend.view(sessionId, { kind: "buffer" }, signal);
+  return await collectBytes(body, MAX_SNAPSHOT_BYTES);
 }

@@ -1,9 +1,16 @@
 // One client's connection: frames in, strictly in order; frames out, as fast as it reads.
 import type { SourcePosition } from "../../protocol/directory/session-change.ts";
-import { ServiceError } from "../../protocol/errors.ts";
+import { errorBody, ServiceError } from "../../protocol/errors.ts";
 import type { FailedRequest } from "../../protocol/frame/error-decoder.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
-import { encodeFrame, type Frame, FrameType, type Magic } from "../../protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FrameError,
+  FrameType,
+  PayloadError,
+} from "../../protocol/frame/frame.ts";
 import {
   encodeJson,
   type GoAway,
@@ -11,18 +18,13 @@ import {
   type Subscribe,
   SubscribeFlag,
 } from "../../protocol/frame/payload.ts";
-import { MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
+import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { ThrottledAuditHook } from "../audit-hook.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
-import { type Command, checkSessionId, type Request, readRequest, refuseResetSize } from "../request.ts";
+import { checkSessionId, perform, type Request, RequestQueue, readRequest } from "../requests.ts";
 import { Traffic } from "../traffic.ts";
-import { Answers } from "./answers.ts";
-import { errorAnswer } from "./error-answer.ts";
-import { FrameReader } from "./frame-reader.ts";
-import { Heartbeat } from "./heartbeat.ts";
-import { Inbox } from "./inbox.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 
 export type ViewerOptions = {
@@ -48,32 +50,27 @@ export type ViewerOptions = {
 };
 
 export class Viewer implements SubscriptionHost, AsyncDisposable {
+  readonly outbox: Outbox;
   readonly #options: ViewerOptions;
-  readonly #outbox: Outbox;
-  readonly #inbox: Inbox;
-  readonly #answers = new Answers();
+  readonly #requests: RequestQueue;
   readonly #traffic: Traffic;
   readonly #subscriptions = new Map<string, Subscription>();
-  readonly #ready = new Set<Subscription>();
-  readonly #reader: FrameReader;
-  readonly #heartbeat: Heartbeat;
   #isClosed = false;
   #isWelcomed = false;
   #isGlobal = false;
   #hello: Hello | undefined;
+  #lastHeardMs: number;
+  #hasMagic = false;
+  #badInARow = 0;
 
   constructor(options: ViewerOptions) {
     const { peer, now, traffic = new Traffic() } = options;
     this.#options = options;
     this.#traffic = traffic;
-    this.#outbox = new Outbox({ peer, now, traffic, onSent: () => this.#sent() });
-    this.#inbox = new Inbox({ peer, handle: (frame) => this.#handle(frame) });
-    this.#reader = new FrameReader({ traffic, refused: (error) => this.#error("", error) });
-    this.#heartbeat = new Heartbeat({ peer, traffic, now });
-  }
-
-  get magic(): Magic {
-    return this.#reader.magic;
+    this.#lastHeardMs = now();
+    this.#requests = new RequestQueue({ peer, handle: (frame) => this.#handle(frame) });
+    const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
+    this.outbox = new Outbox({ peer, now, traffic, onSent });
   }
 
   get now(): () => number {
@@ -84,17 +81,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return this.#options.isRepositoryHidden === true;
   }
 
-  get pauseMs(): number {
-    return this.#outbox.pauseMs;
-  }
-
   get hello(): Hello | undefined {
     return this.#hello;
   }
 
   /** Output that it asked for and has not taken, and what else was sent to it and has not left this process. */
   get lagBytes(): number {
-    let bytes = this.#outbox.bytes;
+    let bytes = this.outbox.bytes;
     for (const subscription of this.#subscriptions.values()) bytes += subscription.lagBytes;
     return bytes;
   }
@@ -117,7 +110,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#isWelcomed = true;
     const payload = encodeJson({ ok: true, version: 3 });
     for (const magic of ["VT", "TV"] as const)
-      this.#outbox.answer(encodeFrame(FrameType.WELCOME, "", payload, magic));
+      this.outbox.answer(encodeFrame(FrameType.WELCOME, "", payload, magic));
   }
 
   /** One binary message from the client. */
@@ -125,9 +118,9 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     if (this.#isClosed) return;
     this.welcome();
     this.heard();
-    const frame = this.#reader.read(message);
-    if (frame !== undefined) this.#inbox.receive(frame);
-    else if (this.#reader.isHopeless) this.#refuse();
+    const frame = this.#decode(message);
+    if (frame !== undefined) this.#requests.receive(frame);
+    else if (this.#badInARow >= MAX_BAD_FRAMES) this.#refuse();
   }
 
   /** A text message: nothing that this protocol has. */
@@ -139,12 +132,18 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   /** The client gave a sign of life. */
   heard(): void {
-    this.#heartbeat.heard();
+    this.#lastHeardMs = this.#options.now();
   }
 
-  /** Each `intervalMs`: drops a client that was silent for two of them (contract 1.9). */
+  /** To be called each `intervalMs`: drops a client that was silent for two of them (contract 1.9). */
   keepAlive(intervalMs: number): void {
-    this.#heartbeat.beat(intervalMs);
+    const { peer, now } = this.#options;
+    if (now() - this.#lastHeardMs <= 2 * intervalMs) {
+      peer.ping();
+      return;
+    }
+    this.#traffic.droppedSilent += 1;
+    peer.terminate();
   }
 
   notify(event: ServerEvent): void {
@@ -171,12 +170,6 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#options.peer.close(code, reason);
   }
 
-  wake(subscription: Subscription): void {
-    if (this.#subscriptions.get(subscription.feed.sessionId) !== subscription) return;
-    this.#ready.add(subscription);
-    this.#pump();
-  }
-
   redrawn(): void {
     this.#traffic.resyncs += 1;
   }
@@ -192,23 +185,42 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#close();
-    await Promise.all([...this.#subscriptions.keys()].map((id) => this.#unsubscribe(id)));
+    await this.#close();
   }
 
-  #close(): void {
+  async #close(): Promise<void> {
     this.#isClosed = true;
-    this.#inbox.close();
+    this.#requests.close();
+    await Promise.all([...this.#subscriptions.keys()].map((id) => this.#unsubscribe(id)));
   }
 
   /** What it sends from now on is not looked at, however long it takes to close its side. */
   #refuse(): void {
-    this.#close();
+    void this.#close();
     this.#traffic.droppedBad += 1;
     this.#options.peer.close(1002, "too many bad frames");
   }
 
-  /** What takes a while holds up what comes after it, so that frames are handled in order (contract 1.10). */
+  /** A view into `message`; undefined for a message that is no frame. */
+  #decode(message: Uint8Array): Frame | undefined {
+    this.#traffic.framesIn += 1;
+    this.#traffic.bytesIn += message.length;
+    try {
+      const frame = decodeFrame(message);
+      this.#badInARow = 0;
+      if (!this.#hasMagic) this.outbox.magic = frame.magic;
+      this.#hasMagic = true;
+      return frame;
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.#traffic.badFrames += 1;
+      this.#badInARow += 1;
+      this.#error("", new ServiceError("bad_frame", error.message));
+      return undefined;
+    }
+  }
+
+  /** A request that takes a while holds up the next one, so that frames are handled in order (contract 1.10). */
   #handle(frame: Frame): Promise<void> | undefined {
     const { sessionId } = frame;
     try {
@@ -220,14 +232,15 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       }
       this.#carryOut(frame, request);
     } catch (error) {
-      this.#answers.say(() => this.#error(sessionId, error));
+      this.#requests.answer(() => this.#error(sessionId, error));
     }
-    return this.#answers.isFull ? this.#answers.settled : undefined;
+    return undefined;
   }
 
   #carryOut({ sessionId, type }: Frame, request: Request): void {
     if (request.kind === "hello") this.#hello = request.hello;
-    else if (request.kind === "ping") this.#pong(request.payload);
+    else if (request.kind === "ping")
+      this.#requests.answer(() => this.#send(FrameType.PONG, "", request.payload));
     else if (request.kind === "subscribe") {
       this.#demand(type);
       this.#subscribeGlobal(request.subscribe.flags);
@@ -236,24 +249,9 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       this.#leave(sessionId);
     } else {
       checkSessionId(sessionId);
-      const work = this.#begin(sessionId, request, type);
-      this.#answers.follow(work, (error) => this.#error(sessionId, error, "command"));
+      const work = perform(request, sessionId, this.#options, this.#refused(type));
+      this.#requests.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
-  }
-
-  #begin(sessionId: string, request: Command, type: number): Promise<void> {
-    const { backend, watch } = this.#options;
-    const refused = this.#refused(type);
-    if (request.kind === "resize") return refused ?? backend.resize(sessionId, request.size);
-    if (request.kind === "reset-size") return refused ?? refuseResetSize(backend, sessionId);
-    if (request.kind === "kill") {
-      const killed = refused ?? backend.kill(sessionId, request.signal);
-      watch?.signalling(sessionId, request.signal, killed);
-      return killed;
-    }
-    const written = refused ?? backend.write(sessionId, request.bytes);
-    watch?.typing(sessionId, written);
-    return written;
   }
 
   /** Throws where the client may not send frames of that type. */
@@ -268,10 +266,6 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
   }
 
-  #pong(payload: Uint8Array): void {
-    this.#answers.say(() => this.#send(FrameType.PONG, "", payload));
-  }
-
   async #subscribe(sessionId: string, request: Subscribe): Promise<void> {
     checkSessionId(sessionId);
     const subscription = await this.#prepared(sessionId, request.flags);
@@ -280,7 +274,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     if (this.#subscriptions.get(sessionId) !== subscription) return;
     const answer = subscription.apply(request, known);
     if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
-    this.wake(subscription);
+    this.outbox.ready(subscription);
   }
 
   /** The subscription, with a feed that has what these flags need; a new one is given up where it has not. */
@@ -288,7 +282,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     const known = this.#subscriptions.get(sessionId);
     const subscription = known ?? (await this.#open(sessionId, flags));
     try {
-      await subscription.prepare(flags);
+      await subscription.feed.want(subscription, flags);
     } catch (error) {
       if (known === undefined) this.#leave(sessionId);
       throw error;
@@ -339,39 +333,23 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     const subscription = this.#subscriptions.get(sessionId);
     if (subscription === undefined) return;
     this.#subscriptions.delete(sessionId);
-    this.#ready.delete(subscription);
+    this.outbox.remove(subscription);
     const done = subscription[Symbol.asyncDispose]();
     this.#options.closeFeed(subscription.feed);
     await done;
   }
 
-  #sent(): void {
-    this.#inbox.crowded(this.#outbox.isCrowded);
-    this.#pump();
-  }
-
-  /** Sends what is ready while there is room, one frame of each subscription in turn. */
-  #pump(): void {
-    while (this.#outbox.hasRoom && !this.#isClosed) {
-      const [subscription] = this.#ready;
-      if (subscription === undefined) return;
-      this.#ready.delete(subscription);
-      const frame = subscription.take();
-      if (frame === undefined) continue;
-      this.#ready.add(subscription);
-      this.#outbox.offer(frame);
-    }
-  }
-
+  /** `request`: the kind of request that failed: commands take their time, and a SUBSCRIBE may overtake them. */
   #error(sessionId: string, error: unknown, request?: FailedRequest): void {
-    const { payload, isFault } = errorAnswer(error, request);
-    if (isFault) this.#options.onFailure(error);
-    this.#send(FrameType.ERROR, sessionId, payload);
+    const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
+    const { error: message, code } = errorBody(known);
+    if (code === "internal_error") this.#options.onFailure(error);
+    this.#send(FrameType.ERROR, sessionId, encodeJson({ message, code, ...(request && { request }) }));
   }
 
   #send(type: FrameType, sessionId: string, payload: Uint8Array): void {
     if (this.#isClosed) return;
-    this.#outbox.answer(encodeFrame(type, sessionId, payload, this.magic));
-    this.#inbox.crowded(this.#outbox.isCrowded);
+    this.outbox.answer(encodeFrame(type, sessionId, payload, this.outbox.magic));
+    this.#requests.crowded(this.outbox.isCrowded);
   }
 }

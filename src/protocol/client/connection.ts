@@ -1,7 +1,6 @@
 import { Emitter } from "../../lib/async/emitter.ts";
 import { ServiceError } from "../errors.ts";
-import { encodeFrame, FrameType } from "../frame/frame.ts";
-import { writeU32 } from "../frame/little-endian.ts";
+import { encodeFrame, FrameType, writeU32 } from "../frame/frame.ts";
 import type { GoAway } from "../frame/payload.ts";
 import { CLIENT_MAX_MISSED_PONGS } from "../limits.ts";
 import { CONNECTION_TIMES, type ConnectionTimes } from "./connection-times.ts";

@@ -4,14 +4,20 @@ import { ServiceError } from "../errors.ts";
 import { decodeError } from "../frame/error-decoder.ts";
 import type { ServerEvent } from "../frame/event.ts";
 import { decodeEvent } from "../frame/event-decoder.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "../frame/frame.ts";
-import { readU32 } from "../frame/little-endian.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  type Frame,
+  FrameError,
+  FrameType,
+  PayloadError,
+  readU32,
+} from "../frame/frame.ts";
 import {
   decodeGoAway,
   decodeSubscribed,
   encodeJson,
   encodeSubscribe,
-  PayloadError,
   SubscribeFlag,
 } from "../frame/payload.ts";
 import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "../limits.ts";

@@ -1,10 +1,8 @@
 import type { ServiceError } from "../errors.ts";
 import type { SessionEvent } from "../frame/event.ts";
-import { type Frame, withMagic } from "../frame/frame.ts";
+import { decodeOutput, encodeOutputFrame, type Frame, withMagic } from "../frame/frame.ts";
 import {
-  decodeOutput,
   decodeResync,
-  encodeOutputFrame,
   encodeSubscribe,
   type Resync,
   type Subscribed,

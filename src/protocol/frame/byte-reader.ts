@@ -1,4 +1,4 @@
-import { readU16 } from "./little-endian.ts";
+import { readU16 } from "./frame.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

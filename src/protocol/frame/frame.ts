@@ -1,6 +1,5 @@
 // WebSocket v3 frames (contract 1.1 and 1.2, facts 1.2): one frame is one binary message. docs/protocol.md is for readers.
 import { MAX_FRAME_SESSION_ID_BYTES } from "../limits.ts";
-import { readU32, writeU32 } from "./little-endian.ts";
 
 /** The version byte of every frame; old clients know this one alone. */
 export const FRAME_VERSION = 3;
@@ -49,11 +48,21 @@ export type Frame = {
   readonly magic: Magic;
 };
 
+/** A payload that is not what its frame's type asks for, or a value that no payload can hold; the text says which. */
+export class PayloadError extends Error {
+  override readonly name = "PayloadError";
+}
+
 /** A message is no frame, or no frame can be made; the text says why. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 }
 
+const TWO_TO_32 = 2 ** 32;
+/** The high half of the largest u64 that a number holds exactly, 2^53 - 1. */
+const MAX_SAFE_HIGH = 0x1f_ffff;
+/** Bytes of an offset in OUTPUT, RESYNC and SUBSCRIBE. */
+export const OFFSET_BYTES = 8;
 const V = 0x56;
 const T = 0x54;
 const encoder = new TextEncoder();
@@ -160,4 +169,100 @@ function readSessionId(message: Uint8Array, length: number): string {
 
 function tooLongId(): FrameError {
   return new FrameError(`session id too long: at most ${MAX_FRAME_SESSION_ID_BYTES} bytes`);
+}
+
+/** A whole frame of OUTPUT: `bytes` are the session's output from byte `offset` on. */
+export function encodeOutputFrame(
+  sessionId: string,
+  offset: number,
+  bytes: Uint8Array,
+  magic: Magic = "VT",
+): Uint8Array<ArrayBuffer> {
+  const start = outputFrameHeaderBytes(sessionId);
+  const frame = new Uint8Array(start + bytes.length);
+  writeOutputFrameHeader(frame, sessionId, offset, bytes.length);
+  writeMagic(frame, magic);
+  frame.set(bytes, start);
+  return frame;
+}
+
+/** Bytes before the output in an OUTPUT frame of that session. */
+export function outputFrameHeaderBytes(sessionId: string): number {
+  return FRAME_OVERHEAD_BYTES + sessionIdBytes(sessionId) + OFFSET_BYTES;
+}
+
+/** Makes the start of `target` that of a VT OUTPUT frame; `length` bytes of output follow it there, at the header's end. */
+export function writeOutputFrameHeader(
+  target: Uint8Array,
+  sessionId: string,
+  offset: number,
+  length: number,
+): void {
+  const start = writeFrameHeader(target, FrameType.OUTPUT, sessionId, OFFSET_BYTES + length);
+  writeU64(target, start, checkOffset(offset));
+}
+
+/** `bytes` are a view. */
+export function decodeOutput(payload: Uint8Array): { readonly offset: number; readonly bytes: Uint8Array } {
+  needBytes("OUTPUT", payload, OFFSET_BYTES);
+  return { offset: readOffset("OUTPUT", payload, 0), bytes: payload.subarray(OFFSET_BYTES) };
+}
+
+/** Throws PayloadError for an offset over 2^53 - 1. */
+export function readOffset(type: string, payload: Uint8Array, at: number): number {
+  const offset = readU64(payload, at);
+  if (offset === undefined || offset === "max") throw tooLarge(type);
+  return offset;
+}
+
+/** Throws PayloadError for a payload that is shorter. */
+export function needBytes(type: string, payload: Uint8Array, bytes: number): void {
+  if (payload.length >= bytes) return;
+  throw new PayloadError(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);
+}
+
+/** Throws PayloadError unless the value is a whole number from 0 to 2^53 - 1. */
+export function checkOffset(value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new PayloadError(`${value} is not an offset: a whole number from 0 to 2^53 - 1.`);
+}
+
+export function tooLarge(type: string): PayloadError {
+  return new PayloadError(`Invalid ${type} payload: the offset is over 2^53 - 1.`);
+}
+
+// Integers on the wire are little-endian, read and written byte by byte: no DataView is made for each frame. Callers
+// have checked the bounds.
+
+export function readU32(bytes: Uint8Array, at: number): number {
+  return readU16(bytes, at) + readU16(bytes, at + 2) * 0x1_0000;
+}
+
+export function readU16(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
+}
+
+/** The u64 at `at`, "max" for 2^64-1, `undefined` where it is no safe integer. */
+export function readU64(bytes: Uint8Array, at: number): number | "max" | undefined {
+  const low = readU32(bytes, at);
+  const high = readU32(bytes, at + 4);
+  if (high <= MAX_SAFE_HIGH) return high * TWO_TO_32 + low;
+  return high === 0xffff_ffff && low === 0xffff_ffff ? "max" : undefined;
+}
+
+export function writeU16(target: Uint8Array, at: number, value: number): void {
+  target[at] = value;
+  target[at + 1] = value >>> 8;
+}
+
+/** The low 32 bits of `value`. */
+export function writeU32(target: Uint8Array, at: number, value: number): void {
+  writeU16(target, at, value);
+  writeU16(target, at + 2, value >>> 16);
+}
+
+/** `value` is a safe integer from 0 on, or "max" for 2^64-1. */
+export function writeU64(target: Uint8Array, at: number, value: number | "max"): void {
+  writeU32(target, at, value === "max" ? 0xffff_ffff : value);
+  writeU32(target, at + 4, value === "max" ? 0xffff_ffff : Math.floor(value / TWO_TO_32));
 }

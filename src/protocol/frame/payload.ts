@@ -3,25 +3,23 @@ import { z } from "zod";
 import { MAX_TERMINAL_SIZE, MIN_TERMINAL_SIZE } from "../limits.ts";
 import { SessionStatus, type TerminalSize } from "../schemas/session.ts";
 import {
-  FRAME_OVERHEAD_BYTES,
-  FrameType,
-  type Magic,
-  sessionIdBytes,
-  writeFrameHeader,
-  writeMagic,
+  checkOffset,
+  needBytes,
+  OFFSET_BYTES,
+  PayloadError,
+  readOffset,
+  readU32,
+  readU64,
+  tooLarge,
+  writeU32,
+  writeU64,
 } from "./frame.ts";
-import { readU32, readU64, writeU32, writeU64 } from "./little-endian.ts";
 
 /** Bits of the SUBSCRIBE flags; unknown ones are ignored. */
 export const SubscribeFlag = { Stdout: 1, Snapshots: 2, Events: 4, Offsets: 8 } as const;
 
 /** Nobody plans to go in more than an hour. */
 const MAX_GOAWAY_MS = 3_600_000;
-
-/** A payload that is not what its frame's type asks for, or a value that no payload can hold; the text says which. */
-export class PayloadError extends Error {
-  override readonly name = "PayloadError";
-}
 
 /**
  * A subscription: flags of SubscribeFlag, milliseconds between two snapshots (0 = the server's default), and the byte
@@ -64,7 +62,6 @@ export type Resync = { readonly offset: number; readonly size: TerminalSize; rea
 
 const SUBSCRIBE_BYTES = 12;
 const SUBSCRIBE_FROM_BYTES = 20;
-const OFFSET_BYTES = 8;
 const SIZE_BYTES = 8;
 const MAX_U32 = 0xffff_ffff;
 
@@ -101,43 +98,6 @@ export function decodeSubscribe(payload: Uint8Array): Subscribe {
     maxIntervalMs: readU32(payload, 8),
     from: hasFrom ? readFrom(payload) : undefined,
   };
-}
-
-/** A whole frame of OUTPUT: `bytes` are the session's output from byte `offset` on. */
-export function encodeOutputFrame(
-  sessionId: string,
-  offset: number,
-  bytes: Uint8Array,
-  magic: Magic = "VT",
-): Uint8Array<ArrayBuffer> {
-  const start = outputFrameHeaderBytes(sessionId);
-  const frame = new Uint8Array(start + bytes.length);
-  writeOutputFrameHeader(frame, sessionId, offset, bytes.length);
-  writeMagic(frame, magic);
-  frame.set(bytes, start);
-  return frame;
-}
-
-/** Bytes before the output in an OUTPUT frame of that session. */
-export function outputFrameHeaderBytes(sessionId: string): number {
-  return FRAME_OVERHEAD_BYTES + sessionIdBytes(sessionId) + OFFSET_BYTES;
-}
-
-/** Makes the start of `target` that of a VT OUTPUT frame; `length` bytes of output follow it there, at the header's end. */
-export function writeOutputFrameHeader(
-  target: Uint8Array,
-  sessionId: string,
-  offset: number,
-  length: number,
-): void {
-  const start = writeFrameHeader(target, FrameType.OUTPUT, sessionId, OFFSET_BYTES + length);
-  writeU64(target, start, checkOffset(offset));
-}
-
-/** `bytes` are a view. */
-export function decodeOutput(payload: Uint8Array): { readonly offset: number; readonly bytes: Uint8Array } {
-  needBytes("OUTPUT", payload, OFFSET_BYTES);
-  return { offset: readOffset("OUTPUT", payload, 0), bytes: payload.subarray(OFFSET_BYTES) };
 }
 
 export function encodeResync(resync: Resync): Uint8Array<ArrayBuffer> {
@@ -220,12 +180,6 @@ function readFrom(payload: Uint8Array): number | "live" {
   return from === "max" ? "live" : from;
 }
 
-function readOffset(type: string, payload: Uint8Array, at: number): number {
-  const offset = readU64(payload, at);
-  if (offset === undefined || offset === "max") throw tooLarge(type);
-  return offset;
-}
-
 function readSize(type: string, payload: Uint8Array, at: number): TerminalSize {
   return checkSize(type, { cols: readU32(payload, at), rows: readU32(payload, at + 4) });
 }
@@ -234,11 +188,6 @@ function writeSize(type: string, target: Uint8Array, at: number, size: TerminalS
   const { cols, rows } = checkSize(type, size);
   writeU32(target, at, cols);
   writeU32(target, at + 4, rows);
-}
-
-function needBytes(type: string, payload: Uint8Array, bytes: number): void {
-  if (payload.length >= bytes) return;
-  throw new PayloadError(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);
 }
 
 function checkSize(type: string, size: TerminalSize): TerminalSize {
@@ -254,13 +203,4 @@ function isExtent(value: number): boolean {
 function checkU32(value: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= MAX_U32) return value;
   throw new PayloadError(`${value} is not an unsigned 32-bit integer.`);
-}
-
-function checkOffset(value: number): number {
-  if (Number.isSafeInteger(value) && value >= 0) return value;
-  throw new PayloadError(`${value} is not an offset: a whole number from 0 to 2^53 - 1.`);
-}
-
-function tooLarge(type: string): PayloadError {
-  return new PayloadError(`Invalid ${type} payload: the offset is over 2^53 - 1.`);
 }

@@ -2,8 +2,7 @@
 
 import { MAX_TERMINAL_SIZE } from "../limits.ts";
 import { ByteReader } from "./byte-reader.ts";
-import { readU16, readU32, writeU16, writeU32 } from "./little-endian.ts";
-import { PayloadError } from "./payload.ts";
+import { PayloadError, readU16, readU32, writeU16, writeU32 } from "./frame.ts";
 import { isSpace, maxCellBytes, readCell, type SnapshotCell, writeCell } from "./snapshot-cell.ts";
 
 export const SNAPSHOT_VERSION = 1;

@@ -2,15 +2,21 @@ import { setInterval } from "node:timers/promises";
 import type { Link, LinkHandlers } from "../../protocol/client/link.ts";
 import { errorBody } from "../../protocol/errors.ts";
 import { exitEvent, resizeEvent } from "../../protocol/frame/event.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameError, FrameType } from "../../protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  encodeOutputFrame,
+  type Frame,
+  FrameError,
+  FrameType,
+  PayloadError,
+} from "../../protocol/frame/frame.ts";
 import {
   decodeJson,
   decodeSubscribe,
   encodeJson,
-  encodeOutputFrame,
   encodeResync,
   encodeSubscribe,
-  PayloadError,
   type Subscribe,
   SubscribeFlag,
 } from "../../protocol/frame/payload.ts";

@@ -1,4 +1,4 @@
-import { outputFrameHeaderBytes, writeOutputFrameHeader } from "../../protocol/frame/payload.ts";
+import { outputFrameHeaderBytes, writeOutputFrameHeader } from "../../protocol/frame/frame.ts";
 import { MAX_OUTPUT_FRAME_BYTES, OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../protocol/limits.ts";
 
 /** A run of output inside the OUTPUT frame that carries it; the bytes are copied once, from the pty to here. */

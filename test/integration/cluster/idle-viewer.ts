@@ -1,8 +1,7 @@
 // One who reads when told to; what it does not read fills the network.
-
 import { type Access, targetOf } from "../../../packages/testing/src/access.ts";
-import { type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeOutput, decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { Emulator } from "../harness/emulator.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { OutputComparison } from "./expected-output.ts";

@@ -6,12 +6,13 @@ import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
 import {
   decodeFrame,
+  decodeOutput,
   encodeFrame,
   type Frame,
   FrameType,
   type Magic,
 } from "../../../src/protocol/frame/frame.ts";
-import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
+import { decodeJson, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 /** How far back `shows` looks. */

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import { FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeOutput, decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { decodeOutput, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { Emulator } from "../harness/emulator.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";

@@ -22,12 +22,10 @@ function reader(feed: Feed) {
     get next() {
       return state.next;
     },
-    onEntry: () => {
-      state.entries += 1;
+    onChange: (change) => {
+      if (change === "entry") state.entries += 1;
+      if (change === "lost" && feed.loss !== undefined) state.losses.push(feed.loss);
     },
-    onSnapshot: () => {},
-    onGitStatus: () => {},
-    onLost: (error) => void state.losses.push(error),
   };
   return { state, following: feed.follow(self) };
 }
@@ -101,13 +99,10 @@ test("a reader that leaves, or another that it makes leave, hears nothing more",
   leaving.following[Symbol.dispose]();
   const first = feed.follow({
     next: 0,
-    onEntry: () => {
+    onChange: () => {
       first[Symbol.dispose]();
       last.following[Symbol.dispose]();
     },
-    onSnapshot: () => {},
-    onGitStatus: () => {},
-    onLost: () => {},
   });
   const last = reader(feed);
   session.print("x");

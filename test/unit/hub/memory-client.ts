@@ -3,12 +3,13 @@ import type { Hub, HubView } from "../../../src/hub/hub.ts";
 import type { Peer } from "../../../src/hub/outbox.ts";
 import {
   decodeFrame,
+  decodeOutput,
   encodeFrame,
   type Frame,
   FrameType,
   type Magic,
 } from "../../../src/protocol/frame/frame.ts";
-import { decodeJson, decodeOutput, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
+import { decodeJson, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 import { until } from "../until.ts";
 
 export class MemoryPeer implements Peer {

@@ -11,7 +11,8 @@ import {
   type SessionEvent,
   sessionEvent,
 } from "../../../src/protocol/frame/event.ts";
-import { encodeJson, encodeOutputFrame, encodeResync } from "../../../src/protocol/frame/payload.ts";
+import { encodeOutputFrame } from "../../../src/protocol/frame/frame.ts";
+import { encodeJson, encodeResync } from "../../../src/protocol/frame/payload.ts";
 import type {
   CreateSession,
   Removal,

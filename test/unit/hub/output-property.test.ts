@@ -3,13 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
 import { incompleteUtf8Bytes } from "../../../src/lib/utf8.ts";
-import { type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import {
-  decodeOutput,
-  decodeResync,
-  decodeSubscribed,
-  SubscribeFlag,
-} from "../../../src/protocol/frame/payload.ts";
+import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeResync, decodeSubscribed, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { MemoryClient, turns } from "./memory-client.ts";
 import { type MemorySession, MemorySessions } from "./memory-sessions.ts";
 

@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { exitEvent } from "../../../src/protocol/frame/event.ts";
-import { FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeResync, encodeOutputFrame, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { encodeOutputFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { MemoryClient, textOf } from "./memory-client.ts";
 import { MemorySessions } from "./memory-sessions.ts";
 

@@ -1,22 +1,27 @@
 // Frames as an attacker or a broken network makes them: the decoders answer with a value or with one of two errors.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { decodeFrame, encodeFrame, FrameError, FrameType } from "../../../src/protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  decodeOutput,
+  encodeFrame,
+  encodeOutputFrame,
+  FrameError,
+  FrameType,
+  PayloadError,
+} from "../../../src/protocol/frame/frame.ts";
 import {
   decodeGoAway,
   decodeHello,
-  decodeOutput,
   decodeResync,
   decodeSize,
   decodeSubscribe,
   decodeSubscribed,
   decodeText,
   encodeJson,
-  encodeOutputFrame,
   encodeResync,
   encodeSize,
   encodeSubscribe,
-  PayloadError,
 } from "../../../src/protocol/frame/payload.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
 import { utf8 } from "./hex.ts";

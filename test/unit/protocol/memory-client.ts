@@ -3,8 +3,8 @@ import { expect } from "vitest";
 import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionEvent } from "../../../src/protocol/frame/event.ts";
-import { decodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { decodeOutput, type Subscribed } from "../../../src/protocol/frame/payload.ts";
+import { decodeFrame, decodeOutput, FrameType } from "../../../src/protocol/frame/frame.ts";
+import type { Subscribed } from "../../../src/protocol/frame/payload.ts";
 import type { MemoryServer } from "./memory-server.ts";
 
 const fast = { quickMs: 0, firstMs: 0, maxMs: 1 };

@@ -2,11 +2,16 @@
 
 import type { Link, LinkHandlers, OpenLink } from "../../../src/protocol/client/link.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { decodeFrame, encodeFrame, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  encodeFrame,
+  encodeOutputFrame,
+  type Frame,
+  FrameType,
+} from "../../../src/protocol/frame/frame.ts";
 import {
   decodeSubscribe,
   encodeJson,
-  encodeOutputFrame,
   encodeResync,
   SubscribeFlag,
 } from "../../../src/protocol/frame/payload.ts";

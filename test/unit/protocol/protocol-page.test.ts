@@ -1,16 +1,20 @@
 // docs/protocol.md is what others program against: its test vectors, table of types and example code are checked here.
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  decodeOutput,
+  encodeFrame,
+  encodeOutputFrame,
+  FrameType,
+} from "../../../src/protocol/frame/frame.ts";
 import {
   decodeGoAway,
-  decodeOutput,
   decodeResync,
   decodeSize,
   decodeSubscribe,
   decodeSubscribed,
   encodeJson,
-  encodeOutputFrame,
   encodeResync,
   encodeSize,
   encodeSubscribe,

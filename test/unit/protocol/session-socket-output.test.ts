@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { encodeOutputFrame } from "../../../src/protocol/frame/payload.ts";
+import { encodeOutputFrame } from "../../../src/protocol/frame/frame.ts";
 import { until } from "../until.ts";
 import { bytesOf, collect, connect, randomBytes } from "./memory-client.ts";
 import { MemoryServer } from "./memory-server.ts";

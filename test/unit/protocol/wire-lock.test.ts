@@ -4,12 +4,12 @@ import { expect, test } from "vitest";
 import { exitEvent, resizeEvent } from "../../../src/protocol/frame/event.ts";
 import {
   encodeFrame,
+  encodeOutputFrame,
   FRAME_VERSION,
   FrameType,
   PROTOCOL_REVISION,
 } from "../../../src/protocol/frame/frame.ts";
 import {
-  encodeOutputFrame,
   encodeResync,
   encodeSize,
   encodeSubscribe,

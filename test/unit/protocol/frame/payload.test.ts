@@ -1,23 +1,27 @@
 import { describe, expect, test } from "vitest";
-import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
+import {
+  decodeFrame,
+  decodeOutput,
+  encodeFrame,
+  encodeOutputFrame,
+  FrameType,
+  outputFrameHeaderBytes,
+  PayloadError,
+  writeOutputFrameHeader,
+} from "../../../../src/protocol/frame/frame.ts";
 import {
   decodeHello,
   decodeJson,
-  decodeOutput,
   decodeResync,
   decodeSize,
   decodeSubscribe,
   decodeSubscribed,
   decodeText,
   encodeJson,
-  encodeOutputFrame,
   encodeResync,
   encodeSize,
   encodeSubscribe,
-  outputFrameHeaderBytes,
-  PayloadError,
   SubscribeFlag,
-  writeOutputFrameHeader,
 } from "../../../../src/protocol/frame/payload.ts";
 import { hex, toHex, utf8 } from "../hex.ts";
 

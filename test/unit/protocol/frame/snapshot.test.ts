@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PayloadError } from "../../../../src/protocol/frame/payload.ts";
+import { PayloadError } from "../../../../src/protocol/frame/frame.ts";
 import {
   decodeSnapshot,
   encodeSnapshot,

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { concatBytes } from "../../../../src/lib/data/collect.ts";
-import { encodeOutputFrame } from "../../../../src/protocol/frame/payload.ts";
+import { encodeOutputFrame } from "../../../../src/protocol/frame/frame.ts";
 import { OUTPUT_BATCH_MS, PROMPT_OUTPUT_BYTES } from "../../../../src/protocol/limits.ts";
 import { OutputBatch, type OutputPiece } from "../../../../src/sessions/pty/output-batch.ts";
 

@@ -1,3 +1,4 @@
+// The requests of one client: read from its frames, performed and answered strictly in order (contract 1.10).
 import { ServiceError } from "../protocol/errors.ts";
 import { type Frame, FrameType } from "../protocol/frame/frame.ts";
 import {
@@ -9,8 +10,11 @@ import {
   type Subscribe,
 } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
+import { MAX_OPEN_REQUESTS } from "../protocol/limits.ts";
 import { SessionId, SIGNALS, SignalName, TerminalSize } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
+import type { ThrottledAuditHook } from "./audit-hook.ts";
+import type { Peer } from "./outbox.ts";
 
 /** What a client's frame asks for. Bytes are copies: a request may outlive the message that it came in. */
 export type Request =
@@ -64,6 +68,127 @@ export function readRequest(frame: Frame): Request {
   }
 }
 
+/** Performs a command and reports it to the audit hook. `refused`: the client may not; it is reported as well. */
+export function perform(
+  request: Command,
+  sessionId: string,
+  { backend, watch }: { readonly backend: SessionBackend; readonly watch?: ThrottledAuditHook | undefined },
+  refused: Promise<never> | undefined,
+): Promise<void> {
+  if (request.kind === "resize") return refused ?? backend.resize(sessionId, request.size);
+  if (request.kind === "reset-size") return refused ?? refuseResetSize(backend, sessionId);
+  if (request.kind === "kill") {
+    const killed = refused ?? backend.kill(sessionId, request.signal);
+    watch?.signalling(sessionId, request.signal, killed);
+    return killed;
+  }
+  const written = refused ?? backend.write(sessionId, request.bytes);
+  watch?.typing(sessionId, written);
+  return written;
+}
+
+/**
+ * Hands over a client's frames one after the other, and its answers in the order of the requests, in whatever order the
+ * backend settles them. A PONG thus says that everything before its PING was dealt with: that is how a gateway learns
+ * the outcome of input. At most MAX_OPEN_REQUESTS wait, and the frames that had arrived when reading stopped. While so
+ * many wait, or its answers are left unread, the client is not read.
+ */
+export class RequestQueue {
+  readonly #peer: Pick<Peer, "pause" | "resume">;
+  readonly #handle: (frame: Frame) => Promise<void> | undefined;
+  readonly #waiting: Frame[] = [];
+  #isBusy = false;
+  #isCrowded = false;
+  #isPaused = false;
+  #isClosed = false;
+  #lastAnswer: Promise<void> = Promise.resolve();
+  #openAnswers = 0;
+
+  /** `handle` returns what the next frame has to wait for, if anything; it must not reject. */
+  constructor(options: {
+    peer: Pick<Peer, "pause" | "resume">;
+    handle: (frame: Frame) => Promise<void> | undefined;
+  }) {
+    this.#peer = options.peer;
+    this.#handle = options.handle;
+  }
+
+  receive(frame: Frame): void {
+    if (this.#isClosed) return;
+    // The message that the frame views need not outlive this call.
+    if (this.#isBusy) this.#waiting.push({ ...frame, payload: frame.payload.slice() });
+    else this.#begin(frame);
+    this.#regulate();
+  }
+
+  /** Whether the client leaves its answers unread. */
+  crowded(isCrowded: boolean): void {
+    this.#isCrowded = isCrowded;
+    this.#regulate();
+  }
+
+  /** Nothing is handled any more. */
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting.length = 0;
+  }
+
+  /** `refused` is called in its turn when `work` failed. */
+  follow(work: Promise<void>, refused: (error: unknown) => void): void {
+    // Listened to at once: a request may fail long before its turn.
+    const outcome = work.then(
+      () => undefined,
+      (error: unknown) => () => refused(error),
+    );
+    this.#openAnswers += 1;
+    this.#lastAnswer = this.#lastAnswer
+      .then(() => outcome)
+      .then((tell) => {
+        this.#openAnswers -= 1;
+        tell?.();
+      });
+  }
+
+  /** Calls `tell` after everything before it. */
+  answer(tell: () => void): void {
+    if (this.#openAnswers === 0) {
+      tell();
+      return;
+    }
+    this.#openAnswers += 1;
+    this.#lastAnswer = this.#lastAnswer.then(() => {
+      this.#openAnswers -= 1;
+      tell();
+    });
+  }
+
+  #begin(frame: Frame): void {
+    const isFull = (): boolean => this.#openAnswers >= MAX_OPEN_REQUESTS;
+    const done = this.#handle(frame) ?? (isFull() ? this.#lastAnswer : undefined);
+    if (done === undefined) return;
+    this.#isBusy = true;
+    void done.then(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    this.#isBusy = false;
+    while (!this.#isBusy && !this.#isClosed) {
+      const frame = this.#waiting.shift();
+      if (frame === undefined) break;
+      this.#begin(frame);
+    }
+    this.#regulate();
+  }
+
+  #regulate(): void {
+    const isFull = this.#isCrowded || this.#waiting.length >= MAX_OPEN_REQUESTS;
+    if (isFull === this.#isPaused) return;
+    this.#isPaused = isFull;
+    if (isFull) this.#peer.pause();
+    else this.#peer.resume();
+  }
+}
+
 /** The bytes of a named key. Throws ServiceError `invalid_request` for a name that is none of the 28. */
 export function inputKey(name: string): Uint8Array {
   const bytes = keyBytes(name);
@@ -72,7 +197,7 @@ export function inputKey(name: string): Uint8Array {
   return bytes;
 }
 
-/** Throws `session_not_found` for what no session can be called. */
+/** Throws `session_not_found` for text that is no session id. */
 export function checkSessionId(sessionId: string): void {
   if (!SessionId.safeParse(sessionId).success)
     throw new ServiceError("session_not_found", `no session ${sessionId}`);

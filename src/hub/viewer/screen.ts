@@ -1,0 +1,38 @@
+// The screen that a viewer gets in place of output that is not held any more, or that it fell too far behind.
+import { collectBytes } from "../../lib/data/collect.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { decodeResync, encodeResync, type Resync } from "../../protocol/frame/payload.ts";
+import type { SessionBackend } from "../../sessions/backend.ts";
+import type { Feed } from "../feed.ts";
+
+const MAX_RESYNC_BYTES = 64 * 1024 * 1024;
+
+/** Shown in place of missing output of a session whose machine records none. */
+const LOSS_MARKER = new TextEncoder().encode("\x1b[7m[output before this may be missing]\x1b[0m\r\n");
+
+/** A RESYNC payload and its fields. */
+export type Screen = { readonly payload: Uint8Array; readonly resync: Resync };
+
+/** The screen of now; of an unrecorded session, which nobody can draw, a marker where the window begins. */
+export async function readScreen(feed: Feed, backend: SessionBackend, signal: AbortSignal): Promise<Screen> {
+  const { sessionId, start, record, isRecorded, isWhole } = feed;
+  if (!isRecorded) {
+    const { cols, rows } = record;
+    const bytes = isWhole ? new Uint8Array() : LOSS_MARKER;
+    return screenAt(start, { offset: start, size: { cols, rows }, bytes });
+  }
+  const { body } = await backend.view(sessionId, { kind: "resync" }, signal);
+  const payload = await collectBytes(body, MAX_RESYNC_BYTES);
+  try {
+    return { payload, resync: decodeResync(payload) };
+  } catch (cause) {
+    // Another machine sent it: the client is not at fault.
+    throw new ServiceError("internal_error", "the screen of the session cannot be decoded", { cause });
+  }
+}
+
+/** The same screen at another offset. */
+export function screenAt(offset: number, screen: Resync): Screen {
+  const resync = { ...screen, offset };
+  return { payload: encodeResync(resync), resync };
+}
