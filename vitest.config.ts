@@ -39,8 +39,9 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: [...CONTAINERS, ...KUBERNETES],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          // Each wait in them has a deadline of its own, and says what did not come.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           // What is looked for again and again comes when a busy machine lets it.
           expect: { poll: { timeout: 60_000, interval: 10 } },
           // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
@@ -52,8 +53,8 @@ export default defineConfig({
         test: {
           name: "containers",
           include: CONTAINERS,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           maxWorkers: 2,
           sequence: { groupOrder: 2 },
         },

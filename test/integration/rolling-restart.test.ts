@@ -92,7 +92,7 @@ test("restarts of the HQ and of the remote under output: viewers at the HQ have 
 });
 
 test("somebody who types through restarts loses no key, sees none twice, and knows of each whether it arrived", {
-  timeout: 120_000,
+  timeout: 240_000,
 }, async () => {
   await using server = await TestServer.start();
   const { id } = await server.client().create({ command: ["sh", "-c", "stty -echo; echo on; exec cat"] });

@@ -23,7 +23,7 @@ const MAX_GROWTH_BYTES = 32 * MIB;
 const MAX_WAKING_MS = 300;
 const MAX_PERFORMANCES = 5;
 const STEP_TIMEOUT_MS = 60_000;
-const TEST_TIMEOUT_MS = 180_000;
+const TEST_TIMEOUT_MS = 400_000;
 
 type Stage = { readonly hq: StartedService; readonly box: StartedService; readonly client: ServerClient };
 type Measured = { readonly growth: number; readonly wakingMs: number };
