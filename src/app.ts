@@ -133,7 +133,7 @@ export async function startServer(config: Config, surroundings: ServerContext): 
   const doors = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = doors;
   address.resolve(url);
-  stack.use(role.listening(doors.reachableAt));
+  stack.use(role.listening(doors.reachableAt, () => hub.hasUplink));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.

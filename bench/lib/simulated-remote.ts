@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Registration } from "../../src/hq/joining/registration.ts";
 import { createCaller } from "../../src/protocol/client/caller.ts";
 import type { Send } from "../../src/protocol/client/send.ts";
+import { POSITION_HEADER, positionText } from "../../src/protocol/directory/session-change.ts";
 import { errorBody, ServiceError } from "../../src/protocol/errors.ts";
 import { PROTOCOL_REVISION } from "../../src/protocol/frame/frame.ts";
 import type { Health } from "../../src/protocol/schemas/health.ts";
@@ -24,7 +25,7 @@ export class SimulatedRemote {
   readonly #token = randomBytes(32).toString("base64url");
   readonly #name: string;
   readonly #server: Server;
-  readonly #socket = new SimulatedSocket();
+  readonly #socket = new SimulatedSocket(() => this.sessions.position);
   #isHanging = false;
 
   static async listen(name: string, sessions: number): Promise<SimulatedRemote> {
@@ -56,6 +57,7 @@ export class SimulatedRemote {
       hq: createCaller(send),
       request: { id: this.#id, name: this.#name, url: this.#url(), token: this.#token },
       backend: this.sessions,
+      isWatched: () => true,
       // Its first line says that it was taken in; of refusals there is one a try, and the tries go on.
       log: { info: () => joined.resolve(), warn: () => {} },
       now: Date.now,
@@ -84,6 +86,7 @@ export class SimulatedRemote {
     try {
       if (!this.#isAllowed(request))
         throw new ServiceError("unauthorized", "another token than this remote's");
+      response.setHeader(POSITION_HEADER, positionText(this.sessions.position));
       reply(response, 200, this.#resource(request.url ?? "/"));
     } catch (error) {
       reply(response, error instanceof ServiceError ? error.status : 500, errorBody(error));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Emitter } from "../../src/lib/async/emitter.ts";
-import type { ServerEvent } from "../../src/protocol/frame/event.ts";
+import type { SourcePosition } from "../../src/protocol/directory/session-change.ts";
+import { type ServerEvent, sessionEvent } from "../../src/protocol/frame/event.ts";
 import type { SessionRecord } from "../../src/protocol/schemas/session.ts";
 
 /** Of so many events one is the end of a session, and the next the start of another in its place. */
@@ -12,10 +13,16 @@ const WORDS = ["npm", "run", "test", "--", "--watch", "src/components/billing"];
 export class SimulatedSessions {
   readonly #records = new Map<string, SessionRecord>();
   readonly #events = new Emitter<ServerEvent>();
+  readonly #epoch = randomUUID();
+  #revision = 0;
   #stirred = 0;
 
   constructor(count: number) {
     for (let i = 0; i < count; i++) this.#add(new Date(Date.now() - Math.random() * OLDEST_MS));
+  }
+
+  get position(): SourcePosition {
+    return { epoch: this.#epoch, revision: this.#revision };
   }
 
   get size(): number {
@@ -62,7 +69,13 @@ export class SimulatedSessions {
     const created = started.toISOString();
     const cwd = "/home/build/projects/storefront/packages/checkout";
     const record: SessionRecord = {
-      ...{ id, sessionId: id, name: `checkout tests ${id.slice(0, 8)}`, title: "watching for file changes" },
+      ...{
+        id,
+        key: id,
+        sessionId: id,
+        name: `checkout tests ${id.slice(0, 8)}`,
+        title: "watching for file changes",
+      },
       ...{ created, startedAt: created, lastModified: created, status: "running", pid: 4711 },
       ...{ command: WORDS, cwd, workingDir: cwd, cols: 120, rows: 40, outputBytes: 1_234_567, viewers: 0 },
     };
@@ -70,7 +83,8 @@ export class SimulatedSessions {
     return record;
   }
 
-  #tell(type: ServerEvent["type"], { id, name }: SessionRecord): void {
-    this.#events.emit({ type, timestamp: new Date().toISOString(), sessionId: id, sessionName: name });
+  #tell(type: ServerEvent["type"], record: SessionRecord): void {
+    this.#revision += 1;
+    this.#events.emit({ ...sessionEvent(type, record), ...this.position });
   }
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
+import type { SourcePosition } from "../../src/protocol/directory/session-change.ts";
 import type { ServerEvent } from "../../src/protocol/frame/event.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../src/protocol/frame/payload.ts";
@@ -14,8 +15,14 @@ export class SimulatedSocket {
     perMessageDeflate: false,
   });
   readonly #watchers = new Set<WebSocket>();
+  readonly #position: () => SourcePosition;
   /** Takes connections and messages and does nothing with them. */
   isHanging = false;
+
+  /** `position`: of the sessions that it tells of. */
+  constructor(position: () => SourcePosition) {
+    this.#position = position;
+  }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (!this.isHanging) this.#server.handleUpgrade(request, socket, head, (client) => this.#serve(client));
@@ -46,7 +53,7 @@ export class SimulatedSocket {
       return;
     }
     this.#watchers.add(client);
-    const greeting = { type: "connected", timestamp: new Date().toISOString() };
+    const greeting = { type: "connected", timestamp: new Date().toISOString(), ...this.#position() };
     client.send(encodeFrame(FrameType.EVENT, "", encodeJson(greeting)));
   }
 }

@@ -42,7 +42,7 @@ export type Role = AsyncDisposable & {
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
   /** To be called when the server listens, with the address that other machines reach it at; to be disposed of first. */
-  listening(url: string): AsyncDisposable;
+  listening(url: string, isWatched: () => boolean): AsyncDisposable;
 };
 
 export type RoleParts = {
@@ -130,9 +130,10 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
     },
     identity: { remoteId },
     machineToken: Secret.fromText(token),
-    listening: (url) => {
+    listening: (url, isWatched) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
-      enrolled = startRegistration({ role, key, trustedCa: config.trustedCa, identity, backend, log });
+      const { trustedCa } = config;
+      enrolled = startRegistration({ role, key, trustedCa, identity, backend, isWatched, log });
       return enrolled;
     },
   };
@@ -159,15 +160,16 @@ function startRegistration(parts: {
   readonly trustedCa: Uint8Array | undefined;
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
   readonly backend: SessionBackend;
+  readonly isWatched: () => boolean;
   readonly log: Log;
 }): RegisteredRemote {
-  const { role, key, trustedCa, identity, backend, log } = parts;
+  const { role, key, trustedCa, identity, backend, isWatched, log } = parts;
   const sender = createSender(hqTarget(role, trustedCa));
   const now = (): number => Date.now();
   const { joinToken } = role.hq.key ?? {};
   const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
   const enrolment = new Registration({
-    ...{ backend, log, hq: createCaller(send), random: Math.random, now },
+    ...{ backend, isWatched, log, hq: createCaller(send), random: Math.random, now },
     request: { ...identity, name: role.name },
   });
   return {

@@ -5,7 +5,7 @@ import { Histogram } from "../lib/data/histogram.ts";
 import { keyOf, type SourcePosition } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent } from "../protocol/frame/event.ts";
-import type { GoAway } from "../protocol/frame/payload.ts";
+import { type GoAway, UPLINK_CLIENT } from "../protocol/frame/payload.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
@@ -113,6 +113,11 @@ export class Hub implements AsyncDisposable {
     let viewers = 0;
     for (const { users } of this.#feeds.values()) viewers += users;
     return viewers;
+  }
+
+  /** Whether an HQ hears of every session. */
+  get hasUplink(): boolean {
+    return this.clients.some(({ viewer }) => viewer.isGlobal && viewer.hello?.client === UPLINK_CLIENT);
   }
 
   get watchedSessions(): number {

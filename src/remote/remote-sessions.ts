@@ -11,16 +11,11 @@ import { isFinal } from "../protocol/client/link-error.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
-import {
-  keyOf,
-  POSITION_HEADER,
-  parsePosition,
-  type SessionSnapshot,
-} from "../protocol/directory/session-change.ts";
+import { keyOf, snapshotOf } from "../protocol/directory/session-change.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
-import { SubscribeFlag } from "../protocol/frame/payload.ts";
+import { SubscribeFlag, UPLINK_CLIENT } from "../protocol/frame/payload.ts";
 import type {
   CreateSession,
   Removal,
@@ -78,12 +73,12 @@ export class RemoteSessions implements SessionBackend {
     this.#socket = new SessionSocket({
       // Whoever asks first, it is everybody's.
       open: (handlers, signal) => outsideTraces(() => this.#open(handlers, signal).catch(passing)),
-      clientName: "uplink",
+      clientName: UPLINK_CLIENT,
       version,
     });
     this.#directory = this.#scope.use(
       new DirectoryWatch({
-        list: (signal) => this.#snapshot(signal),
+        list: async (signal) => snapshotOf(await this.#caller.reply(listSessions, {}, signal)),
         onNews: (news) => this.#events.emit(newsEvent(news)),
       }),
     );
@@ -164,8 +159,11 @@ export class RemoteSessions implements SessionBackend {
 
   /** Resolves when all that has happened to its sessions by now is known here. */
   async caughtUp(): Promise<void> {
-    await this.#socket.opened(LINK_TIMEOUT_MS);
     const catchUp = async (): Promise<void> => {
+      // No change was ever heard of it, and it has no socket now: its list is all there is.
+      const isListOnly = !this.#directory.isNumbered && this.#socket.state.kind === "waiting";
+      if (isListOnly) return await this.#directory.listed();
+      await this.#socket.opened(LINK_TIMEOUT_MS);
       await this.#directory.current();
       await (this.#directory.isNumbered ? this.#socket.caughtUp() : this.#directory.refresh());
     };
@@ -238,11 +236,6 @@ export class RemoteSessions implements SessionBackend {
 
   watch(listener: (event: ServerEvent) => void): Disposable {
     return this.#events.on(listener);
-  }
-
-  async #snapshot(signal: AbortSignal): Promise<SessionSnapshot> {
-    const { value: records, headers } = await this.#caller.reply(listSessions, {}, signal);
-    return { records, position: parsePosition(headers.get(POSITION_HEADER)) };
   }
 
   #heard(event: ServerEvent): void {

@@ -31,6 +31,8 @@ export type RegistrationOptions = {
   readonly hq: Pick<Caller, "call" | "bytes">;
   readonly request: RegisterRemote;
   readonly backend: Pick<SessionBackend, "watch">;
+  /** Whether an HQ is connected and hears of every session: it need not be told by a request as well. */
+  readonly isWatched: () => boolean;
   readonly log: RegistrationLog;
   /** Milliseconds since the epoch: the clock that jumps. */
   readonly now: () => number;
@@ -180,7 +182,7 @@ export class Registration implements AsyncDisposable {
 
   async #announce(action: "created" | "deleted", sessionId: string | undefined): Promise<void> {
     const { hq, request, log } = this.#options;
-    if (!this.#isRegistered || sessionId === undefined) return;
+    if (!this.#isRegistered || sessionId === undefined || this.#options.isWatched()) return;
     const { name } = request;
     const forgotten = this.#forgotten;
     try {

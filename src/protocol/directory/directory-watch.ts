@@ -59,6 +59,13 @@ export class DirectoryWatch implements Disposable {
     this.#outcomes.emit(new ServiceError("host_unreachable", "there is no connection to the source"));
   }
 
+  /** Called with each list and each change, once the directory has everything that was heard. */
+  onCurrent(listener: () => void): Disposable {
+    return this.#outcomes.on((error) => {
+      if (error === undefined) listener();
+    });
+  }
+
   /** Resolves when every event that was heard is taken into account; rejects when that cannot be for now. */
   current(): Promise<void> {
     if (this.#directory.isCurrent) return Promise.resolve();
@@ -74,6 +81,12 @@ export class DirectoryWatch implements Disposable {
   /** Lists the source again, as `current`. */
   refresh(): Promise<void> {
     this.#apply({ kind: "outdated" });
+    return this.current();
+  }
+
+  /** Lists a source that tells nothing, as `current`. */
+  listed(): Promise<void> {
+    this.#apply({ kind: "source-up", position: undefined });
     return this.current();
   }
 

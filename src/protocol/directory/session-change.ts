@@ -36,6 +36,14 @@ export type SessionSnapshot = {
   readonly records: readonly SessionRecord[];
 };
 
+/** The answer to a request for the list. */
+export function snapshotOf(answer: {
+  readonly value: readonly SessionRecord[];
+  readonly headers: ReadonlyMap<string, string>;
+}): SessionSnapshot {
+  return { records: answer.value, position: parsePosition(answer.headers.get(POSITION_HEADER)) };
+}
+
 /** Identifies a session for good. A source without keys never has two sessions with the same id and creation time. */
 export function keyOf({ key, id, created }: Pick<SessionRecord, "key" | "id" | "created">): string {
   return key ?? `${id} ${created}`;

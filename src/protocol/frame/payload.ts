@@ -42,6 +42,9 @@ export const Subscribed = z.object({
 });
 export type Subscribed = z.infer<typeof Subscribed>;
 
+/** The client of a server that has its sessions elsewhere: an HQ at its remote, a server at its session host. */
+export const UPLINK_CLIENT = "uplink";
+
 /** What a client says of itself, for the log and GET /api/clients. */
 export const Hello = z.object({ client: z.string().max(128), version: z.string().max(128).optional() });
 export type Hello = z.infer<typeof Hello>;

@@ -5,7 +5,10 @@ import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { ask } from "../harness/raw-http.ts";
 import { Rest } from "../harness/rest.ts";
+import { Scrape } from "../harness/scrape.ts";
+import { ServerEvents } from "../harness/server-events.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
+import type { TestServer } from "../harness/test-server.ts";
 
 const PROXY = "/api/remotes/worker-1/proxy/api/sessions";
 
@@ -36,6 +39,33 @@ test("a session made on the remote itself appears within 1 s, is told when the l
   expect(await bestTime(1_000, appear)).toBeLessThan(1_000);
 });
 
+test("creating a session through an HQ costs one request and one event at each hop", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  const remote = await fleet.add("worker-1", { args: ["--no-auth"] });
+  await fleet.joined("worker-1");
+  // After this the HQ is connected to the remote.
+  await fleet.create("worker-1", { command: ["cat"] });
+  await fleet.ask("/api/remotes/worker-1/refresh-sessions", { body: {} });
+  await using atHq = await fleet.events();
+  using socket = remote.connect();
+  await using atRemote = ServerEvents.of({ watch: (listener) => socket.subscribeGlobal(listener) });
+  await atRemote.first(({ type }) => type === "connected");
+  const { id: remoteId } = await fleet.record("worker-1");
+  const before = [await requests(fleet.hq), await requests(remote)];
+  const { json } = await fleet.ask("/api/sessions", { body: { remoteId, command: ["cat"] } });
+  for (const events of [atHq, atRemote]) {
+    await events.first(({ type, sessionId }) => type === "session-start" && sessionId === json.id);
+    expect(events.all.filter(({ sessionId }) => sessionId === json.id)).toHaveLength(1);
+  }
+  expect((await fleet.sessions()).map(({ id }) => id)).toContain(json.id);
+  const after = [await requests(fleet.hq), await requests(remote)];
+  const listed = { "get /api/sessions": 1 };
+  expect(after.map((counts, index) => difference(counts, before[index] ?? {}))).toEqual([
+    { "post /api/sessions": 1, ...listed },
+    { "post /api/sessions": 1 },
+  ]);
+});
+
 test("refresh-sessions reads the list of a remote anew", async () => {
   await using fleet = await TestFleet.start();
   await fleet.create("worker-1", { command: ["cat"] });
@@ -45,6 +75,22 @@ test("refresh-sessions reads the list of a remote anew", async () => {
   expect(await refresh("nobody")).toMatchObject({ status: 404, json: { code: "remote_not_found" } });
   const wrong = { action: "renamed" };
   expect((await fleet.ask("/api/remotes/worker-1/refresh-sessions", { body: wrong })).status).toBe(400);
+});
+
+test("a remote without a socket is known from its list, which refresh-sessions reads", async () => {
+  await using fleet = await TestFleet.start({ remotes: 0 });
+  const session = { id: "one", name: "one", status: "running", command: ["cat"], cwd: "/" };
+  await using remote = await FakeRemote.open((path) => {
+    if (path === "/api/health") return { status: 200, body: { status: "healthy" } };
+    return path === "/api/sessions" ? { status: 200, body: [session] } : { status: 404, body: {} };
+  });
+  const body = { id: "list", name: "list", url: remote.url, token: "t" };
+  expect((await fleet.ask("/api/remotes/register", { body })).status).toBe(200);
+  const refreshed = async () =>
+    (await fleet.ask("/api/remotes/list/refresh-sessions", { body: {} })).json.sessionCount === 1 ||
+    undefined;
+  await eventually(refreshed, "the list of the remote");
+  expect((await fleet.sessions()).map(({ id, source }) => [id, source])).toEqual([["one", "list"]]);
 });
 
 test("of two remotes with the same session id the first one counts, the other is a conflict, until the first is gone", async () => {
@@ -160,3 +206,24 @@ test("with one of 20 remotes hanging the list takes less than 50 ms, and everyth
   const { id: remoteId } = await fleet.record("worker-1");
   expect((await fleet.ask("/api/sessions", { body: { remoteId, command: ["cat"] } })).status).toBe(201);
 });
+
+/** Requests about sessions that a server has answered, by endpoint. */
+async function requests(server: TestServer): Promise<Readonly<Record<string, number>>> {
+  const { samples } = await Scrape.of(server);
+  const about = samples.filter(
+    ({ name, labels }) =>
+      name === "ttyhq_http_requests_total" &&
+      (labels.endpoint?.startsWith("/api/sessions") || labels.endpoint?.includes("refresh-sessions")),
+  );
+  return Object.fromEntries(
+    about.map(({ labels, value }) => [`${labels.method} ${labels.endpoint}`.toLowerCase(), value]),
+  );
+}
+
+function difference(
+  after: Readonly<Record<string, number>>,
+  before: Readonly<Record<string, number>>,
+): Readonly<Record<string, number>> {
+  const counts = Object.entries(after).map(([name, count]) => [name, count - (before[name] ?? 0)] as const);
+  return Object.fromEntries(counts.filter(([, count]) => count !== 0));
+}

@@ -254,7 +254,6 @@ test("a redirect is not followed, neither of the health nor of anything else", a
   const body = registration({ url: remote.url });
   expect((await register(body)).status).toBe(200);
   await remote.asked("/api/health");
-  await remote.asked("/api/sessions");
   const { status, headers } = await fleet.ask(`/api/remotes/${body.name}/proxy/api/git/repo-info?path=/`);
   await remote.asked("/api/git/repo-info?path=%2F");
   expect([status, headers.location]).toEqual([307, undefined]);

@@ -87,15 +87,27 @@ function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date
   const backend = new MemorySessions();
   const warnings: object[] = [];
   const log = { info: () => {}, warn: (fields: object) => void warnings.push(fields) };
+  const uplink = { isOpen: false };
   const enrolment = new Registration({
     ...{ hq, backend, log, request: registration("a"), now, random: () => 0.5 },
+    isWatched: () => uplink.isOpen,
   });
-  return { enrolment, backend, warnings };
+  return { enrolment, backend, warnings, uplink };
 }
 
 const REGISTER = "POST /api/remotes/register";
 const LEAVE = "DELETE /api/remotes/id-of-a";
 const REFRESH = "POST /api/remotes/a/refresh-sessions";
+
+test("an HQ that watches the sessions is not told of them by requests as well", async () => {
+  const { hq, requests } = hqOf(async (request) => answers(request));
+  const { enrolment, backend, uplink } = enrolmentAt(hq);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  uplink.isOpen = true;
+  backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
+  await enrolment[Symbol.asyncDispose]();
+  expect(requests).toEqual(["GET /api/health", REGISTER, LEAVE]);
+});
 
 test("a remote registers, tells its sessions, and leaves when it stops", async () => {
   const { hq, requests, asked } = hqOf(async (request) => answers(request));
