@@ -5,6 +5,7 @@ import type { ConnectionState } from "../../protocol/client/connection.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
 import type { OpenLink } from "../../protocol/client/link.ts";
 import { SessionSocket } from "../../protocol/client/session-socket.ts";
+import { snapshotOf } from "../../protocol/directory/session-change.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
@@ -48,9 +49,7 @@ export class Workspace implements Disposable {
     const { login, window } = options;
     const state = login.state.peek();
     this.isGuests = state.kind === "in" && state.access.kind === "guest";
-    const token = (): string | undefined => login.token;
-    const send = fetchSend({ origin: "", token });
-    this.client = createClient(watchedSend(send, token, (refused) => login.refused(refused)));
+    this.client = clientOf(login);
     this.permissions = new Permissions(
       async () => (await this.client.call(endpoints.verifyToken)).permissions,
     );
@@ -66,9 +65,12 @@ export class Workspace implements Disposable {
     );
     const subscribe = (listener: (event: ServerEvent) => void): Disposable =>
       this.#socket.subscribeGlobal(listener);
-    const stage = window.document;
     this.sessions = this.#scope.use(
-      new SessionList({ fetch: (signal) => this.client.list(signal), subscribe, stage }),
+      new SessionList({
+        list: (signal) => this.client.reply(endpoints.listSessions, {}, signal).then(snapshotOf),
+        subscribe,
+        onLost: (listener) => this.#socket.onState(({ kind }) => void (kind !== "open" && listener())),
+      }),
     );
     this.machines = this.#scope.use(
       new MachineList({
@@ -76,7 +78,7 @@ export class Workspace implements Disposable {
         health: async (signal) => (this.isGuests ? { mode: "standalone" } : await this.client.health(signal)),
         remotes: (signal) => this.client.call(endpoints.listRemotes, {}, signal),
         subscribe,
-        stage,
+        stage: window.document,
       }),
     );
     this.#scope.use(
@@ -104,16 +106,12 @@ export class Workspace implements Disposable {
   }
 
   async start(request: CreateSessionBody): Promise<void> {
-    const record = await this.client.create(request);
-    this.sessions.put(record);
-    this.#options.address.go({ view: "session", id: record.id });
+    const { id } = await this.client.create(request);
+    this.#options.address.go({ view: "session", id });
   }
 
   async rename(record: SessionRecord, name: string): Promise<void> {
-    await this.#tell("The session keeps its name", async () => {
-      await this.client.rename(record.id, name);
-      this.sessions.put({ ...record, name });
-    });
+    await this.#tell("The session keeps its name", () => this.client.rename(record.id, name));
   }
 
   async signal(record: SessionRecord, name: SignalName): Promise<void> {
@@ -129,7 +127,6 @@ export class Workspace implements Disposable {
   async remove(record: SessionRecord): Promise<void> {
     await this.#tell("The session was not removed", async () => {
       await this.client.call(endpoints.cleanupSession, { params: { id: record.id } });
-      this.sessions.forget(record.id);
       const route = this.#options.address.route.peek();
       if (route.view === "session" && route.id === record.id) this.#options.address.go({ view: "list" });
     });
@@ -137,8 +134,7 @@ export class Workspace implements Disposable {
 
   async removeEnded(): Promise<void> {
     await this.#tell("The ended sessions were not removed", async () => {
-      const { cleanedSessions } = await this.client.call(endpoints.cleanupExited);
-      for (const id of cleanedSessions) this.sessions.forget(id);
+      await this.client.call(endpoints.cleanupExited);
     });
   }
 
@@ -223,4 +219,11 @@ export class Workspace implements Disposable {
       this.#options.notices.failed(failure, error);
     }
   }
+}
+
+/** With the token of the moment; a refusal ends the login. */
+function clientOf(login: Login): Client {
+  const token = (): string | undefined => login.token;
+  const send = fetchSend({ origin: "", token });
+  return createClient(watchedSend(send, token, (refused) => login.refused(refused)));
 }

@@ -1,30 +1,37 @@
-// All sessions, kept true by the server's events and not by polling: an event says that a session changed, and what it is
-// now is read again.
+// All sessions, replicated from the server by list and watch: an event carries the whole record of its session.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { type DirectoryNews, DirectoryWatch } from "../../protocol/directory/directory-watch.ts";
+import type { SessionSnapshot } from "../../protocol/directory/session-change.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { Refresher, type RefresherOptions } from "../refresher.ts";
 
-/** Sessions that are remembered of machines that have none in the list any more; the oldest go. */
+/** Sessions that are remembered of machines that left; the oldest go. */
 const MAX_REMEMBERED = 1_000;
+/** Between two updates of what the page shows. */
+const SHOW_INTERVAL_MS = 100;
 
 export type SessionListOptions = {
-  readonly fetch: (signal: AbortSignal) => Promise<readonly SessionRecord[]>;
+  readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
   readonly subscribe: (listener: (event: ServerEvent) => void) => Disposable;
-} & Pick<RefresherOptions, "stage" | "intervalMs" | "retryMs">;
+  /** Hears when the connection over which events come is lost. */
+  readonly onLost: (listener: () => void) => Disposable;
+};
 
 export class SessionList implements Disposable {
   readonly #records = signal<readonly SessionRecord[] | undefined>(undefined);
   readonly #remembered = signal<readonly SessionRecord[]>([]);
   readonly #rung = signal<ReadonlySet<string>>(new Set());
   readonly #scope = new DisposableStack();
-  readonly #reading: Refresher;
+  readonly #directory: DirectoryWatch;
+  #showing: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ fetch, subscribe, ...options }: SessionListOptions) {
-    const read = async (signal: AbortSignal): Promise<void> => this.#replace(await fetch(signal));
-    this.#reading = this.#scope.use(new Refresher({ read, ...options }));
-    this.#scope.use(subscribe((event) => this.#happened(event)));
-    this.refresh();
+  constructor({ list, subscribe, onLost }: SessionListOptions) {
+    const onNews = (news: DirectoryNews): void => this.#happened(news);
+    this.#directory = this.#scope.use(new DirectoryWatch({ list, onNews }));
+    this.#scope.use(this.#directory.onCurrent(() => this.#showSoon()));
+    this.#scope.use(subscribe((event) => this.#heard(event)));
+    this.#scope.use(onLost(() => this.#directory.lost()));
+    this.#scope.defer(() => clearTimeout(this.#showing));
   }
 
   /** Undefined until the list was read for the first time. Running ones first, the newest of each first. */
@@ -32,7 +39,7 @@ export class SessionList implements Disposable {
     () => this.#records.value && inOrder(this.#records.value),
   );
 
-  /** On an HQ: sessions of machines that had some and have none in the list any more, because they left. */
+  /** On an HQ: sessions of machines that left. */
   readonly remembered: ReadonlySignal<readonly SessionRecord[]> = computed(() =>
     inOrder(this.#remembered.value),
   );
@@ -53,26 +60,6 @@ export class SessionList implements Disposable {
     return this.#records.value?.find(isIt) ?? this.#remembered.value.find(isIt);
   }
 
-  /** Shows at once what a request has just answered. */
-  put(record: SessionRecord): void {
-    const others = this.#records.peek()?.filter((known) => known.id !== record.id) ?? [];
-    this.#records.value = [record, ...others];
-    this.#reading.overtaken();
-  }
-
-  forget(id: string): void {
-    const isOther = (record: SessionRecord): boolean => record.id !== id;
-    this.#records.value = this.#records.peek()?.filter(isOther);
-    this.#remembered.value = this.#remembered.peek().filter(isOther);
-    this.lookedAt(id);
-    this.#reading.overtaken();
-  }
-
-  /** As soon as it may be. */
-  refresh(): void {
-    this.#reading.refresh();
-  }
-
   lookedAt(id: string): void {
     if (!this.#rung.peek().has(id)) return;
     this.#rung.value = new Set([...this.#rung.peek()].filter((rung) => rung !== id));
@@ -82,36 +69,35 @@ export class SessionList implements Disposable {
     this.#scope.dispose();
   }
 
-  #happened(event: ServerEvent): void {
+  #heard(event: ServerEvent): void {
     const { type, sessionId } = event;
-    if (sessionId !== undefined && type === "session-removed") this.forget(sessionId);
-    else if (sessionId !== undefined && type === "bell") this.#rang(sessionId);
-    else {
-      if (sessionId !== undefined && type === "session-exit") this.#exited(sessionId, event.exitCode);
-      if (type === "connected") this.#reading.renewed();
-      else this.refresh();
-    }
+    this.#directory.heard(event);
+    if (type === "bell" && sessionId !== undefined && this.record(sessionId) !== undefined)
+      this.#rung.value = new Set([...this.#rung.peek(), sessionId]);
   }
 
-  /** The sessions of a machine that left are not in the list; who looks at one of them still wants to know its name. */
-  #replace(records: readonly SessionRecord[]): void {
+  #happened(news: DirectoryNews): void {
+    if (news.kind === "remote-left") this.#remember(news.remoteName);
+    else if (news.kind === "session-removed") this.lookedAt(news.record.id);
+  }
+
+  /** They are not in the list any more; whoever looks at one of them still wants to know its name. */
+  #remember(remoteName: string): void {
+    const left = this.#records.peek()?.filter((record) => record.remoteName === remoteName) ?? [];
+    this.#remembered.value = [...left, ...this.#remembered.peek()].slice(0, MAX_REMEMBERED);
+  }
+
+  #showSoon(): void {
+    if (this.#records.peek() === undefined) this.#show();
+    else this.#showing ??= setTimeout(() => this.#show(), SHOW_INTERVAL_MS);
+  }
+
+  #show(): void {
+    this.#showing = undefined;
+    const records = [...this.#directory.records.values()];
     const sources = new Set(records.map(({ source }) => source));
-    const known = [...(this.#records.peek() ?? []), ...this.#remembered.peek()];
-    const left = known.filter(({ source }) => source !== undefined && !sources.has(source));
-    this.#remembered.value = left.slice(0, MAX_REMEMBERED);
     this.#records.value = records;
-  }
-
-  #rang(id: string): void {
-    if (this.record(id) !== undefined) this.#rung.value = new Set([...this.#rung.peek(), id]);
-  }
-
-  /** What the event says is shown at once; the rest follows with the next reading. */
-  #exited(id: string, exitCode: number | undefined): void {
-    const known = exitCode === undefined ? {} : { exitCode };
-    this.#records.value = this.#records
-      .peek()
-      ?.map((record) => (record.id === id ? { ...record, ...known, status: "exited" as const } : record));
+    this.#remembered.value = this.#remembered.peek().filter(({ source }) => !sources.has(source));
   }
 }
 
