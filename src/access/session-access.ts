@@ -1,6 +1,6 @@
 // What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
 import type { Principal } from "../auth/principal.ts";
-import { frameRefusal } from "../auth/roles.ts";
+import { frameRefusals } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import type { CreateSession } from "../protocol/schemas/session.ts";
@@ -17,8 +17,8 @@ export type SessionView = {
   readonly historyFrom?: number | undefined;
   /** Nothing of the repository that a session is in is for them. */
   readonly isRepositoryHidden?: boolean;
-  /** Why frames of that type are not theirs to send; `undefined`: they may. */
-  readonly refusal: (frame: number) => string | undefined;
+  /** The types of frames that they may not send, each with the reason. */
+  readonly refusals: ReadonlyMap<number, string>;
 };
 
 const everything = (event: ServerEvent): ServerEvent => event;
@@ -35,18 +35,18 @@ export class SessionAccess {
     if (rights.kind === "remote") {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
-    const refusal = (frame: number): string | undefined => frameRefusal(rights, frame);
-    if (rights.kind === "all") return { sessions: this.#backend, shown: everything, refusal };
+    const refusals = frameRefusals(rights);
+    if (rights.kind === "all") return { sessions: this.#backend, shown: everything, refusals };
     const sessions = new GuardedSessions({
       backend: this.#backend,
       holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
     });
     if (rights.kind === "own")
-      return { sessions, refusal, shown: (event) => (isOf(event, owner) ? event : undefined) };
+      return { sessions, refusals, shown: (event) => (isOf(event, owner) ? event : undefined) };
     const { session, from: historyFrom } = rights;
     return {
       sessions,
-      refusal,
+      refusals,
       historyFrom,
       isRepositoryHidden: true,
       shown: (event) => guestEvent(event, session.id),

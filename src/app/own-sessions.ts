@@ -121,7 +121,7 @@ function localSessions(
 ): LocalSessions {
   const { maxBytes, withInput, keep } = config.recording;
   const screens = new Screens();
-  const now = (): number => performance.now();
+  const now = performance.now.bind(performance);
   return new LocalSessions({
     ...{ controlDir, env, account, cgroups, log, now, screens },
     maxRecordingBytes: maxBytes,

@@ -1,6 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import type { AuditedRequest, RequestAuditHook } from "../http/audit-hook.ts";
-import type { AuditHook } from "../hub/audit-hook.ts";
+import type { AuditHook } from "../hub/requests.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";

@@ -190,10 +190,10 @@ export function scoped(rights: Rights, scope: readonly Permission[]): Rights {
   return rights.kind === "all" || rights.kind === "own" ? { ...rights, scope } : rights;
 }
 
-/** Why somebody may not send frames of that type; `undefined`: they may, or there is no such type. */
-export function frameRefusal(rights: Rights, frame: number): string | undefined {
-  const need = FRAME_NEEDS.get(frame);
-  return need === undefined || permits(rights, need) ? undefined : refusalOf(rights, need);
+/** The types of frames that somebody may not send, each with the reason. */
+export function frameRefusals(rights: Rights): ReadonlyMap<number, string> {
+  const refused = [...FRAME_NEEDS].filter(([, need]) => !permits(rights, need));
+  return new Map(refused.map(([frame, need]) => [frame, refusalOf(rights, need)]));
 }
 
 /** Why somebody may not do what needs that. */

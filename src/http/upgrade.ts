@@ -10,7 +10,7 @@ import { SOCKET_DIALECTS, type SocketDialect } from "../hub/legacy/socket-dialec
 import type { Peer } from "../hub/outbox.ts";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
-import { currentTrace, inTrace } from "../lib/trace.ts";
+import { currentTrace, inThisTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
@@ -159,15 +159,16 @@ function connect(
     webSocket.close(LOGIN_OVER, reason);
     setTimeout(() => webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
   });
-  const trace = currentTrace();
-  webSocket.on("message", (data: RawData, isBinary: boolean) => {
-    if (dialect !== undefined) inTrace(trace, () => viewer.receive(dialect.toFrame(`${data}`)));
+  const received = (data: RawData, isBinary: boolean): void => {
+    if (dialect !== undefined) viewer.receive(dialect.toFrame(`${data}`));
     else if (!isBinary) viewer.receiveText();
-    else if (data instanceof Uint8Array) inTrace(trace, () => viewer.receive(data));
-  });
+    else if (data instanceof Uint8Array) viewer.receive(data);
+  };
+  webSocket.on("message", inThisTrace(received));
   for (const sign of ["ping", "pong"] as const) webSocket.on(sign, () => viewer.heard());
-  const say = (fields: object, message: string): void =>
-    inTrace(trace, () => options.log.debug({ client: id, ...fields }, message));
+  const say = inThisTrace((fields: object, message: string): void =>
+    options.log.debug({ client: id, ...fields }, message),
+  );
   webSocket.on("error", (error) => say({ error }, "client broke the protocol"));
   webSocket.on("close", (code) => {
     say({ code, hello: viewer.hello }, "client left");

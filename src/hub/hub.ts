@@ -10,10 +10,10 @@ import { PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import { type AuditHook, ThrottledAuditHook } from "./audit-hook.ts";
 import { drain } from "./drain.ts";
 import { Feed } from "./feed.ts";
 import type { Peer } from "./outbox.ts";
+import { type AuditHook, ThrottledAuditHook } from "./requests.ts";
 import { Traffic } from "./traffic.ts";
 import { Viewer } from "./viewer/viewer.ts";
 
@@ -51,8 +51,8 @@ export type HubView = {
   readonly historyFrom?: number | undefined;
   /** Nothing of the repository that a session is in is for the client. */
   readonly isRepositoryHidden?: boolean | undefined;
-  /** Why the client may not send frames of that type; `undefined`: it may. */
-  readonly refusal?: ((frame: number) => string | undefined) | undefined;
+  /** The types of frames that the client may not send, each with the reason. */
+  readonly refusals?: ReadonlyMap<number, string> | undefined;
   readonly auditHook?: AuditHook;
 };
 
@@ -139,12 +139,12 @@ export class Hub implements AsyncDisposable {
     view: HubView = { sessions: this.#backend, shown: (event) => event },
   ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
-    const { sessions, shown, historyFrom, isRepositoryHidden, refusal, auditHook } = view;
+    const { sessions, shown, historyFrom, isRepositoryHidden, refusals, auditHook } = view;
     const watch = auditHook && new ThrottledAuditHook(auditHook, this.#now);
     const viewer = new Viewer({
       peer,
       backend: sessions,
-      ...{ historyFrom, isRepositoryHidden, refusal },
+      ...{ historyFrom, isRepositoryHidden, refusals },
       now: this.#now,
       onFailure: this.#onFailure,
       watch,

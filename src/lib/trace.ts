@@ -45,6 +45,11 @@ export function inTrace<T>(trace: Trace | undefined, work: () => T): T {
   return storage.run(trace, work);
 }
 
+/** `work` as a function that always belongs to the request of this moment. */
+export function inThisTrace<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
+  return AsyncLocalStorage.bind(work);
+}
+
 /** For what outlives the request that begins it: a program, a connection that many share, a watch. */
 export function outsideTraces<T>(work: () => T): T {
   return storage.run(undefined, work);

@@ -1,7 +1,7 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
+import type { AttachmentHandlers } from "../protocol/client/attachments.ts";
 import { isFinal } from "../protocol/client/link-error.ts";
 import type { SessionSocket } from "../protocol/client/session-socket.ts";
-import type { AttachmentHandlers } from "../protocol/client/subscription-state.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent } from "../protocol/frame/event.ts";
 import { type Subscribed, SubscribeFlag } from "../protocol/frame/payload.ts";
@@ -16,13 +16,13 @@ const JOURNALLED = SubscribeFlag.Stdout | SubscribeFlag.Events;
 
 /**
  * A session of another process, from its end on and over every cut of the connection. Throws what the subscription is
- * refused with, and `host_unreachable` when it is not answered.
+ * refused with, and `host_unreachable` when it is not answered. Output and screens go to `sink`, events to `events`.
  */
 export async function followSession(
   socket: Pick<SessionSocket, "attach">,
   record: SessionRecord,
   flags: number,
-  sink: Sink,
+  { sink, events }: { readonly sink: Sink; readonly events: Sink },
 ): Promise<Subscription> {
   let answer = Promise.withResolvers<Subscribed>();
   let size: TerminalSize | undefined;
@@ -39,7 +39,7 @@ export async function followSession(
       size = answered;
       answer.resolve(answered);
     },
-    onOutput: (offset, bytes, frame) => sink({ kind: "output", offset, bytes, frame }),
+    onOutput: sink,
     onResync: (resync) => {
       size = resync.size;
       sink({ kind: "resync", ...resync });
@@ -47,7 +47,7 @@ export async function followSession(
     onSnapshot: (payload) => sink({ kind: "snapshot", payload }),
     onEvent: (event) => {
       if (event.kind === "resize") size = event;
-      sink({ kind: "event", offset: next(), event });
+      events({ kind: "event", offset: next(), event });
     },
     onError: (error) => {
       // As long as it may pass, the socket asks again.

@@ -230,7 +230,8 @@ export class RemoteSessions implements SessionBackend {
   async subscribe(id: string, sink: Sink, flags = Stdout | Events): Promise<Subscription> {
     const record = await this.find(id);
     await this.#socket.opened(LINK_TIMEOUT_MS);
-    const subscription = await followSession(this.#socket, record, flags, this.#afterRecord(record, sink));
+    const events = this.#afterRecord(record, sink);
+    const subscription = await followSession(this.#socket, record, flags, { sink, events });
     return this.#specified === undefined ? subscription : { ...subscription, isUnrecorded: true };
   }
 

@@ -21,7 +21,7 @@ import { openJournal } from "./journal/open-journal.ts";
 import { type NewSession, newSession } from "./new-session.ts";
 import { preferForOutOfMemory } from "./pty/oom-score.ts";
 import { endProcesses, startTicks } from "./pty/process-tree.ts";
-import { type Pty, spawnPty } from "./pty/pty.ts";
+import { type Pty, type PtyExit, spawnPty } from "./pty/pty.ts";
 import { type Account, type LaunchPlan, planLaunch } from "./run-as/launch.ts";
 import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
@@ -95,7 +95,8 @@ export class LocalSessions implements SessionBackend {
     for (const { wasLost, isRecorded, ...found } of await recoverSessions(controlDir, unreadable)) {
       const { key = this.#newKey() } = found.stored;
       const stored = { ...withoutOwnName(found.stored, account.user), key };
-      const session = new Session({ ...found, stored, onChange: () => {}, now, recordInput: false });
+      const own = { onChange: () => {}, now, recordInput: false, meter: this.meter };
+      const session = new Session({ ...found, ...own, stored });
       this.#sessions.set(session.id, session);
       if (wasLost) {
         log.warn({ session: session.id }, "session lost its host");
@@ -237,7 +238,8 @@ export class LocalSessions implements SessionBackend {
     try {
       const { now, recordInput } = this.#options;
       const onChange = (changed: Session, change: SessionChange): void => this.#changed(changed, change);
-      const session = newSession(wanted, { files, now, recordInput, onChange });
+      const { meter } = this;
+      const session = newSession(wanted, { files, now, recordInput, onChange, meter });
       let pty: Pty | undefined;
       journal = await openJournal(session, {
         ...{ ...this.#options, meter: this.meter, care: this.#care },
@@ -256,10 +258,11 @@ export class LocalSessions implements SessionBackend {
 
   /** In one go, so that nothing is told of the session before its start is. */
   #start(session: Session, plan: LaunchPlan, journal: Journal): Pty {
-    const listener = this.meter.ofTerminal({
-      onOutput: (chunk) => session.receive(chunk),
-      onEnd: (exit) => this.#keep(this.#finish(session, exit)),
-    });
+    const listener = {
+      onOutput: session.receive,
+      onEnd: (exit: PtyExit) => this.#keep(this.#finish(session, exit)),
+    };
+    this.meter.started += 1;
     const pty = session.start(journal, () => outsideTraces(() => spawnPty(plan.inTerminal, listener)));
     preferForOutOfMemory(pty.pid);
     session.noteStart(startTicks(pty.pid));
@@ -268,7 +271,8 @@ export class LocalSessions implements SessionBackend {
     return pty;
   }
 
-  async #finish(session: Session, exit: { exitCode: number; signal?: string }): Promise<void> {
+  async #finish(session: Session, exit: PtyExit): Promise<void> {
+    this.meter.ended += 1;
     await session.finish(exit);
     await this.#writeEnd(session);
   }

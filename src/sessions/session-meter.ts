@@ -1,6 +1,5 @@
 import { Histogram } from "../lib/data/histogram.ts";
 import type { JournalMeter, JournalOptions } from "./journal/journal.ts";
-import type { PtyListener } from "./pty/pty.ts";
 
 /** What the terminals of this process have done since it started: plain numbers, for the way of each byte is short. */
 export class SessionMeter implements JournalMeter {
@@ -25,20 +24,6 @@ export class SessionMeter implements JournalMeter {
 
   wrote(tookMs: number): void {
     this.journalWrites.observe(tookMs / 1000);
-  }
-
-  ofTerminal({ onOutput, onEnd }: PtyListener): PtyListener {
-    this.started += 1;
-    return {
-      onOutput: (chunk) => {
-        this.outputBytes += chunk.length;
-        onOutput(chunk);
-      },
-      onEnd: (exit) => {
-        this.ended += 1;
-        onEnd(exit);
-      },
-    };
   }
 
   ofJournal({ onPressure, onFailure, onGap, ...options }: JournalOptions): JournalOptions {

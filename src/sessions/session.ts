@@ -49,6 +49,8 @@ export type SessionOptions = {
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   readonly recordInput: boolean;
+  /** Counts the output of all sessions of this process. */
+  readonly meter?: { outputBytes: number };
 };
 
 export class Session {
@@ -56,6 +58,7 @@ export class Session {
   readonly #onChange: SessionOptions["onChange"];
   readonly #now: () => number;
   readonly #started: number;
+  readonly #meter: { outputBytes: number };
   /** A character that is typed in two pieces is recorded with the second; undefined where input is not recorded. */
   readonly #typed: TextDecoder | undefined;
   readonly #sinks = new Set<Sink>();
@@ -77,6 +80,7 @@ export class Session {
     this.#gaps = options.gaps ?? [];
     this.#onChange = options.onChange;
     this.#now = options.now;
+    this.#meter = options.meter ?? { outputBytes: 0 };
     this.#started = options.now();
     this.#typed = options.recordInput ? new TextDecoder("utf-8", { ignoreBOM: true }) : undefined;
     this.#lastModified = options.stored.exit?.at ?? options.stored.created;
@@ -166,10 +170,11 @@ export class Session {
     this.#live?.batch.flush();
   }
 
-  /** From the pty; `chunk` is copied before this returns. */
-  receive(chunk: Uint8Array): void {
+  /** From the pty; `chunk` is copied before this returns. A field: it is called for each read, without another function. */
+  readonly receive = (chunk: Uint8Array): void => {
+    this.#meter.outputBytes += chunk.length;
     this.#live?.batch.add(chunk);
-  }
+  };
 
   attach(sink: Sink): Disposable {
     this.flush();

@@ -2,15 +2,8 @@
 import { Emitter } from "../lib/async/emitter.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { gitStatusEvent, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
-import type {
-  CreateSession,
-  GitFacts,
-  Removal,
-  SessionRecord,
-  SignalName,
-  TerminalSize,
-} from "../protocol/schemas/session.ts";
-import type { Content, Delivery, SessionBackend, Sink, Subscription, View } from "./backend.ts";
+import type { CreateSession, GitFacts, SessionRecord } from "../protocol/schemas/session.ts";
+import type { SessionBackend, Sink, Subscription } from "./backend.ts";
 
 /** What is known of folders, and kept true as long as somebody is there: LocalRepositories. */
 export type FactSource = AsyncDisposable & {
@@ -39,6 +32,13 @@ type Presence = Disposable & { readonly facts: GitFacts | undefined; ended(): vo
  * change everybody is told that the session has changed.
  */
 export class SessionsWithFacts implements SessionBackend {
+  // Passed on as they are.
+  readonly remove: SessionBackend["remove"];
+  readonly write: SessionBackend["write"];
+  readonly resize: SessionBackend["resize"];
+  readonly kill: SessionBackend["kill"];
+  readonly mark: SessionBackend["mark"];
+  readonly view: SessionBackend["view"];
   readonly #backend: Terminals;
   readonly #source: FactSource;
   readonly #events = new Emitter<ServerEvent>();
@@ -51,6 +51,12 @@ export class SessionsWithFacts implements SessionBackend {
   constructor({ backend, source }: { readonly backend: Terminals; readonly source: FactSource }) {
     this.#backend = backend;
     this.#source = source;
+    this.remove = backend.remove.bind(backend);
+    this.write = backend.write.bind(backend);
+    this.resize = backend.resize.bind(backend);
+    this.kill = backend.kill.bind(backend);
+    this.mark = backend.mark.bind(backend);
+    this.view = backend.view.bind(backend);
     this.#scope.use(backend.watch((event) => this.#happened(event)));
     this.#scope.use(source.on((event) => this.#events.emit(event)));
   }
@@ -86,44 +92,31 @@ export class SessionsWithFacts implements SessionBackend {
     return this.#shown(await this.#backend.rename(id, name));
   }
 
-  remove(id: string): Promise<Removal> {
-    return this.#backend.remove(id);
-  }
-
-  write(id: string, input: Uint8Array): Promise<void> {
-    return this.#backend.write(id, input);
-  }
-
-  resize(id: string, size: TerminalSize): Promise<void> {
-    return this.#backend.resize(id, size);
-  }
-
-  kill(id: string, signal: SignalName): Promise<void> {
-    return this.#backend.kill(id, signal);
-  }
-
-  mark(id: string, label: string): Promise<void> {
-    return this.#backend.mark(id, label);
-  }
-
-  view(id: string, view: View, signal: AbortSignal): Promise<Content> {
-    return this.#backend.view(id, view, signal);
-  }
-
+  /**
+   * Between the deliveries come the counts of changed files, at the beginning and when one changes. They are a state and
+   * have no place in the output: their offset is that of the beginning.
+   */
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
-    const status = new StatusTold(id, sink);
     using stack = new DisposableStack();
-    const { record, offset, request } = stack.use(await this.#backend.subscribe(id, status.pass, flags));
-    status.begin(offset);
+    const { record, offset, request } = stack.use(await this.#backend.subscribe(id, sink, flags));
     stack.use(this.#source.viewed(record.cwd));
+    let last: string | undefined;
+    const tell = (current: SessionRecord): void => {
+      const event = gitStatusEvent(id, current);
+      const text = JSON.stringify(event);
+      // Nothing comes after an exit (contract 1.8).
+      if (event === undefined || text === last || current.status === "exited") return;
+      last = text;
+      sink({ kind: "event", offset, event });
+    };
     const key = keyOf(record);
     stack.use(
       this.#events.on((event) => {
-        if (event.key === key && event.record !== undefined) status.tell(event.record);
+        if (event.key === key && event.record !== undefined) tell(event.record);
       }),
     );
     const shown = this.#shown(record);
-    status.tell(shown);
+    tell(shown);
     const owned = stack.move();
     return {
       ...{ offset, record: shown, ...(request && { request }) },
@@ -172,46 +165,4 @@ export class SessionsWithFacts implements SessionBackend {
     if (record?.status === "exited") this.#present.get(keyOf(record))?.ended();
     this.#events.emit(record === undefined ? event : { ...event, record: this.#shown(record) });
   }
-}
-
-/** A subscription's deliveries, and between them the counts of changed files: at the beginning and when one changes. */
-class StatusTold {
-  readonly #id: string;
-  readonly #sink: Sink;
-  /** Offset after what was delivered; `undefined`: nothing was yet. */
-  #offset: number | undefined;
-  #isOver = false;
-  #last: string | undefined;
-
-  constructor(id: string, sink: Sink) {
-    this.#id = id;
-    this.#sink = sink;
-  }
-
-  readonly pass: Sink = (delivery) => {
-    // Nothing comes after an exit (contract 1.8).
-    if (delivery.kind === "lost" || isExit(delivery)) this.#isOver = true;
-    else if (delivery.kind !== "snapshot") this.#offset = endOf(delivery);
-    this.#sink(delivery);
-  };
-
-  begin(offset: number): void {
-    this.#offset ??= offset;
-  }
-
-  tell(facts: GitFacts): void {
-    const event = gitStatusEvent(this.#id, facts);
-    const text = JSON.stringify(event);
-    if (event === undefined || text === this.#last || this.#isOver) return;
-    this.#last = text;
-    this.#sink({ kind: "event", offset: this.#offset ?? 0, event });
-  }
-}
-
-function isExit(delivery: Delivery): boolean {
-  return delivery.kind === "event" && delivery.event.kind === "exit";
-}
-
-function endOf(delivery: Exclude<Delivery, { readonly kind: "lost" | "snapshot" }>): number {
-  return delivery.kind === "output" ? delivery.offset + delivery.bytes.length : delivery.offset;
 }

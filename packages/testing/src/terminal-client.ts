@@ -213,7 +213,7 @@ export class TerminalClient implements Disposable {
       { from },
       {
         onSubscribed: (subscribed) => this.#change(() => this.#subscribed(subscribed)),
-        onOutput: (offset, bytes) => this.#change(() => this.#took(offset, bytes)),
+        onOutput: ({ offset, bytes }) => this.#change(() => this.#took(offset, bytes)),
         onResync: (resync) => this.#change(() => this.#resync(resync)),
         onEvent: (event) => this.#change(() => this.#event(event)),
         onError: (error) => {

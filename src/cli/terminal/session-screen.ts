@@ -1,8 +1,9 @@
 // The output side of the user's terminal while a session is shown on it.
 
+import type { Attachment } from "../../protocol/client/attachments.ts";
 import type { Client } from "../../protocol/client/client.ts";
 import { isFinal } from "../../protocol/client/link-error.ts";
-import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { Resync } from "../../protocol/frame/payload.ts";
 import type { Terminal } from "./terminal.ts";
@@ -52,7 +53,7 @@ export class SessionScreen implements Disposable {
       this.#options.sessionId,
       { from },
       {
-        onOutput: (_, bytes) => this.#show(bytes),
+        onOutput: ({ bytes }) => this.#show(bytes),
         onResync: (resync) => this.#paint(resync),
         onEvent: (event) => {
           if (event.kind === "exit") this.#options.exited(event.exitCode);

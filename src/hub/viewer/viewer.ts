@@ -20,9 +20,9 @@ import {
 } from "../../protocol/frame/payload.ts";
 import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
-import type { ThrottledAuditHook } from "../audit-hook.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
+import type { ThrottledAuditHook } from "../requests.ts";
 import { checkSessionId, perform, type Request, RequestQueue, readRequest } from "../requests.ts";
 import { Traffic } from "../traffic.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
@@ -34,8 +34,8 @@ export type ViewerOptions = {
   readonly historyFrom?: number | undefined;
   /** Nothing of the repository that a session is in is for the client. */
   readonly isRepositoryHidden?: boolean | undefined;
-  /** Why the client may not send frames of that type; `undefined`: it may. */
-  readonly refusal?: ((frame: number) => string | undefined) | undefined;
+  /** The types of frames that the client may not send, each with the reason. */
+  readonly refusals?: ReadonlyMap<number, string> | undefined;
   /** `flags`: what is wanted of it at first. */
   readonly openFeed: (sessionId: string, flags: number) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
@@ -51,6 +51,8 @@ export type ViewerOptions = {
 
 export class Viewer implements SubscriptionHost, AsyncDisposable {
   readonly outbox: Outbox;
+  readonly now: () => number;
+  readonly isRepositoryHidden: boolean;
   readonly #options: ViewerOptions;
   readonly #requests: RequestQueue;
   readonly #traffic: Traffic;
@@ -66,19 +68,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   constructor(options: ViewerOptions) {
     const { peer, now, traffic = new Traffic() } = options;
     this.#options = options;
+    this.now = now;
+    this.isRepositoryHidden = options.isRepositoryHidden === true;
     this.#traffic = traffic;
     this.#lastHeardMs = now();
     this.#requests = new RequestQueue({ peer, handle: (frame) => this.#handle(frame) });
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
-  }
-
-  get now(): () => number {
-    return this.#options.now;
-  }
-
-  get isRepositoryHidden(): boolean {
-    return this.#options.isRepositoryHidden === true;
   }
 
   get hello(): Hello | undefined {
@@ -256,13 +252,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   /** Throws where the client may not send frames of that type. */
   #demand(type: number): void {
-    const refusal = this.#options.refusal?.(type);
+    const refusal = this.#options.refusals?.get(type);
     if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
   }
 
   /** The same as a promise that rejects. */
   #refused(type: number): Promise<never> | undefined {
-    const refusal = this.#options.refusal?.(type);
+    const refusal = this.#options.refusals?.get(type);
     return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
   }
 

@@ -1,31 +1,15 @@
 // The one client of /ws: of the page, of the command line and of every server that has its sessions elsewhere.
 import { Emitter } from "../../lib/async/emitter.ts";
-import { ServiceError } from "../errors.ts";
+import type { ServiceError } from "../errors.ts";
 import { decodeError } from "../frame/error-decoder.ts";
 import type { ServerEvent } from "../frame/event.ts";
 import { decodeEvent } from "../frame/event-decoder.ts";
-import {
-  decodeFrame,
-  encodeFrame,
-  type Frame,
-  FrameError,
-  FrameType,
-  PayloadError,
-  readU32,
-} from "../frame/frame.ts";
-import {
-  decodeGoAway,
-  decodeSubscribed,
-  encodeJson,
-  encodeSubscribe,
-  SubscribeFlag,
-} from "../frame/payload.ts";
-import { MAX_SUBSCRIPTIONS, RESUBSCRIBE_DELAY_MS } from "../limits.ts";
-import type { SignalName, TerminalSize } from "../schemas/session.ts";
+import { encodeFrame, type Frame, FrameType, readU32 } from "../frame/frame.ts";
+import { decodeGoAway, encodeJson, encodeSubscribe, SubscribeFlag } from "../frame/payload.ts";
+import { RESUBSCRIBE_DELAY_MS } from "../limits.ts";
+import { type Attachment, type AttachmentHandlers, Attachments } from "./attachments.ts";
 import { CommandSender } from "./command-sender.ts";
 import { Connection, type ConnectionOptions, type ConnectionState } from "./connection.ts";
-import { isFinal } from "./link-error.ts";
-import { type AttachmentHandlers, SubscriptionState } from "./subscription-state.ts";
 
 export type SessionSocketOptions = ConnectionOptions & {
   /** Who this is, for the server's log: "page", "attach", "uplink". */
@@ -35,18 +19,6 @@ export type SessionSocketOptions = ConnectionOptions & {
   readonly resubscribeMs?: number;
 };
 
-/** One session's output as it comes in. Disposing it ends the subscription. */
-export type Attachment = Disposable & {
-  readonly sessionId: string;
-  /** The offset of the byte that comes next; "live" until the server has said where that is. */
-  readonly next: number | "live";
-  /** Stops the output until `resume`, which goes on at the same byte: for a reader that cannot keep up. */
-  pause(): void;
-  resume(): void;
-  /** Asks for other flags than at first; `onSubscribed` hears of the answer. */
-  request(flags: number): void;
-};
-
 /**
  * One connection to /ws for any number of sessions. It reconnects by itself and resumes every attachment at the byte
  * where it stood. Commands are sent at once or refused, never kept for later: what somebody typed before a cut must
@@ -54,28 +26,43 @@ export type Attachment = Disposable & {
  * Bounds: MAX_SUBSCRIPTIONS attachments, MAX_PENDING_COMMANDS commands without an answer, MAX_UNSENT_BYTES in the link.
  */
 export class SessionSocket implements Disposable {
+  /**
+   * Types bytes into a session. Resolves when the server has dealt with them. Rejects with the server's error; with
+   * `host_unreachable` at once when there is no link, or later when the link is lost: then it is not known whether the
+   * input arrived.
+   */
+  readonly write: CommandSender["write"];
+  /** As `write`. */
+  readonly resize: CommandSender["resize"];
+  /** As `write`. */
+  readonly kill: CommandSender["kill"];
   readonly #connection: Connection;
   readonly #hello: Uint8Array;
-  readonly #resubscribeMs: number;
-  readonly #attachments = new Map<string, SubscriptionState>();
+  readonly #attachments: Attachments;
   readonly #commands: CommandSender;
-  /** Sessions whose last subscription may still send something. */
-  readonly #leaving = new Map<string, object>();
   readonly #serverEvents = new Emitter<ServerEvent>();
   readonly #reconnects = new Emitter<void>();
   #hadLink = false;
-  #again: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: SessionSocketOptions) {
     this.#hello = encodeJson({ client: options.clientName, version: options.version });
-    this.#resubscribeMs = options.resubscribeMs ?? RESUBSCRIBE_DELAY_MS;
+    this.#attachments = new Attachments({
+      link: () => this.#connection.link,
+      unsubscribe: (sessionId, left) => this.#commands.unsubscribe(sessionId, left),
+      fail: (error) => this.#connection.fail(error),
+      onFrame: (frame) => this.#received(frame),
+      resubscribeMs: options.resubscribeMs ?? RESUBSCRIBE_DELAY_MS,
+    });
     this.#connection = new Connection(options, {
       opened: () => this.#opened(),
-      message: (message) => this.#received(message),
+      message: this.#attachments.receive,
       leaving: () => this.#commands.ask(),
       lost: (error) => this.#lost(error),
     });
     this.#commands = new CommandSender(this.#connection);
+    this.write = this.#commands.write.bind(this.#commands);
+    this.resize = this.#commands.resize.bind(this.#commands);
+    this.kill = this.#commands.kill.bind(this.#commands);
   }
 
   get state(): ConnectionState {
@@ -119,36 +106,7 @@ export class SessionSocket implements Disposable {
     request: { readonly from: number | "live"; readonly flags?: number },
     handlers: AttachmentHandlers,
   ): Attachment {
-    if (this.#attachments.has(sessionId)) {
-      throw new ServiceError("session_exists", `session ${sessionId} is attached already`);
-    }
-    if (this.#attachments.size >= MAX_SUBSCRIPTIONS) {
-      throw new ServiceError("too_many_subscriptions", `more than ${MAX_SUBSCRIPTIONS} attachments`);
-    }
-    const flags = request.flags ?? SubscribeFlag.Stdout | SubscribeFlag.Events;
-    const state = new SubscriptionState(sessionId, { from: request.from, flags }, handlers);
-    this.#attachments.set(sessionId, state);
-    this.#subscribe(state);
-    return this.#attachmentOf(state);
-  }
-
-  /**
-   * Types bytes into a session. Resolves when the server has dealt with them. Rejects with the server's error; with
-   * `host_unreachable` at once when there is no link, or later when the link is lost: then it is not known whether the
-   * input arrived.
-   */
-  write(sessionId: string, bytes: Uint8Array): Promise<void> {
-    return this.#commands.write(sessionId, bytes);
-  }
-
-  /** As `write`. */
-  resize(sessionId: string, size: TerminalSize): Promise<void> {
-    return this.#commands.resize(sessionId, size);
-  }
-
-  /** As `write`. */
-  kill(sessionId: string, signal: SignalName): Promise<void> {
-    return this.#commands.kill(sessionId, signal);
+    return this.#attachments.attach(sessionId, request, handlers);
   }
 
   /** Resolves when everything has arrived that the server had sent by now; rejects as `write`. */
@@ -174,82 +132,21 @@ export class SessionSocket implements Disposable {
 
   /** Closes the link for good. Pending commands are rejected, handlers hear nothing more. */
   [Symbol.dispose](): void {
-    clearTimeout(this.#again);
     this.#attachments.clear();
     this.#connection[Symbol.dispose]();
-  }
-
-  #attachmentOf(state: SubscriptionState): Attachment {
-    const isHeld = (): boolean => this.#attachments.get(state.sessionId) === state;
-    return {
-      sessionId: state.sessionId,
-      get next() {
-        return state.next;
-      },
-      pause: () => {
-        if (isHeld() && state.pause()) this.#unsubscribe(state.sessionId);
-      },
-      resume: () => {
-        if (isHeld() && state.resume()) this.#subscribe(state);
-      },
-      request: (flags) => {
-        if (isHeld() && state.request(flags)) this.#subscribe(state);
-      },
-      [Symbol.dispose]: () => {
-        if (!isHeld()) return;
-        this.#attachments.delete(state.sessionId);
-        state.finish();
-        this.#unsubscribe(state.sessionId);
-      },
-    };
   }
 
   #opened(): void {
     this.#send(FrameType.HELLO, "", this.#hello);
     if (this.#serverEvents.size > 0) this.#subscribeGlobal();
-    for (const state of this.#attachments.values()) this.#subscribe(state);
+    this.#attachments.subscribeAll();
     if (this.#hadLink) this.#reconnects.emit();
     this.#hadLink = true;
   }
 
   #lost(error: ServiceError): void {
-    for (const state of this.#attachments.values()) state.end();
-    this.#leaving.clear();
+    this.#attachments.lost();
     this.#commands.lost(error);
-  }
-
-  #subscribe(state: SubscriptionState): void {
-    const { link } = this.#connection;
-    // What is still to come of an earlier subscription to this session must not be taken for this one's.
-    if (link === undefined || !state.isIdle || this.#leaving.has(state.sessionId)) return;
-    link.send(encodeFrame(FrameType.SUBSCRIBE, state.sessionId, state.begin()));
-  }
-
-  #unsubscribe(sessionId: string): void {
-    if (this.#connection.link === undefined) return;
-    const token = {};
-    this.#leaving.set(sessionId, token);
-    this.#commands.unsubscribe(sessionId, () => {
-      if (this.#leaving.get(sessionId) !== token) return;
-      this.#leaving.delete(sessionId);
-      const state = this.#attachments.get(sessionId);
-      if (state !== undefined) this.#subscribe(state);
-    });
-  }
-
-  #refused(state: SubscriptionState, error: ServiceError): void {
-    if (isFinal(error)) {
-      state.finish();
-    } else {
-      state.end();
-      this.#again ??= setTimeout(() => this.#subscribeAgain(), this.#resubscribeMs);
-    }
-    state.handlers.onError?.(error);
-  }
-
-  #subscribeAgain(): void {
-    this.#again = undefined;
-    for (const state of this.#attachments.values()) this.#subscribe(state);
   }
 
   #subscribeGlobal(): void {
@@ -260,29 +157,11 @@ export class SessionSocket implements Disposable {
     this.#connection.link?.send(encodeFrame(type, sessionId, payload));
   }
 
-  #received(message: Uint8Array): void {
-    try {
-      this.#dispatch(decodeFrame(message), message);
-    } catch (cause) {
-      if (!(cause instanceof FrameError || cause instanceof PayloadError)) throw cause;
-      this.#connection.fail(new ServiceError("host_unreachable", `bad frame: ${cause.message}`, { cause }));
-    }
-  }
-
-  #dispatch(frame: Frame, message: Uint8Array): void {
-    const { type, sessionId, payload } = frame;
+  #received({ type, sessionId, payload }: Frame): void {
     if (type === FrameType.PONG) this.#answered(readU32(payload, 0));
     else if (type === FrameType.GOAWAY) this.#connection.moveLater(decodeGoAway(payload));
     else if (type === FrameType.ERROR) this.#failed(sessionId, payload);
     else if (type === FrameType.EVENT) this.#event(sessionId, payload);
-    else {
-      const state = this.#attachments.get(sessionId);
-      if (state === undefined) return;
-      if (type === FrameType.SUBSCRIBED) state.subscribed(decodeSubscribed(payload));
-      else if (type === FrameType.OUTPUT) this.#output(state, frame, message);
-      else if (type === FrameType.RESYNC) state.resync(payload);
-      else if (type === FrameType.SNAPSHOT_VT) state.snapshot(payload);
-    }
   }
 
   #answered(ping: number): void {
@@ -290,27 +169,18 @@ export class SessionSocket implements Disposable {
     if (!this.#commands.isWaiting) this.#connection.move();
   }
 
-  #output(state: SubscriptionState, frame: Frame, message: Uint8Array): void {
-    if (state.output(frame, message)) return;
-    this.#connection.fail(
-      new ServiceError("host_unreachable", `bytes are missing in the output of session ${state.sessionId}`),
-    );
-  }
-
   #event(sessionId: string, payload: Uint8Array): void {
     const decoded = decodeEvent(payload);
     if (decoded?.scope === "server") this.#serverEvents.emit(decoded.event);
-    else if (decoded !== undefined) this.#attachments.get(sessionId)?.event(decoded.event);
+    else if (decoded !== undefined) this.#attachments.event(sessionId, decoded.event);
   }
 
-  /** An older server does not say what its error answers: then what is likely counts. */
   #failed(sessionId: string, payload: Uint8Array): void {
     const { error, request } = decodeError(payload);
-    const state = this.#attachments.get(sessionId);
-    // No SUBSCRIBE is refused because the session has ended: that was input.
+    // An older server does not say what its error answers. No SUBSCRIBE is refused because the session has ended.
     const isLikely = request === undefined && error.code !== "session_not_running";
-    if (state?.isSubscribing && (request === "subscribe" || isLikely)) this.#refused(state, error);
-    else if (request === "subscribe") return;
-    else if (!this.#commands.failed(sessionId, error) && state?.isLive) state.handlers.onError?.(error);
+    if (this.#attachments.refused(sessionId, error, request === "subscribe" || isLikely)) return;
+    if (request === "subscribe" || this.#commands.failed(sessionId, error)) return;
+    this.#attachments.failed(sessionId, error);
   }
 }

@@ -1,6 +1,7 @@
 // A session's output on its way from the socket into the emulator: first the screen as it is, then every byte after it.
 
-import type { Attachment, SessionSocket } from "../../protocol/client/session-socket.ts";
+import type { Attachment } from "../../protocol/client/attachments.ts";
+import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
 import type { Resync, Subscribed } from "../../protocol/frame/payload.ts";
@@ -101,7 +102,7 @@ export class SessionStream implements Disposable {
       { from: resync.offset },
       {
         onSubscribed: (subscribed) => this.#afterwards(() => this.#options.onSubscribed(subscribed)),
-        onOutput: (offset, bytes) => this.#output(offset, bytes),
+        onOutput: ({ offset, bytes }) => this.#output(offset, bytes),
         onResync: (missing) => {
           this.#redraw(missing);
           this.#present.found(missing.offset);

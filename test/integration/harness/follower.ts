@@ -41,7 +41,7 @@ export class Follower implements Disposable {
       id,
       { from },
       {
-        onOutput: (offset, bytes, frame) => follower.sink({ kind: "output", offset, bytes, frame }),
+        onOutput: follower.sink,
         onResync: (resync) => follower.sink({ kind: "resync", ...resync }),
         onEvent: (event) => follower.sink({ kind: "event", offset: at(), event }),
         onError: (error) => follower.#fail(error),

@@ -31,7 +31,7 @@ export class HashingViewer implements Disposable {
       sessionId,
       { from: 0 },
       {
-        onOutput: (offset, bytes) => this.#take(offset, bytes),
+        onOutput: ({ offset, bytes }) => this.#take(offset, bytes),
         onResync: () => {
           this.#resyncs += 1;
         },

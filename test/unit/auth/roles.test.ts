@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import {
   ENDPOINT_NEEDS,
   FRAME_NEEDS,
-  frameRefusal,
+  frameRefusals,
   GUESTS,
   permits,
   ROLES,
@@ -61,8 +61,8 @@ test("what changes a session over /ws needs what it needs over REST", () => {
   expect(FRAME_NEEDS.get(FrameType.RESIZE)).toBe(ENDPOINT_NEEDS.resizeSession);
   expect(FRAME_NEEDS.get(FrameType.KILL)).toBe(ENDPOINT_NEEDS.killSession);
   expect(FRAME_NEEDS.get(FrameType.SUBSCRIBE)).toBe(ENDPOINT_NEEDS.sessionOutput);
-  expect(frameRefusal(rightsOf("auditor"), FrameType.KILL)).toContain(
+  expect(frameRefusals(rightsOf("auditor")).get(FrameType.KILL)).toContain(
     "auditor does not have sessions:manage",
   );
-  expect(frameRefusal(rightsOf("operator"), FrameType.KILL)).toBeUndefined();
+  expect(frameRefusals(rightsOf("operator")).get(FrameType.KILL)).toBeUndefined();
 });

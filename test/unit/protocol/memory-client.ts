@@ -1,5 +1,7 @@
 // What the tests of the /ws client share: a client of the server in memory, and what it gets.
+
 import { expect } from "vitest";
+import type { ReceivedOutput } from "../../../src/protocol/client/attachments.ts";
 import { SessionSocket, type SessionSocketOptions } from "../../../src/protocol/client/session-socket.ts";
 import type { ServiceError } from "../../../src/protocol/errors.ts";
 import type { SessionEvent } from "../../../src/protocol/frame/event.ts";
@@ -28,7 +30,7 @@ export function collect() {
     },
   };
   const handlers = {
-    onOutput: (offset: number, bytes: Uint8Array, frame: Uint8Array) => {
+    onOutput: ({ offset, bytes, frame }: ReceivedOutput) => {
       const decoded = decodeFrame(frame);
       expect(decoded).toMatchObject({ type: FrameType.OUTPUT, magic: "VT" });
       expect(decodeOutput(decoded.payload)).toEqual({ offset, bytes });

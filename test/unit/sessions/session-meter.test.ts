@@ -6,19 +6,6 @@ import { Journal } from "../../../src/sessions/journal/journal.ts";
 import { SessionMeter } from "../../../src/sessions/session-meter.ts";
 import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
 
-test("what a terminal says and that it ends is counted, and told on", () => {
-  const meter = new SessionMeter(() => 0);
-  const heard: string[] = [];
-  const listener = meter.ofTerminal({
-    onOutput: (chunk) => heard.push(new TextDecoder().decode(chunk)),
-    onEnd: ({ exitCode }) => heard.push(`${exitCode}`),
-  });
-  expect([meter.started, meter.ended]).toEqual([1, 0]);
-  listener.onOutput(new TextEncoder().encode("abc"));
-  listener.onEnd({ exitCode: 3 });
-  expect([meter.outputBytes, meter.ended, heard]).toEqual([3, 1, ["abc", "3"]]);
-});
-
 test("what becomes of a journal is counted, and told on", () => {
   const meter = new SessionMeter(() => 0);
   const heard: unknown[] = [];

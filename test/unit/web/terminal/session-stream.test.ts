@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { AttachmentHandlers } from "../../../../src/protocol/client/subscription-state.ts";
+import type { AttachmentHandlers } from "../../../../src/protocol/client/attachments.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FULL_BYTES, ROOM_BYTES } from "../../../../src/web/terminal/output-queue.ts";
 import { SessionStream } from "../../../../src/web/terminal/session-stream.ts";
@@ -42,7 +42,9 @@ class FakeSocket {
   };
 
   output(offset: number, bytes: number): void {
-    this.#handlers?.onOutput(offset, new Uint8Array(bytes), new Uint8Array());
+    this.#handlers?.onOutput({
+      ...{ kind: "output", offset, bytes: new Uint8Array(bytes), frame: new Uint8Array() },
+    });
   }
 
   resync(offset: number): void {

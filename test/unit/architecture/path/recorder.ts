@@ -1,0 +1,143 @@
+// Prints the files of src whose functions run while one byte of output, and one key, passes from end to end: a session
+// host and a server in this process, a program on a real terminal, and a client on a real socket. Plain Node runs it,
+// without a loader between the files and V8's counts.
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { constants, openSync } from "node:fs";
+import { mkdtempDisposable } from "node:fs/promises";
+import { Session as Inspector, type Profiler } from "node:inspector";
+import { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { WebSocket } from "ws";
+import { startServer, startSessionHost } from "../../../../src/app.ts";
+import { parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
+import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
+import { encodeSubscribe, SubscribeFlag } from "../../../../src/protocol/frame/payload.ts";
+
+/** More than one, so that a timer that fires in between belongs to none. */
+const RUNS = 5;
+const SOURCE = new URL("../../../../src/", import.meta.url).href;
+
+/** Counts which files ran since it was last asked. */
+class Coverage {
+  readonly #inspector = new Inspector();
+
+  constructor() {
+    this.#inspector.connect();
+    this.#inspector.post("Profiler.enable");
+    this.#inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  }
+
+  take(): ReadonlySet<string> {
+    let taken: Profiler.ScriptCoverage[] = [];
+    // The inspector of one's own thread answers before this returns.
+    this.#inspector.post("Profiler.takePreciseCoverage", (error, { result }) => {
+      if (error !== null) throw error;
+      taken = result;
+    });
+    const hasRun = ({ functions }: Profiler.ScriptCoverage): boolean =>
+      functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0);
+    const files = taken.filter((script) => script.url.startsWith(SOURCE) && hasRun(script));
+    return new Set(files.map(({ url }) => url.slice(SOURCE.length)));
+  }
+}
+
+const coverage = new Coverage();
+/** The frames that are followed, and the files that have run for them so far. */
+let followed: { readonly type: number; readonly files: Set<string> } | undefined;
+
+function isFollowed(message: unknown): boolean {
+  return message instanceof Uint8Array && message[3] === followed?.type;
+}
+
+function collect(): void {
+  for (const file of coverage.take()) followed?.files.add(file);
+}
+
+/** Work counts from the moment that a process receives such a frame until it sends it on, or has dealt with it. */
+const { emit, send } = WebSocket.prototype;
+WebSocket.prototype.emit = function (this: WebSocket, name: string | symbol, ...values: unknown[]): boolean {
+  const isOurs = name === "message" && isFollowed(values[0]);
+  if (isOurs) coverage.take();
+  const result = Reflect.apply(emit, this, [name, ...values]);
+  if (isOurs) collect();
+  return result;
+};
+WebSocket.prototype.send = function (this: WebSocket, ...values: unknown[]): void {
+  if (isFollowed(values[0])) collect();
+  Reflect.apply(send, this, values);
+};
+
+/** The files that run each time that `work` passes a frame of that type. */
+async function filesOf(type: number, work: () => Promise<void>): Promise<readonly string[]> {
+  let common: Set<string> | undefined;
+  for (let run = 0; run <= RUNS; run++) {
+    const files = new Set<string>();
+    followed = { type, files };
+    coverage.take();
+    await work();
+    followed = undefined;
+    // The first one warms up: it loads and connects.
+    if (run > 0) common = common?.intersection(files) ?? files;
+  }
+  return [...(common ?? [])].sort();
+}
+
+await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-path-"));
+const { path } = folder;
+const fifos = { toProgram: join(path, "to"), fromProgram: join(path, "from") };
+execFileSync("mkfifo", [fifos.toProgram, fifos.fromProgram]);
+const quiet = { write: () => true };
+const context = {
+  ...{ env: process.env, account: { user: "me", home: path, shell: "/bin/sh" }, isRoot: false, version: "0" },
+  ...{ hostname: "here", node: process.execPath, main: fileURLToPath(`${SOURCE}main.ts`), pageDir: path },
+  ...{ stderr: quiet, stdout: process.stderr },
+};
+const input = (flags: Readonly<Record<string, unknown>>) => ({
+  ...{ flags, env: {}, home: path, cwd: path, user: "me", hostname: "here" },
+  readFile: () => new Uint8Array(),
+});
+await using _host = await startSessionHost(parseHostConfig(input({ controlDir: path })), context);
+const own = { controlDir: path, port: "0", bind: "127.0.0.1", auth: false, sessionHost: "external" };
+await using server = await startServer(parseConfig(input(own)), context);
+// What it reads from one FIFO it prints; what is typed goes to the other.
+const script = `stty raw -echo; cat '${fifos.toProgram}' & exec cat > '${fifos.fromProgram}'`;
+const created = await fetch(`${server.url}/api/sessions`, {
+  ...{ method: "POST", headers: { "content-type": "application/json" } },
+  body: JSON.stringify({ command: ["sh", "-c", script] }),
+});
+const { id } = Object(await created.json());
+const client = new WebSocket(`${server.url.replace("http", "ws")}/ws`);
+await once(client, "open");
+const subscribed = Promise.withResolvers<void>();
+let printed = Promise.withResolvers<void>();
+client.on("message", (message: Uint8Array) => {
+  const { type } = decodeFrame(message);
+  if (type === FrameType.SUBSCRIBED) subscribed.resolve();
+  if (type === FrameType.OUTPUT) printed.resolve();
+});
+const flags = SubscribeFlag.Stdout | SubscribeFlag.Events | SubscribeFlag.Offsets;
+client.send(encodeFrame(FrameType.SUBSCRIBE, id, encodeSubscribe({ flags, from: "live" })));
+await subscribed.promise;
+const key = encodeFrame(FrameType.INPUT_TEXT, id, new TextEncoder().encode("k"));
+
+// For reading and writing at once: opening waits for nobody then.
+const open = (fifo: string): number => openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK);
+const toProgram = new Socket({ fd: open(fifos.toProgram), readable: false, writable: true });
+const typed = new Socket({ fd: open(fifos.fromProgram), readable: true, writable: false });
+
+const byte = await filesOf(FrameType.OUTPUT, async () => {
+  printed = Promise.withResolvers();
+  toProgram.write("x");
+  await printed.promise;
+});
+const keyPress = await filesOf(FrameType.INPUT_TEXT, async () => {
+  client.send(key);
+  await once(typed, "data");
+});
+process.stdout.write(JSON.stringify({ byte, key: keyPress }));
+client.terminate();
+typed.destroy();
+toProgram.destroy();
