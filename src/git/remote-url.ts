@@ -1,3 +1,12 @@
+import type { Git } from "./git.ts";
+
+/** Where the remote called origin is, without a password; `undefined` where there is none of that name. */
+export async function readOrigin(git: Git): Promise<string | undefined> {
+  // Of several addresses the first is fetched from.
+  const url = (await git.config()).find(({ key }) => key === "remote.origin.url")?.value;
+  return url === undefined ? undefined : withoutPassword(url);
+}
+
 /** A remote's address without the password that it may hold. A user alone is part of the address of ssh. */
 export function withoutPassword(url: string): string {
   const [, scheme, userinfo, rest] = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(url) ?? [];

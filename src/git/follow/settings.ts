@@ -28,6 +28,12 @@ export async function readFollowSettings(git: Git): Promise<FollowSettings | und
   return { worktreePath, branch: branch === "" ? undefined : branch };
 }
 
+/** The path of the followed worktree from the config as it was read already, which costs no process. */
+export async function readFollowedPath(git: Git): Promise<string | undefined> {
+  const entries = await git.config();
+  return entries.findLast(({ key, scope }) => scope === "local" && key === WORKTREE_KEY.toLowerCase())?.value;
+}
+
 export async function writeFollowSettings(git: Git, { worktreePath, branch }: FollowSettings): Promise<void> {
   await writeFollowPath(git, worktreePath);
   await writeFollowBranch(git, branch);

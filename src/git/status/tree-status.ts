@@ -6,7 +6,7 @@ import { FolderWatch, type WatchedFolder } from "../folder-watch.ts";
 import type { Git } from "../git.ts";
 import { STATUS_PAUSE_FACTOR, STATUS_SETTLE_MS } from "../git-limits.ts";
 import type { Repository } from "../repository.ts";
-import { readSessionStatus, type SessionStatus } from "./session-status.ts";
+import { readSessionStatus, type SessionStatus } from "./status.ts";
 
 export type TreeStatusOptions = {
   readonly repository: Repository;

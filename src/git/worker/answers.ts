@@ -8,8 +8,7 @@ import type { RepositoryStatus, WorktreeList, WorktreeRecord } from "../../proto
 import { discoverRepositories, homeRelative } from "../discovery.ts";
 import type { FollowMode } from "../follow/follow-mode.ts";
 import type { Git, GitProgram } from "../git.ts";
-import { readOrigin } from "../origin.ts";
-import { gitHubUrl } from "../remote-url.ts";
+import { gitHubUrl, readOrigin } from "../remote-url.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { type Status, statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";

@@ -106,14 +106,7 @@ export class GitWorker implements AsyncDisposable {
       this.#status.changed(commonDir);
     };
     const follow = new FollowMode({ program, list, hooks, notices, log: this.#log, onChange, now });
-    const worktrees: Worktrees = new Worktrees({
-      ...{ program, now },
-      watch: { removed: async (git) => void (await follow.changed(git.cwd)) },
-      follow: {
-        enable: async ({ cwd: repoPath }, branch, user) =>
-          void (await follow.enable({ repoPath, branch, user })),
-      },
-    });
+    const worktrees: Worktrees = new Worktrees({ program, follow, now });
     return { follow, list, answers: repositoryAnswers({ program, worktrees, follow }) };
   }
 

@@ -1,8 +1,8 @@
+import { readFollowedPath } from "../follow/settings.ts";
 import type { Git } from "../git.ts";
+import { readRefs } from "../refs.ts";
 import { type Repository, requireRepository } from "../repository.ts";
-import { type BaseBranch, readBaseBranch } from "./base-branch.ts";
 import { readDirt } from "./dirty.ts";
-import { readFollowed } from "./followed.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { statsAgainst, type WorktreeStats } from "./stats.ts";
 
@@ -15,6 +15,14 @@ export type Worktree = WorktreeEntry & {
   readonly isDirty: boolean | undefined;
 };
 
+/** What other branches are compared with. */
+export type BaseBranch = {
+  /** The short name, as it is on the remote. */
+  readonly name: string;
+  /** Its commit; `undefined` where there is none yet. */
+  readonly commit: string | undefined;
+};
+
 export type WorktreeListing = {
   readonly repository: Repository;
   readonly base: BaseBranch;
@@ -24,6 +32,8 @@ export type WorktreeListing = {
   readonly worktrees: readonly Worktree[];
 };
 
+const ORIGIN = "refs/remotes/origin/";
+const HEADS = "refs/heads/";
 /** More are listed without numbers: each costs git a look at all its files. */
 const MAX_EXAMINED = 500;
 
@@ -34,7 +44,7 @@ export async function examineWorktrees(git: Git): Promise<WorktreeListing> {
   const base = readBaseBranch(git, async () => (await entries)[0]?.branch);
   const [all, followed, stats, dirt] = await Promise.all([
     entries,
-    readFollowed(git),
+    readFollowedPath(git),
     Promise.all([base, entries]).then(([{ commit }, found]) => statsOf(git, commit, examined(found))),
     // By far the longest: it does not wait for the base.
     entries.then((found) => dirtOf(git, repository, examined(found))),
@@ -71,4 +81,24 @@ async function statsOf(
   if (commit === undefined) return new Map();
   const heads = entries.flatMap(({ head }) => (head === undefined ? [] : [head]));
   return await statsAgainst(git, commit, heads);
+}
+
+/**
+ * What origin/HEAD points to; else main, else master, where there is such a branch; else `current`, the branch of the
+ * main working tree. Of a branch that is here and on the remote, the one that is here.
+ */
+async function readBaseBranch(git: Git, current: () => Promise<string | undefined>): Promise<BaseBranch> {
+  const known = await readRefs(git, [`${ORIGIN}HEAD`, `${HEADS}main`, `${HEADS}master`]);
+  const remote = known.get(`${ORIGIN}HEAD`)?.symref;
+  if (remote?.startsWith(ORIGIN)) {
+    const name = remote.slice(ORIGIN.length);
+    const refs = await readRefs(git, [`${HEADS}${name}`, remote]);
+    return { name, commit: (refs.get(`${HEADS}${name}`) ?? refs.get(remote))?.commit };
+  }
+  for (const name of ["main", "master"]) {
+    const ref = known.get(`${HEADS}${name}`);
+    if (ref !== undefined) return { name, commit: ref.commit };
+  }
+  const name = (await current()) ?? "main";
+  return { name, commit: (await readRefs(git, [`${HEADS}${name}`])).get(`${HEADS}${name}`)?.commit };
 }

@@ -1,5 +1,6 @@
 import { KeyedMutex } from "../../lib/async/mutex.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import type { FollowRequest } from "../follow/follow-mode.ts";
 import type { Git, GitProgram, GitRun } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { GIT_CACHE_MS } from "../git-limits.ts";
@@ -10,28 +11,18 @@ import { branchRef, shortBranchName } from "./branch-name.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { examineWorktrees, type WorktreeListing } from "./listing.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
-import { removeWorktree } from "./removal.ts";
 import { RepositoryCache } from "./repository-cache.ts";
-
-/** Who has to know that a working tree is gone. */
-export type WorktreeWatch = {
-  /** `git` is in what the repository's working trees share; `path` as git had it. */
-  removed(git: Git, path: string): Promise<void>;
-};
-
-/** What of follow mode a switch needs. */
-export type FollowSwitch = {
-  /** Checks the branch of a linked working tree out in the main one, which `git` is in, and follows the linked one. */
-  enable(git: Git, branch: string, user: string): Promise<void>;
-};
 
 /** Who asks, and until when. */
 export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
 
 export type WorktreesParts = {
   readonly program: GitProgram;
-  readonly watch: WorktreeWatch;
-  readonly follow: FollowSwitch;
+  /** Follow mode, which has to know of worktrees that are removed, and takes the main tree to the branch of a worktree. */
+  readonly follow: {
+    enable(request: FollowRequest): Promise<unknown>;
+    changed(repoPath: string): Promise<unknown>;
+  };
   /** In milliseconds; any zero point, never going back. */
   readonly now: () => number;
 };
@@ -82,7 +73,7 @@ export class Worktrees {
   ): Promise<string> {
     return await this.#change(path, caller, async (git, repository) => {
       const removed = await removeWorktree(git, repository, removal);
-      await this.#parts.watch.removed(git.at(repository.commonDir), removed);
+      await this.#parts.follow.changed(repository.commonDir);
       return removed;
     });
   }
@@ -98,7 +89,7 @@ export class Worktrees {
       const { stdout, stderr } = await pruned(common);
       const left = new Set((await readWorktrees(git, repository)).map((entry) => entry.path));
       const paths = before.map((entry) => entry.path).filter((one) => !left.has(one));
-      for (const one of paths) await this.#parts.watch.removed(common, one);
+      if (paths.length > 0) await this.#parts.follow.changed(repository.commonDir);
       return { paths, output: `${stdout}${stderr}`.trim() };
     });
   }
@@ -119,7 +110,7 @@ export class Worktrees {
       const holder = entries.find((entry) => !entry.isMain && entry.branch === branch);
       await refuseUnswitchable(main, entries[0]);
       if (holder === undefined) await checkOut(main, branch);
-      else await this.#parts.follow.enable(main, branch, caller.user ?? "");
+      else await this.#parts.follow.enable({ repoPath: main.cwd, branch, user: caller.user ?? "" });
       return { branch, isFollowing: holder !== undefined };
     });
   }
@@ -169,4 +160,53 @@ async function checkOut(main: Git, branch: string): Promise<void> {
     throw new ServiceError("branch_not_found", `there is no branch ${branch}`);
   }
   await main.write("switch", known.size > 0 ? "--no-guess" : "--guess", branch);
+}
+
+/**
+ * Removes the linked working tree that is on a branch, given by its name or its full ref; the branch stays. Returns the
+ * path that it had. Throws `worktree_not_found`, `main_worktree`, `worktree_locked`, and `uncommitted_changes` where it
+ * holds what is in no commit, unless it is forced.
+ */
+async function removeWorktree(
+  git: Git,
+  repository: Repository,
+  { branch, isForced }: { readonly branch: string; readonly isForced: boolean },
+): Promise<string> {
+  const entry = linkedOn(await readWorktrees(git, repository), branch);
+  const { path, locked } = entry;
+  const details = { worktreePath: path };
+  if (locked !== undefined) {
+    const message = `the worktree ${path} is locked${locked === "" ? "" : `: ${locked}`}`;
+    throw new ServiceError("worktree_locked", message, { details });
+  }
+  if (!isForced && entry.prunable === undefined && (await holdsWork(git.at(path)))) {
+    const message = `the worktree ${path} has uncommitted changes: commit them, or remove it by force`;
+    throw new ServiceError("uncommitted_changes", message, { details });
+  }
+  // Not in the folder that goes.
+  await git
+    .at(repository.commonDir)
+    .write("worktree", "remove", ...(isForced ? ["--force"] : []), "--", path);
+  return path;
+}
+
+function linkedOn(entries: readonly WorktreeEntry[], branch: string): WorktreeEntry {
+  const on = entries.filter((entry) => entry.branch === branch || branchRef(entry.branch ?? "") === branch);
+  // In follow mode the main working tree is on the same branch.
+  const linked = on.find(({ isMain }) => !isMain);
+  if (linked !== undefined) return linked;
+  if (on.length > 0) {
+    throw new ServiceError("main_worktree", `${branch} is on the main working tree, which cannot be removed`);
+  }
+  throw new ServiceError("worktree_not_found", `there is no worktree on the branch ${branch}`);
+}
+
+/** Where that cannot be told, git decides, which looks once more. */
+async function holdsWork(git: Git): Promise<boolean> {
+  try {
+    return await isDirty(git);
+  } catch (error) {
+    if (error instanceof ServiceError) return false;
+    throw error;
+  }
 }

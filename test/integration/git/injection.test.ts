@@ -16,7 +16,7 @@ beforeAll(async () => {
   room = await GitRoom.make();
   repository = await room.repository();
   const nothing = async (): Promise<void> => {};
-  const parts = { watch: { removed: nothing }, follow: { enable: nothing }, now: () => performance.now() };
+  const parts = { follow: { enable: nothing, changed: nothing }, now: () => performance.now() };
   worktrees = new Worktrees({ program: room.program, ...parts });
 });
 afterAll(() => room?.[Symbol.asyncDispose]());

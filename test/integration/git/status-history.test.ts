@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findRepository } from "../../../src/git/repository.ts";
-import { readSessionStatus } from "../../../src/git/status/session-status.ts";
+import { readSessionStatus } from "../../../src/git/status/status.ts";
 import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { inside, StatusRoom } from "./status-room.ts";

@@ -138,8 +138,7 @@ describe("POST /api/worktrees", () => {
     const client = new AbortController();
     const worktrees = new Worktrees({
       program: room.program,
-      watch: { removed: async () => {} },
-      follow: { enable: async () => {} },
+      follow: { enable: async () => {}, changed: async () => {} },
       now: () => performance.now(),
     });
     const adding = worktrees.add(repository, { branch: "new" }, { signal: client.signal });

@@ -22,7 +22,7 @@ const places = (worktrees: readonly Worktree[]): readonly unknown[] =>
 
 function service(): Worktrees {
   const nothing = async (): Promise<void> => {};
-  const parts = { watch: { removed: nothing }, follow: { enable: nothing }, now: () => performance.now() };
+  const parts = { follow: { enable: nothing, changed: nothing }, now: () => performance.now() };
   return new Worktrees({ program: room.program, ...parts });
 }
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { sessionStatus } from "../../../../src/git/status/session-status.ts";
-import { parseStatus } from "../../../../src/git/status/status.ts";
+import { parseStatus, sessionStatus } from "../../../../src/git/status/status.ts";
 
 const repository = {
   ...{ root: "/r", mainRoot: "/m", gitDir: "/m/.git/worktrees/r", commonDir: "/m/.git" },
