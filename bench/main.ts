@@ -96,7 +96,7 @@ function named<T extends { readonly name: string }>(all: readonly T[], name: str
 }
 
 /** Those that can take part; says of each other one why it cannot. */
-async function present(peers: readonly Peer[]): Promise<readonly Peer[]> {
+async function installed(peers: readonly Peer[]): Promise<readonly Peer[]> {
   const reasons = await Promise.all(peers.map((peer) => peer.missing()));
   peers.forEach((peer, at) => {
     console.log(`- ${peer.name}: ${reasons[at] === undefined ? peer.about : `left out, ${reasons[at]}`}`);
@@ -145,7 +145,7 @@ async function main(words: readonly string[]): Promise<void> {
     `${cores} cores (${model}), ${memoryGiB} GiB, ${kernel}, Node ${node}, load before ${loadBefore}`,
   );
   console.log(`${asked.runs} rounds; each cell: median (least to most)\n`);
-  const peers = await present(asked.peers);
+  const peers = await installed(asked.peers);
   const tallies: ScenarioTally[] = [];
   // The round that runs ends first: it knows what it has started.
   const stop = new AbortController();

@@ -45,13 +45,13 @@ const now = performance.now.bind(performance);
 /** The process that owns the terminals. Rejects with `host_exists` when another one owns the control directory. */
 export async function startSessionHost(
   config: HostConfig,
-  surroundings: ServerContext,
+  context: ServerContext,
 ): Promise<AsyncDisposable & { readonly idle: () => Promise<boolean> }> {
-  const log = logOf(config, surroundings);
-  const { version, account } = surroundings;
+  const log = logOf(config, context);
+  const { version, account } = context;
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir, config.hostSocket);
-  const { backend: sessions, ...own } = await openLocalSessions(config, surroundings, controlDir, log);
+  const { backend: sessions, ...own } = await openLocalSessions(config, context, controlDir, log);
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
   const readiness = new Readiness();
@@ -70,10 +70,10 @@ export async function startSessionHost(
     ...repositoryRoutes(own.repositories),
   };
   const ready = recovered.promise;
-  const doors = privateHandlers({ routes, hub, log, user: account.user, ready, asksForUsers: true });
+  const handlers = privateHandlers({ routes, hub, log, user: account.user, ready, asksForUsers: true });
   await mkdir(dirname(controlDir.hostSocket), { recursive: true, mode: 0o700 });
   const temporary = temporarySocketPath(controlDir.hostSocket, process.pid);
-  stack.use(await Listener.open({ path: temporary }, doors));
+  stack.use(await Listener.open({ path: temporary }, handlers));
   if (!(await claimSocket(temporary, controlDir.hostSocket))) {
     throw new ServiceError("host_exists", `another session host serves ${config.controlDir}`);
   }
@@ -97,15 +97,15 @@ export async function startSessionHost(
 }
 
 /** The server: login, page and limits in front of a session host, or of a fleet of servers. */
-export async function startServer(config: Config, surroundings: ServerContext): Promise<RunningServer> {
-  const log = logOf(config, surroundings);
+export async function startServer(config: Config, context: ServerContext): Promise<RunningServer> {
+  const log = logOf(config, context);
   for (const warning of config.warnings) log.warn({}, warning);
-  const { account, version } = surroundings;
+  const { account, version } = context;
   await using stack = new AsyncDisposableStack();
   const controlDir = new ControlDir(config.controlDir, config.hostSocket);
   const socket = stack.use(await openServerSocket(controlDir));
   const instanceId = randomUUID();
-  const base = { config, surroundings, controlDir, log };
+  const base = { config, context, controlDir, log };
   const audit = stack.use(await openAuditLog(base));
   const role = stack.use(await openRole({ ...base, instanceId, audit }));
   const { backend, identity, machineToken, records: sharedRecords, readiness } = role;
@@ -130,21 +130,21 @@ export async function startServer(config: Config, surroundings: ServerContext): 
     ...role.routes(gate.tokens),
   };
   const parts = { ...base, socket, gate, routes, hub, ...auditing, audit };
-  const doors = stack.use(await openServerListeners({ ...parts, metrics, meter }));
-  const { url, behind } = doors;
+  const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
+  const { url, behind } = listeners;
   address.resolve(url);
-  stack.use(role.listening(doors.reachableAt, () => hub.hasUplink));
+  stack.use(role.listening(listeners.reachableAt, () => hub.hasUplink));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;
   // The last that is put there is the first that is done.
-  stack.defer(() => drain({ config, readiness, doors, hub, log }));
+  stack.defer(() => drain({ config, readiness, listeners, hub, log }));
   const owned = stack.move();
   return { url, loginLink, behind, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /** Starts the session host of a control directory unless one answers there. */
-export async function ensureSessionHost(config: HostConfig, surroundings: ServerContext): Promise<void> {
-  await ensureHost(hostProgram(config, surroundings, new ControlDir(config.controlDir, config.hostSocket)));
+export async function ensureSessionHost(config: HostConfig, context: ServerContext): Promise<void> {
+  await ensureHost(hostProgram(config, context, new ControlDir(config.controlDir, config.hostSocket)));
 }
 
 /** Each address logs that user in once. */

@@ -34,7 +34,7 @@ async function main(): Promise<number> {
   const user = whoami();
   const { env, stdin, stdout, stderr } = process;
   const version = packageVersion();
-  const surroundings = {
+  const context = {
     ...{ env, stdout, stderr, version, node: process.execPath, main: fileURLToPath(import.meta.url) },
     account: {
       user: user.username,
@@ -47,10 +47,10 @@ async function main(): Promise<number> {
   };
   return runCli({
     ...{ env, stdin, stdout, stderr, version, argv: process.argv.slice(2), cwd: process.cwd() },
-    ...{ home: surroundings.account.home, user: user.username, hostname: surroundings.hostname },
-    program: { node: surroundings.node, main: surroundings.main },
-    startServer: async (config) => (await import("./app.ts")).startServer(config, surroundings),
-    startSessionHost: async (config) => (await import("./app.ts")).startSessionHost(config, surroundings),
+    ...{ home: context.account.home, user: user.username, hostname: context.hostname },
+    program: { node: context.node, main: context.main },
+    startServer: async (config) => (await import("./app.ts")).startServer(config, context),
+    startSessionHost: async (config) => (await import("./app.ts")).startSessionHost(config, context),
     reportFaults: ({ warning, uncaught }) => {
       process.removeAllListeners("warning");
       process.on("warning", warning);
@@ -59,7 +59,7 @@ async function main(): Promise<number> {
         process.exit(1);
       });
     },
-    ensureHost: async (config) => (await import("./app.ts")).ensureSessionHost(config, surroundings),
+    ensureHost: async (config) => (await import("./app.ts")).ensureSessionHost(config, context),
   });
 }
 

@@ -1,7 +1,7 @@
 import { cpus, loadavg, release, type as systemName, totalmem } from "node:os";
 
 /** Where the numbers come from; without it they mean nothing. */
-export type Machine = {
+export type MachineDescription = {
   readonly cores: number;
   readonly model: string;
   readonly memoryGiB: number;
@@ -11,7 +11,7 @@ export type Machine = {
   readonly loadBefore: number;
 };
 
-export function describeMachine(): Machine {
+export function describeMachine(): MachineDescription {
   const cores = cpus();
   return {
     cores: cores.length,

@@ -6,22 +6,22 @@ import type { Work, Workshop } from "../lib/workshop.ts";
 /** More than any of the readers' tasks may take. */
 const READER_TIMEOUT_MS = 120_000;
 
-const Reading = z.object({
+const ReadResult = z.object({
   seconds: z.number(),
   bytes: z.number(),
   isWhole: z.boolean(),
   cpuSeconds: z.number(),
   peakBytes: z.number(),
 });
-export type Reading = z.infer<typeof Reading>;
+export type ReadResult = z.infer<typeof ReadResult>;
 const Times = z.object({ ns: z.array(z.number()).min(1) });
 const Drained = z.object({ bytes: z.number() });
 
 /** Reads a load to its end. Throws Error when a byte is missing. */
-export async function readLoad(peer: ReaderPeer, workshop: Workshop, work: Work): Promise<Reading> {
-  const reading = await run(peer, workshop, Reading, ["read", String(work.bytes)], work);
-  if (!reading.isWhole) throw new Error(`${reading.bytes} of ${work.bytes} bytes came`);
-  return reading;
+export async function readLoad(peer: ReaderPeer, workshop: Workshop, work: Work): Promise<ReadResult> {
+  const result = await run(peer, workshop, ReadResult, ["read", String(work.bytes)], work);
+  if (!result.isWhole) throw new Error(`${result.bytes} of ${work.bytes} bytes came`);
+  return result;
 }
 
 /** Microseconds from a key to its echo. */

@@ -31,8 +31,8 @@ export function throughput(kind: LoadKind): Scenario {
 async function run(kind: LoadKind, peer: Peer, workshop: Workshop): Promise<Values> {
   const work = workshop.load(kind, LOAD_MIB);
   if (peer.kind === "reader") {
-    const reading = await readLoad(peer, workshop, work);
-    return values(work.bytes, reading.seconds, reading.cpuSeconds, reading.peakBytes);
+    const result = await readLoad(peer, workshop, work);
+    return values(work.bytes, result.seconds, result.cpuSeconds, result.peakBytes);
   }
   await using stage = await Stage.open(peer, workshop);
   const viewers = await stage.audience(work, 1, peer.sharesSessions);

@@ -34,7 +34,7 @@ export type AuditLog = Audit &
 /** Throws `start_failed` for a path at which no such file can be. */
 export async function openAuditLog(parts: {
   readonly config: Pick<Config, "auditLog" | "auditShipping" | "trustedCa">;
-  readonly surroundings: Pick<ServerContext, "stdout" | "hostname">;
+  readonly context: Pick<ServerContext, "stdout" | "hostname">;
   readonly controlDir: ControlDir;
   readonly log: Log;
 }): Promise<AuditLog> {
@@ -64,11 +64,11 @@ export async function openAuditLog(parts: {
 
 async function openShippers(parts: {
   readonly config: Pick<Config, "auditShipping" | "trustedCa">;
-  readonly surroundings: Pick<ServerContext, "stdout" | "hostname">;
+  readonly context: Pick<ServerContext, "stdout" | "hostname">;
   readonly audit: Audit;
   readonly log: Log;
 }): Promise<readonly Shipper[]> {
-  const { config, surroundings, audit, log } = parts;
+  const { config, context, audit, log } = parts;
   const { to, headers } = config.auditShipping;
   if (to.length === 0) return [];
   const { Shipper } = await import("../audit/ship/shipper.ts");
@@ -76,8 +76,8 @@ async function openShippers(parts: {
   const { stdoutReceiver } = await import("../audit/ship/stdout-receiver.ts");
   const { syslogReceiver } = await import("../audit/ship/syslog-receiver.ts");
   const receiverOf = (destination: AuditDestination): AuditReceiver => {
-    if (destination.kind === "stdout") return stdoutReceiver(surroundings.stdout);
-    if (destination.kind === "syslog") return syslogReceiver(destination.to, surroundings.hostname);
+    if (destination.kind === "stdout") return stdoutReceiver(context.stdout);
+    if (destination.kind === "syslog") return syslogReceiver(destination.to, context.hostname);
     const given = headers === undefined ? {} : headersIn(headers);
     return httpReceiver({ url: destination.url, headers: given ?? {}, tls: trusting(config.trustedCa) });
   };

@@ -14,7 +14,7 @@ const END_SHARE = 0.25;
 export type DrainParts = {
   readonly config: Pick<Config, "drainDelayMs" | "graceMs">;
   readonly readiness: Readiness;
-  readonly doors: Pick<ServerListeners, "endKeepAlive" | "stop">;
+  readonly listeners: Pick<ServerListeners, "endKeepAlive" | "stop">;
   readonly hub: Pick<Hub, "clients" | "sendAway">;
   readonly log: Log;
 };
@@ -35,16 +35,16 @@ export function goAwayNotice(clients: number, forMs: number): GoAway {
  * finished. Resolves at the latest when three quarters of the grace period are over.
  */
 export async function drain(parts: DrainParts): Promise<void> {
-  const { readiness, doors, hub, log } = parts;
+  const { readiness, listeners, hub, log } = parts;
   const { drainDelayMs: delayMs, graceMs } = parts.config;
   const end = performance.now() + graceMs * (1 - END_SHARE);
   const restMs = (): number => Math.max(0, end - performance.now());
   readiness.drain();
-  doors.endKeepAlive();
+  listeners.endKeepAlive();
   log.info({ delayMs, graceMs, clients: hub.clients.length }, "draining");
   if (delayMs > 0) await pause(Math.min(delayMs, restMs()));
   await hub.sendAway(goAwayNotice(hub.clients.length, restMs()), Math.random);
-  const { broken } = await doors.stop(restMs());
+  const { broken } = await listeners.stop(restMs());
   if (broken > 0) log.warn({ broken }, "answers broken off: the grace period is over");
   log.info({}, "drained");
 }

@@ -15,14 +15,14 @@ const PROXY_PROOF_BYTES = 32;
 /** `proxyProof`: what our own reverse proxy proves itself with, another one at each start. Disposing it ends `accounts`. */
 export async function openGate(parts: {
   readonly config: Config;
-  readonly surroundings: ServerContext;
+  readonly context: ServerContext;
   readonly controlDir: ControlDir;
   readonly machineToken: Secret | undefined;
   /** What the HQs of a group share; `undefined`: the server has a file of its own. */
   readonly sharedRecords: SharedRecordStore | undefined;
   readonly log: Log;
 }): Promise<Gate & Disposable & { readonly proxyProof: Secret; readonly accounts: Accounts }> {
-  const { config, surroundings, controlDir, machineToken, sharedRecords, log } = parts;
+  const { config, context, controlDir, machineToken, sharedRecords, log } = parts;
   // What only a server needs is not loaded into a session host: 15 MB of memory.
   const [{ createGate }, { Accounts }, { openFactorFile, sharedFactors }] = await Promise.all([
     import("../auth/gate.ts"),
@@ -40,8 +40,8 @@ export async function openGate(parts: {
   const gate = await createGate({
     mode: config.auth,
     serverUser: config.serverUser,
-    isRoot: surroundings.isRoot,
-    serverHome: surroundings.account.home,
+    isRoot: context.isRoot,
+    serverHome: context.account.home,
     tokenSecret: config.tokenSecret,
     secretFile: controlDir.secret,
     openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),

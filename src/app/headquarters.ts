@@ -64,33 +64,33 @@ export async function openHeadquarters(parts: {
   const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
   const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
-  const shared = await sharedRegistry(config, instanceId, log);
-  const ledger = stack.use(shared?.ledger ?? ownLedger(secret, controlDir, log));
-  const isAliveNow = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
-  const registry = stack.use(await Registry.open({ ledger, isAlive: isAliveNow, now: () => new Date() }));
-  const records = await shared?.openRecords();
+  const redis = await sharedRegistry(config, instanceId, log);
+  const stored = stack.use(redis?.store ?? ownStore(secret, controlDir, log));
+  const isUp = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
+  const registry = stack.use(await Registry.open({ ledger: stored, isAlive: isUp, now: () => new Date() }));
+  const records = await redis?.openRecords();
   const fleet = new Fleet({
     ...{ registry, local, log },
     targetOf: (remote) => remoteTarget(remote, trustedCa),
     connect: (target) => new RemoteSessions({ target, version }),
   });
   stack.use(fleet);
-  const returns = stack.use(new RecoveryProbe({ registry, ask }));
+  const recoveryProbe = stack.use(new RecoveryProbe({ registry, ask }));
   const probe = stack.use(
     new Probe({
-      ...{ registry, ask, lease: shared?.ledger.lease },
+      ...{ registry, ask, lease: redis?.store.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
       onSilent: (remote) => {
         const { id, name, url } = remote;
-        returns.expect(remote);
+        recoveryProbe.expect(remote);
         log.warn({ remote: name, url }, "remote does not answer");
         audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
       },
     }),
   );
-  const sharedInstanceId = (): string => shared?.ledger.instanceId ?? instanceId;
+  const sharedInstanceId = (): string => redis?.store.instanceId ?? instanceId;
   const store =
-    shared === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(shared.run);
+    redis === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(redis.run);
   const joining = joiningAt(config, { store, secret, hqId: sharedInstanceId });
   const guard = new RegistrationGuard({ joining, isBasicTaken: joiningOf(config).isBasicTaken });
   const ofRemotes = remoteRoutes({
@@ -101,7 +101,7 @@ export async function openHeadquarters(parts: {
   return {
     ...{ fleet, registry, probe, records, instanceId: sharedInstanceId },
     routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens) }),
-    isRegistryConnected: () => ledger.isConnected,
+    isRegistryConnected: () => stored.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -128,7 +128,7 @@ function joiningAt(
   return new Joining({ store, seal: new TokenSeal(secret), configured, hqId, now: () => Date.now() });
 }
 
-function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): FileRegistryStore {
+function ownStore(secret: Secret, controlDir: ControlDir, log: Log): FileRegistryStore {
   const path = controlDir.registry;
   return new FileRegistryStore({
     store: registryFile(path, secret),
@@ -139,8 +139,8 @@ function ownLedger(secret: Secret, controlDir: ControlDir, log: Log): FileRegist
 }
 
 type SharedRegistry = {
-  readonly ledger: RedisRegistryStore;
-  /** Once the ledger is loaded. */
+  readonly store: RedisRegistryStore;
+  /** Once the registry is loaded. */
   readonly openRecords: () => Promise<RedisRecords>;
   readonly run: RunScript;
 };
@@ -163,10 +163,10 @@ async function sharedRegistry(
     log,
     random: Math.random,
   });
-  const ledger = new RedisRegistryStore({ follower, seal, replicaId, now: () => new Date() });
-  const instanceId = (): string => ledger.instanceId;
+  const store = new RedisRegistryStore({ follower, seal, replicaId, now: () => new Date() });
+  const instanceId = (): string => store.instanceId;
   return {
-    ledger,
+    store,
     run: follower.run,
     openRecords: () => RedisRecords.open({ follower, seal, instanceId, now: () => Date.now() }),
   };

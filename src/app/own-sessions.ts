@@ -32,20 +32,20 @@ export type OwnSessions = {
 /** What of this machine has sessions in it; started where it does not run. */
 export async function ownSessions(
   config: Config,
-  surroundings: ServerContext,
+  context: ServerContext,
   controlDir: ControlDir,
   log: Log,
 ): Promise<OwnSessions> {
   if (config.sessionHost === "inline") {
-    const { begin, ...own } = await openLocalSessions(config, surroundings, controlDir, log);
+    const { begin, ...own } = await openLocalSessions(config, context, controlDir, log);
     await begin();
     return own;
   }
   // Programs may put a link there that leads to another socket, such as this server's own.
   const target = { socketPath: controlDir.hostSocket, noFollow: true };
-  const { version } = surroundings;
+  const { version } = context;
   if (config.sessionHost === "external") return externalSessions({ target, version }, log);
-  const program = hostProgram(config, surroundings, controlDir);
+  const program = hostProgram(config, context, controlDir);
   await ensureHost(program);
   const sessions = new RemoteSessions({ target, version });
   sessions.keep({
@@ -85,13 +85,13 @@ function behindHost(sessions: RemoteSessions): OwnSessions {
 /** What a session host has. `begin`: takes over what an earlier host left; nothing is served before. */
 export async function openLocalSessions(
   config: HostConfig,
-  surroundings: ServerContext,
+  context: ServerContext,
   controlDir: ControlDir,
   log: Log,
 ): Promise<Omit<OwnSessions, "host"> & { readonly meter: SessionMeter; begin(): Promise<void> }> {
-  const cgroups = surroundings.isRoot ? userCgroups(log) : undefined;
-  const sessions = localSessions(config, { ...surroundings, cgroups }, controlDir, log);
-  const repositories = await LocalRepositories.open({ ...surroundings, cgroups, controlDir, sessions, log });
+  const cgroups = context.isRoot ? userCgroups(log) : undefined;
+  const sessions = localSessions(config, { ...context, cgroups }, controlDir, log);
+  const repositories = await LocalRepositories.open({ ...context, cgroups, controlDir, sessions, log });
   const backend = new SessionsWithFacts({ backend: sessions, source: repositories });
   return {
     ...{ backend, repositories, meter: sessions.meter },
@@ -131,12 +131,8 @@ function localSessions(
 }
 
 /** How the session host of a control directory is started. */
-export function hostProgram(
-  config: HostConfig,
-  surroundings: ServerContext,
-  controlDir: ControlDir,
-): HostProgram {
-  const { node, main, env } = surroundings;
+export function hostProgram(config: HostConfig, context: ServerContext, controlDir: ControlDir): HostProgram {
+  const { node, main, env } = context;
   const { path, hostSocket: socketPath, hostLog: logPath } = controlDir;
   return {
     ...{ node, main, controlDir: path, socketPath, logPath },

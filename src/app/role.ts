@@ -47,7 +47,7 @@ export type Role = AsyncDisposable & {
 
 export type RoleParts = {
   readonly config: Config;
-  readonly surroundings: ServerContext;
+  readonly context: ServerContext;
   readonly controlDir: ControlDir;
   readonly instanceId: string;
   readonly audit: Audit;
@@ -57,9 +57,9 @@ export type RoleParts = {
 const MACHINE_TOKEN_BYTES = 32;
 
 export async function openRole(parts: RoleParts): Promise<Role> {
-  const { config, surroundings, controlDir, log } = parts;
+  const { config, context, controlDir, log } = parts;
   const { role } = config;
-  const own = (): Promise<OwnSessions> => ownSessions(config, surroundings, controlDir, log);
+  const own = (): Promise<OwnSessions> => ownSessions(config, context, controlDir, log);
   if (role.kind === "hq") return hqRole(parts, role.hasSessions ? await own() : undefined);
   if (role.kind === "remote") return remoteRole(parts, role, await own());
   return alone(await own());
@@ -89,7 +89,7 @@ function measureOwn(metrics: Metrics, { meter, host }: Pick<OwnSessions, "meter"
 }
 
 async function hqRole(parts: RoleParts, own: OwnSessions | undefined): Promise<Role> {
-  const { version } = parts.surroundings;
+  const { version } = parts.context;
   const local = own?.backend;
   const headquarters = await openHeadquarters({ ...parts, local, version });
   const { fleet, registry, routes, records, instanceId: sharedInstanceId } = headquarters;
@@ -121,20 +121,20 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
     key === undefined ? await keptRemoteId(controlDir.remoteId, role.name) : remoteIdOf(key.publicKey);
   // Another one after every start (specification 5.5).
   const token = randomBytes(MACHINE_TOKEN_BYTES).toString("base64url");
-  let enrolled: RegisteredRemote | undefined;
+  let registeredRemote: RegisteredRemote | undefined;
   return {
     ...alone(own),
     measure: (metrics) => {
       measureOwn(metrics, own);
-      measureRegistration(metrics, () => enrolled?.enrolment);
+      measureRegistration(metrics, () => registeredRemote?.registration);
     },
     identity: { remoteId },
     machineToken: Secret.fromText(token),
     listening: (url, isWatched) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
       const { trustedCa } = config;
-      enrolled = startRegistration({ role, key, trustedCa, identity, backend, isWatched, log });
-      return enrolled;
+      registeredRemote = startRegistration({ role, key, trustedCa, identity, backend, isWatched, log });
+      return registeredRemote;
     },
   };
 }

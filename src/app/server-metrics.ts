@@ -8,7 +8,7 @@ import { RequestMeter } from "../http/request-meter.ts";
 import type { Hub } from "../hub/hub.ts";
 import { singleFlight } from "../lib/async/single-flight.ts";
 import { memoryKills } from "../lib/os/memory-kills.ts";
-import type { Reading } from "../metrics/exposition.ts";
+import type { MetricValue } from "../metrics/exposition.ts";
 import { createMetrics, type Metrics } from "../metrics/metrics.ts";
 import { createCaller } from "../protocol/client/caller.ts";
 import type { Send } from "../protocol/client/send.ts";
@@ -46,7 +46,7 @@ export function measureSessions(metrics: Metrics, backend: Pick<SessionBackend, 
 }
 
 /** How often each of the words is there. */
-function counted(label: string, words: readonly string[], found: readonly string[]): Reading {
+function counted(label: string, words: readonly string[], found: readonly string[]): MetricValue {
   const counts = new Map(words.map((word) => [word, 0]));
   for (const word of found) counts.set(word, (counts.get(word) ?? 0) + 1);
   return [...counts].map(([word, count]) => [{ [label]: word }, count] as const);
@@ -160,8 +160,8 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
     "Processes that the kernel ended.",
     async () => (await memoryKills()) ?? [],
   );
-  metrics.gauge("system_terminals", "Terminals of the whole machine.", () => systemFigure("nr"));
-  metrics.gauge("system_terminals_limit", "What of them its system allows.", () => systemFigure("max"));
+  metrics.gauge("system_terminals", "Terminals of the whole machine.", () => openFileCount("nr"));
+  metrics.gauge("system_terminals_limit", "What of them its system allows.", () => openFileCount("max"));
 }
 
 /** Where the terminals are another process's: its own figures, asked for by the way that its sessions are. */
@@ -190,15 +190,19 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
 }
 
 /** `enrolment`: from the moment on at which the server listens. */
-export function measureRegistration(metrics: Metrics, enrolment: () => Registration | undefined): void {
+export function measureRegistration(metrics: Metrics, registration: () => Registration | undefined): void {
   metrics.gauge("enrolled", "Whether the HQ knows this remote: 1, or 0.", () =>
-    enrolment()?.isRegistered === true ? 1 : 0,
+    registration()?.isRegistered === true ? 1 : 0,
   );
-  metrics.counter("enrolments_total", "Registrations with the HQ.", () => enrolment()?.registrations ?? []);
+  metrics.counter(
+    "enrolments_total",
+    "Registrations with the HQ.",
+    () => registration()?.registrations ?? [],
+  );
 }
 
 /** Rejects where the system has no such figure: then there is none here. */
-async function systemFigure(name: "nr" | "max"): Promise<number> {
+async function openFileCount(name: "nr" | "max"): Promise<number> {
   return Number(await readFile(`/proc/sys/kernel/pty/${name}`, "utf8"));
 }
 

@@ -7,7 +7,7 @@ import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
 
 /** What of a request says who it comes from. */
-export type RequestFacts = {
+export type RequestClaims = {
   readonly authorization: string | undefined;
   /** The query parameter `token`. */
   readonly queryToken: string | undefined;
@@ -49,10 +49,10 @@ export type ClaimedIdentity = {
  * One way of telling who asks. `undefined`: this way says nothing, ask the next. ServiceError `unauthorized`: there
  * is such a proof, and it is wrong.
  */
-export type Authenticator = (request: RequestFacts) => Promise<Principal | undefined>;
+export type Authenticator = (request: RequestClaims) => Promise<Principal | undefined>;
 
 /** The same before it is known what that user may do. */
-export type Prover = (request: RequestFacts) => Promise<Proof | undefined>;
+export type Prover = (request: RequestClaims) => Promise<Proof | undefined>;
 
 /** Calls `over` once, with the reason, when that login is over; disposing stops that. */
 export type LoginWatch = (principal: Principal, over: (reason: string) => void) => Disposable;
@@ -61,7 +61,7 @@ export type LoginWatch = (principal: Principal, over: (reason: string) => void) 
 export const neverOver: LoginWatch = () => new DisposableStack();
 
 /** Asks one way after the other; the first that knows decides. Nobody knows: ServiceError `unauthorized`. */
-export function chain(ways: readonly Authenticator[]): (request: RequestFacts) => Promise<Principal> {
+export function chain(ways: readonly Authenticator[]): (request: RequestClaims) => Promise<Principal> {
   return async (request) => {
     for (const way of ways) {
       const principal = await way(request);

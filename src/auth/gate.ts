@@ -19,7 +19,7 @@ import {
   onlyFor,
   openRegistry,
   type Prover,
-  type RequestFacts,
+  type RequestClaims,
 } from "./chain.ts";
 import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
@@ -92,7 +92,7 @@ export type GateOptions = {
 
 /** What the server's doors and routes need to know who asks. */
 export type Gate = {
-  readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly authenticate: (facts: RequestClaims) => Promise<Principal>;
   /** For what goes on for as long as a login does: a socket, a stream. */
   readonly whenOver: LoginWatch;
   readonly login: Login;
@@ -184,7 +184,7 @@ async function secondFactorOf(
   return new SecondFactor({
     store: await options.open(),
     pending: new Tickets(SECOND_FACTORS, PendingFactor, tickets),
-    enrolments: new Tickets(ENROLMENT_CODES, z.string(), tickets),
+    enrolmentCodes: new Tickets(ENROLMENT_CODES, z.string(), tickets),
     isRequired: options.isRequired,
     now: () => new Date(),
   });

@@ -12,7 +12,7 @@ export type RequestPolicy = {
   readonly isHttps?: boolean;
 };
 
-export type PolicyFacts = {
+export type PolicyRequest = {
   readonly method: string;
   /** A WebSocket handshake is a GET and changes state. */
   readonly isUpgrade: boolean;
@@ -22,12 +22,12 @@ export type PolicyFacts = {
   readonly asked?: { readonly host: string | undefined; readonly isHttps: boolean };
 };
 
-const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /** Throws ServiceError `host_not_allowed` or `origin_not_allowed` for what a foreign page made a browser send. */
-export function enforcePolicy(policy: RequestPolicy, request: PolicyFacts): void {
+export function enforcePolicy(policy: RequestPolicy, request: PolicyRequest): void {
   if (policy.isLoopbackHostOnly) checkHost(request.host);
-  if (request.isUpgrade || !READING_METHODS.has(request.method)) {
+  if (request.isUpgrade || !SAFE_METHODS.has(request.method)) {
     checkOrigin(policy, request);
   }
 }
@@ -35,7 +35,7 @@ export function enforcePolicy(policy: RequestPolicy, request: PolicyFacts): void
 /** No Origin is no browser. `null`, which sandboxed pages and local files send, is nobody's and refused. */
 function checkOrigin(
   { allowedOrigins, isHttps = false }: RequestPolicy,
-  { origin: sent, host, asked = { host, isHttps } }: Pick<PolicyFacts, "origin" | "host" | "asked">,
+  { origin: sent, host, asked = { host, isHttps } }: Pick<PolicyRequest, "origin" | "host" | "asked">,
 ): void {
   if (sent === undefined) return;
   const origin = parseOrigin(sent);

@@ -10,8 +10,8 @@ import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
 import type { ProcessContext } from "./process-context.ts";
 
 /** What the configuration is made from. Throws ConfigError for a configuration file that cannot be read, or is none. */
-export async function configInput(flags: Flags, surroundings: ProcessContext): Promise<ConfigInput> {
-  const { env, home, user, cwd, hostname } = surroundings;
+export async function configInput(flags: Flags, context: ProcessContext): Promise<ConfigInput> {
+  const { env, home, user, cwd, hostname } = context;
   const sources = { flags, env, home, cwd, readFile: readTrustedFile };
   const file = await namedFile(sources);
   return { ...sources, user, hostname, ...(file === undefined ? {} : { file }) };
@@ -21,9 +21,9 @@ export async function configInput(flags: Flags, surroundings: ProcessContext): P
  * For a command that looks for a server: the control directory is that of the configuration file, where nothing nearer
  * says which one is meant.
  */
-export async function addControlDir(command: Command, surroundings: ProcessContext): Promise<void> {
+export async function addControlDir(command: Command, context: ProcessContext): Promise<void> {
   const flags = command.opts();
-  const { env } = surroundings;
+  const { env } = context;
   const given = [
     flags.url,
     flags.controlDir,
@@ -31,7 +31,7 @@ export async function addControlDir(command: Command, surroundings: ProcessConte
     flags.config ? undefined : env.TTYHQ_URL,
   ];
   if (!SERVER_OPTIONS.every((name) => hasOption(command, name)) || given.some(Boolean)) return;
-  const input = await configInput({ config: flags.config }, surroundings);
+  const input = await configInput({ config: flags.config }, context);
   if (input.file === undefined) return;
   command.setOptionValue("controlDir", parseHostConfig(input).controlDir);
 }

@@ -20,7 +20,7 @@ export type { GitRun } from "./git-process.ts";
 export class GitProgram {
   readonly #env: GitEnv;
   readonly #slots = new Semaphore({
-    slots: MAX_GIT_PROCESSES,
+    permits: MAX_GIT_PROCESSES,
     maxWaiting: MAX_WAITING_GIT_PROCESSES,
     maxWaitMs: GIT_TURN_TIMEOUT_MS,
     full: () => new ServiceError("git_busy", "too much is asked of git at the moment: try again"),

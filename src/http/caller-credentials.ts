@@ -1,6 +1,6 @@
 // What of a request says who it comes from: the one reading of these headers.
 import type { IncomingMessage } from "node:http";
-import type { ClaimedIdentity, RequestFacts } from "../auth/chain.ts";
+import type { ClaimedIdentity, RequestClaims } from "../auth/chain.ts";
 
 /** What proxies tell of themselves by. */
 const FORWARDING =
@@ -15,10 +15,10 @@ type Request = Pick<IncomingMessage, "headers"> & {
   readonly httpVersion?: string;
 };
 
-export function factsOf(
+export function claimsOf(
   request: Request,
-  where: Pick<RequestFacts, "queryToken" | "address" | "place">,
-): RequestFacts {
+  where: Pick<RequestClaims, "queryToken" | "address" | "place">,
+): RequestClaims {
   const { headers, socket } = request;
   const { authorization, host } = headers;
   return {

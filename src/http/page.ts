@@ -41,16 +41,16 @@ const API = /^\/api(?:\/|$)/;
 const YEAR_S = 31_536_000;
 
 /** "https": a reverse proxy names the addresses of users' pictures, which may be anywhere. */
-export type PagePictures = "own" | "https";
+export type AvatarSource = "own" | "https";
 
 export function setSecurityHeaders(
   { url = "/" }: Pick<IncomingMessage, "url">,
   response: Pick<ServerResponse, "setHeader">,
   client: Client,
-  pictures: PagePictures,
+  avatars: AvatarSource,
 ): void {
   const isApi = API.test(url.split("?", 1)[0] ?? "");
-  response.setHeader("content-security-policy", isApi ? API_POLICY : pagePolicy(client, pictures));
+  response.setHeader("content-security-policy", isApi ? API_POLICY : pagePolicy(client, avatars));
   response.setHeader("x-content-type-options", "nosniff");
   response.setHeader("x-frame-options", "DENY");
   response.setHeader("referrer-policy", "no-referrer");
@@ -61,13 +61,13 @@ export function setSecurityHeaders(
 }
 
 /** To Safari before 16, 'self' is not the WebSocket of the same server. */
-function pagePolicy({ host = "", isHttps }: Client, pictures: PagePictures): string {
+function pagePolicy({ host = "", isHttps }: Client, avatars: AvatarSource): string {
   const parsed = parseHost(host);
   const sockets =
     parsed === undefined
       ? []
       : (isHttps ? ["wss"] : ["ws", "wss"]).map((scheme) => formatOrigin({ scheme, host: parsed }));
-  const images = `img-src 'self' data:${pictures === "https" ? " https:" : ""}`;
+  const images = `img-src 'self' data:${avatars === "https" ? " https:" : ""}`;
   return [PAGE_POLICY, images, ["connect-src 'self'", ...sockets].join(" ")].join("; ");
 }
 

@@ -2,7 +2,7 @@
 import type { RequestListener } from "node:http";
 import express from "express";
 import type { z } from "zod";
-import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
+import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
@@ -14,12 +14,12 @@ import { type EndpointName, endpoints } from "../protocol/endpoints/endpoints.ts
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
 import { audited, contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
-import { factsOf } from "./caller-credentials.ts";
+import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
 import { AccessLog } from "./limits/access-log.ts";
 import { refuseDeep } from "./limits/json-depth.ts";
 import type { RateLimit } from "./limits/rate-limit.ts";
-import { type PagePictures, setSecurityHeaders } from "./page.ts";
+import { type AvatarSource, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
 import { bodyTooLarge, discardBody, readJsonBody } from "./request-body.ts";
@@ -32,7 +32,7 @@ const MAX_UNREAD_BODY_BYTES = 16 * MAX_BODY_BYTES;
 
 export type RouterOptions = {
   readonly routes: Routes;
-  readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
   readonly clientOf: ClientOf;
   /** Undefined on the private unix socket, which no browser reaches. */
@@ -40,7 +40,7 @@ export type RouterOptions = {
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   readonly page?: PageFiles;
   /** From where the page shows pictures. */
-  readonly pictures?: PagePictures;
+  readonly avatars?: AvatarSource;
   readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
   readonly log: Log;
@@ -59,7 +59,7 @@ export function createRouter(options: RouterOptions): RequestListener {
   // A path has one spelling: what a remote answers at /API/… would come with the policy of the page.
   app.enable("case sensitive routing");
   app.use((request, response, next) => {
-    setSecurityHeaders(request, response, options.clientOf(request), options.pictures ?? "own");
+    setSecurityHeaders(request, response, options.clientOf(request), options.avatars ?? "own");
     next();
   });
   const accessLog = new AccessLog(options);
@@ -250,8 +250,8 @@ async function authorise(
   try {
     const { token } = request.query;
     const queryToken = typeof token === "string" ? token : undefined;
-    const facts = factsOf(request, { queryToken, address, place: PLACES[endpoint.access] });
-    const principal = await options.authenticate(facts);
+    const claims = claimsOf(request, { queryToken, address, place: PLACES[endpoint.access] });
+    const principal = await options.authenticate(claims);
     seen.principal = principal;
     await count(principal);
   } catch (error) {
@@ -265,9 +265,9 @@ async function identified(
   request: express.Request,
   { seen: { address }, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
 ): Promise<Principal | undefined> {
-  const facts = factsOf(request, { queryToken: undefined, address, place: "api" });
+  const claims = claimsOf(request, { queryToken: undefined, address, place: "api" });
   try {
-    return await options.authenticate({ ...facts, authorization: undefined });
+    return await options.authenticate({ ...claims, authorization: undefined });
   } catch (error) {
     if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
     throw error;

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
-import type { LoginWatch, RequestFacts } from "../auth/chain.ts";
+import type { LoginWatch, RequestClaims } from "../auth/chain.ts";
 import { enforcePolicy, type RequestPolicy } from "../auth/policy.ts";
 import type { Principal } from "../auth/principal.ts";
 import type { Hub, HubClient, HubView } from "../hub/hub.ts";
@@ -15,7 +15,7 @@ import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { contextOf, type RequestAuditHook } from "./audit-hook.ts";
-import { factsOf } from "./caller-credentials.ts";
+import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
 import { refuse } from "./limits/refuse.ts";
 import { statusOf } from "./reply.ts";
@@ -42,7 +42,7 @@ const SWITCHING_PROTOCOLS = 101;
 
 export type UpgradeOptions = {
   readonly hub: Hub;
-  readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
   readonly clientOf: ClientOf;
   /** What of the sessions a client at that address may see and touch; `undefined`: everything. */
@@ -127,9 +127,9 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
   }
   const queryToken = query.get("token") ?? undefined;
   const { address } = client;
-  const facts = factsOf(request, { queryToken, address, place: "websocket" });
+  const claims = claimsOf(request, { queryToken, address, place: "websocket" });
   const principal = await withDeadline(
-    options.authenticate(facts),
+    options.authenticate(claims),
     AUTHENTICATION_TIMEOUT_MS,
     "the login check",
   );

@@ -6,14 +6,14 @@ export type Profile = {
 };
 
 const MAX_NAME_LENGTH = 256;
-const PICTURE = /^https:\/\/[!-~]{1,2000}$/;
+const PICTURE_URL = /^https:\/\/[!-~]{1,2000}$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
 /** What of it can be shown; the rest is left out. */
 export function shownProfile(said: Partial<Profile>): Profile {
   const name = said.name?.replaceAll(UNSEEN, "").trim().slice(0, MAX_NAME_LENGTH).toWellFormed();
   const { picture } = said;
-  const isAddress = picture !== undefined && PICTURE.test(picture) && URL.canParse(picture);
+  const isAddress = picture !== undefined && PICTURE_URL.test(picture) && URL.canParse(picture);
   return { name: name === "" ? undefined : name, picture: isAddress ? picture : undefined };
 }
 

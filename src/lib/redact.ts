@@ -2,7 +2,7 @@
 
 const REDACTED = "[redacted]";
 /** At most this many members, nested ones included; the rest is left out. */
-const MAX_MEMBERS = 500;
+const MAX_FIELDS = 500;
 const MAX_DEPTH = 6;
 /** In UTF-16 units; a longer string is cut. */
 const MAX_TEXT = 4_096;
@@ -15,11 +15,11 @@ const SCHEME_AND_PROOF = /\b(bearer|basic)\s+[A-Za-z0-9._~+/-]{4,}=*/gi;
 const JWT = /\beyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g;
 const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/@]+@/gi;
 
-type Budget = { members: number };
+type Budget = { fields: number };
 
 /** A copy of fields that a log may hold: members whose name says secret, and secrets inside strings, replaced. */
 export function redact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return redactMembers(Object.entries(fields), MAX_DEPTH, { members: MAX_MEMBERS });
+  return redactFields(Object.entries(fields), MAX_DEPTH, { fields: MAX_FIELDS });
 }
 
 /** A text without the secrets that can be told by their form: query tokens, Bearer and Basic, JWTs, user:pass@. */
@@ -32,14 +32,14 @@ export function scrub(text: string): string {
     .replace(URL_CREDENTIALS, `$1${REDACTED}@`);
 }
 
-function redactMembers(
+function redactFields(
   entries: readonly (readonly [string, unknown])[],
   depth: number,
   budget: Budget,
 ): Record<string, unknown> {
   const kept: [string, unknown][] = [];
   for (const [name, value] of entries) {
-    if (budget.members-- <= 0) break;
+    if (budget.fields-- <= 0) break;
     kept.push([
       name,
       isSecretName(name) && value !== undefined ? REDACTED : redactValue(value, depth, budget),
@@ -68,18 +68,18 @@ function redactValue(value: unknown, depth: number, budget: Budget): unknown {
 
 function redactObject(value: object, depth: number, budget: Budget): unknown {
   if (value instanceof Uint8Array) return `[${value.length} bytes]`;
-  if (value instanceof Error) return redactMembers(errorEntries(value), depth - 1, budget);
+  if (value instanceof Error) return redactFields(errorEntries(value), depth - 1, budget);
   if (Array.isArray(value)) return redactItems(value, depth - 1, budget);
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return redactValue(value.toJSON(), depth - 1, budget);
   }
-  return redactMembers(Object.entries(value), depth - 1, budget);
+  return redactFields(Object.entries(value), depth - 1, budget);
 }
 
 function redactItems(items: readonly unknown[], depth: number, budget: Budget): readonly unknown[] {
   const kept: unknown[] = [];
   for (const item of items) {
-    if (budget.members-- <= 0) break;
+    if (budget.fields-- <= 0) break;
     kept.push(redactValue(item, depth, budget));
   }
   return kept;

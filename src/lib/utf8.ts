@@ -7,8 +7,8 @@ export function incompleteUtf8Bytes(bytes: Uint8Array): number {
   for (let at = bytes.length - 1; at >= furthest; at--) {
     const byte = bytes[at] ?? 0;
     if (isContinuation(byte)) continue;
-    const present = bytes.length - at;
-    return present < characterBytes(byte) ? present : 0;
+    const available = bytes.length - at;
+    return available < characterBytes(byte) ? available : 0;
   }
   return 0;
 }

@@ -4,19 +4,19 @@ import type { Histogram } from "../lib/data/histogram.ts";
 /** Words from small closed sets: never an id. */
 export type Labels = Readonly<Record<string, string>>;
 /** One value, or one for each set of labels. */
-export type Reading = number | Iterable<readonly [Labels, number]>;
-export type HistogramReading = Histogram | Iterable<readonly [Labels, Histogram]>;
+export type MetricValue = number | Iterable<readonly [Labels, number]>;
+export type HistogramValue = Histogram | Iterable<readonly [Labels, Histogram]>;
 
 type Family = { readonly name: string; readonly help: string };
 
 /** The lines of a gauge or a counter, each with its newline. */
-export function valueLines({ name, help }: Family, kind: "gauge" | "counter", reading: Reading): string {
-  const samples = typeof reading === "number" ? [[{}, reading] as const] : [...reading];
+export function valueLines({ name, help }: Family, kind: "gauge" | "counter", value: MetricValue): string {
+  const samples = typeof value === "number" ? [[{}, value] as const] : [...value];
   return head({ name, help }, kind) + samples.map(([labels, value]) => sample(name, labels, value)).join("");
 }
 
-export function histogramLines({ name, help }: Family, reading: HistogramReading): string {
-  const each = Symbol.iterator in reading ? [...reading] : [[{}, reading] as const];
+export function histogramLines({ name, help }: Family, value: HistogramValue): string {
+  const each = Symbol.iterator in value ? [...value] : [[{}, value] as const];
   return (
     head({ name, help }, "histogram") + each.map(([labels, one]) => bucketLines(name, labels, one)).join("")
   );

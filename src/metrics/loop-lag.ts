@@ -1,7 +1,7 @@
 import { Histogram } from "../lib/data/histogram.ts";
 
 /** Rarely enough to cost an idle process nothing that could be measured. */
-const LOOK_MS = 500;
+const SAMPLE_MS = 500;
 
 /**
  * How late this process gets to what is due: what everybody who waits for it waits in addition. Looked at twice a second
@@ -13,12 +13,12 @@ export class LoopLag implements Disposable {
 
   /** `now` in milliseconds, monotonic. */
   constructor(now: () => number) {
-    let due = now() + LOOK_MS;
+    let due = now() + SAMPLE_MS;
     this.#timer = setInterval(() => {
       const at = now();
       this.histogram.observe(Math.max(0, at - due) / 1000);
-      due = at + LOOK_MS;
-    }, LOOK_MS);
+      due = at + SAMPLE_MS;
+    }, SAMPLE_MS);
     this.#timer.unref();
   }
 

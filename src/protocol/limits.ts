@@ -227,8 +227,8 @@ export const HEALTH_CHECK_INTERVAL_MS = 15_000;
 export const HEALTH_CHECK_TIMEOUT_MS = 5_000;
 export const REGISTRATION_REFRESH_MS = 60_000;
 /** A remote looks at its HQ this often, to register at once with one that was restarted; at the clock, to see sleep. */
-export const HQ_LOOK_MS = 5_000;
-export const CLOCK_LOOK_MS = 1_000;
+export const HQ_CHECK_MS = 5_000;
+export const CLOCK_CHECK_MS = 1_000;
 /** How long a registration waits for the url to answer, so that an HQ is not registered with itself. */
 export const LOOP_CHECK_TIMEOUT_MS = 1_000;
 /** A clock that moved by more than this between two looks: the machine slept, and the HQ has forgotten it. */
@@ -242,22 +242,22 @@ export const SESSION_SEARCH_TIMEOUT_MS = 2_000;
 export const SILENT_REMOTE_MEMORY_MS = 90_000;
 export const MAX_SILENT_REMOTES = 1_000;
 /** How often such a machine is asked whether it is back, and how long it may take to answer. */
-export const RETURN_LOOK_MS = 1_000;
-export const RETURN_LOOK_TIMEOUT_MS = 2_000;
+export const RECOVERY_PROBE_MS = 1_000;
+export const RECOVERY_PROBE_TIMEOUT_MS = 2_000;
 /** A health check that took so much longer than its limit says more of this process, which stood still, than of the remote. */
 export const HEALTH_CHECK_LATENESS_MS = 1_000;
 /** How long a registration may take, the HQ's question to whoever has that name included. */
 export const REGISTRATION_TIMEOUT_MS = 15_000;
 
 /** The registry that several HQs share (contract 6.8): to connect to it, and one command of it. */
-export const LEDGER_CONNECT_TIMEOUT_MS = 5_000;
-export const LEDGER_TIMEOUT_MS = 2_000;
+export const REGISTRY_CONNECT_TIMEOUT_MS = 5_000;
+export const REGISTRY_TIMEOUT_MS = 2_000;
 /** How long a question for changes waits for one; without an answer after LEDGER_TIMEOUT_MS more the connection is lost. */
-export const LEDGER_WAIT_MS = 4_000;
+export const REGISTRY_WAIT_MS = 4_000;
 /** The longest pause between two tries to reach it. */
-export const LEDGER_RETRY_MAX_MS = 2_000;
+export const REGISTRY_RETRY_MAX_MS = 2_000;
 /** Changes that are kept for those who read them, the oldest first to go; a reader that missed some reads everything. */
-export const MAX_LEDGER_CHANGES = 4_096;
+export const MAX_REGISTRY_CHANGES = 4_096;
 /** How long an HQ may remove remotes after it looked at them; longer than from one look to the next. */
 export const PROBE_LEASE_MS = 20_000;
 /** How long an HQ that none of its remotes answered leaves it to the others: each of them looks once meanwhile. */

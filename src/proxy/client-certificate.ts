@@ -5,7 +5,7 @@ import { emailAddress, type ProxyUser, plainName, proxyUser } from "./proxy-user
 export type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };
 
 /** What of a certificate is looked at, as node:tls spells it. */
-export type CertificateFacts = {
+export type ClientCertificate = {
   readonly subjectaltname?: string | undefined;
   readonly subject?: Readonly<Record<string, unknown>> | undefined;
   readonly valid_to?: string | undefined;
@@ -30,7 +30,7 @@ export function certifiedUser(socket: unknown, nowMs: number): CertifiedUser | u
 }
 
 /** The login is the e-mail address among the alternative names, else that of the subject, else its common name. */
-export function userOfCertificate(certificate: CertificateFacts): CertifiedUser | undefined {
+export function userOfCertificate(certificate: ClientCertificate): CertifiedUser | undefined {
   const { subject, subjectaltname, valid_to: validTo } = certificate;
   const commonName = one(subject?.CN);
   const user = proxyUser({

@@ -277,7 +277,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async #open(handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
-    const kind = this.#kind ?? (await this.#look(signal));
+    const kind = this.#kind ?? (await this.#detect(signal));
     const open = (own: LinkHandlers): Promise<Link> => openLink(this.#target, own, signal);
     const link = kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, this);
     this.#kind = kind;
@@ -285,7 +285,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   /** A session host is always ours. */
-  async #look(signal: AbortSignal): Promise<SpecifiedRemote | "ours"> {
+  async #detect(signal: AbortSignal): Promise<SpecifiedRemote | "ours"> {
     if ("socketPath" in this.#target) return "ours";
     const { protocol } = await this.#caller.call(health, {}, signal);
     if (protocol !== undefined) return "ours";

@@ -293,7 +293,7 @@ export class LocalSessions implements SessionBackend {
   async #writeEnd(session: Session): Promise<void> {
     await this.#disk.writeRecord(session);
     await this.#disk.writeRecording(session);
-    this.#retention?.look();
+    this.#retention?.check();
   }
 
   async #discard(session: Session): Promise<void> {

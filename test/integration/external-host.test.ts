@@ -104,8 +104,8 @@ test("a server whose session host is gone stays, says that it is not ready, star
 
 test("a server does not take its own socket for that of its session host, where somebody puts a link to it", async () => {
   await using directory = await controlDir();
-  await using shared = await controlDir();
-  const socket = join(shared.path, "host.sock");
+  await using sharedDir = await controlDir();
+  const socket = join(sharedDir.path, "host.sock");
   const place = ["--host-socket", socket];
   await using first = await Host.start(directory.path, ...place);
   await using server = await TestServer.start({ args: [...ARGS, ...place], controlDir: directory.path });
@@ -148,8 +148,8 @@ test("`ttyhq health --session-host` asks the session host, whatever the server d
 test("a server and its session host share the socket's folder alone: each keeps its own files", async () => {
   await using own = await controlDir();
   await using hosts = await controlDir();
-  await using shared = await controlDir();
-  const socket = join(shared.path, "host", "host.sock");
+  await using sharedDir = await controlDir();
+  const socket = join(sharedDir.path, "host", "host.sock");
   await using host = await Host.start(hosts.path, "--host-socket", socket);
   await using server = await TestServer.start({
     args: [...ARGS, "--host-socket", socket],
@@ -162,7 +162,7 @@ test("a server and its session host share the socket's folder alone: each keeps 
   expect(await readdir(join(own.path, "sessions"))).toEqual([]);
   expect(await readdir(join(hosts.path, "sessions"))).toEqual([id]);
   expect(await readdir(hosts.path)).not.toContain("audit.log");
-  expect((await stat(join(shared.path, "host"))).mode & 0o777).toBe(0o700);
+  expect((await stat(join(sharedDir.path, "host"))).mode & 0o777).toBe(0o700);
   // The commands find it in either directory.
   expect((await ttyhq(["ls", "--json", "--control-dir", hosts.path])).stdout).toContain(id);
   expect((await ttyhq(["health", "--session-host", "--control-dir", own.path])).code).toBe(0);

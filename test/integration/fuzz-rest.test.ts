@@ -19,7 +19,7 @@ const WARM_ROUNDS = 30;
 const ROUNDS = WARM_ROUNDS + scaled(70);
 const MAX_GROWTH_BYTES = 48 * 1024 * 1024;
 /** What is garbage is soon collected: the rest is what is kept. */
-const SURROUNDINGS = {
+const CONTEXT = {
   HOME: tmpdir(),
   NODE_OPTIONS: "--max-semi-space-size=2 --max-old-space-size=64",
 };
@@ -33,7 +33,7 @@ let rest: Rest;
 const statuses = new Map<number, number>();
 
 beforeAll(async () => {
-  server = await TestServer.start({ args: UNLIMITED, env: SURROUNDINGS });
+  server = await TestServer.start({ args: UNLIMITED, env: CONTEXT });
   rest = new Rest(server);
 });
 afterAll(() => server[Symbol.asyncDispose]());
@@ -84,17 +84,18 @@ test("thousands of odd calls of all endpoints: no 5xx, no crash, memory and file
   timeout: 300_000,
 }, async () => {
   const host = await server.hostPid();
-  const look = () => [server.pid, host].map((pid) => ({ bytes: residentBytes(pid), files: openFiles(pid) }));
-  let before = look();
+  const measure = () =>
+    [server.pid, host].map((pid) => ({ bytes: residentBytes(pid), files: openFiles(pid) }));
+  let before = measure();
   for (let round = 1; round <= ROUNDS; round++) {
     await prepare();
     const requests = fc.sample(oddRequest, { numRuns: CALLS, seed: SEED + round });
     await callAll(requests, `seed ${SEED}, round ${round}`);
     if (round % 10 === 0) await cleanUp();
-    if (round === WARM_ROUNDS) before = look();
+    if (round === WARM_ROUNDS) before = measure();
   }
   await cleanUp();
-  for (const [index, { bytes, files }] of look().entries()) {
+  for (const [index, { bytes, files }] of measure().entries()) {
     expect(bytes - (before[index]?.bytes ?? 0)).toBeLessThan(MAX_GROWTH_BYTES);
     expect(files - (before[index]?.files ?? 0)).toBeLessThan(MAX_MORE_FILES);
   }

@@ -70,20 +70,20 @@ test("an address that is not this machine's is named", async () => {
 test.each(["inline", "apart"])("a control directory that cannot be is named (sessions %s)", async (where) => {
   await using directory = await scratch();
   const file = join(directory.path, "file");
-  const shared = join(directory.path, "shared");
+  const sharedFolder = join(directory.path, "shared");
   await writeFile(file, "");
-  await mkdir(shared);
-  await writeFile(join(shared, "of another"), "");
-  await chmod(shared, 0o1777);
-  for (const path of [join(file, "c"), shared]) {
+  await mkdir(sharedFolder);
+  await writeFile(join(sharedFolder, "of another"), "");
+  await chmod(sharedFolder, 0o1777);
+  for (const path of [join(file, "c"), sharedFolder]) {
     const { code, stderr } = await ttyhq(["serve", ...OPEN, "--session-host", where, "--control-dir", path]);
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^ttyhq: cannot use \S+ as the control directory \(.+\): give one of your own with --control-dir\n$/,
     );
   }
-  expect((await stat(shared)).mode & 0o7777).toBe(0o1777);
-  expect(await readdir(shared)).toEqual(["of another"]);
+  expect((await stat(sharedFolder)).mode & 0o7777).toBe(0o1777);
+  expect(await readdir(sharedFolder)).toEqual(["of another"]);
 });
 
 test.each([["serve", "--no-auth"], ["session-host"], ["ls"], ["run", "true"]])(

@@ -3,16 +3,19 @@ import { glob, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { RULES } from "./architecture/rules.ts";
-import { parseSource } from "./architecture/source.ts";
+import { parseSource, type Source } from "./architecture/source.ts";
+import { terminology } from "./architecture/terminology.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-const paths = (
-  await Array.fromAsync(glob(["src/**/*.{ts,tsx}", "packages/*/src/**/*.ts"], { cwd: ROOT }))
-).sort();
-const tree = await Promise.all(
-  paths.map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, "utf8"))),
-);
+async function parsed(pattern: string | string[]): Promise<readonly Source[]> {
+  const paths = (await Array.fromAsync(glob(pattern, { cwd: ROOT }))).sort();
+  return await Promise.all(
+    paths.map(async (path) => parseSource(path, await readFile(`${ROOT}${path}`, "utf8"))),
+  );
+}
+
+const tree = await parsed(["src/**/*.{ts,tsx}", "packages/*/src/**/*.ts"]);
 
 for (const [sentence, rule] of Object.entries(RULES)) {
   test(sentence, () => {
@@ -20,6 +23,11 @@ for (const [sentence, rule] of Object.entries(RULES)) {
     expect(rule(tree)).toEqual([]);
   });
 }
+
+test("identifiers and file names are the field's words", async () => {
+  const others = await parsed("{bench,scripts,test}/**/*.{ts,tsx}");
+  expect(terminology([...tree, ...others])).toEqual([]);
+});
 
 /** Made-up files that stand in a project alone, by path, and what must be said of them. */
 type Example = {
@@ -86,33 +94,33 @@ new Worker(new URL(built ? "../hub/hub.js" : "./ring.ts", import.meta.url));`,
     said: ["src/extras/thing.ts has no place in the table of layers"],
   },
   {
-    about: "a package away from its door",
+    about: "a package in another file",
     files: { "src/hub/viewer.ts": `import type { WebSocket } from "ws";` },
-    said: ["src/hub/viewer.ts:1 imports ws: its door is src/http/upgrade.ts and src/remote/uplink.ts"],
+    said: ["src/hub/viewer.ts:1 imports ws: only src/http/upgrade.ts and src/remote/uplink.ts may"],
   },
   {
     about: "a package by a path inside it",
     files: { "src/sessions/launch.ts": `import { spawn } from "node-pty/lib/unixTerminal.js";` },
-    said: ["src/sessions/launch.ts:1 imports node-pty: its door is src/sessions/pty/pty.ts"],
+    said: ["src/sessions/launch.ts:1 imports node-pty: only src/sessions/pty/pty.ts may"],
   },
   {
     about: "a scoped package by require",
     files: { "src/sessions/journal.ts": `createRequire(import.meta.url);\nrequire("@xterm/headless");` },
     said: [
-      "src/sessions/journal.ts:2 imports @xterm/headless: its door is src/sessions/screen/terminal/terminal.ts",
+      "src/sessions/journal.ts:2 imports @xterm/headless: only src/sessions/screen/terminal/terminal.ts may",
     ],
   },
   {
-    about: "the native module away from its door",
+    about: "the native module in another file",
     files: { "src/sessions/journal.ts": `require("../../build/Release/ttyhq.node");` },
     said: [
-      "src/sessions/journal.ts:1 imports ttyhq.node: its door is src/sessions/pty/pty.ts and src/audit/ship/syslog-receiver.ts",
+      "src/sessions/journal.ts:1 imports ttyhq.node: only src/sessions/pty/pty.ts and src/audit/ship/syslog-receiver.ts may",
     ],
   },
   {
     about: "a package that the table does not know",
     files: { "src/lib/ring.ts": `import { chunk } from "lodash";` },
-    said: ["src/lib/ring.ts:1 imports lodash: this package has no door"],
+    said: ["src/lib/ring.ts:1 imports lodash: the table of packages does not have it"],
   },
   {
     about: "a cycle, even of types",
@@ -210,13 +218,34 @@ import { argv } from "node:process";\nconst env2 = { process: { env: 1 } };`,
   },
 ];
 
+test("reports names that the table of terms rejects", () => {
+  const files = {
+    "src/lib/user-turns.ts":
+      "export class Farewell { #turnsOf() {} }\nconst { figures, shown: picture, ...facts } = read();",
+    "src/hq/fleet-silence.ts": "",
+    "src/lib/returns.ts":
+      "function take([past]: number[], look = 1): void {}\nconst lookUp = path.join(returnsNothing, joinToken);",
+  };
+  const sources = Object.entries(files).map(([path, text]) => parseSource(path, text));
+  expect(terminology(sources, []).map((line) => line.replace(/: use .*/, ""))).toEqual([
+    "src/lib/user-turns.ts:1 names user-turns",
+    "src/lib/user-turns.ts:1 names Farewell",
+    "src/lib/user-turns.ts:1 names turnsOf",
+    "src/lib/user-turns.ts:2 names facts",
+    "src/hq/fleet-silence.ts:1 names fleet-silence",
+    "src/lib/returns.ts:1 names returns",
+    "src/lib/returns.ts:1 names past",
+    "src/lib/returns.ts:1 names look",
+  ]);
+});
+
 for (const { about, files, said } of FORBIDDEN) {
   test(`reports ${about}`, () => {
     expect(findings(files).sort()).toEqual([...said].sort());
   });
 }
 
-test("a house in order has nothing to report", () => {
+test("a project in order has nothing to report", () => {
   const files = {
     "src/main.ts": `import { serve } from "./cli/serve.ts";\nserve(process.argv, process.env);`,
     "src/cli/serve.ts": `import { Command } from "commander";\nimport { start } from "../app.ts";`,

@@ -118,13 +118,13 @@ async function started(
   const { hqArgs = [], remoteArgs = [], tls } = options;
   const hqUrl = `${tls === undefined ? "http" : "https"}://hq:${DEFAULT_PORT}`;
   const hq = start(
-    member("hq", options)
+    clusterService("hq", options)
       .asHq(login, { joinToken })
       .withArgs(...hqArgs),
   );
   const remotes = remoteNames(options.remotes).map((name) =>
     start(
-      member(name, options)
+      clusterService(name, options)
         .asRemote({ ...login, hqUrl, joinToken })
         .withArgs(...remoteArgs),
     ),
@@ -133,7 +133,7 @@ async function started(
   return [await hq, await Promise.all(remotes)];
 }
 
-function member(name: string, { image, environment = {}, tls }: ClusterOptions): ServiceContainer {
+function clusterService(name: string, { image, environment = {}, tls }: ClusterOptions): ServiceContainer {
   const container = new ServiceContainer(image).withName(name).withEnvironment(environment);
   return tls === undefined ? container : container.withTls(tls);
 }
@@ -148,12 +148,12 @@ async function registered(services: readonly StartedService[], options: WaitOpti
   const [hq, ...remotes] = services;
   if (hq === undefined) return;
   using client = await hq.client();
-  const look = async (): Promise<true | undefined> => {
+  const check = async (): Promise<true | undefined> => {
     const known = new Set((await client.api.call(endpoints.listRemotes)).map(({ name }) => name));
     return remotes.every(({ name }) => known.has(name)) || undefined;
   };
   const limits = { timeoutMs: REGISTRATION_TIMEOUT_MS, ...options };
-  await eventually(look, "the registration of all remotes", limits, () => sceneOf(services));
+  await eventually(check, "the registration of all remotes", limits, () => sceneOf(services));
 }
 
 function sceneOf(services: readonly StartedService[]): string {

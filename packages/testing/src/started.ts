@@ -114,11 +114,11 @@ export class StartedService implements AsyncDisposable {
   /** All its processes stand still, and the network takes what is sent to it. */
   async pause(): Promise<void> {
     // On a busy machine the engine may give up on a process that does not stand still at once.
-    const look = async (): Promise<true | undefined> => {
+    const check = async (): Promise<true | undefined> => {
       if (!(await this.#state()).Paused) await this.#container.pause();
       return true;
     };
-    await eventually(look, `the pause of ${this.name}`, { timeoutMs: ENGINE_TIMEOUT_MS });
+    await eventually(check, `the pause of ${this.name}`, { timeoutMs: ENGINE_TIMEOUT_MS });
   }
 
   async unpause(): Promise<void> {
@@ -170,7 +170,7 @@ export class StartedService implements AsyncDisposable {
 
   /** Resolves when the server answers; rejects with the end of its log, at once where the container has ended. */
   async ready(options: WaitOptions = {}): Promise<void> {
-    const look = async (): Promise<"answers" | "ended"> => {
+    const check = async (): Promise<"answers" | "ended"> => {
       try {
         await this.health();
         return "answers";
@@ -180,7 +180,7 @@ export class StartedService implements AsyncDisposable {
       }
     };
     const limits = { timeoutMs: READY_TIMEOUT_MS, ...options };
-    const found = await eventually(look, `an answer of ${this.name}`, limits, () => this.scene);
+    const found = await eventually(check, `an answer of ${this.name}`, limits, () => this.scene);
     if (found === "ended") throw new Error(failure(`${this.name} ended before it answered`, this.scene));
   }
 

@@ -135,9 +135,9 @@ export class TerminalClient implements Disposable {
     options: WaitOptions & { readonly withScrollback?: boolean } = {},
   ): Promise<RegExpExecArray> {
     const search = searcher(pattern);
-    const look = (): RegExpExecArray | undefined =>
+    const check = (): RegExpExecArray | undefined =>
       search(options.withScrollback === true ? this.screenWithScrollback : this.screen);
-    return this.until(look, `${pattern} on the screen`, options);
+    return this.until(check, `${pattern} on the screen`, options);
   }
 
   /** Resolves when everything up to a byte has come. */
@@ -156,14 +156,14 @@ export class TerminalClient implements Disposable {
   }
 
   /**
-   * Resolves when `look` finds something; it is called after everything that changes. Rejects with an Error that shows the
+   * Resolves when `find` finds something; it is called after everything that changes. Rejects with an Error that shows the
    * screen: when it takes too long, when the session is over without, and with what the server refuses.
    */
-  until<T>(look: () => T | undefined, what: string, options: WaitOptions = {}): Promise<T> {
+  until<T>(find: () => T | undefined, what: string, options: WaitOptions = {}): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
       if (this.#problem !== undefined) reject(this.#failed(this.#problem.message, this.#problem));
-      const found = look();
+      const found = find();
       if (found !== undefined) resolve(found);
       else if (this.#exit !== undefined) reject(this.#failed(`the session ended without ${what}`));
     };

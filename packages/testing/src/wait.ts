@@ -25,14 +25,14 @@ export async function waitFor<T>(
   }
 }
 
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 /**
  * Looks every 50 ms for what does not tell of itself, until `look` finds something. A look that fails is tried again; the
  * last failure is the cause of the Error that it rejects with when the time is over.
  */
 export async function eventually<T>(
-  look: (signal: AbortSignal) => Promise<T | undefined>,
+  check: (signal: AbortSignal) => Promise<T | undefined>,
   what: string,
   { timeoutMs = WAIT_TIMEOUT_MS, signal }: WaitOptions = {},
   scene: () => string = () => "",
@@ -41,13 +41,13 @@ export async function eventually<T>(
   const search = async (stop: AbortSignal): Promise<T> => {
     for (;;) {
       try {
-        const found = await look(stop);
+        const found = await check(stop);
         if (found !== undefined) return found;
         cause = undefined;
       } catch (error) {
         cause = error;
       }
-      await pause(LOOK_MS, undefined, { signal: stop });
+      await pause(POLL_MS, undefined, { signal: stop });
     }
   };
   try {

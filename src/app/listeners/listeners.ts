@@ -58,7 +58,7 @@ export async function openPublicListener(parts: PublicListener): Promise<Listene
   };
   const request = createRouter({
     ...{ ...common, routes, page, rateLimits },
-    pictures: gate.config.proxyAuth ? "https" : "own",
+    avatars: gate.config.proxyAuth ? "https" : "own",
   });
   const upgrade = createUpgrade({ ...common, viewOf });
   const handlers = queued({ request, upgrade, onShortage: toldTo(log) }, clientOf);
@@ -163,7 +163,7 @@ export function privateHandlers(parts: {
 export type ServerSocket = AsyncDisposable & {
   readonly listener: Listener;
   /** Requests wait until this is called. */
-  serve(doors: RequestHandlers): void;
+  serve(handlers: RequestHandlers): void;
 };
 
 /**
@@ -176,7 +176,7 @@ export async function openServerSocket(controlDir: ControlDir): Promise<ServerSo
   const listener = await Listener.open(
     { path: temporary },
     {
-      request: (request, response) => void promise.then((doors) => doors.request(request, response)),
+      request: (request, response) => void promise.then((handlers) => handlers.request(request, response)),
       upgrade: {
         handle: (...handshake) => void promise.then(({ upgrade }) => upgrade.handle(...handshake)),
         close: () => void promise.then(({ upgrade }) => upgrade.close()),

@@ -28,12 +28,12 @@ export type ProxyListener = AsyncDisposable & {
 /** To be opened before the server's own address, so that it is closed after it: the server closes what is open. */
 export async function openProxyListener(parts: {
   readonly config: Pick<Config, "auth" | "proxyServe" | "trustedProxies">;
-  readonly surroundings: { readonly hostname: string };
+  readonly context: { readonly hostname: string };
   readonly gate: Pick<Gate, "logins"> & { readonly proxyProof: Secret };
   readonly audit: Audit;
   readonly log: Log;
 }): Promise<ProxyListener> {
-  const { config, surroundings, gate, log } = parts;
+  const { config, context, gate, log } = parts;
   const { proxyServe, trustedProxies: ranges } = config;
   if (proxyServe === undefined) return withoutProxy(clientReader({ ranges }));
   const { proxyProof: proof } = gate;
@@ -49,7 +49,7 @@ export async function openProxyListener(parts: {
   await using stack = new AsyncDisposableStack();
   const ready = Promise.withResolvers<ReverseProxy>();
   const listener = stack.use(await openListener(proxyServe, ready.promise, log));
-  const url = proxyServe.url ?? urlOf(proxyServe, surroundings.hostname, listener.port);
+  const url = proxyServe.url ?? urlOf(proxyServe, context.hostname, listener.port);
   const { oidc } = proxyServe;
   const login =
     oidc &&
@@ -115,7 +115,7 @@ async function openLogin(
 ): Promise<ReverseProxyParts["login"]> {
   const { oidc, named, origin, clientOf, audit, log } = parts;
   // Only who logs in at a provider needs its client library.
-  const [{ Provider }, { OwnPages }, { ProviderLogins }, { lookFor }] = await Promise.all([
+  const [{ Provider }, { OwnPages }, { ProviderLogins }, { keepDiscovering }] = await Promise.all([
     import("../../proxy/provider/provider.ts"),
     import("../../proxy/own-pages.ts"),
     import("../../proxy/provider/provider-logins.ts"),
@@ -123,7 +123,7 @@ async function openLogin(
   ]);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
   const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);
-  stack.use(lookFor(provider, Math.random));
+  stack.use(keepDiscovering(provider, Math.random));
   const now = (): number => performance.now();
   const logins = new ProviderLogins({ renew: (login) => provider.renew(login), now, random: Math.random });
   return { logins, pages: new OwnPages({ provider, logins, origin, clientOf, audit, log }) };

@@ -36,7 +36,7 @@ export type ServerListeners = AsyncDisposable & {
 
 export async function openServerListeners(
   parts: Omit<PublicListener, "pageDir" | "clientOf"> & {
-    readonly surroundings: ServerContext;
+    readonly context: ServerContext;
     /** The server's own, which serves from now on. */
     readonly socket: ServerSocket;
     readonly gate: Gate & { readonly proxyProof: Secret };
@@ -44,8 +44,8 @@ export async function openServerListeners(
     readonly metrics: Metrics;
   },
 ): Promise<ServerListeners> {
-  const { config, surroundings, routes, log } = parts;
-  const { account, hostname, pageDir } = surroundings;
+  const { config, context, routes, log } = parts;
+  const { account, hostname, pageDir } = context;
   await using stack = new AsyncDisposableStack();
   const proxy = stack.use(await openProxyListener(parts));
   const { clientOf } = proxy;
@@ -60,9 +60,9 @@ export async function openServerListeners(
     parts.auditHook(seen);
     watch(seen);
   };
-  const door = stack.use(await openPublicListener({ ...parts, auditHook, clientOf, pageDir }));
-  const { port } = door;
-  measureListener(parts.metrics, door);
+  const publicListener = stack.use(await openPublicListener({ ...parts, auditHook, clientOf, pageDir }));
+  const { port } = publicListener;
+  measureListener(parts.metrics, publicListener);
   proxy.leadTo(port);
   stack.use(await openMetricsListener(config, routes, parts));
   const { listener } = stack.use(parts.socket);
@@ -72,9 +72,9 @@ export async function openServerListeners(
   const owned = stack.move();
   return {
     ...{ url, behind: url === own ? undefined : own, reachableAt: urlOf(config, hostname, port) },
-    endKeepAlive: () => [door, listener].forEach((each) => void each.endKeepAlive()),
+    endKeepAlive: () => [publicListener, listener].forEach((each) => void each.endKeepAlive()),
     stop: async (graceMs) => {
-      const stopped = await Promise.all([door.stop(graceMs), listener.stop(graceMs)]);
+      const stopped = await Promise.all([publicListener.stop(graceMs), listener.stop(graceMs)]);
       return { broken: stopped.reduce((sum, { broken }) => sum + broken, 0) };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),

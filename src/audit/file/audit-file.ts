@@ -15,7 +15,7 @@ const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** Lines that wait for a slow disk; over that new ones are lost, and counted. */
 const MAX_WAITING_LINES = 10_000;
 /** Whether the file is still the one at its path is looked up this often, when there is something to write. */
-const LOOK_MS = 1_000;
+const CHECK_MS = 1_000;
 const STOP_TIMEOUT_MS = 2_000;
 /** What the chain adds to a line, about. */
 const CHAIN_BYTES = 100;
@@ -55,7 +55,7 @@ export class AuditFile implements Audit, AsyncDisposable {
   #notes: readonly AuditEntry[] = [];
   #waiting: string[] = [];
   #writing: Promise<void> | undefined;
-  #lookedAtMs = 0;
+  #checkedAtMs = 0;
   /** How long the file may get. */
   #maxBytes: number;
   #written = 0;
@@ -193,8 +193,8 @@ export class AuditFile implements Audit, AsyncDisposable {
   async #current(more: number): Promise<LineFile> {
     const { path } = this.#options;
     const now = performance.now();
-    const isDue = now - this.#lookedAtMs > LOOK_MS;
-    if (isDue) this.#lookedAtMs = now;
+    const isDue = now - this.#checkedAtMs > CHECK_MS;
+    if (isDue) this.#checkedAtMs = now;
     if (isDue && this.#file !== undefined && !(await this.#file.isAt(path))) await this.#close();
     const file = this.#file ?? (await this.#reopen());
     const isFull = file.isRegular && file.bytes > 0 && file.bytes + more > this.#maxBytes;

@@ -24,7 +24,7 @@ export class LineFile implements AsyncDisposable {
 
   private constructor(
     handle: FileHandle,
-    facts: {
+    status: {
       readonly inode: string;
       readonly isRegular: boolean;
       readonly bytes: number;
@@ -32,10 +32,10 @@ export class LineFile implements AsyncDisposable {
     },
   ) {
     this.#handle = handle;
-    this.#inode = facts.inode;
-    this.isRegular = facts.isRegular;
-    this.#bytes = facts.bytes;
-    this.#torn = facts.torn;
+    this.#inode = status.inode;
+    this.isRegular = status.isRegular;
+    this.#bytes = status.bytes;
+    this.#torn = status.torn;
   }
 
   /** Of mode 0600 where it is made; a pipe or device, such as /dev/stdout, is never waited for. */
@@ -43,9 +43,9 @@ export class LineFile implements AsyncDisposable {
     const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
     const handle = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o600);
     try {
-      const facts = await handle.stat();
-      const { dev, ino, mode, size } = facts;
-      const isRegular = facts.isFile();
+      const status = await handle.stat();
+      const { dev, ino, mode, size } = status;
+      const isRegular = status.isFile();
       if (isRegular && (mode & FOR_OTHERS) !== 0) await close(handle, mode, { path, log });
       // A file that its owner cannot read is not searched.
       const torn = isRegular && size > 0 ? await tornEnd(path, size).catch(() => NOTHING) : NOTHING;

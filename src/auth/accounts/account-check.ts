@@ -2,7 +2,7 @@
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
-import type { LoginWatch, RequestFacts } from "../chain.ts";
+import type { LoginWatch, RequestClaims } from "../chain.ts";
 import { type Principal, SERVERS_OWN } from "../principal.ts";
 import type { Creator } from "../tokens/shares.ts";
 import type { Accounts } from "./accounts.ts";
@@ -24,7 +24,7 @@ export type AccountCheckOptions = {
 
 /** Who asks, and until when. */
 export type Logins = {
-  readonly authenticate: (facts: RequestFacts) => Promise<Principal>;
+  readonly authenticate: (request: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
 };
 
@@ -43,8 +43,8 @@ export class AccountCheck {
   /** The same ways to be logged in, for nobody whose account is closed. */
   guard({ authenticate, whenOver }: Logins): Logins {
     return {
-      authenticate: async (facts) => {
-        const principal = await authenticate(facts);
+      authenticate: async (request) => {
+        const principal = await authenticate(request);
         await this.#require(principal);
         return principal;
       },

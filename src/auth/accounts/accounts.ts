@@ -14,9 +14,9 @@ import {
   MAX_WAITING_ACCOUNT_LOOKUPS,
   SYSTEM_PASSWORD_TIMEOUT_MS,
 } from "../../protocol/limits.ts";
-import type { Picture } from "./avatar.ts";
+import type { Avatar } from "./avatar.ts";
 import type { OpenPam } from "./pam.ts";
-import { AccountStatus, KeyFiles, PamStep, Picture as PictureAnswer, type Question } from "./questions.ts";
+import { AccountStatus, KeyFiles, PamStep, Avatar as PictureAnswer, type Question } from "./questions.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
 /**
@@ -26,8 +26,8 @@ import { WorkerProcess } from "./worker-process.ts";
 export class Accounts implements Disposable {
   readonly #lookups = new WorkerProcess();
   readonly #pam = new WorkerProcess();
-  readonly #turns = new Semaphore({
-    slots: ACCOUNT_LOOKUPS_AT_ONCE,
+  readonly #semaphore = new Semaphore({
+    permits: ACCOUNT_LOOKUPS_AT_ONCE,
     maxWaiting: MAX_WAITING_ACCOUNT_LOOKUPS,
     maxWaitMs: ACCOUNT_LOOKUP_TIMEOUT_MS,
     full: () => new ServiceError("internal_error", "too many users are looked up at once"),
@@ -100,7 +100,7 @@ export class Accounts implements Disposable {
   /** The authorized keys of an account, or of the server's own user. A worker becomes that user and then ends. */
   async keyFiles({ home, name, uid, gid }: KeyOwner): Promise<readonly KeyFile[]> {
     const user = name === undefined ? {} : { user: { name, uid, gid } };
-    const files = await this.#turns.take(async () => {
+    const files = await this.#semaphore.take(async () => {
       using worker = new WorkerProcess();
       return await worker.ask({ kind: "keys", home, ...user }, KeyFiles, KEY_READ_TIMEOUT_MS);
     });
@@ -110,11 +110,11 @@ export class Accounts implements Disposable {
   }
 
   /** The picture that a user of macOS has chosen. */
-  async picture(user: string): Promise<Picture | undefined> {
+  async avatar(user: string): Promise<Avatar | undefined> {
     const found = await this.#ask({ kind: "picture", user }, PictureAnswer.optional());
     if (found === undefined) return undefined;
-    const { content, ...picture } = found;
-    return { ...picture, bytes: new Uint8Array(Buffer.from(content, "base64")) };
+    const { content, ...avatar } = found;
+    return { ...avatar, bytes: new Uint8Array(Buffer.from(content, "base64")) };
   }
 
   [Symbol.dispose](): void {
@@ -123,7 +123,7 @@ export class Accounts implements Disposable {
   }
 
   #ask<Answer>(question: Question, answer: z.ZodType<Answer>): Promise<Answer> {
-    return this.#turns.take(() => this.#lookups.ask(question, answer, ACCOUNT_LOOKUP_TIMEOUT_MS));
+    return this.#semaphore.take(() => this.#lookups.ask(question, answer, ACCOUNT_LOOKUP_TIMEOUT_MS));
   }
 }
 

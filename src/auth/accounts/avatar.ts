@@ -4,15 +4,15 @@ import { isAbsolute } from "node:path";
 import type { Finished } from "../../lib/os/system-command.ts";
 
 /** `source`: in which attribute it was found. */
-export type Picture = {
+export type Avatar = {
   readonly type: "image/jpeg" | "image/png";
   readonly bytes: Uint8Array;
   readonly source: "dscl" | "picture_path";
 };
 
-const MAX_PICTURE_BYTES = 2 * 1024 * 1024;
+const MAX_AVATAR_BYTES = 2 * 1024 * 1024;
 /** Two letters of hex for each byte, and a space behind every four. */
-const MAX_OUTPUT_BYTES = 3 * MAX_PICTURE_BYTES;
+const MAX_OUTPUT_BYTES = 3 * MAX_AVATAR_BYTES;
 const TIMEOUT_MS = 5_000;
 
 const SIGNATURES = [
@@ -27,42 +27,42 @@ type RunSystem = (
 ) => Promise<Pick<Finished, "code" | "stdout">>;
 
 /** Undefined where there is none that a browser can show. */
-export async function findPicture(user: string, run: RunSystem): Promise<Picture | undefined> {
+export async function findAvatar(user: string, run: RunSystem): Promise<Avatar | undefined> {
   const read = async (attribute: string): Promise<string> => {
     const args = [".", "-read", `/Users/${user}`, attribute];
     const limits = { timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_OUTPUT_BYTES };
     const { code, stdout } = await run("/usr/bin/dscl", args, limits);
     return code === 0 ? stdout : "";
   };
-  const photo = pictureOf(photoBytes(await read("JPEGPhoto").catch(() => "")), "dscl");
+  const photo = avatarOf(photoBytes(await read("JPEGPhoto").catch(() => "")), "dscl");
   if (photo !== undefined) return photo;
-  const path = picturePath(await read("Picture"));
-  return path === undefined ? undefined : pictureOf(await fileBytes(path), "picture_path");
+  const path = avatarPath(await read("Picture"));
+  return path === undefined ? undefined : avatarOf(await fileBytes(path), "picture_path");
 }
 
 /** The bytes of `JPEGPhoto:` and lines of hex. Empty for anything else. */
 export function photoBytes(output: string): Uint8Array {
   const [, hex = ""] = /^JPEGPhoto:\s*([0-9a-fA-F\s]*)$/.exec(output) ?? [];
   const digits = hex.replaceAll(/\s/g, "");
-  const isWhole = digits.length % 2 === 0 && digits.length <= 2 * MAX_PICTURE_BYTES;
+  const isWhole = digits.length % 2 === 0 && digits.length <= 2 * MAX_AVATAR_BYTES;
   return new Uint8Array(Buffer.from(isWhole ? digits : "", "hex"));
 }
 
 /** The path of `Picture: PATH`, which has a line of its own where there is a space in it. */
-export function picturePath(output: string): string | undefined {
+export function avatarPath(output: string): string | undefined {
   const [, path = ""] = /^Picture:[ \n]+([^\0\n]{1,1024})\n?$/.exec(output) ?? [];
   return isAbsolute(path) ? path : undefined;
 }
 
 /** Only what shows by its first bytes that it is a picture: a path may lead anywhere. */
-function pictureOf(bytes: Uint8Array, source: Picture["source"]): Picture | undefined {
+function avatarOf(bytes: Uint8Array, source: Avatar["source"]): Avatar | undefined {
   const kind = SIGNATURES.find(({ begins }) => begins.every((byte, index) => bytes[index] === byte));
   return kind && { type: kind.type, bytes, source };
 }
 
 async function fileBytes(path: string): Promise<Uint8Array> {
   await using file = await open(path, "r");
-  const facts = await file.stat();
-  if (!facts.isFile() || facts.size > MAX_PICTURE_BYTES) return new Uint8Array();
+  const status = await file.stat();
+  if (!status.isFile() || status.size > MAX_AVATAR_BYTES) return new Uint8Array();
   return await file.readFile();
 }

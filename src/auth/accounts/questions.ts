@@ -67,7 +67,7 @@ export const KeyFiles = z.array(z.object({ content: z.string().optional(), refus
 export type KeyFiles = z.infer<typeof KeyFiles>;
 
 /** A picture in base64; `source` is the attribute of the directory that it comes from. */
-export const Picture = z.object({
+export const Avatar = z.object({
   type: z.enum(["image/jpeg", "image/png"]),
   content: z.string(),
   source: z.enum(["dscl", "picture_path"]),

@@ -3,13 +3,13 @@ import type { z } from "zod";
 import { findSystemAccount, findSystemGroups, loginRefusal } from "../../lib/os/system-account.ts";
 import { runSystemCommand } from "../../lib/os/system-command.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
-import { findPicture } from "./avatar.ts";
+import { findAvatar } from "./avatar.ts";
 import { readKeyFiles } from "./key-files.ts";
 import { type PamConversation, PamProcess } from "./pam.ts";
 import {
   type AccountStatus,
+  type Avatar,
   type PamStep,
-  type Picture,
   type Question,
   type Reply,
   Request,
@@ -36,7 +36,7 @@ async function answer(question: Question): Promise<unknown> {
     case "keys":
       return await readKeyFiles(question);
     case "picture":
-      return await pictureOf(question.user);
+      return await avatarOf(question.user);
   }
 }
 
@@ -58,10 +58,10 @@ function endLogin(login: number): void {
   logins.delete(login);
 }
 
-async function pictureOf(user: string): Promise<z.infer<typeof Picture> | undefined> {
-  const picture = await findPicture(user, runSystemCommand);
-  if (picture === undefined) return undefined;
-  const { bytes, ...rest } = picture;
+async function avatarOf(user: string): Promise<z.infer<typeof Avatar> | undefined> {
+  const avatar = await findAvatar(user, runSystemCommand);
+  if (avatar === undefined) return undefined;
+  const { bytes, ...rest } = avatar;
   return { ...rest, content: Buffer.from(bytes).toString("base64") };
 }
 

@@ -35,11 +35,11 @@ const Stored = z.object({ version: z.literal(1), users: z.record(z.string(), Fac
 export async function openFactorFile(path: string): Promise<FactorStore> {
   const stored = await readJsonFile(path, (value) => Stored.parse(value));
   let users = new Map(Object.entries(stored?.users ?? {}));
-  const turns = new Mutex();
+  const mutex = new Mutex();
   return {
     get: async (user) => users.get(user) ?? NO_FACTORS,
     change: (user, change) =>
-      turns.take(async () => {
+      mutex.take(async () => {
         const next = new Map(users).set(user, await change(users.get(user) ?? NO_FACTORS));
         await writeJsonFile(path, { version: 1, users: Object.fromEntries(next) }, 0o600);
         users = next;

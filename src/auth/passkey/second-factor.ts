@@ -41,13 +41,13 @@ export type SecondFactorOptions = {
   /** Each is answered once. */
   readonly pending: Tickets<PendingFactor>;
   /** Each lets the user who holds it make one passkey at a login. */
-  readonly enrolments: Tickets<string>;
+  readonly enrolmentCodes: Tickets<string>;
   /** Whether users need a second factor who have not set one up. */
   readonly isRequired: boolean;
   readonly now: () => Date;
 };
 
-const ENROLLED_NAME = "Passkey of an enrolment code";
+const FIRST_PASSKEY_NAME = "Passkey of an enrolment code";
 
 export class SecondFactor {
   readonly #options: SecondFactorOptions;
@@ -94,7 +94,8 @@ export class SecondFactor {
   ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
     if (recoveryCode !== undefined) await this.useRecoveryCode(pending.user, recoveryCode);
     else if (assertion !== undefined) await this.#useAssertion(pending, assertion);
-    else if (registration !== undefined) return await this.#enrol(pending, registration, enrolmentCode);
+    else if (registration !== undefined)
+      return await this.#registerPasskey(pending, registration, enrolmentCode);
     else throw new ServiceError("invalid_request", "give an assertion, a registration or a recoveryCode");
     return {};
   }
@@ -158,7 +159,7 @@ export class SecondFactor {
 
   /** With it and with their password that user makes a passkey at a login, once. */
   async newEnrolmentCode(user: string): Promise<string> {
-    return await this.#options.enrolments.issue(user);
+    return await this.#options.enrolmentCodes.issue(user);
   }
 
   /** Throws `passkey_not_found`. The recovery codes end with the last one. */
@@ -194,15 +195,15 @@ export class SecondFactor {
   }
 
   /** A passkey on the way in. The password alone makes none: whoever has stolen it must not be the first. */
-  async #enrol(
+  async #registerPasskey(
     pending: PendingFactor,
     registration: NewCredential,
     code: string | undefined,
   ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
     const { user } = pending;
-    const made = await this.#made(pending, ENROLLED_NAME, registration);
-    if (code === undefined) throw new ServiceError("invalid_credentials", wordsForEnrolment(user));
-    const holder = await this.#options.enrolments.redeem(code).catch((error: unknown) => {
+    const made = await this.#made(pending, FIRST_PASSKEY_NAME, registration);
+    if (code === undefined) throw new ServiceError("invalid_credentials", enrolmentCodeNeeded(user));
+    const holder = await this.#options.enrolmentCodes.redeem(code).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
       throw error;
     });
@@ -253,6 +254,6 @@ function wordsFor({ assertion, registration }: SecondFactorChallenge, isNew: boo
   return "confirm the login with a recovery code, or open the page at the address that your passkeys are for";
 }
 
-function wordsForEnrolment(user: string): string {
+function enrolmentCodeNeeded(user: string): string {
   return `a passkey is made here with an enrolment code: ask an administrator for one (ttyhq enrolment-code ${user})`;
 }

@@ -52,8 +52,8 @@ type Stage =
  * not log in here: nobody shall lock their accounts, or learn their passwords, by guessing here.
  */
 export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
-  const turns = new Semaphore({
-    slots: SYSTEM_PASSWORDS_AT_ONCE,
+  const semaphore = new Semaphore({
+    permits: SYSTEM_PASSWORDS_AT_ONCE,
     maxWaiting: MAX_WAITING_SYSTEM_PASSWORDS,
     maxWaitMs: SYSTEM_PASSWORD_TIMEOUT_MS,
     full: tooMany,
@@ -65,7 +65,7 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
     pause,
   });
   // How long a person takes is no part of how long a refusal takes.
-  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even.level(() => turns.take(work));
+  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even.level(() => semaphore.take(work));
   return async (attempt, ask) => {
     using scope = new DisposableStack();
     let stage = await stageOf(() => begin(attempt, parts, scope));
@@ -208,8 +208,8 @@ async function hindrances({ serverUser, isRoot, hasOtherUsers }: SystemLoginOpti
 }
 
 async function hasService(): Promise<boolean> {
-  const looks = SERVICE_FOLDERS.map((folder) => access(`${folder}/${PAM_SERVICE}`));
-  return (await Promise.allSettled(looks)).some(({ status }) => status === "fulfilled");
+  const checks = SERVICE_FOLDERS.map((folder) => access(`${folder}/${PAM_SERVICE}`));
+  return (await Promise.allSettled(checks)).some(({ status }) => status === "fulfilled");
 }
 
 async function hasNoNewPrivileges(): Promise<boolean> {

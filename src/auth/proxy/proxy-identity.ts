@@ -1,7 +1,7 @@
 import { isLoopbackAddress } from "../../lib/net/address.ts";
 import { isLoginName, shownProfile } from "../../lib/profile.ts";
 import type { Secret } from "../../lib/secret.ts";
-import type { Prover, RequestFacts } from "../chain.ts";
+import type { Prover, RequestClaims } from "../chain.ts";
 import { sameBytes } from "../same-bytes.ts";
 
 /** Whose headers are believed: those that carry `proof`, or all that come from this machine. */
@@ -16,12 +16,12 @@ export type TrustedIdentity =
  */
 export function byProxyIdentity(trusted: TrustedIdentity): Prover {
   const isProof = trusted.from === "own-proxy" ? sameBytes(trusted.proof.bytes()) : () => true;
-  return async (facts) => {
-    const login = trustedLogin(facts);
-    if (login === undefined || !isProof(facts.identityProof ?? "")) return undefined;
+  return async (request) => {
+    const login = trustedLogin(request);
+    if (login === undefined || !isProof(request.identityProof ?? "")) return undefined;
     // Another proxy may hand on what a client sent: groups give roles.
-    const groups = trusted.from === "own-proxy" ? groupsOf(facts.identity?.groups) : [];
-    return { user: login, method: "proxy", groups, profile: shownProfile(facts.identity ?? {}) };
+    const groups = trusted.from === "own-proxy" ? groupsOf(request.identity?.groups) : [];
+    return { user: login, method: "proxy", groups, profile: shownProfile(request.identity ?? {}) };
   };
 }
 
@@ -30,7 +30,7 @@ function groupsOf(text: string | undefined): readonly string[] {
   return text === undefined || text === "" ? [] : text.split(",").map(decodeURIComponent);
 }
 
-function trustedLogin({ peer, identity }: RequestFacts): string | undefined {
+function trustedLogin({ peer, identity }: RequestClaims): string | undefined {
   if (peer === undefined || !isLoopbackAddress(peer)) return undefined;
   const login = identity?.login;
   return login !== undefined && isLoginName(login) ? login : undefined;

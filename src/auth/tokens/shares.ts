@@ -44,13 +44,13 @@ export class Shares {
     const { tokens, records, now } = this.#options;
     this.#requireRoom(by);
     // Whatever else is known of the session stays out of the link.
-    const shared = {
+    const share = {
       id: session.id,
       created: session.created,
       mode,
       ...(from === undefined ? {} : { from }),
     };
-    const { id, token, expiresAtS } = tokens.issueShare(shared, lifetimeS);
+    const { id, token, expiresAtS } = tokens.issueShare(share, lifetimeS);
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const history = from === undefined;
     const own = { id, sessionId: session.id, mode, history, createdBy: by.user, ...times };

@@ -16,7 +16,7 @@ import type { Listening, ProcessParts } from "./server-process.ts";
 const STARTS_AT_A_TIME = 4;
 const REGISTRATION_TIMEOUT_MS = 20_000;
 /** Between two looks at who is registered. */
-const LOOK_MS = 50;
+const POLL_MS = 50;
 
 export type ClusterParts = ClusterOptions &
   ProcessParts & {
@@ -108,12 +108,12 @@ export class Cluster implements AsyncDisposable {
         const records = await caller.call(endpoints.listRemotes);
         missing = this.#remotes.filter((remote) => !isRegistered(remote, records));
         if (missing.length === 0) return;
-        await pause(LOOK_MS, undefined, { signal: stop });
+        await pause(POLL_MS, undefined, { signal: stop });
       }
     };
     try {
-      const look = withDeadline(all, REGISTRATION_TIMEOUT_MS, "registration", signal);
-      await Promise.race([look, ...machines.map((machine) => machine.ended())]);
+      const registration = withDeadline(all, REGISTRATION_TIMEOUT_MS, "registration", signal);
+      await Promise.race([registration, ...machines.map((machine) => machine.ended())]);
     } catch (error) {
       if (!isTimeout(error)) throw error;
       throw missing[0]?.failure(`did not join the HQ within ${REGISTRATION_TIMEOUT_MS / 1000} s`) ?? error;

@@ -15,7 +15,7 @@ type HealthFlags = ServerFlags & {
 };
 
 /** Between two questions of a server that is waited for. */
-const LOOK_MS = 200;
+const POLL_MS = 200;
 
 export function addHealth(program: Command, cli: Cli): void {
   const command = program
@@ -48,8 +48,8 @@ async function checkUntil(end: number, flags: HealthFlags, cli: Cli): Promise<vo
       await check(probed(flags, cli), flags.timeout);
       return;
     } catch (error) {
-      if (performance.now() + LOOK_MS > end) throw error;
-      await pause(LOOK_MS);
+      if (performance.now() + POLL_MS > end) throw error;
+      await pause(POLL_MS);
     }
   }
 }

@@ -39,9 +39,9 @@ export function addSessionHost(program: Command, cli: Cli): void {
 
 /** Idle at two looks in a row: whoever started it may not have got as far as using it at the first. */
 async function untilIdle(host: RunningHost): Promise<void> {
-  let idleLooks = 0;
-  while (idleLooks < 2) {
+  let idleChecks = 0;
+  while (idleChecks < 2) {
     await sleep(IDLE_CHECK_MS, undefined, { ref: false });
-    idleLooks = (await host.idle()) ? idleLooks + 1 : 0;
+    idleChecks = (await host.idle()) ? idleChecks + 1 : 0;
   }
 }

@@ -32,13 +32,13 @@ export type ServicePlan = {
 };
 
 /** Throws ConfigError for a configuration with which no server would start. */
-export async function servicePlan(flags: InstallFlags, surroundings: ProcessContext): Promise<ServicePlan> {
+export async function servicePlan(flags: InstallFlags, context: ProcessContext): Promise<ServicePlan> {
   const scope: Scope = flags.user === true ? "user" : "system";
   const account = await accountOf(flags, scope);
   const identity = account === undefined ? {} : { user: account.name, home: account.home };
   // The service has none of the variables of this shell.
-  const from = { ...surroundings, ...identity, env: {} };
-  const place = placeOf(scope, surroundings);
+  const from = { ...context, ...identity, env: {} };
+  const place = placeOf(scope, context);
   const named = typeof flags.config === "string" ? flags.config : undefined;
   const isNew = named === undefined && !existsSync(place.configFile);
   const input = isNew
@@ -54,11 +54,11 @@ export async function servicePlan(flags: InstallFlags, surroundings: ProcessCont
     ...{ place, configFile, config, account, newConfig: isNew ? place.firstConfig : undefined },
     unit: {
       ...{ note: NOTE, graceMs: config.graceMs },
-      ...{ scope, runAs: account?.name, program: [surroundings.program.node, surroundings.program.main] },
+      ...{ scope, runAs: account?.name, program: [context.program.node, context.program.main] },
       ...{ serverFlags: [...file, ...words], hostFlags: [...file, ...hostWords] },
       clientFlags: flags.controlDir === undefined ? file : ["--control-dir", config.controlDir],
     },
-    notices: [...config.warnings, ...variableNotices(surroundings.env)],
+    notices: [...config.warnings, ...variableNotices(context.env)],
   };
 }
 

@@ -26,9 +26,9 @@ export type ConfigFileContent = {
 /** Throws ConfigError for what is no YAML, or not of one mapping; what is wrong about single options is among the problems. */
 export function parseConfigFile(content: ConfigFileContent): ConfigFile {
   const { path, name, mode } = content;
-  const reading = new Reading(name, parsed(content));
-  const entries = reading.entries();
-  const problems = [...reading.problems, ...permissionProblems(name, mode, entries)];
+  const reader = new FileReader(name, parsed(content));
+  const entries = reader.entries();
+  const problems = [...reader.problems, ...permissionProblems(name, mode, entries)];
   return { path, entries, problems };
 }
 
@@ -89,7 +89,7 @@ function documentOf(
 }
 
 /** From a document to entries. */
-class Reading {
+class FileReader {
   readonly problems: string[] = [];
   readonly #path: string;
   readonly #parsed: Parsed;

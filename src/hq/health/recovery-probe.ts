@@ -1,8 +1,8 @@
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import {
   MAX_SILENT_REMOTES,
-  RETURN_LOOK_MS,
-  RETURN_LOOK_TIMEOUT_MS,
+  RECOVERY_PROBE_MS,
+  RECOVERY_PROBE_TIMEOUT_MS,
   SILENT_REMOTE_MEMORY_MS,
 } from "../../protocol/limits.ts";
 import type { Registry, Remote } from "../registry/registry.ts";
@@ -41,7 +41,7 @@ export class RecoveryProbe implements Disposable {
   /** It was removed because it does not answer. */
   expect(remote: Remote): void {
     this.#absent.set(remote.id, { remote, isAsked: false });
-    this.#timer ??= setInterval(() => void this.look(), RETURN_LOOK_MS).unref();
+    this.#timer ??= setInterval(() => void this.look(), RECOVERY_PROBE_MS).unref();
   }
 
   /** Resolves when all who are not being asked already have answered or did not. Never rejects. */
@@ -61,7 +61,7 @@ export class RecoveryProbe implements Disposable {
     const { remote } = absence;
     absence.isAsked = true;
     // Not longer: what was sent while it was cut off is lost, and another question gets through sooner.
-    const health = await healthOf(this.#ask, remote, RETURN_LOOK_TIMEOUT_MS);
+    const health = await healthOf(this.#ask, remote, RECOVERY_PROBE_TIMEOUT_MS);
     absence.isAsked = false;
     if (!isItself(health, remote) || this.#absent.get(remote.id) !== absence) return;
     this.#absent.delete(remote.id);

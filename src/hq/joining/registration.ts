@@ -8,10 +8,10 @@ import type { Caller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
+  CLOCK_CHECK_MS,
   CLOCK_JUMP_MS,
-  CLOCK_LOOK_MS,
   HEALTH_CHECK_TIMEOUT_MS,
-  HQ_LOOK_MS,
+  HQ_CHECK_MS,
   REGISTRATION_REFRESH_MS,
   REGISTRATION_TIMEOUT_MS,
   RETRY_FIRST_MS,
@@ -50,7 +50,7 @@ export function isRegistrationDue(look: {
   readonly hq: HqIdentityCheck | undefined;
   readonly hqBefore: HqIdentityCheck | undefined;
 }): boolean {
-  const hasJumped = look.sinceLook < 0 || look.sinceLook > CLOCK_LOOK_MS + CLOCK_JUMP_MS;
+  const hasJumped = look.sinceLook < 0 || look.sinceLook > CLOCK_CHECK_MS + CLOCK_JUMP_MS;
   const isBack = look.hqBefore === "silent" && look.hq === "same";
   return hasJumped || isBack || look.hq === "other" || look.sinceRegistered >= REGISTRATION_REFRESH_MS;
 }
@@ -112,11 +112,11 @@ export class Registration implements AsyncDisposable {
     const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
     const registered = now();
     for (let looked = registered; !signal.aborted; looked = now()) {
-      await pause(CLOCK_LOOK_MS, undefined, { signal }).catch(() => undefined);
+      await pause(CLOCK_CHECK_MS, undefined, { signal }).catch(() => undefined);
       const hqBefore = this.#hq;
       const times = { sinceRegistered: now() - registered, sinceLook: now() - looked };
       if (isRegistrationDue({ ...times, hq: undefined, hqBefore })) return;
-      const isLookDue = hqBefore === "silent" || Math.abs(now() - this.#lookedAt) >= HQ_LOOK_MS;
+      const isLookDue = hqBefore === "silent" || Math.abs(now() - this.#lookedAt) >= HQ_CHECK_MS;
       if (isLookDue) {
         this.#hq = await this.#look();
         if (isRegistrationDue({ ...times, hq: this.#hq, hqBefore })) return;

@@ -6,7 +6,7 @@ import { withDeadline } from "../../lib/async/deadline.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
 import { formatRedisAddress, type RedisAddress } from "../../lib/net/redis-address.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { LEDGER_RETRY_MAX_MS, LEDGER_TIMEOUT_MS, RETRY_FIRST_MS } from "../../protocol/limits.ts";
+import { REGISTRY_RETRY_MAX_MS, REGISTRY_TIMEOUT_MS, RETRY_FIRST_MS } from "../../protocol/limits.ts";
 import { RedisLink, type StreamEntry } from "./redis-link.ts";
 import { LEDGER_KEYS, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
 
@@ -59,7 +59,7 @@ export class RedisFollower implements AsyncDisposable {
   constructor(options: RedisFollowerOptions) {
     this.#options = options;
     this.#backoff = new Backoff({
-      ...{ firstMs: RETRY_FIRST_MS, maxMs: LEDGER_RETRY_MAX_MS, random: options.random },
+      ...{ firstMs: RETRY_FIRST_MS, maxMs: REGISTRY_RETRY_MAX_MS, random: options.random },
     });
   }
 
@@ -209,7 +209,7 @@ export class RedisFollower implements AsyncDisposable {
     using _listening = this.#progress.on(() => {
       if (this.#revision >= at) resolve();
     });
-    await withDeadline(promise, LEDGER_TIMEOUT_MS, "hearing of a change of our own");
+    await withDeadline(promise, REGISTRY_TIMEOUT_MS, "hearing of a change of our own");
   }
 }
 

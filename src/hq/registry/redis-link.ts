@@ -2,7 +2,7 @@
 import { Redis } from "ioredis";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { RedisAddress } from "../../lib/net/redis-address.ts";
-import { LEDGER_CONNECT_TIMEOUT_MS, LEDGER_TIMEOUT_MS, LEDGER_WAIT_MS } from "../../protocol/limits.ts";
+import { REGISTRY_CONNECT_TIMEOUT_MS, REGISTRY_TIMEOUT_MS, REGISTRY_WAIT_MS } from "../../protocol/limits.ts";
 import { trusting } from "../../remote/trust.ts";
 import type { Script } from "./redis-scripts.ts";
 
@@ -34,20 +34,20 @@ export class RedisLink implements Disposable {
   ): Promise<RedisLink> {
     const link = new RedisLink(address, ca);
     const connected = Promise.all([link.#commands.connect(), link.#reader.connect()]);
-    await link.#within(connected, LEDGER_CONNECT_TIMEOUT_MS, "the connection", signal);
+    await link.#within(connected, REGISTRY_CONNECT_TIMEOUT_MS, "the connection", signal);
     return link;
   }
 
   /** What the script returns. */
   run({ name, text }: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const answer = this.#commands.eval(text, keys.length, ...keys, ...values);
-    return this.#within(answer, LEDGER_TIMEOUT_MS, `the script ${name}`);
+    return this.#within(answer, REGISTRY_TIMEOUT_MS, `the script ${name}`);
   }
 
   /** Entries after `id`, the first that come; none when none came within LEDGER_WAIT_MS. */
   async readAfter(id: string, stream: string): Promise<readonly StreamEntry[]> {
-    const answer = this.#reader.xread("COUNT", MAX_ENTRIES, "BLOCK", LEDGER_WAIT_MS, "STREAMS", stream, id);
-    const streams = await this.#within(answer, LEDGER_WAIT_MS + LEDGER_TIMEOUT_MS, "the next changes");
+    const answer = this.#reader.xread("COUNT", MAX_ENTRIES, "BLOCK", REGISTRY_WAIT_MS, "STREAMS", stream, id);
+    const streams = await this.#within(answer, REGISTRY_WAIT_MS + REGISTRY_TIMEOUT_MS, "the next changes");
     return streams?.[0]?.[1] ?? [];
   }
 
@@ -69,7 +69,7 @@ export class RedisLink implements Disposable {
     const { host, port, database: db, username, password, isTls } = address;
     const redis = new Redis({
       ...{ host, port, db, connectionName: "ttyhq", lazyConnect: true },
-      ...{ connectTimeout: LEDGER_CONNECT_TIMEOUT_MS, disconnectTimeout: CLOSE_TIMEOUT_MS },
+      ...{ connectTimeout: REGISTRY_CONNECT_TIMEOUT_MS, disconnectTimeout: CLOSE_TIMEOUT_MS },
       enableOfflineQueue: false,
       // Whoever has a link makes a new one: a command is never sent twice.
       retryStrategy: () => undefined,

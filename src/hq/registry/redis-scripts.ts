@@ -1,7 +1,7 @@
 // What a ledger does in Redis as one step each. Every key is given, so that a user may be let to those alone.
 import {
   MAX_ENDED_RECORDS,
-  MAX_LEDGER_CHANGES,
+  MAX_REGISTRY_CHANGES,
   MAX_SILENT_REMOTES,
   SILENT_REMOTE_MEMORY_MS,
 } from "../../protocol/limits.ts";
@@ -52,7 +52,7 @@ const CHANGE = `
 local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
 local function change(id, remote, silent)
   local now = redis.call('INCR', KEYS[1])
-  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_LEDGER_CHANGES}, now .. '-0',
+  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_REGISTRY_CHANGES}, now .. '-0',
     'id', id, 'remote', remote, 'silent', silent)
   return now
 end
@@ -168,7 +168,7 @@ const RECORD_CHANGE = `
 local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
 local function change(id, sealed, expiresAtS)
   local now = redis.call('INCR', KEYS[1])
-  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_LEDGER_CHANGES}, now .. '-0',
+  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_REGISTRY_CHANGES}, now .. '-0',
     'record', id, 'sealed', sealed, 'expiresAtS', expiresAtS)
   return now
 end

@@ -1,10 +1,10 @@
-import type { Picture } from "../../auth/accounts/avatar.ts";
+import type { Avatar } from "../../auth/accounts/avatar.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { UserId } from "../../protocol/schemas/auth.ts";
 import type { Media, Routes } from "../route.ts";
 
 /** Undefined where there is none that a browser can show. Never rejects. */
-export type FindPicture = () => Promise<Picture | undefined>;
+export type FindAvatar = () => Promise<Avatar | undefined>;
 
 /** A head and shoulders, the same for everybody. */
 const SOMEBODY = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 48 48" role="img"><title>user</title><circle cx="24" cy="24" r="24" fill="#8a94a3"/><circle cx="24" cy="18.5" r="8" fill="#fff"/><path d="M8.5 41a16 16 0 0 1 31 0A24 24 0 0 1 24 48 24 24 0 0 1 8.5 41z" fill="#fff"/></svg>
@@ -22,16 +22,16 @@ export function avatarRoutes(parts: {
   readonly serverUser: string;
   /** As `process.platform` names it. */
   readonly platform: string;
-  readonly findPicture: FindPicture;
+  readonly findAvatar: FindAvatar;
 }): Routes {
-  const { serverUser, platform, findPicture } = parts;
+  const { serverUser, platform, findAvatar } = parts;
   return {
     avatar: async ({ params }, { accept }) => {
-      const picture = checkUserId(params.userId) === serverUser ? await findPicture() : undefined;
-      if (isJsonWanted(accept)) return json({ platform, picture });
-      if (picture === undefined)
+      const avatar = checkUserId(params.userId) === serverUser ? await findAvatar() : undefined;
+      if (isJsonWanted(accept)) return json({ platform, avatar });
+      if (avatar === undefined)
         return image("image/svg+xml", new TextEncoder().encode(SOMEBODY), `public, max-age=${DAY_S}`);
-      return image(picture.type, picture.bytes, `private, max-age=${HOUR_S}`);
+      return image(avatar.type, avatar.bytes, `private, max-age=${HOUR_S}`);
     },
   };
 }
@@ -59,7 +59,7 @@ function isJsonWanted(accept = ""): boolean {
   return json > 0 && json >= best((range) => range.startsWith("image/"));
 }
 
-function json({ platform, picture }: { platform: string; picture: Picture | undefined }): Media {
+function json({ platform, avatar: picture }: { platform: string; avatar: Avatar | undefined }): Media {
   const avatar =
     picture === undefined
       ? null

@@ -2,7 +2,7 @@ import type { ServiceError } from "../../protocol/errors.ts";
 
 export type SemaphoreOptions = {
   /** How much may be done at a time. */
-  readonly slots: number;
+  readonly permits: number;
   /** How much may wait for its turn, and how long in milliseconds; what may not is rejected with `full`. */
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
@@ -21,7 +21,7 @@ export class Semaphore {
 
   /** Settles as `work` does, once it had its turn. */
   async take<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#taken >= this.#options.slots) await this.#turn();
+    if (this.#taken >= this.#options.permits) await this.#turn();
     else this.#taken++;
     try {
       return await work();

@@ -28,7 +28,7 @@ export class DiskCare implements AsyncDisposable {
   readonly #options: DiskCareOptions;
   /** By what they write, in the order in which they failed: a recording comes after its journal. */
   readonly #waiting = new Map<string, () => Promise<void>>();
-  readonly #turns = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
   #rightSinceMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -46,7 +46,7 @@ export class DiskCare implements AsyncDisposable {
   /** `write` is done in its turn; where it fails for the disk's sake, it is tried again later. Rejects with other errors. */
   async attempt(name: string, write: () => Promise<void>): Promise<void> {
     try {
-      await this.#turns.take(name, write);
+      await this.#mutex.take(name, write);
     } catch (error) {
       if (!isDiskFault(error)) throw error;
       this.failed(name, error, write);
@@ -56,7 +56,7 @@ export class DiskCare implements AsyncDisposable {
   /** The same, but rejects with what the disk says: for whoever has to know that it is not stored yet. */
   async insist(name: string, write: () => Promise<void>): Promise<void> {
     try {
-      await this.#turns.take(name, write);
+      await this.#mutex.take(name, write);
     } catch (error) {
       if (isDiskFault(error)) this.failed(name, error, write);
       throw error;
@@ -106,7 +106,7 @@ export class DiskCare implements AsyncDisposable {
 
   async #try(name: string, retry: () => Promise<void>): Promise<void> {
     try {
-      await this.#turns.take(name, retry);
+      await this.#mutex.take(name, retry);
     } catch (error) {
       if (isDiskFault(error)) return;
       this.#options.log.error({ error, name }, "not written, and not tried again");

@@ -72,6 +72,6 @@ export function decodeEvent(payload: Uint8Array): DecodedEvent | undefined {
   const value = decodeJson(payload);
   const own = SessionEventSchema.safeParse(value);
   if (own.success) return { scope: "session", event: own.data };
-  const shared = ServerEventSchema.safeParse(value);
-  return shared.success ? { scope: "server", event: shared.data } : undefined;
+  const known = ServerEventSchema.safeParse(value);
+  return known.success ? { scope: "server", event: known.data } : undefined;
 }

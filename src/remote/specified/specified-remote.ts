@@ -14,7 +14,7 @@ export class SpecifiedRemote {
   readonly #caller: Caller;
   readonly #socket: Pick<SessionSocket, "write" | "resize">;
   readonly #get: (id: string) => Promise<SessionRecord>;
-  readonly #turns = new KeyedMutex();
+  readonly #mutex = new KeyedMutex();
   /** How input and sizes are sent, found out by the first of them: calls may be limited, messages never are. */
   #way: Promise<"socket" | "rest"> | undefined;
 
@@ -69,7 +69,7 @@ export class SpecifiedRemote {
       if ((await this.#wayOf(id)) === "socket") return await this.#socket.write(id, input);
       const text = textOf(input);
       const body = { params: { id }, body: { text } };
-      await this.#turns.take(id, () => this.#caller.bytes(endpoints.inputSession, body));
+      await this.#mutex.take(id, () => this.#caller.bytes(endpoints.inputSession, body));
     });
   }
 
@@ -77,7 +77,7 @@ export class SpecifiedRemote {
     return this.#command(id, async () => {
       if ((await this.#wayOf(id)) === "socket") return await this.#socket.resize(id, size);
       const body = { params: { id }, body: size };
-      await this.#turns.take(id, () => this.#caller.bytes(endpoints.resizeSession, body));
+      await this.#mutex.take(id, () => this.#caller.bytes(endpoints.resizeSession, body));
     });
   }
 

@@ -14,8 +14,8 @@ export type FinishedCommand = {
 };
 
 /** A look follows output after this long, and once more after the second: a busy machine starts programs late. */
-const LOOK_AFTER_MS = 100;
-const LATE_LOOK_AFTER_MS = 1_000;
+const CHECK_AFTER_MS = 100;
+const LATE_CHECK_AFTER_MS = 1_000;
 
 type Started = { readonly atMs: number; command: string };
 
@@ -60,20 +60,20 @@ export class Foreground implements Disposable {
     for (const mark of marks) this.#marked(mark);
     if (this.#timer !== undefined && !this.#isLate) return;
     this.#stirredMs = this.#now();
-    this.#lookLater(LOOK_AFTER_MS, false);
+    this.#checkLater(CHECK_AFTER_MS, false);
   }
 
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
   }
 
-  #lookLater(afterMs: number, isLate: boolean): void {
+  #checkLater(afterMs: number, isLate: boolean): void {
     clearTimeout(this.#timer);
     this.#isLate = isLate;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#look(isLate ? this.#now() : this.#stirredMs);
-      if (!isLate) this.#lookLater(LATE_LOOK_AFTER_MS, true);
+      this.#check(isLate ? this.#now() : this.#stirredMs);
+      if (!isLate) this.#checkLater(LATE_CHECK_AFTER_MS, true);
     }, afterMs);
     this.#timer.unref();
   }
@@ -84,7 +84,7 @@ export class Foreground implements Disposable {
     else this.#finish(this.#now(), mark.exitCode ?? 0);
   }
 
-  #look(atMs: number): void {
+  #check(atMs: number): void {
     const group = this.#processes.group(this.#pid);
     if (group === undefined) return;
     const isShell = group === this.#pid;

@@ -11,8 +11,8 @@ const SLICE_PROCESSES = 64;
 const { SIGWINCH } = constants.signals;
 
 /** Between two looks at processes that are being ended: the first pause, doubled each time up to the last. */
-const FIRST_LOOK_MS = 2;
-const LAST_LOOK_MS = 100;
+const FIRST_CHECK_MS = 2;
+const LAST_CHECK_MS = 100;
 
 export type ProcessStat = {
   readonly pid: number;
@@ -125,9 +125,9 @@ export async function endProcesses(
 async function hasBegun(leaderPid: number, signal: AbortSignal | undefined): Promise<void> {
   const deadline = performance.now() + SIGKILL_WAIT_MS;
   for (
-    let delayMs = FIRST_LOOK_MS;
+    let delayMs = FIRST_CHECK_MS;
     performance.now() < deadline;
-    delayMs = Math.min(delayMs * 2, LAST_LOOK_MS)
+    delayMs = Math.min(delayMs * 2, LAST_CHECK_MS)
   ) {
     const leader = readStat(leaderPid);
     if (leader === undefined || leader.isZombie || leader.session === leaderPid) return;
@@ -179,11 +179,11 @@ async function areGoneBy(
   members: readonly ProcessStat[],
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  for (let delayMs = FIRST_LOOK_MS; members.some(isLiving); delayMs = Math.min(delayMs * 2, LAST_LOOK_MS)) {
+  for (let delayMs = FIRST_CHECK_MS; members.some(isLiving); delayMs = Math.min(delayMs * 2, LAST_CHECK_MS)) {
     const leftMs = deadline - performance.now();
     if (leftMs <= 0) return false;
     await setTimeout(Math.min(delayMs, leftMs), undefined, signal === undefined ? {} : { signal });
-    if (delayMs < LAST_LOOK_MS) continue;
+    if (delayMs < LAST_CHECK_MS) continue;
     for (const { pid } of members.filter(isLiving)) signalProcess(pid, SIGWINCH);
   }
   return true;
@@ -211,7 +211,7 @@ function signalGroup(group: number, signals: readonly NodeJS.Signals[]): void {
   }
 }
 
-let reading: Promise<unknown> = Promise.resolve();
+let lastScan: Promise<unknown> = Promise.resolve();
 let nextReading: Promise<readonly ProcessStat[]> | undefined;
 
 /**
@@ -222,11 +222,11 @@ function allProcesses(): Promise<readonly ProcessStat[]> {
   const read = (): Promise<readonly ProcessStat[]> => {
     nextReading = undefined;
     const processes = readAll();
-    reading = processes;
+    lastScan = processes;
     return processes;
   };
   // Also after one that failed, as it does where no file descriptor is left.
-  nextReading ??= reading.then(read, read);
+  nextReading ??= lastScan.then(read, read);
   return nextReading;
 }
 

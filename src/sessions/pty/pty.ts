@@ -15,8 +15,8 @@ const READ_BUFFER = new Uint8Array(64 * 1024);
 /** The kernel holds about 12 KB of output: more than this at once comes from a program that goes on writing. */
 const MAX_DRAIN_BYTES = 256 * 1024;
 /** How often a terminal that no program has open is looked at: a program may come back to it by /dev/tty. */
-const FIRST_LOOK_MS = 10;
-const LAST_LOOK_MS = 500;
+const FIRST_CHECK_MS = 10;
+const LAST_CHECK_MS = 500;
 
 export type PtyProgram = {
   /** Looked up on the PATH of `env` where it has no slash; the program gets it as argv[0]. */
@@ -154,7 +154,7 @@ class Master implements Pty {
   readonly #stream: ReadStream;
   #state: "reading" | "looking" | "closed" = "reading";
   #isPaused = false;
-  #look: NodeJS.Timeout | undefined;
+  #exitCheck: NodeJS.Timeout | undefined;
   /** Closes the descriptor, once the stream has ended by itself. */
   #release: (() => void) | undefined;
 
@@ -211,14 +211,14 @@ class Master implements Pty {
     this.#release = release;
     this.#state = "looking";
     this.#drain();
-    this.#lookAgain(FIRST_LOOK_MS);
+    this.#checkExitIn(FIRST_CHECK_MS);
   }
 
-  #lookAgain(delayMs: number): void {
+  #checkExitIn(delayMs: number): void {
     if (this.#state === "closed") return;
-    this.#look = setTimeout(() => {
+    this.#exitCheck = setTimeout(() => {
       const isActive = !this.#isPaused && this.#drain() > 0;
-      this.#lookAgain(isActive ? FIRST_LOOK_MS : Math.min(delayMs * 2, LAST_LOOK_MS));
+      this.#checkExitIn(isActive ? FIRST_CHECK_MS : Math.min(delayMs * 2, LAST_CHECK_MS));
     }, delayMs);
   }
 
@@ -236,7 +236,7 @@ class Master implements Pty {
 
   #close(): void {
     this.#state = "closed";
-    clearTimeout(this.#look);
+    clearTimeout(this.#exitCheck);
     this.#input[Symbol.dispose]();
     if (this.#release === undefined) this.#stream.destroy();
     else this.#release();

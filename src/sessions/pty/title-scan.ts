@@ -49,7 +49,7 @@ function scanFrom(bytes: Uint8Array, start: number): ScanResult {
   let last = -1;
   let hasBell = false;
   const marks: { readonly at: number; readonly mark: CommandMark }[] = [];
-  const look = (begin: number, end: number): string | undefined => {
+  const scan = (begin: number, end: number): string | undefined => {
     const mark = markAt(bytes, begin, end);
     if (mark !== undefined) marks.push({ at: begin, mark });
     return mark === undefined ? titleAt(bytes, begin, end) : undefined;
@@ -57,13 +57,13 @@ function scanFrom(bytes: Uint8Array, start: number): ScanResult {
   for (let end = bytes.indexOf(BEL, start); end !== -1; end = bytes.indexOf(BEL, end + 1)) {
     const begin = sequenceStart(bytes, end);
     if (begin === -1) hasBell = true;
-    const found = begin === -1 ? undefined : look(begin, end);
+    const found = begin === -1 ? undefined : scan(begin, end);
     if (found !== undefined) [title, last] = [found, end];
   }
   for (let end = bytes.indexOf(BACKSLASH, start); end !== -1; end = bytes.indexOf(BACKSLASH, end + 1)) {
     if (bytes[end - 1] !== ESC) continue;
     const begin = sequenceStart(bytes, end - 1);
-    const found = begin === -1 ? undefined : look(begin, end - 1);
+    const found = begin === -1 ? undefined : scan(begin, end - 1);
     if (end > last) title = found ?? title;
   }
   marks.sort((one, other) => one.at - other.at);

@@ -110,9 +110,9 @@ async function usableDirectory(
  */
 async function findProgram(runner: Runner, file: string, path: string, cwd: string): Promise<void> {
   if (await runner.hasProgram(file, { cwd, path })) return;
-  const lookedAt = placesOf(file, { cwd, path });
-  throw new ServiceError("command_not_found", `no program ${file}; looked at ${lookedAt.join(", ")}`, {
-    details: { command: file, lookedAt },
+  const candidates = placesOf(file, { cwd, path });
+  throw new ServiceError("command_not_found", `no program ${file}; looked at ${candidates.join(", ")}`, {
+    details: { command: file, lookedAt: candidates },
   });
 }
 

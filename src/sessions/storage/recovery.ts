@@ -58,7 +58,7 @@ async function recover(stored: StoredSession, files: SessionFiles): Promise<Reco
   return { stored: { ...record, exit }, files, sizes, gaps, wasLost: true, isRecorded: false };
 }
 
-type JournalFacts = {
+type JournalSummary = {
   readonly sizes: readonly SizeChange[];
   readonly gaps: readonly Gap[];
   readonly outputBytes: number;
@@ -67,7 +67,7 @@ type JournalFacts = {
 };
 
 /** Cuts a torn last record, drops records of output that never arrived, and records output that has no record. */
-async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
+async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
   const output = await stat(files.output);
   let keptBytes = 0;
   let last: JournalEvent = { time: 0, offset: 0, kind: "o" };
@@ -81,10 +81,10 @@ async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
     last = event;
   }
   await ifDiskTakes(() => truncate(files.events, keptBytes));
-  const facts = await scanJournal(files);
+  const summary = await scanJournal(files);
   const at = output.mtime.toISOString();
-  if (facts.exit !== undefined) return { ...facts, at };
-  const offset = output.size + lostBefore(facts.gaps, Number.POSITIVE_INFINITY);
+  if (summary.exit !== undefined) return { ...summary, at };
+  const offset = output.size + lostBefore(summary.gaps, Number.POSITIVE_INFINITY);
   const end = { time: last.time, offset };
   const events: JournalEvent[] = [
     { ...end, kind: "m", data: "the session host was lost" },
@@ -92,7 +92,7 @@ async function repairJournal(files: SessionFiles): Promise<JournalFacts> {
   ];
   if (last.offset < offset) events.unshift({ ...end, kind: "o" });
   await ifDiskTakes(() => appendFile(files.events, events.map(eventLine).join("")));
-  return { ...facts, outputBytes: offset, at };
+  return { ...summary, outputBytes: offset, at };
 }
 
 /** On a full or read-only disk a session is listed all the same: what could not be mended now is by a later start. */
@@ -104,9 +104,9 @@ async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
   }
 }
 
-async function scanJournal(files: SessionFiles): Promise<JournalFacts> {
+async function scanJournal(files: SessionFiles): Promise<JournalSummary> {
   const sizes: SizeChange[] = [];
-  let exit: JournalFacts["exit"];
+  let exit: JournalSummary["exit"];
   const gaps: Gap[] = [];
   let outputBytes = 0;
   for await (const event of readEvents(files)) {

@@ -34,7 +34,7 @@ type RetentionOptions = {
 };
 
 /** Between two looks that nothing else asked for, and between two at all. */
-const LOOK_MS = 60_000;
+const CHECK_INTERVAL_MS = 60_000;
 const PAUSE_MS = 500;
 /** At one look; the next follows soon. */
 const MAX_REMOVALS = 200;
@@ -60,30 +60,30 @@ export class Retention implements AsyncDisposable {
   /** Those that stay as they are, by key; at most as many as there are sessions. */
   #sizes = new Map<string, Size>();
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
   #isDue = false;
   #isClosed = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
-    this.look();
+    this.check();
   }
 
   /** Something has ended. */
-  look(): void {
+  check(): void {
     // One that is due comes when it was to come: where something ends all the time it would else be put off for ever.
     if (this.#isDue) return;
     this.#isDue = true;
-    if (this.#looking === undefined) this.#lookIn(PAUSE_MS);
+    if (this.#checking === undefined) this.#checkIn(PAUSE_MS);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await this.#looking;
+    await this.#checking;
   }
 
-  #lookIn(ms: number): void {
+  #checkIn(ms: number): void {
     if (this.#isClosed) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#run(), ms);
@@ -92,10 +92,10 @@ export class Retention implements AsyncDisposable {
 
   async #run(): Promise<void> {
     this.#isDue = false;
-    this.#looking = this.#pass();
-    await this.#looking;
-    this.#looking = undefined;
-    this.#lookIn(this.#isDue ? PAUSE_MS : LOOK_MS);
+    this.#checking = this.#pass();
+    await this.#checking;
+    this.#checking = undefined;
+    this.#checkIn(this.#isDue ? PAUSE_MS : CHECK_INTERVAL_MS);
   }
 
   async #pass(): Promise<void> {

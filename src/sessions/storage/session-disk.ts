@@ -15,7 +15,7 @@ export class SessionDisk {
   readonly #care: Pick<DiskCare, "attempt" | "insist">;
   /** Recordings of all sessions. */
   readonly #recordings = new Mutex();
-  readonly #turns = new WeakMap<Session, Mutex>();
+  readonly #mutexes = new WeakMap<Session, Mutex>();
   readonly #removed = new WeakSet<Session>();
 
   constructor(
@@ -51,7 +51,7 @@ export class SessionDisk {
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
     const remove = folderRemoval(session.files.directory);
-    await this.#care.insist(`${session.key} not removed`, () => this.#turnsOf(session).take(remove));
+    await this.#care.insist(`${session.key} not removed`, () => this.#mutexOf(session).take(remove));
   }
 
   async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {
@@ -61,20 +61,20 @@ export class SessionDisk {
   }
 
   async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {
-    const inTurn = (): Promise<void> =>
-      this.#turnsOf(session).take(async () => {
+    const locked = (): Promise<void> =>
+      this.#mutexOf(session).take(async () => {
         if (!this.#removed.has(session)) await write();
       });
     try {
-      await this.#care.attempt(`${session.key} ${failure}`, inTurn);
+      await this.#care.attempt(`${session.key} ${failure}`, locked);
     } catch (error) {
       this.#log.error({ session: session.id, error }, failure);
     }
   }
 
-  #turnsOf(session: Session): Mutex {
-    const turns = this.#turns.get(session) ?? new Mutex();
-    this.#turns.set(session, turns);
-    return turns;
+  #mutexOf(session: Session): Mutex {
+    const mutex = this.#mutexes.get(session) ?? new Mutex();
+    this.#mutexes.set(session, mutex);
+    return mutex;
   }
 }

@@ -15,17 +15,17 @@ type SecondFactorProps = { readonly login: Login; readonly state: State };
 /** What is asked after a right password. */
 export function SecondFactorView({ login, state }: SecondFactorProps): VNode {
   const { codes, challenge } = state;
-  const isEnrolled = challenge.assertion !== undefined || challenge.recoveryCodes > 0;
+  const hasPasskey = challenge.assertion !== undefined || challenge.recoveryCodes > 0;
   return (
     <main class="entrance">
       <div class="entrance-card">
         {codes === undefined ? (
           <div class="card-form">
             <BackButton onClick={() => login.giveUp()} />
-            {isEnrolled || challenge.registration === undefined ? (
+            {hasPasskey || challenge.registration === undefined ? (
               <Confirmation login={login} state={state} />
             ) : (
-              <Enrolment login={login} registration={challenge.registration} />
+              <FirstPasskey login={login} registration={challenge.registration} />
             )}
           </div>
         ) : (
@@ -61,7 +61,7 @@ function Confirmation({ login, state }: SecondFactorProps): VNode {
       {registration !== undefined && (
         <details class="more">
           <summary>Use an enrolment code</summary>
-          <EnrolmentForm login={login} registration={registration} />
+          <EnrolmentCodeForm login={login} registration={registration} />
         </details>
       )}
     </>
@@ -111,9 +111,9 @@ function CodeForm({ login }: Pick<SecondFactorProps, "login">): VNode {
   );
 }
 
-type EnrolmentProps = { readonly login: Login; readonly registration: Readonly<Record<string, unknown>> };
+type FirstPasskeyProps = { readonly login: Login; readonly registration: Readonly<Record<string, unknown>> };
 
-function Enrolment(props: EnrolmentProps): VNode {
+function FirstPasskey(props: FirstPasskeyProps): VNode {
   return (
     <>
       <h1>Make a passkey</h1>
@@ -122,12 +122,12 @@ function Enrolment(props: EnrolmentProps): VNode {
         by this device, by a security key or by a password manager; from now on you log in with your password
         and with it.
       </p>
-      <EnrolmentForm {...props} />
+      <EnrolmentCodeForm {...props} />
     </>
   );
 }
 
-function EnrolmentForm({ login, registration }: EnrolmentProps): VNode {
+function EnrolmentCodeForm({ login, registration }: FirstPasskeyProps): VNode {
   const { isBusy, failure, onSubmit } = useSubmission("The passkey was not made.", async (fields) => {
     const enrolmentCode = String(fields.get("enrolment-code")).trim();
     await login.withSecondFactor({ enrolmentCode, registration: await makePasskey(registration) });

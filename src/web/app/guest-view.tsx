@@ -15,7 +15,7 @@ export function GuestView({ page, workspace }: WorkspaceProps): VNode {
         <SessionView key={open.id} page={page} workspace={workspace} open={open} />
       )}
       {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
-      <ConnectionBanner workspace={workspace} refusals={open?.contact.refusals.value ?? 0} />
+      <ConnectionBanner workspace={workspace} refusals={open?.reachability.refusals.value ?? 0} />
     </main>
   );
 }

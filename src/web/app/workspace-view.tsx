@@ -26,7 +26,7 @@ export function WorkspaceView({
           <SessionView key={open.id} page={page} workspace={workspace} open={open} />
         )}
         {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
-        <ConnectionBanner workspace={workspace} refusals={open?.contact.refusals.value ?? 0} />
+        <ConnectionBanner workspace={workspace} refusals={open?.reachability.refusals.value ?? 0} />
       </main>
     </div>
   );

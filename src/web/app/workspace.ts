@@ -171,10 +171,10 @@ export class Workspace implements Disposable {
 
   /** A guest is at the one session, wherever the address points. */
   #stayAtShared(): void {
-    const [shared] = this.sessions.all.value ?? [];
+    const [session] = this.sessions.all.value ?? [];
     const route = this.#options.address.route.value;
-    if (shared === undefined || (route.view === "session" && route.id === shared.id)) return;
-    untracked(() => this.#options.address.replace({ view: "session", id: shared.id }));
+    if (session === undefined || (route.view === "session" && route.id === session.id)) return;
+    untracked(() => this.#options.address.replace({ view: "session", id: session.id }));
   }
 
   #openSession(id: string): OpenSession {

@@ -7,7 +7,7 @@ import { Banner } from "../components/banner.tsx";
  * there again, anywhere when it was refused.
  */
 export function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): VNode | undefined {
-  const isAway = open.contact.isAway.value;
+  const isAway = open.reachability.isUnreachable.value;
   const isLost = open.phase.value.kind === "failed";
   // Without a connection nothing is known about machines, and the other banner says so.
   if (workspace.connection.value.kind !== "open" || !(isAway || isLost)) return undefined;
@@ -16,7 +16,7 @@ export function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): 
   const back = isHq ? `Back to ${name}…` : "The session could not be opened.";
   const words = isAway ? `${name} is out of reach. The session goes on when it is back.` : back;
   return (
-    <Banner words={words} refusals={open.contact.refusals.value}>
+    <Banner words={words} refusals={open.reachability.refusals.value}>
       {!isAway && (
         <button type="button" class="button small" onClick={() => open.retry()}>
           Try again

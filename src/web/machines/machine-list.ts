@@ -33,15 +33,15 @@ export class MachineList implements Disposable {
   readonly #gone = signal<readonly Machine[]>([]);
   readonly #isKnown = signal(false);
   readonly #scope = new DisposableStack();
-  readonly #reading: Refresher;
+  readonly #refresher: Refresher;
 
   constructor(options: MachineListOptions) {
     this.#options = options;
     const { stage, intervalMs, retryMs } = options;
     const read = (signal: AbortSignal): Promise<void> => this.#read(signal);
-    this.#reading = this.#scope.use(new Refresher({ read, stage, intervalMs, retryMs }));
+    this.#refresher = this.#scope.use(new Refresher({ read, stage, intervalMs, retryMs }));
     this.#scope.use(options.subscribe((event) => this.#happened(event)));
-    this.#reading.refresh();
+    this.#refresher.refresh();
   }
 
   /** Whether it was tried to find out if this is an HQ. */
@@ -79,8 +79,8 @@ export class MachineList implements Disposable {
     if (here !== undefined && back !== undefined && type === "remote-joined") {
       this.#replace([...here, { ...back, id: remoteId ?? back.id, isHere: true }]);
     }
-    if (type === "connected") this.#reading.renewed();
-    else this.#reading.refresh();
+    if (type === "connected") this.#refresher.renewed();
+    else this.#refresher.refresh();
   }
 
   async #read(signal: AbortSignal): Promise<void> {

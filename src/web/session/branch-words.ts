@@ -13,10 +13,10 @@ export type BranchWords = {
 };
 
 /** `undefined` outside a repository. */
-export function branchWords(facts: GitFacts): BranchWords | undefined {
-  const { gitBranch, gitRepoPath, gitHasChanges: isDirty = false } = facts;
+export function branchWords(git: GitFacts): BranchWords | undefined {
+  const { gitBranch, gitRepoPath, gitHasChanges: isDirty = false } = git;
   if (gitBranch === undefined || gitRepoPath === undefined) return undefined;
-  const { gitAheadCount: ahead = 0, gitBehindCount: behind = 0 } = facts;
+  const { gitAheadCount: ahead = 0, gitBehindCount: behind = 0 } = git;
   const place = gitBranch === "" ? "no branch" : `branch ${gitBranch}`;
   const details = [
     ...(isDirty ? ["changes not committed"] : []),
@@ -27,7 +27,7 @@ export function branchWords(facts: GitFacts): BranchWords | undefined {
     name: gitBranch === "" ? "detached" : gitBranch,
     isDirty,
     distance: [...(ahead > 0 ? [`↑${ahead}`] : []), ...(behind > 0 ? [`↓${behind}`] : [])].join(" "),
-    title: [`On ${place} of ${repositoryWords(facts, gitRepoPath)}`, ...details].join(", "),
+    title: [`On ${place} of ${repositoryWords(git, gitRepoPath)}`, ...details].join(", "),
   };
 }
 

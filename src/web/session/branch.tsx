@@ -4,8 +4,8 @@ import { Icon } from "../components/icon.tsx";
 import { branchWords } from "./branch-words.ts";
 
 /** The branch of a session's folder, with a dot where something is not committed; nothing outside a repository. */
-export function Branch({ facts }: { readonly facts: GitFacts }): VNode | undefined {
-  const words = branchWords(facts);
+export function Branch({ git }: { readonly git: GitFacts }): VNode | undefined {
+  const words = branchWords(git);
   if (words === undefined) return undefined;
   return (
     <span class="branch" title={words.title}>

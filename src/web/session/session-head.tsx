@@ -43,7 +43,7 @@ export function SessionHead({ page, workspace, open, onSearch }: SessionHeadProp
             )}
             {detail !== "" && <span class="session-program">{detail}</span>}
             {record.cwd !== "" && <span class="session-folder">{folderWords(record.cwd)}</span>}
-            <Branch facts={record} />
+            <Branch git={record} />
             <RecordingMark record={record} />
           </p>
         )}

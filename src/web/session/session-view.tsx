@@ -79,7 +79,7 @@ function useBell(workspace: SessionProps["workspace"], open: OpenSession): void 
   const hasRung = workspace.sessions.rung.value.has(open.id);
   useEffect(() => {
     const see = (): void => {
-      if (document.visibilityState === "visible") workspace.sessions.lookedAt(open.id);
+      if (document.visibilityState === "visible") workspace.sessions.seen(open.id);
     };
     see();
     document.addEventListener("visibilitychange", see);

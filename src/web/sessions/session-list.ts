@@ -60,7 +60,7 @@ export class SessionList implements Disposable {
     return this.#records.value?.find(isIt) ?? this.#remembered.value.find(isIt);
   }
 
-  lookedAt(id: string): void {
+  seen(id: string): void {
     if (!this.#rung.peek().has(id)) return;
     this.#rung.value = new Set([...this.#rung.peek()].filter((rung) => rung !== id));
   }
@@ -78,7 +78,7 @@ export class SessionList implements Disposable {
 
   #happened(news: DirectoryNews): void {
     if (news.kind === "remote-left") this.#remember(news.remoteName);
-    else if (news.kind === "session-removed") this.lookedAt(news.record.id);
+    else if (news.kind === "session-removed") this.seen(news.record.id);
   }
 
   /** They are not in the list any more; whoever looks at one of them still wants to know its name. */

@@ -41,7 +41,7 @@ export function SessionRow({
               <Icon name="bell" />
             </span>
           )}
-          <Branch facts={record} />
+          <Branch git={record} />
           <time class="row-age" dateTime={since} title={new Date(since).toLocaleString()}>
             {ageWords(Date.parse(since), page.clock.now.value)}
           </time>

@@ -43,7 +43,7 @@ export class OpenSession implements Disposable {
   readonly emulator: Emulator;
   readonly sizing: Sizing;
   readonly controlKey = new ControlKey();
-  readonly contact: Reachability;
+  readonly reachability: Reachability;
   readonly #options: OpenSessionOptions;
   readonly #stream: SessionStream;
   readonly #input: SessionInput;
@@ -65,7 +65,7 @@ export class OpenSession implements Disposable {
       ask: (size) => void this.#resize(size),
     });
     this.#stream = this.#scope.use(this.#newStream());
-    this.contact = this.#scope.use(this.#newContact());
+    this.reachability = this.#scope.use(this.#newReachability());
     this.#input = this.#scope.use(this.#newInput());
     this.#scope.use(options.socket.onState((state) => this.#linkChanged(state.kind === "open")));
     this.#scope.defer(effect(() => this.#restyle()));
@@ -124,8 +124,8 @@ export class OpenSession implements Disposable {
 
   #newEmulator(): Emulator {
     const { preferences, schemes } = this.#options;
-    const look = { ...preferences.current.peek(), scheme: schemes.scheme.peek() };
-    return new Emulator(look, {
+    const appearance = { ...preferences.current.peek(), scheme: schemes.scheme.peek() };
+    return new Emulator(appearance, {
       onInput: (bytes) => this.#typed(bytes),
       onTitle: (title) => {
         this.#title.value = title;
@@ -150,7 +150,7 @@ export class OpenSession implements Disposable {
       screen: () => client.resync(id),
       written: async () => (await client.get(id)).outputBytes,
       isShown: () => document.visibilityState === "visible",
-      onAlive: () => this.contact.heard(),
+      onAlive: () => this.reachability.heard(),
       onSize: (size) => this.#sized(size),
       onSubscribed: (subscribed) => this.#subscribed(subscribed),
       onEvent: (event) => this.#happened(event),
@@ -158,11 +158,11 @@ export class OpenSession implements Disposable {
     });
   }
 
-  #newContact(): Reachability {
+  #newReachability(): Reachability {
     const { id, client, isMachineGone } = this.#options;
     return new Reachability({
       isMachineGone,
-      look: () => client.get(id),
+      check: () => client.get(id),
       now: () => performance.now(),
       onLost: () => this.#stream.cut(),
       onBack: () => {
@@ -177,7 +177,7 @@ export class OpenSession implements Disposable {
     return new SessionInput({
       id: this.id,
       socket: this.#options.socket,
-      contact: this.contact,
+      reachability: this.reachability,
       isRunning: () => this.#isRunning,
       onError: (error) => this.#failed(error),
     });
@@ -200,8 +200,8 @@ export class OpenSession implements Disposable {
     const record = await this.#options.client.get(this.id);
     await this.#stream.begin();
     if (this.#scope.disposed) return;
-    this.contact.reached();
-    this.contact.settle();
+    this.reachability.reached();
+    this.reachability.settle();
     if (record.status === "exited") return this.#ended(record);
     const mayType = record.access !== "view" && (await this.#options.mayType());
     if (this.#scope.disposed) return;
@@ -239,12 +239,12 @@ export class OpenSession implements Disposable {
     const code = error instanceof ServiceError ? error.code : undefined;
     if (code === "session_not_running") return;
     // A machine that has left takes its sessions out of the list: they are not gone.
-    const isGone = code === "session_not_found" && !this.contact.isMachineGone;
+    const isGone = code === "session_not_found" && !this.reachability.isMachineGone;
     if (isGone) this.#phase.value = { kind: "missing" };
     else if (code === "session_not_found" || this.#phase.peek().kind === "opening") {
       this.#phase.value = { kind: "failed" };
     }
-    if (this.contact.failed(error) || code === "session_not_found") return;
+    if (this.reachability.failed(error) || code === "session_not_found") return;
     this.#options.onFailed("The session does not answer", error);
   }
 
@@ -261,7 +261,7 @@ export class OpenSession implements Disposable {
     } catch (error) {
       // It is asked again as soon as there is a link, or contact to the machine.
       this.sizing.forget();
-      this.contact.failed(error);
+      this.reachability.failed(error);
     }
   }
 
@@ -273,7 +273,7 @@ export class OpenSession implements Disposable {
   }
 
   #goOn(): void {
-    this.contact.settle();
+    this.reachability.settle();
     this.retry();
     if (this.#isRunning || this.#phase.peek().kind === "watching") this.#stream.findPresent();
   }

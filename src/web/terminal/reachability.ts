@@ -4,45 +4,45 @@ import { computed, effect, type ReadonlySignal, signal, untracked } from "@preac
 import { isOutage } from "../machines/outage.ts";
 
 /** So often an HQ that could not reach the machine is asked again. Requests are counted by the server. */
-const LOOK_INTERVAL_MS = 2_000;
+const CHECK_INTERVAL_MS = 2_000;
 
 export type ReachabilityOptions = {
   /** The HQ does not count the machine among its own any more. */
   readonly isMachineGone: ReadonlySignal<boolean>;
   /** Asks the machine for something; rejects with what the HQ says. */
-  readonly look: () => Promise<unknown>;
+  readonly check: () => Promise<unknown>;
   readonly onLost: () => void;
   readonly onBack: () => void;
   /** Milliseconds. */
   readonly now: () => number;
-  readonly lookMs?: number;
+  readonly checkMs?: number;
 };
 
 export class Reachability implements Disposable {
   readonly #options: ReachabilityOptions;
-  readonly #lookMs: number;
+  readonly #checkMs: number;
   /** A request was refused because of the machine, and nothing came from it since. */
   readonly #isCut = signal(false);
   readonly #refusals = signal(0);
   readonly #scope = new DisposableStack();
-  #isLooking = false;
+  #isChecking = false;
   #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ReachabilityOptions) {
     this.#options = options;
-    this.#lookMs = options.lookMs ?? LOOK_INTERVAL_MS;
-    this.#scope.defer(effect(() => this.#lookWhileCut()));
-    let wasAway = this.isAway.peek();
+    this.#checkMs = options.checkMs ?? CHECK_INTERVAL_MS;
+    this.#scope.defer(effect(() => this.#checkWhileCut()));
+    let wasUnreachable = this.isUnreachable.peek();
     const changed = (): void => {
-      const isAway = this.isAway.value;
-      if (isAway === wasAway) return;
-      wasAway = isAway;
-      untracked(isAway ? options.onLost : options.onBack);
+      const isUnreachable = this.isUnreachable.value;
+      if (isUnreachable === wasUnreachable) return;
+      wasUnreachable = isUnreachable;
+      untracked(isUnreachable ? options.onLost : options.onBack);
     };
     this.#scope.defer(effect(changed));
   }
 
-  readonly isAway: ReadonlySignal<boolean> = computed(
+  readonly isUnreachable: ReadonlySignal<boolean> = computed(
     () => this.#options.isMachineGone.value || this.#isCut.value,
   );
 
@@ -62,7 +62,7 @@ export class Reachability implements Disposable {
 
   /** What is typed from now on arrives, as far as anybody knows. */
   settle(): void {
-    if (!this.isAway.peek()) this.#refusals.value = 0;
+    if (!this.isUnreachable.peek()) this.#refusals.value = 0;
   }
 
   /** The machine was asked for something, and answered. */
@@ -73,7 +73,7 @@ export class Reachability implements Disposable {
   /** Output came. Soon after a refusal it may have been on its way for long, and says nothing of the machine. */
   heard(): void {
     if (!this.#isCut.peek()) return;
-    if (this.#options.now() - this.#refusedAt >= this.#lookMs) this.reached();
+    if (this.#options.now() - this.#refusedAt >= this.#checkMs) this.reached();
   }
 
   /** Returns whether the error says that the machine cannot be reached. */
@@ -88,26 +88,26 @@ export class Reachability implements Disposable {
     this.#scope.dispose();
   }
 
-  #lookWhileCut(): (() => void) | undefined {
+  #checkWhileCut(): (() => void) | undefined {
     if (!this.#isCut.value) return undefined;
     // Its return will be told.
     if (this.#options.isMachineGone.value) {
       this.#isCut.value = false;
       return undefined;
     }
-    const timer = setInterval(() => void this.#look(), this.#lookMs);
+    const timer = setInterval(() => void this.#check(), this.#checkMs);
     return () => clearInterval(timer);
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
-      await this.#options.look();
+      await this.#options.check();
       this.reached();
     } catch {
       // Not yet.
     }
-    this.#isLooking = false;
+    this.#isChecking = false;
   }
 }

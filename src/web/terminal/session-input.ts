@@ -6,7 +6,7 @@ import { TypeAhead } from "./type-ahead.ts";
 export type SessionInputOptions = {
   readonly id: string;
   readonly socket: Pick<SessionSocket, "state" | "write">;
-  readonly contact: Reachability;
+  readonly reachability: Reachability;
   readonly isRunning: () => boolean;
   readonly onError: (error: unknown) => void;
 };
@@ -17,13 +17,13 @@ export class SessionInput implements Disposable {
 
   constructor(options: SessionInputOptions) {
     this.#options = options;
-    this.#typeAhead = new TypeAhead(() => options.contact.refuse());
+    this.#typeAhead = new TypeAhead(() => options.reachability.refuse());
   }
 
   type(bytes: Uint8Array): void {
-    const { contact } = this.#options;
+    const { reachability } = this.#options;
     if (this.#canSend) void this.#send(bytes);
-    else if (contact.isMachineGone || !this.#typeAhead.keep(bytes)) contact.refuse();
+    else if (reachability.isMachineGone || !this.#typeAhead.keep(bytes)) reachability.refuse();
   }
 
   /** To be called whenever it may have opened: what was typed ahead is sent. */
@@ -37,18 +37,18 @@ export class SessionInput implements Disposable {
   }
 
   get #canSend(): boolean {
-    const { isRunning, socket, contact } = this.#options;
-    return isRunning() && socket.state.kind === "open" && !contact.isMachineGone;
+    const { isRunning, socket, reachability } = this.#options;
+    return isRunning() && socket.state.kind === "open" && !reachability.isMachineGone;
   }
 
   async #send(bytes: Uint8Array): Promise<void> {
-    const { id, socket, contact, onError } = this.#options;
+    const { id, socket, reachability, onError } = this.#options;
     try {
       await socket.write(id, bytes);
-      contact.reached();
+      reachability.reached();
     } catch (error) {
       onError(error);
-      if (contact.isAway.peek()) contact.refuse();
+      if (reachability.isUnreachable.peek()) reachability.refuse();
     }
   }
 }

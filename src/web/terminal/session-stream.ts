@@ -33,13 +33,13 @@ export type SessionStreamHandlers = {
 };
 
 /** Of the past, whatever the session's offsets are. */
-const PAST = Number.NEGATIVE_INFINITY;
+const NEVER = Number.NEGATIVE_INFINITY;
 
 export class SessionStream implements Disposable {
   readonly #options: SessionStreamOptions;
   readonly #queue: OutputQueue;
-  readonly #pursuit: CatchUp;
-  readonly #present: LiveEdge;
+  readonly #catchUp: CatchUp;
+  readonly #liveEdge: LiveEdge;
   #attachment: Attachment | undefined;
   #isDisposed = false;
 
@@ -50,8 +50,8 @@ export class SessionStream implements Disposable {
       onFull: () => this.#attachment?.pause(),
       onRoom: () => this.#attachment?.resume(),
     });
-    this.#present = new LiveEdge({ written: options.written });
-    this.#pursuit = new CatchUp({
+    this.#liveEdge = new LiveEdge({ written: options.written });
+    this.#catchUp = new CatchUp({
       behind: async () => (await options.written()) - (this.nextOffset ?? Number.POSITIVE_INFINITY),
       skip: () => this.begin(),
       isShown: options.isShown,
@@ -73,22 +73,22 @@ export class SessionStream implements Disposable {
   /** Whether what is being parsed right now was written just now. */
   get isParsingLive(): boolean {
     const offset = this.#queue.parsingOffset;
-    return offset !== undefined && this.#present.has(offset);
+    return offset !== undefined && this.#liveEdge.has(offset);
   }
 
   /** What comes is the past, until it is found where that ends. */
   cut(): void {
-    this.#present.cut();
+    this.#liveEdge.cut();
   }
 
   /** To be called when there is contact again. */
   findPresent(): void {
-    this.#present.find();
+    this.#liveEdge.find();
   }
 
   /** Somebody typed something, and wants to see what comes of it. */
   typed(): void {
-    this.#pursuit.typed();
+    this.#catchUp.typed();
   }
 
   /** Draws the screen of now and follows the output from there on. Throws what the request for the screen throws. */
@@ -105,7 +105,7 @@ export class SessionStream implements Disposable {
         onOutput: ({ offset, bytes }) => this.#output(offset, bytes),
         onResync: (missing) => {
           this.#redraw(missing);
-          this.#present.found(missing.offset);
+          this.#liveEdge.found(missing.offset);
         },
         onEvent: (event) => this.#afterwards(() => this.#options.onEvent(event)),
         onError: (error) => this.#options.onError(error),
@@ -117,7 +117,7 @@ export class SessionStream implements Disposable {
 
   [Symbol.dispose](): void {
     this.#isDisposed = true;
-    this.#present[Symbol.dispose]();
+    this.#liveEdge[Symbol.dispose]();
     this.#attachment?.[Symbol.dispose]();
     this.#queue.clear();
   }
@@ -130,18 +130,18 @@ export class SessionStream implements Disposable {
   #output(offset: number, bytes: Uint8Array): void {
     this.#options.onAlive();
     this.#queue.push(offset, bytes);
-    this.#pursuit.received(bytes.length);
+    this.#catchUp.received(bytes.length);
   }
 
   #redraw({ offset, size, bytes }: Resync): void {
     const { emulator, onSize } = this.#options;
     this.#queue.clear();
-    this.#queue.push(PAST, emulator.resetBytes);
+    this.#queue.push(NEVER, emulator.resetBytes);
     this.#queue.afterwards(() => {
       emulator.resize(size);
       onSize(size);
     });
-    this.#queue.push(PAST, bytes);
-    this.#present.at(offset);
+    this.#queue.push(NEVER, bytes);
+    this.#liveEdge.at(offset);
   }
 }

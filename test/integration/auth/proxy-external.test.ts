@@ -50,14 +50,14 @@ test("the page hears the name and the picture that the proxy says, as far as the
     ...{ tailscaleAuth: true, authenticatedUser: ada.login, tailscaleUser: ada },
   });
   const plain = { login: "ada@example.com", name: "ada@example.com" };
-  for (const picture of [
+  for (const avatarUrl of [
     "http://x.example/a.png",
     "javascript:alert(1)",
     "data:image/png;base64,AA",
     "https://",
     "https://x y/",
   ])
-    expect((await told({ "proxy-user-profile-pic": picture })).proxyUser).toEqual(plain);
+    expect((await told({ "proxy-user-profile-pic": avatarUrl })).proxyUser).toEqual(plain);
 });
 
 test("the name and the picture of whom nobody vouches for reach nobody", async () => {

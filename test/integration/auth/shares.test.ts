@@ -263,9 +263,9 @@ describe("at an HQ", () => {
     expect(await me.listed()).toEqual([mine.id]);
     expect(await admin.listed()).toEqual(expect.arrayContaining([mine.id, admins.id]));
     expect((await me.ask("/api/remotes")).json).toEqual([expect.objectContaining({ sessionIds: [] })]);
-    const past = (id: string) => `/api/remotes/worker/proxy/sessions/${id}`;
-    expect((await me.ask(past(mine.id))).status).toBe(200);
-    expect(await other.ask(past(mine.id))).toMatchObject(refused(404, "session_not_found"));
+    const proxyPath = (id: string) => `/api/remotes/worker/proxy/sessions/${id}`;
+    expect((await me.ask(proxyPath(mine.id))).status).toBe(200);
+    expect(await other.ask(proxyPath(mine.id))).toMatchObject(refused(404, "session_not_found"));
     expect((await other.ask("/api/remotes/worker/proxy/sessions")).json).toEqual([]);
     expect((await Person.named(worker, people.one).ask(`/api/sessions/${mine.id}`)).status).toBe(200);
     const { json } = await me.ask(`/api/sessions/${mine.id}/share`, { body: { mode: "type" } });

@@ -10,8 +10,8 @@ import { describeBackend } from "./conformance.ts";
 /** A registry that is kept nowhere. */
 function passingRegistry(): Promise<Registry> {
   const store = { load: async () => ({ remotes: [], silent: [] }), save: async () => {} };
-  const ledger = new FileRegistryStore({ store, onSaveFailure: () => {}, now: () => new Date() });
-  return Registry.open({ ledger, isAlive: async () => true, now: () => new Date() });
+  const registryStore = new FileRegistryStore({ store, onSaveFailure: () => {}, now: () => new Date() });
+  return Registry.open({ ledger: registryStore, isAlive: async () => true, now: () => new Date() });
 }
 
 describeBackend("the terminals of a remote, through its HQ", async () => {

@@ -74,8 +74,11 @@ export class Stage implements AsyncDisposable {
   /** Waits for the pattern in all of the output, what was before the follower came included. */
   async shows(follower: Follower, pattern: RegExp): Promise<void> {
     const { id, offset } = follower;
-    const past = await viewText(this.backend, id, { kind: "output", from: 0, to: offset });
-    await follower.until(() => pattern.exec(past + follower.text) ?? undefined, `the output of ${pattern}`);
+    const earlier = await viewText(this.backend, id, { kind: "output", from: 0, to: offset });
+    await follower.until(
+      () => pattern.exec(earlier + follower.text) ?? undefined,
+      `the output of ${pattern}`,
+    );
   }
 
   type(id: string, text: string): Promise<void> {

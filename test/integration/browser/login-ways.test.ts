@@ -100,8 +100,8 @@ test("whom a proxy names is shown by name and picture, which no other site learn
   await driver.page.reload();
   await driver.page.getByTitle("Logged in as ada@example.com").getByText("Ada Lovelace").waitFor();
   expect(await asked.promise).not.toHaveProperty("referer");
-  const picture = driver.page.locator("img.avatar");
-  expect(await picture.getAttribute("src")).toBe("https://pictures.test/ada");
+  const avatar = driver.page.locator("img.avatar");
+  expect(await avatar.getAttribute("src")).toBe("https://pictures.test/ada");
   // A picture that does not come gives way to the server's own.
   await driver.page.unroute("https://pictures.test/**");
   await driver.page.route("https://pictures.test/**", (route) => route.abort());
@@ -119,16 +119,16 @@ test("with --allow-local-bypass a browser on the same machine is in at once", as
 test("the picture of the user is shown, and nothing where there is none", async () => {
   await using server = await ServerProcess.start({ flags: ["--enable-ssh-keys"], env: ACCOUNT });
   await using driver = await chromium.open(server.url);
-  const picture = driver.page.locator("img.avatar");
+  const avatar = driver.page.locator("img.avatar");
   await driver.page.getByLabel("User").fill("ada");
   await driver.page.getByLabel("Password", { exact: true }).focus();
-  await picture.waitFor();
-  expect(await picture.getAttribute("src")).toBe("/api/auth/avatar/ada");
+  await avatar.waitFor();
+  expect(await avatar.getAttribute("src")).toBe("/api/auth/avatar/ada");
   await driver.page.getByLabel("User").fill("ada@example.com");
   await driver.page.getByLabel("Password", { exact: true }).focus();
   await driver.page.locator("img.avatar[src='/api/auth/avatar/ada%40example.com']").waitFor();
   await driver.page.route("**/avatar/**", (route) => route.abort());
   await driver.page.getByLabel("User").fill("bob");
   await driver.page.getByLabel("Password", { exact: true }).focus();
-  await picture.waitFor({ state: "detached" });
+  await avatar.waitFor({ state: "detached" });
 });

@@ -6,8 +6,8 @@ import type { StartedService } from "../../../packages/testing/src/started.ts";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import {
+  CLOCK_CHECK_MS,
   CLOCK_JUMP_MS,
-  CLOCK_LOOK_MS,
   HEALTH_CHECK_INTERVAL_MS,
   HEALTH_CHECK_TIMEOUT_MS,
 } from "../../../src/protocol/limits.ts";
@@ -71,12 +71,12 @@ async function latenessOf(stage: Stage, shell: TerminalClient, { begin, end }: O
   const { cluster, client } = stage;
   const { id } = await knownMachine(client, "box");
   await begin(cluster.remote("box"));
-  const away = await awayAfter(stage);
+  const expiredAfter = await awayAfter(stage);
   await expect(shell.type("echo kept for later\r")).rejects.toMatchObject({ code: "remote_unreachable" });
   await end(cluster.remote("box"));
   const back = await backAfter(stage, shell.sessionId);
   expect(await knownMachine(client, "box")).toMatchObject({ id });
-  return Math.max(away - EXPIRY_MS, back - RETURN_MS);
+  return Math.max(expiredAfter - EXPIRY_MS, back - RETURN_MS);
 }
 
 const OUTAGES: readonly (Outage & { readonly what: string })[] = [
@@ -127,15 +127,15 @@ test.concurrent("a machine that slept for more than 5 s registers as soon as it 
   const sleep = async (): Promise<number> => {
     const { id, lastHeartbeat } = await knownMachine(client, "box");
     // Just after the HQ has looked it will not look for a while: what is heard of the machine until then it said itself.
-    const looked = async (): Promise<true | undefined> =>
+    const check = async (): Promise<true | undefined> =>
       (await knownMachine(client, "box")).lastHeartbeat !== lastHeartbeat || undefined;
-    await eventually(looked, "the look of the HQ");
+    await eventually(check, "the look of the HQ");
     await remote.pause();
     const asleep = Date.parse((await cluster.hq.health()).timestamp);
     const slept = async (): Promise<true | undefined> => {
       const now = Date.parse((await cluster.hq.health()).timestamp);
       // The machine has looked at its clock up to CLOCK_LOOK_MS before it fell asleep.
-      return now - asleep > CLOCK_LOOK_MS + CLOCK_JUMP_MS || undefined;
+      return now - asleep > CLOCK_CHECK_MS + CLOCK_JUMP_MS || undefined;
     };
     await eventually(slept, "the end of a nap");
     const awake = Date.now();

@@ -30,7 +30,7 @@ beforeAll(async () => {
 }, BUILD_TIMEOUT_MS);
 
 /** One who checks every byte and keeps a hash of them all. */
-class Witness {
+class ByteChecker {
   readonly checker = new OracleChecker({ seed: SEED });
   readonly hash = createHash("sha256");
 
@@ -141,9 +141,9 @@ test("cuts of every kind during a flood: no byte is lost or comes twice, and the
   using client = await cluster.client();
   const command = gatedOracle(GATE, { seed: SEED, isWild: true });
   const { id, pid } = await client.api.create({ command, remoteId });
-  const witnesses = Array.from({ length: VIEWERS }, () => new Witness());
+  const checkers = Array.from({ length: VIEWERS }, () => new ByteChecker());
   const options = { hasScreen: false, keptBytes: 0 };
-  const attaching = witnesses.map((checker) => client.attach(id, { ...options, checker }));
+  const attaching = checkers.map((checker) => client.attach(id, { ...options, checker }));
   using stack = new DisposableStack();
   const viewers = (await Promise.all(attaching)).map((viewer) => stack.use(viewer));
 
@@ -165,7 +165,7 @@ test("cuts of every kind during a flood: no byte is lost or comes twice, and the
   );
   expect(exits.map(({ exitCode }) => exitCode)).toEqual(viewers.map(() => 0));
   expect(await client.api.get(id)).toMatchObject({ status: "exited", exitCode: 0, pid });
-  for (const { checker } of witnesses) expect(checker.verify()).toMatchObject({ skipped: 0 });
+  for (const { checker } of checkers) expect(checker.verify()).toMatchObject({ skipped: 0 });
   const stored = await storedHash(client, id);
-  expect(witnesses.map(({ hash }) => hash.digest("hex"))).toEqual(viewers.map(() => stored));
+  expect(checkers.map(({ hash }) => hash.digest("hex"))).toEqual(viewers.map(() => stored));
 });

@@ -49,12 +49,12 @@ export class IdleViewer implements AsyncDisposable {
 
   /** Reads up to a byte, and on. */
   async reach(offset: number): Promise<void> {
-    const look = (): true | undefined => {
+    const check = (): true | undefined => {
       this.#take();
       return this.output.next >= offset || undefined;
     };
     this.#socket.resume();
-    await this.#socket.until(look, `byte ${offset}`, READ_TIMEOUT_MS);
+    await this.#socket.until(check, `byte ${offset}`, READ_TIMEOUT_MS);
   }
 
   /** What somebody sees who has just that much of the output. */

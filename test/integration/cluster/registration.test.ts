@@ -34,8 +34,8 @@ function stranger({ network, login }: Pick<Cluster, "network" | "login">): Servi
 }
 
 function logs(service: StartedService, text: string | RegExp): Promise<true> {
-  const look = async (): Promise<true | undefined> => service.log.search(text) >= 0 || undefined;
-  return eventually(look, `${text} in the log`, {}, () => service.scene);
+  const check = async (): Promise<true | undefined> => service.log.search(text) >= 0 || undefined;
+  return eventually(check, `${text} in the log`, {}, () => service.scene);
 }
 
 /** When the server of a service listened, in ms since the epoch: once for each of its starts. */

@@ -74,11 +74,11 @@ export class Follower implements Disposable {
     return new TextDecoder().decode(this.bytes);
   }
 
-  /** Resolves as soon as `look` finds something. */
-  async until<T>(look: () => T | undefined, what: string): Promise<T> {
+  /** Resolves as soon as `find` finds something. */
+  async until<T>(find: () => T | undefined, what: string): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
-      const found = look();
+      const found = find();
       if (this.#problem !== undefined) reject(this.#problem);
       else if (found !== undefined) resolve(found);
     };

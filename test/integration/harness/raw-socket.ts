@@ -104,12 +104,12 @@ export class RawSocket implements AsyncDisposable {
     this.#socket.resume();
   }
 
-  /** Resolves as soon as `look` finds something in what came. */
-  async until<T>(look: () => T | undefined, what: string, ms = PATIENCE_MS): Promise<T> {
+  /** Resolves as soon as `find` finds something in what came. */
+  async until<T>(find: () => T | undefined, what: string, ms = PATIENCE_MS): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const check = (): void => {
       try {
-        const found = look();
+        const found = find();
         if (found !== undefined) resolve(found);
         else if (!this.isOpen) reject(new Error(`closed with ${this.#close?.code} before ${what} came`));
       } catch (error) {
@@ -123,14 +123,14 @@ export class RawSocket implements AsyncDisposable {
 
   /** The first frame of that kind, one of the past or one to come. */
   async frame(type: number, isIt: (frame: Frame) => boolean = () => true): Promise<Frame> {
-    const look = (): Frame | undefined => this.frames.find((frame) => frame.type === type && isIt(frame));
-    return this.until(look, `a frame of type ${type}`);
+    const check = (): Frame | undefined => this.frames.find((frame) => frame.type === type && isIt(frame));
+    return this.until(check, `a frame of type ${type}`);
   }
 
   /** The JSON of the first frame of that type which `isIt`. */
   async json(type: number, isIt: (value: Record<string, unknown>) => boolean = () => true) {
-    const look = (): Record<string, unknown> | undefined => this.jsons(type).find(isIt);
-    return this.until(look, `JSON in a frame of type ${type}`);
+    const check = (): Record<string, unknown> | undefined => this.jsons(type).find(isIt);
+    return this.until(check, `JSON in a frame of type ${type}`);
   }
 
   async event(kind: string): Promise<Record<string, unknown>> {

@@ -70,7 +70,7 @@ export class RedisServer implements AsyncDisposable {
       "--requirepass",
       REDIS_PASSWORD,
     ];
-    const child = spawn("redis-server", [...own, ...this.#door()], {
+    const child = spawn("redis-server", [...own, ...this.#listenOptions()], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     this.#process = child;
@@ -111,7 +111,7 @@ export class RedisServer implements AsyncDisposable {
     await this.#folder[Symbol.asyncDispose]();
   }
 
-  #door(): readonly string[] {
+  #listenOptions(): readonly string[] {
     if (this.#tls === undefined) return ["--port", `${this.#port}`];
     const file = (name: string): string => join(this.#folder.path, `${name}.pem`);
     const files = [

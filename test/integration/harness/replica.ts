@@ -15,7 +15,7 @@ export const BACK = "registry is back";
 type Line = { readonly level: string; readonly message: string } & Readonly<Record<string, unknown>>;
 
 export class Replica implements AsyncDisposable {
-  readonly ledger: RedisRegistryStore;
+  readonly store: RedisRegistryStore;
   readonly log: Line[] = [];
   readonly heard: RegistryStoreChange[] = [];
   readonly #follower: RedisFollower;
@@ -39,19 +39,19 @@ export class Replica implements AsyncDisposable {
     this.#follower = new RedisFollower({ address, ca, log, random: () => 1 });
     this.#seal = new TokenSeal(Secret.fromText(secret));
     const own = { follower: this.#follower, seal: this.#seal, replicaId: name };
-    this.ledger = new RedisRegistryStore({ ...own, now: () => new Date() });
-    this.ledger.watch((change) => this.heard.push(change));
+    this.store = new RedisRegistryStore({ ...own, now: () => new Date() });
+    this.store.watch((change) => this.heard.push(change));
   }
 
   static async loaded(name: string, url: string): Promise<Replica> {
     const replica = new Replica(name, { url });
-    await replica.ledger.load();
+    await replica.store.load();
     return replica;
   }
 
   /** Its logins and share links, once the ledger is loaded. */
   records(now = (): number => Date.now()): Promise<RedisRecords> {
-    const instanceId = (): string => this.ledger.instanceId;
+    const instanceId = (): string => this.store.instanceId;
     return RedisRecords.open({ follower: this.#follower, seal: this.#seal, instanceId, now });
   }
 
@@ -68,7 +68,7 @@ export class Replica implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.ledger[Symbol.asyncDispose]();
+    return this.store[Symbol.asyncDispose]();
   }
 }
 

@@ -27,8 +27,8 @@ export class ServerEvents implements AsyncDisposable {
     using _listening = this.#came.on((event) => {
       if (fits(event)) resolve(event);
     });
-    const past = this.all.find(fits);
-    if (past !== undefined) resolve(past);
+    const earlier = this.all.find(fits);
+    if (earlier !== undefined) resolve(earlier);
     return await withDeadline(promise, PATIENCE_MS, "an event of the server");
   }
 

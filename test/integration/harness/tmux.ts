@@ -8,7 +8,7 @@ import { PATIENCE_MS } from "./patience.ts";
 const run = promisify(execFile);
 
 /** Between two looks at the screen. */
-const LOOK_MS = 30;
+const POLL_MS = 30;
 
 export type TerminalSize = { readonly cols: number; readonly rows: number };
 
@@ -68,7 +68,7 @@ export class Tmux implements AsyncDisposable {
       const screen = await this.screen();
       if (typeof pattern === "string" ? screen.includes(pattern) : pattern.test(screen)) return screen;
       if (Date.now() > deadline) throw new Error(`the screen does not show ${pattern}:\n${screen}`);
-      await pause(LOOK_MS);
+      await pause(POLL_MS);
     }
   }
 

@@ -28,25 +28,25 @@ describe("HQs that share a ledger", () => {
     const a = remote("a");
     {
       await using one = await loaded("one");
-      await one.ledger.put(a, "new");
+      await one.store.put(a, "new");
     }
     await redis.ask(async (asking) => {
       const kept = JSON.parse((await asking.hget(LEDGER_KEYS.remotes, a.id)) ?? "");
       await asking.hset(LEDGER_KEYS.remotes, a.id, JSON.stringify({ ...kept, url: "http://thief.test" }));
     });
     await using other = new Replica("other", { url: redis.url });
-    expect(await other.ledger.load()).toEqual([]);
+    expect(await other.store.load()).toEqual([]);
   });
 
   test("hear of everything in the same order, and the one that did it before it goes on", async () => {
     await using one = await loaded("one");
     await using other = await loaded("other");
     const a = remote("a");
-    expect(await one.ledger.put(a, "new")).toBeUndefined();
+    expect(await one.store.put(a, "new")).toBeUndefined();
     expect(one.heard).toEqual([{ kind: "kept", remote: a }]);
     const again = remote("a", { token: "new" });
-    await one.ledger.put(again, "new");
-    await one.ledger.drop(again, "always");
+    await one.store.put(again, "new");
+    await one.store.drop(again, "always");
     await other.hears(({ kind }) => kind === "dropped");
     expect(other.heard).toEqual([
       { kind: "kept", remote: a },
@@ -59,14 +59,14 @@ describe("HQs that share a ledger", () => {
   test("are one and the same to a remote, from the first start on", async () => {
     await using one = await loaded("one");
     await using other = await loaded("other");
-    expect([one.ledger.instanceId, other.ledger.instanceId]).toEqual(["one", "one"]);
+    expect([one.store.instanceId, other.store.instanceId]).toEqual(["one", "one"]);
   });
 
   test("find what the others kept when they start", async () => {
     await using one = await loaded("one");
-    await one.ledger.put(remote("a"), "new");
+    await one.store.put(remote("a"), "new");
     await using later = new Replica("later", redis);
-    expect(await later.ledger.load()).toEqual([remote("a")]);
+    expect(await later.store.load()).toEqual([remote("a")]);
   });
 
   test("give a name that is claimed at all of them at once to one", async () => {
@@ -74,7 +74,7 @@ describe("HQs that share a ledger", () => {
     await using other = await loaded("other");
     const claims = Array.from({ length: 10 }, (_, index) => remote("a", { id: `claim-${index}` }));
     const holders = await Promise.all(
-      claims.map((claim, index) => (index % 2 === 0 ? one : other).ledger.put(claim, "new")),
+      claims.map((claim, index) => (index % 2 === 0 ? one : other).store.put(claim, "new")),
     );
     const winner = claims[holders.indexOf(undefined)];
     expect(winner).toBeDefined();
@@ -84,47 +84,47 @@ describe("HQs that share a ledger", () => {
 
   test("free a name with its holder, and with another name of that one", async () => {
     await using one = await loaded("one");
-    await one.ledger.put(remote("a"), "new");
-    await one.ledger.put(remote("b", { id: "id-of-a" }), "new");
-    expect(await one.ledger.put(remote("a", { id: "second" }), "new")).toBeUndefined();
-    await one.ledger.drop(remote("b", { id: "id-of-a" }), "always");
-    expect(await one.ledger.put(remote("b", { id: "third" }), "new")).toBeUndefined();
+    await one.store.put(remote("a"), "new");
+    await one.store.put(remote("b", { id: "id-of-a" }), "new");
+    expect(await one.store.put(remote("a", { id: "second" }), "new")).toBeUndefined();
+    await one.store.drop(remote("b", { id: "id-of-a" }), "always");
+    expect(await one.store.put(remote("b", { id: "third" }), "new")).toBeUndefined();
   });
 
   test("do not remove what registered anew at another one meanwhile", async () => {
     await using one = await loaded("one");
     await using other = await loaded("other");
-    await one.ledger.put(remote("a"), "new");
+    await one.store.put(remote("a"), "new");
     await other.hears(({ kind }) => kind === "kept");
     // Both at once: what one does comes first, and the other one does not know of it yet.
-    const refreshed = one.ledger.put(remote("a", { lastHeartbeat: "2026-01-03T00:00:00.000Z" }), "new");
-    const dropped = refreshed.then(() => other.ledger.drop(remote("a", { token: "old" }), "unchanged"));
+    const refreshed = one.store.put(remote("a", { lastHeartbeat: "2026-01-03T00:00:00.000Z" }), "new");
+    const dropped = refreshed.then(() => other.store.drop(remote("a", { token: "old" }), "unchanged"));
     await Promise.all([refreshed, dropped]);
     await using later = new Replica("later", redis);
-    expect(await later.ledger.load()).toHaveLength(1);
-    await other.ledger.drop(remote("a"), "unchanged");
+    expect(await later.store.load()).toHaveLength(1);
+    await other.store.drop(remote("a"), "unchanged");
     expect(await redis.ask((asking) => asking.hlen(LEDGER_KEYS.remotes))).toBe(0);
   });
 
   test("restore nothing over what is newer", async () => {
     await using one = await loaded("one");
     const newer = remote("a", { token: "new", lastHeartbeat: "2026-01-03T00:00:00.000Z" });
-    await one.ledger.put(newer, "new");
-    expect(await one.ledger.put(remote("a"), "restored")).toBeUndefined();
+    await one.store.put(newer, "new");
+    expect(await one.store.put(remote("a"), "restored")).toBeUndefined();
     await using later = new Replica("later", redis);
-    expect(await later.ledger.load()).toEqual([newer]);
-    await one.ledger.put(remote("a"), "new");
+    expect(await later.store.load()).toEqual([newer]);
+    await one.store.put(remote("a"), "new");
     await using last = new Replica("last", redis);
-    expect(await last.ledger.load()).toEqual([remote("a")]);
+    expect(await last.store.load()).toEqual([remote("a")]);
   });
 });
 
 test("no token stands in Redis, plain or in base64, and everything is under one prefix", async () => {
   await using one = await loaded("one");
-  await one.ledger.put(remote("silent"), "new");
-  await one.ledger.drop(remote("silent"), "unchanged");
-  await one.ledger.put(remote("a"), "new");
-  await one.ledger.lease.take();
+  await one.store.put(remote("silent"), "new");
+  await one.store.drop(remote("silent"), "unchanged");
+  await one.store.put(remote("a"), "new");
+  await one.store.lease.take();
   const keys = await redis.ask((asking) => asking.keys("*"));
   expect(Object.values(LEDGER_KEYS)).toEqual(expect.arrayContaining(keys));
   expect(keys.every((key) => key.startsWith("ttyhq:"))).toBe(true);
@@ -142,19 +142,19 @@ test("a Redis behind TLS is used when its authority is trusted, and else not", a
   const { cert, key } = authority.issue(["127.0.0.1"]);
   await using guarded = await RedisServer.start({ ca: authority.cert, cert, key: key.bytes() });
   await using one = new Replica("one", { url: guarded.url, ca: authority.cert });
-  expect(await one.ledger.load()).toEqual([]);
-  expect(await one.ledger.put(remote("a"), "new")).toBeUndefined();
+  expect(await one.store.load()).toEqual([]);
+  expect(await one.store.put(remote("a"), "new")).toBeUndefined();
   // However often: what TLS says at the end of a refused connection, perhaps twice, ends nobody.
   for (let time = 0; time < 50; time++) {
     await using other = new Replica("other", { url: guarded.url });
-    await expect(other.ledger.load()).rejects.toThrow(/rediss:.*(self-signed|unable to)/);
+    await expect(other.store.load()).rejects.toThrow(/rediss:.*(self-signed|unable to)/);
   }
 });
 
 describe("a start", () => {
   const startOf = async (replica: Replica): Promise<unknown> => {
     await using started = replica;
-    return await started.ledger.load().catch((error: unknown) => error);
+    return await started.store.load().catch((error: unknown) => error);
   };
 
   test("fails with a sentence when nobody is there, and tells no credentials", async () => {
@@ -207,17 +207,17 @@ describe("a start", () => {
 describe("without its Redis", () => {
   test("a ledger refuses at once, says so once, and is back by itself", async () => {
     await using one = await loaded("one");
-    await one.ledger.put(remote("a"), "new");
+    await one.store.put(remote("a"), "new");
     await redis.stop({ isDataKept: true });
     await one.said(OUT_OF_REACH);
-    await expect(one.ledger.put(remote("b"), "new")).rejects.toThrow("out of reach");
-    await expect(one.ledger.drop(remote("a"), "always")).rejects.toThrow("out of reach");
-    expect(await one.ledger.lease.take()).toBe("other");
+    await expect(one.store.put(remote("b"), "new")).rejects.toThrow("out of reach");
+    await expect(one.store.drop(remote("a"), "always")).rejects.toThrow("out of reach");
+    expect(await one.store.lease.take()).toBe("other");
     await redis.resume();
     await one.said(BACK);
     expect(one.messages()).toEqual([OUT_OF_REACH, BACK]);
     expect(one.heard.at(-1)).toEqual({ kind: "reread", remotes: [remote("a")] });
-    await one.ledger.put(remote("b"), "new");
+    await one.store.put(remote("b"), "new");
     expect(one.heard.at(-1)).toEqual({ kind: "kept", remote: remote("b") });
   });
 
@@ -228,15 +228,15 @@ describe("without its Redis", () => {
       let ms: number;
       try {
         const started = performance.now();
-        await expect(one.ledger.put(remote("a"), "new")).rejects.toThrow("took longer than 2000 ms");
+        await expect(one.store.put(remote("a"), "new")).rejects.toThrow("took longer than 2000 ms");
         await one.said(OUT_OF_REACH);
-        await expect(one.ledger.put(remote("a"), "new")).rejects.toThrow("out of reach");
+        await expect(one.store.put(remote("a"), "new")).rejects.toThrow("out of reach");
         ms = performance.now() - started;
       } finally {
         redis.thaw();
       }
       await one.said(BACK);
-      await one.ledger.put(remote("b"), "new");
+      await one.store.put(remote("b"), "new");
       return ms;
     };
     expect(await bestTime(4_000, refused)).toBeLessThan(4_000);
@@ -258,12 +258,12 @@ describe("without its Redis", () => {
 
   test("that lost everything while it ran, it is noticed with the next change", async () => {
     await using one = await loaded("one");
-    await one.ledger.put(remote("a"), "new");
-    await one.ledger.put(remote("b"), "new");
+    await one.store.put(remote("a"), "new");
+    await one.store.put(remote("b"), "new");
     await redis.ask((asking) => asking.flushall());
-    await expect(one.ledger.put(remote("c"), "new")).rejects.toThrow("forgotten");
+    await expect(one.store.put(remote("c"), "new")).rejects.toThrow("forgotten");
     await one.said(BACK);
-    expect(one.ledger.instanceId).toBe("one");
+    expect(one.store.instanceId).toBe("one");
     expect(one.heard.at(-1)).toEqual({ kind: "reread", remotes: [remote("c")] });
   });
 });
@@ -273,17 +273,17 @@ describe("the lease", () => {
     await using other = await loaded("other");
     {
       await using one = await loaded("one");
-      expect(await one.ledger.lease.take()).toBe("own");
-      expect(await other.ledger.lease.take()).toBe("other");
-      expect(await one.ledger.lease.take()).toBe("own");
+      expect(await one.store.lease.take()).toBe("own");
+      expect(await other.store.lease.take()).toBe("other");
+      expect(await one.store.lease.take()).toBe("own");
     }
-    expect(await other.ledger.lease.take()).toBe("own");
+    expect(await other.store.lease.take()).toBe("own");
   });
 
   test("ends by itself when its HQ died", async () => {
     await using one = await loaded("one");
     const started = performance.now();
-    await one.ledger.lease.take();
+    await one.store.lease.take();
     const ms = await redis.ask((asking) => asking.pttl(LEDGER_KEYS.lease));
     const agoMs = performance.now() - started;
     expect(ms).toBeGreaterThan(20_000 - agoMs - CLOCKS_MS);
@@ -293,19 +293,19 @@ describe("the lease", () => {
   test("that was passed on is taken by another one, who knows, and not by the one that passed it", async () => {
     await using one = await loaded("one");
     await using other = await loaded("other");
-    await one.ledger.lease.take();
-    await other.ledger.lease.take();
-    expect(await one.ledger.lease.pass()).toBe(true);
-    expect(await one.ledger.lease.take()).toBe("other");
-    expect(await other.ledger.lease.take()).toBe("passed");
-    expect(await other.ledger.lease.take()).toBe("own");
-    expect(await one.ledger.lease.take()).toBe("other");
+    await one.store.lease.take();
+    await other.store.lease.take();
+    expect(await one.store.lease.pass()).toBe(true);
+    expect(await one.store.lease.take()).toBe("other");
+    expect(await other.store.lease.take()).toBe("passed");
+    expect(await other.store.lease.take()).toBe("own");
+    expect(await one.store.lease.take()).toBe("other");
   });
 
   test("is not passed to nobody", async () => {
     await using one = await loaded("one");
-    await one.ledger.lease.take();
-    expect(await one.ledger.lease.pass()).toBe(false);
-    expect(await one.ledger.lease.take()).toBe("own");
+    await one.store.lease.take();
+    expect(await one.store.lease.pass()).toBe(false);
+    expect(await one.store.lease.take()).toBe("own");
   });
 });

@@ -17,18 +17,18 @@ afterAll(() => redis[Symbol.asyncDispose]());
 beforeEach(() => redis.ask((asking) => asking.flushall()));
 
 const loaded = (name: string): Promise<Replica> => Replica.loaded(name, redis.url);
-const silentAt = ({ ledger }: Replica): readonly string[] => ledger.silent.map(({ name }) => name);
+const silentAt = ({ store: ledger }: Replica): readonly string[] => ledger.silent.map(({ name }) => name);
 
 test("who was removed because it does not answer is known to all HQs, also to one that starts later, until it is back", async () => {
   await using one = await loaded("one");
   await using other = await loaded("other");
-  for (const name of ["a", "b", "c"]) await one.ledger.put(remote(name), "new");
+  for (const name of ["a", "b", "c"]) await one.store.put(remote(name), "new");
   await other.hears((change) => change.kind === "kept" && change.remote.name === "c");
   const before = Date.now();
-  await other.ledger.drop(remote("b"), "unchanged");
+  await other.store.drop(remote("b"), "unchanged");
   await one.hears(({ kind }) => kind === "dropped");
-  await one.ledger.drop(remote("a"), "unchanged");
-  await one.ledger.drop(remote("c"), "always");
+  await one.store.drop(remote("a"), "unchanged");
+  await one.store.drop(remote("c"), "always");
   await other.hears((change) => change.kind === "dropped" && change.id === "id-of-c");
   await using later = await loaded("later");
   expect([one, other].map(silentAt)).toEqual([
@@ -36,12 +36,12 @@ test("who was removed because it does not answer is known to all HQs, also to on
     ["b", "a"],
   ]);
   expect(silentAt(later).toSorted()).toEqual(["a", "b"]);
-  const since = later.ledger.silent.map((each) => Date.parse(each.since));
+  const since = later.store.silent.map((each) => Date.parse(each.since));
   // It is kept in whole seconds.
   expect(Math.min(...since)).toBeGreaterThan(before - 1_000 - CLOCKS_MS);
   expect(Math.max(...since)).toBeLessThanOrEqual(Date.now());
 
-  await one.ledger.put(remote("a", { id: "successor" }), "new");
+  await one.store.put(remote("a", { id: "successor" }), "new");
   await later.hears(({ kind }) => kind === "kept");
   await other.hears((change) => change.kind === "kept" && change.remote.id === "successor");
   await using last = await loaded("last");
@@ -58,8 +58,8 @@ test("who was removed because it does not answer is forgotten after a while, by 
   await using later = await loaded("later");
   expect(silentAt(later)).toHaveLength(MAX_SILENT_REMOTES);
   expect(silentAt(later)).not.toContain("long-ago");
-  await one.ledger.put(remote("a"), "new");
-  await one.ledger.drop(remote("a"), "unchanged");
+  await one.store.put(remote("a"), "new");
+  await one.store.drop(remote("a"), "unchanged");
   expect(await redis.ask((asking) => asking.zcard(silent))).toBe(MAX_SILENT_REMOTES);
   expect(await redis.ask((asking) => asking.zscore(silent, "a"))).not.toBeNull();
   const ttl = await redis.ask((asking) => asking.ttl(silent));
@@ -71,15 +71,15 @@ test("a machine that is taken back gives way to what it told another HQ meanwhil
   await using one = new Replica("one", redis);
   await using other = new Replica("other", redis);
   const parts = { isAlive: async () => false, now: () => new Date() };
-  using here = await Registry.open({ ledger: one.ledger, ...parts });
-  using there = await Registry.open({ ledger: other.ledger, ...parts });
+  using here = await Registry.open({ ledger: one.store, ...parts });
+  using there = await Registry.open({ ledger: other.store, ...parts });
   const { id, name, url, token } = remote("a");
   const silent = await here.register({ id, name, url, token });
   await here.expire(silent);
   await other.hears(({ kind }) => kind === "dropped");
   // It was started again. Neither HQ has heard of what the other one does.
   await Promise.all([there.register({ id, name, url, token: "new" }), here.takeBack(silent)]);
-  await other.ledger.put(remote("last"), "new");
+  await other.store.put(remote("last"), "new");
   await one.hears((change) => change.kind === "kept" && change.remote.name === "last");
   expect([here.byId(id)?.token, there.byId(id)?.token]).toEqual(["new", "new"]);
 });

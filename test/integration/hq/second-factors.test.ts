@@ -27,7 +27,13 @@ type Stage = { readonly one: SecondFactor; readonly other: SecondFactor };
 function secondFactor(store: FactorStore, tickets: TicketStore): SecondFactor {
   const pending = new Tickets(SECOND_FACTORS, PendingFactor, tickets);
   const enrolments = new Tickets(ENROLMENT_CODES, z.string(), tickets);
-  return new SecondFactor({ store, pending, enrolments, isRequired: false, now: () => new Date() });
+  return new SecondFactor({
+    store,
+    pending,
+    enrolmentCodes: enrolments,
+    isRequired: false,
+    now: () => new Date(),
+  });
 }
 
 let redis: RedisServer;

@@ -77,27 +77,27 @@ export class KubernetesCluster implements AsyncDisposable {
 
   /** The id that a remote has at the HQ, once it is registered there. */
   remoteId(name: string): Promise<string> {
-    const look = async (): Promise<string | undefined> =>
+    const check = async (): Promise<string | undefined> =>
       (await this.client.api.call(endpoints.listRemotes)).find((remote) => remote.name === name)?.id;
-    return this.eventually(look, `the registration of ${name}`);
+    return this.eventually(check, `the registration of ${name}`);
   }
 
   /** Resolves when the HQ lists these remotes and no others. */
   async lists(names: readonly string[]): Promise<void> {
-    const look = async (): Promise<true | undefined> => {
+    const check = async (): Promise<true | undefined> => {
       const listed = (await this.client.api.call(endpoints.listRemotes)).map(({ name }) => name);
       return listed.toSorted().join() === names.toSorted().join() || undefined;
     };
-    await this.eventually(look, `a list of the remotes ${names}`);
+    await this.eventually(check, `a list of the remotes ${names}`);
   }
 
   /** Resolves when another pod has taken this one's place and is ready. */
   replaced({ metadata: { name, uid } }: Pod): Promise<Pod> {
-    const look = async (): Promise<Pod | undefined> => {
+    const check = async (): Promise<Pod | undefined> => {
       const pod = (await this.remotes()).find((each) => each.metadata.name === name);
       return pod !== undefined && pod.metadata.uid !== uid && isReady(pod) ? pod : undefined;
     };
-    return this.eventually(look, `another pod ${name}`);
+    return this.eventually(check, `another pod ${name}`);
   }
 
   /** Resolves when a rollout of all pods has come to its end. */
@@ -106,9 +106,9 @@ export class KubernetesCluster implements AsyncDisposable {
   }
 
   /** Looks again and again. What it rejects with shows the whole cluster. */
-  async eventually<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
+  async eventually<T>(check: () => Promise<T | undefined>, what: string): Promise<T> {
     try {
-      return await eventually(look, what, { timeoutMs: CHANGE_TIMEOUT_MS });
+      return await eventually(check, what, { timeoutMs: CHANGE_TIMEOUT_MS });
     } catch (error) {
       throw new Error(`${error}\n${await this.kubectl.scene()}`, { cause: error });
     }

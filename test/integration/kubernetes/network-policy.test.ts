@@ -6,7 +6,7 @@ import { NODE_PROGRAM, SpareNode } from "./spare-node.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
 /** A packet that a policy drops is answered by nobody. */
-const SILENCE_MS = 3_000;
+const NO_ANSWER_MS = 3_000;
 const PORT = 4020;
 const DNS_PORT = 53;
 const API_PORT = 443;
@@ -14,7 +14,7 @@ const CONNECT = `
 const socket = require("node:net").connect({ host: process.argv[1], port: Number(process.argv[2]) });
 const end = (what) => { console.log(what); process.exit(); };
 socket.on("connect", () => end("connected")).on("error", (error) => end(error.code));
-setTimeout(() => end("silence"), ${SILENCE_MS});`;
+setTimeout(() => end("silence"), ${NO_ANSWER_MS});`;
 const LISTEN = `require("node:net").createServer((socket) => socket.end()).listen(${PORT}); process.on("SIGTERM", process.exit);`;
 
 const stage = stagedCluster({ remotes: 2 });
@@ -28,11 +28,11 @@ async function becomes(
   port = PORT,
 ): Promise<void> {
   const command = ["node", "-e", CONNECT, host, `${port}`];
-  const look = async (): Promise<true | undefined> => {
+  const check = async (): Promise<true | undefined> => {
     const said = await stage.cluster.kubectl.does("exec", from, `--container=${container}`, "--", ...command);
     return said === expected || undefined;
   };
-  await stage.cluster.eventually(look, `${expected} from ${from} to ${host}`);
+  await stage.cluster.eventually(check, `${expected} from ${from} to ${host}`);
 }
 
 /** A pod of somebody else in the same namespace, such as the namespace wants pods to be, that listens. */

@@ -41,11 +41,11 @@ async function shellOn(remote: string): Promise<TerminalClient> {
 /** What is known of a session whose pod is another one by now. */
 async function isOver(sessionId: string, seen: Uint8Array): Promise<void> {
   const { client } = stage.cluster;
-  const look = async (): Promise<true | undefined> => {
+  const check = async (): Promise<true | undefined> => {
     const { status, source } = await client.api.get(sessionId);
     return (status === "exited" && source === MOVES) || undefined;
   };
-  await stage.cluster.eventually(look, "the end of the session");
+  await stage.cluster.eventually(check, "the end of the session");
   const stored = await client.api.bytes(endpoints.sessionOutput, { params: { id: sessionId } });
   expect(Buffer.compare(stored, seen)).toBe(0);
 }

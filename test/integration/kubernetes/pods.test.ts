@@ -16,11 +16,11 @@ const stage = stagedCluster({ remotes: 2 });
 
 /** The pod, once a container of it has been started again and all of them serve. */
 function restarted(name: string, container: string, before: Pod): Promise<Pod> {
-  const look = async (): Promise<Pod | undefined> => {
+  const check = async (): Promise<Pod | undefined> => {
     const pod = await stage.cluster.remote(name);
     return restartsOf(pod, container) > restartsOf(before, container) && isReady(pod) ? pod : undefined;
   };
-  return stage.cluster.eventually(look, `another start of ${container} in ${name}`);
+  return stage.cluster.eventually(check, `another start of ${container} in ${name}`);
 }
 
 function restartsOf(pod: Pod, container: string): number {

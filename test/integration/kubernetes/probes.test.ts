@@ -31,11 +31,11 @@ const stage = stagedCluster({
 
 /** Resolves with the pod when it fits. */
 function becomes(what: string, read: () => Promise<Pod>, fits: (pod: Pod) => boolean): Promise<Pod> {
-  const look = async (): Promise<Pod | undefined> => {
+  const check = async (): Promise<Pod | undefined> => {
     const pod = await read();
     return fits(pod) ? pod : undefined;
   };
-  return stage.cluster.eventually(look, what);
+  return stage.cluster.eventually(check, what);
 }
 
 /** It runs, and is not to be asked anything. */

@@ -40,11 +40,11 @@ onLab("the server's container runs no program and opens nothing but the server's
 const OWN = /^\/(?:data\/\.ttyhq|opt\/ttyhq|run\/secrets\/ttyhq|usr|lib|etc|proc|sys|dev|tmp)(?:\/|$)/;
 
 /** A look at the host's socket reads nothing and follows no link: that is how it is found before it is connected to. */
-const LOOK = /"[^"]*\/host\.sock", (?=.*O_NOFOLLOW)(?=.*O_PATH)/;
+const SOCKET_OPEN = /"[^"]*\/host\.sock", (?=.*O_NOFOLLOW)(?=.*O_PATH)/;
 
 function opened(calls: readonly SystemCall[]): readonly string[] {
   return calls
-    .filter(({ text }) => !LOOK.test(text))
+    .filter(({ text }) => !SOCKET_OPEN.test(text))
     .filter(({ name, text }) => /^(?:open|rename|unlink|mkdir)/.test(name) && text.includes('"'))
     .flatMap(({ text }) => [...text.matchAll(/"(\/[^"]*)"/g)].map(([, path = ""]) => path));
 }

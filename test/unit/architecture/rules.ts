@@ -1,7 +1,14 @@
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
 import type { Import, Source } from "./source.ts";
-import { BROWSER_LAYERS, DOORS, EMPTY_WORDS, ENVIRONMENT_DOORS, LAYERS, type Layer } from "./table.ts";
+import {
+  BROWSER_LAYERS,
+  EMPTY_WORDS,
+  ENVIRONMENT_READERS,
+  LAYERS,
+  type Layer,
+  PACKAGE_IMPORTERS,
+} from "./table.ts";
 
 /** One line for whoever has to mend it: file, line, what stands there, the rule. */
 type Rule = (sources: readonly Source[]) => string[];
@@ -9,7 +16,7 @@ type Rule = (sources: readonly Source[]) => string[];
 /** Every rule under the sentence that it holds. */
 export const RULES: Readonly<Record<string, Rule>> = {
   "every import goes down the table of layers": layering,
-  "each package is imported at its door alone": doors,
+  "each package is imported by its files alone": packages,
   "no file imports itself by a detour": cycles,
   "what runs in a browser uses nothing of Node": browser,
   "relative imports name a file of src with its extension": specifiers,
@@ -42,15 +49,16 @@ function allowed(layer: Layer): string {
   return layer.imports.length === 0 ? "nothing of src but itself" : `only ${layer.imports.join(", ")}`;
 }
 
-function doors(sources: readonly Source[]): string[] {
+function packages(sources: readonly Source[]): string[] {
   return sources.flatMap((source) =>
     source.imports.flatMap((found) => {
       const name = packageOf(found);
       if (name === undefined) return [];
-      const places = DOORS[name];
-      if (places === undefined) return [`${at(source, found)} imports ${name}: this package has no door`];
+      const places = PACKAGE_IMPORTERS[name];
+      if (places === undefined)
+        return [`${at(source, found)} imports ${name}: the table of packages does not have it`];
       if (places.some((place) => isIn(source.path, place))) return [];
-      return [`${at(source, found)} imports ${name}: its door is ${places.join(" and ")}`];
+      return [`${at(source, found)} imports ${name}: only ${places.join(" and ")} may`];
     }),
   );
 }
@@ -133,9 +141,11 @@ function exportsOf(sources: readonly Source[]): string[] {
 
 function environment(sources: readonly Source[]): string[] {
   return sources
-    .filter(({ path }) => !ENVIRONMENT_DOORS.includes(path))
+    .filter(({ path }) => !ENVIRONMENT_READERS.includes(path))
     .flatMap(({ path, processReads }) =>
-      processReads.map(({ what, line }) => `${path}:${line} reads ${what}: only ${ENVIRONMENT_DOORS[0]} may`),
+      processReads.map(
+        ({ what, line }) => `${path}:${line} reads ${what}: only ${ENVIRONMENT_READERS[0]} may`,
+      ),
     );
 }
 

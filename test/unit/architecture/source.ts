@@ -21,6 +21,8 @@ export type Source = {
   readonly processReads: readonly Mention[];
   /** Exports that no file may have: "default" and "*". */
   readonly badExports: readonly Mention[];
+  /** Names that the file gives: types, functions, variables, parameters, and members of classes and types. */
+  readonly declarations: readonly Mention[];
 };
 
 const NODE_GLOBALS = new Set([
@@ -43,6 +45,7 @@ export function parseSource(path: string, text: string): Source {
   const lineStarts = [...text.matchAll(/\n/g)].map((newline) => newline.index);
   const notes = new Notes((offset) => 1 + lineStarts.filter((start) => start < offset).length);
   new Visitor({ ...importVisitor(notes), ...mentionVisitor(notes), ...exportVisitor(notes) }).visit(program);
+  new Visitor(declarationVisitor(notes)).visit(program);
   return { path, ...notes };
 }
 
@@ -51,6 +54,7 @@ class Notes {
   readonly nodeGlobals: Mention[] = [];
   readonly processReads: Mention[] = [];
   readonly badExports: Mention[] = [];
+  readonly declarations: Mention[] = [];
   readonly #lineOf: (offset: number) => number;
 
   constructor(lineOf: (offset: number) => number) {
@@ -157,6 +161,49 @@ function exportVisitor(notes: Notes): Handlers {
       }
     },
   };
+}
+
+function declarationVisitor(notes: Notes): Handlers {
+  const declare = (node: ESTree.Node): void => {
+    const name = node.type === "PrivateIdentifier" ? node.name : keyName(node);
+    if (name !== undefined) notes.mention(notes.declarations, name, node);
+  };
+  const declareAll = (pattern: ESTree.Node | null): void => {
+    if (pattern !== null) namesOf(pattern).forEach(declare);
+  };
+  const declareKey = ({ key }: { readonly key: ESTree.Node }): void => declare(key);
+  const declareFunction = (node: ESTree.Function | ESTree.ArrowFunctionExpression): void => {
+    if (node.id !== null) declare(node.id);
+    node.params.forEach(declareAll);
+  };
+  const declareType = ({ id }: { readonly id: ESTree.Node }): void => declare(id);
+  return {
+    VariableDeclarator: ({ id }) => declareAll(id),
+    FunctionDeclaration: declareFunction,
+    FunctionExpression: declareFunction,
+    ArrowFunctionExpression: declareFunction,
+    ClassDeclaration: ({ id }) => declareAll(id),
+    TSTypeAliasDeclaration: declareType,
+    TSInterfaceDeclaration: declareType,
+    PropertyDefinition: declareKey,
+    MethodDefinition: declareKey,
+    TSPropertySignature: declareKey,
+    TSMethodSignature: declareKey,
+  };
+}
+
+/** The names that a pattern declares; `{ name }` takes over the name that a type has given. */
+function namesOf(pattern: ESTree.Node): ESTree.Node[] {
+  if (pattern.type === "AssignmentPattern") return namesOf(pattern.left);
+  if (pattern.type === "RestElement") return namesOf(pattern.argument);
+  if (pattern.type === "ArrayPattern") {
+    return pattern.elements.flatMap((element) => (element === null ? [] : namesOf(element)));
+  }
+  if (pattern.type !== "ObjectPattern") return [pattern];
+  return pattern.properties.flatMap((property) => {
+    if (property.type === "RestElement") return namesOf(property.argument);
+    return property.shorthand ? [] : namesOf(property.value);
+  });
 }
 
 function isProcess(node: ESTree.Expression | ESTree.Super): boolean {

@@ -1,6 +1,6 @@
 // The table of the design, sections 3 and 4, as data. A change here is a decision: write its reason into docs/decisions.md.
 
-/** A place in the house, and what may be imported there. Files of one place may import each other. */
+/** A layer, and what may be imported there. Files of one place may import each other. */
 export type Layer = {
   readonly name: string;
   /** Folders (with their slash) and files. The longest that fits a file is its layer. */
@@ -74,8 +74,8 @@ export const LAYERS: readonly Layer[] = [
 /** Layers that run in a browser, and with them every file they reach. */
 export const BROWSER_LAYERS: readonly string[] = ["ground", "protocol", "web"];
 
-/** The only files and folders that may import a package, be it for a type. A package without a door may not be used. */
-export const DOORS: Readonly<Record<string, readonly string[]>> = {
+/** The only files and folders that may import a package, be it for a type. A package that is not listed may not be used. */
+export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   "@preact/signals": ["src/web/"],
   "@simplewebauthn/browser": ["src/web/"],
   "@simplewebauthn/server": ["src/auth/passkey/web-authn.ts"],
@@ -102,12 +102,12 @@ export const DOORS: Readonly<Record<string, readonly string[]>> = {
   "ttyhq.node": ["src/sessions/pty/pty.ts", "src/audit/ship/syslog-receiver.ts"],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
   yaml: ["src/config/sources/config-file.ts"],
-  // Schemas are the words of the house, not a collaborator.
+  // Schemas are types of the project, not a collaborator.
   zod: ["src/"],
 };
 
 /** Entry points: the only files that read the environment and the arguments. The testing kit is not part of the program. */
-export const ENVIRONMENT_DOORS: readonly string[] = [
+export const ENVIRONMENT_READERS: readonly string[] = [
   "src/main.ts",
   "src/git/worker/main.ts",
   "packages/testing/src/environment.ts",

@@ -250,9 +250,9 @@ test("on an HQ each line says which machine has the session, also when it was ju
 
 test("each line has the id of its request, also when the machine is looked up first", async () => {
   const { lines, all } = auditor({ remoteOf: async () => "worker-1" });
-  const look = request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA);
-  inTrace({ requestId: "request-1" }, () => all.request(look));
-  inTrace({ requestId: "request-2" }, () => all.request({ ...look, outcome: failed("forbidden") }));
+  const checkOf = request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA);
+  inTrace({ requestId: "request-1" }, () => all.request(checkOf));
+  inTrace({ requestId: "request-2" }, () => all.request({ ...checkOf, outcome: failed("forbidden") }));
   inTrace({ requestId: "handshake-3" }, () => all.client({ principal: ADA, address }).subscribed("s1"));
   all.client({ principal: ADA, address }).signalled("s1", "SIGHUP");
   await new Promise(setImmediate);

@@ -11,7 +11,7 @@ import { usersOf } from "../../../src/auth/users.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { Permission } from "../../../src/protocol/schemas/permission.ts";
 import type { Role } from "../../../src/protocol/schemas/role.ts";
-import { BARE } from "./request-facts.ts";
+import { BARE } from "./request-claims.ts";
 
 const HERE = { address: undefined };
 

@@ -8,7 +8,7 @@ import { ALL } from "../../../src/auth/roles.ts";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
-import { BARE } from "./request-facts.ts";
+import { BARE } from "./request-claims.ts";
 
 const LOGIN = {
   mode: "login",
@@ -44,18 +44,18 @@ async function scratch() {
   return { path: directory.path, open, [Symbol.asyncDispose]: () => directory.remove() };
 }
 
-const facts = (token: string) => ({ ...BARE, authorization: `Bearer ${token}` });
+const claims = (token: string) => ({ ...BARE, authorization: `Bearer ${token}` });
 
 test("a token from a password works, also after a restart, until it is revoked", async () => {
   await using place = await scratch();
   const first = await place.open(LOGIN);
   const { token } = await first.login.withPassword({ password: "right", address });
   const restarted = await place.open(LOGIN);
-  const principal = await restarted.authenticate(facts(token));
+  const principal = await restarted.authenticate(claims(token));
   expect(principal.user).toBe("admin");
   await restarted.tokens.revoke(principal);
   const third = await place.open(LOGIN);
-  await expect(third.authenticate(facts(token))).rejects.toMatchObject({ code: "unauthorized" });
+  await expect(third.authenticate(claims(token))).rejects.toMatchObject({ code: "unauthorized" });
 });
 
 test("a token that anyone got without a login is worth nothing once there is one", async () => {
@@ -64,9 +64,9 @@ test("a token that anyone got without a login is worth nothing once there is one
   for (const tokenSecret of [undefined, given]) {
     const open = await place.open({ mode: "none", isPasswordDisallowed: false }, tokenSecret);
     const { token } = await open.login.withPassword({ address });
-    expect((await open.authenticate(facts(token))).method).toBe("none");
+    expect((await open.authenticate(claims(token))).method).toBe("none");
     const closed = await place.open(LOGIN, tokenSecret);
-    await expect(closed.authenticate(facts(token))).rejects.toMatchObject({ code: "unauthorized" });
+    await expect(closed.authenticate(claims(token))).rejects.toMatchObject({ code: "unauthorized" });
   }
 });
 
@@ -80,7 +80,7 @@ test("a ticket stands for its buyer on a socket", async () => {
   await using place = await scratch();
   const gate = await place.open(LOGIN);
   const { token } = await gate.login.withLink({ ticket: await gate.links.issue("me"), address });
-  const queryToken = await gate.tickets.issue(await gate.authenticate(facts(token)));
+  const queryToken = await gate.tickets.issue(await gate.authenticate(claims(token)));
   const principal = await gate.authenticate({ ...BARE, queryToken, place: "websocket" });
   expect(principal).toMatchObject({ user: "me", method: "ticket" });
 });
@@ -99,7 +99,7 @@ test("an HQ takes its pair as Basic and a token alike, another server a token al
     rights: ALL,
   });
   const { token } = await hq.login.withPassword({ password: "right", address });
-  expect((await hq.authenticate(facts(token))).method).toBe("token");
+  expect((await hq.authenticate(claims(token))).method).toBe("token");
   await expect(hq.authenticate({ ...BARE, authorization: basic("admin:x") })).rejects.toMatchObject(refused);
   const other = await place.open(LOGIN);
   await expect(other.authenticate({ ...BARE, authorization })).rejects.toMatchObject(refused);
@@ -149,9 +149,9 @@ test("the HQ of a remote is known by the token of this start, with and without a
   const more = { machineToken: Secret.fromText(token) };
   for (const mode of [LOGIN, { mode: "none", isPasswordDisallowed: false }] as const) {
     const remote = await place.open(mode, undefined, more);
-    expect(await remote.authenticate(facts(token))).toEqual({ user: "me", method: "hq", rights: ALL });
+    expect(await remote.authenticate(claims(token))).toEqual({ user: "me", method: "hq", rights: ALL });
     const restarted = await place.open(mode, undefined, { machineToken: Secret.fromText("n".repeat(43)) });
-    const again = restarted.authenticate(facts(token));
+    const again = restarted.authenticate(claims(token));
     if (mode.mode === "none") expect((await again).method).toBe("none");
     else await expect(again).rejects.toMatchObject(refused);
   }

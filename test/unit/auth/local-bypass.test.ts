@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import type { RequestFacts } from "../../../src/auth/chain.ts";
+import type { RequestClaims } from "../../../src/auth/chain.ts";
 import { byLocalBypass } from "../../../src/auth/local-bypass.ts";
 import { Secret } from "../../../src/lib/secret.ts";
-import { BARE } from "./request-facts.ts";
+import { BARE } from "./request-claims.ts";
 
-const LOCAL: RequestFacts = { ...BARE, peer: "127.0.0.1", address: "127.0.0.1", host: "localhost:4020" };
+const LOCAL: RequestClaims = { ...BARE, peer: "127.0.0.1", address: "127.0.0.1", host: "localhost:4020" };
 const bypass = byLocalBypass({ serverUser: "me", token: undefined });
 const withToken = byLocalBypass({ serverUser: "me", token: Secret.fromText("a local token") });
 const me = { user: "me", method: "local" };
@@ -22,7 +22,7 @@ test.each([
   expect(await bypass({ ...LOCAL, host })).toEqual(me);
 });
 
-test.each<[string, Partial<RequestFacts>]>([
+test.each<[string, Partial<RequestClaims>]>([
   ["from another machine", { peer: "192.0.2.1" }],
   ["from another machine that a proxy calls this one", { peer: "192.0.2.1", address: "127.0.0.1" }],
   ["over a unix socket", { peer: undefined }],

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { enforcePolicy, type PolicyFacts, type RequestPolicy } from "../../../src/auth/policy.ts";
+import { enforcePolicy, type PolicyRequest, type RequestPolicy } from "../../../src/auth/policy.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 
 const OPEN = { allowedOrigins: ["https://term.example.com"], isLoopbackHostOnly: false };
@@ -8,8 +8,8 @@ const LOOPBACK = { allowedOrigins: [], isLoopbackHostOnly: true };
 
 const HTTPS = { ...OPEN, isHttps: true };
 
-function code(policy: RequestPolicy, facts: Partial<PolicyFacts>): string {
-  const request = { method: "POST", isUpgrade: false, host: "host:4020", origin: undefined, ...facts };
+function code(policy: RequestPolicy, fields: Partial<PolicyRequest>): string {
+  const request = { method: "POST", isUpgrade: false, host: "host:4020", origin: undefined, ...fields };
   try {
     enforcePolicy(policy, request);
     return "let in";
@@ -110,8 +110,8 @@ test.each([
 });
 
 test("a page that rebound its name to loopback gets nothing although host and origin agree", () => {
-  const facts = { host: "evil.example:4020", origin: "http://evil.example:4020" };
-  expect(code(LOOPBACK, facts)).toBe("host_not_allowed");
+  const request = { host: "evil.example:4020", origin: "http://evil.example:4020" };
+  expect(code(LOOPBACK, request)).toBe("host_not_allowed");
 });
 
 const bits = fc.constantFrom(

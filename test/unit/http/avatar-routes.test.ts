@@ -1,17 +1,17 @@
 import { expect, test } from "vitest";
-import type { Picture } from "../../../src/auth/accounts/avatar.ts";
+import type { Avatar } from "../../../src/auth/accounts/avatar.ts";
 import type { Context } from "../../../src/http/route.ts";
 import { avatarRoutes } from "../../../src/http/routes/avatar-routes.ts";
 
 const BYTES = new Uint8Array([0xff, 0xd8, 0xff, 0xe0]);
-const PHOTO: Picture = { type: "image/jpeg", bytes: BYTES, source: "dscl" };
+const PHOTO: Avatar = { type: "image/jpeg", bytes: BYTES, source: "dscl" };
 
-async function ask(userId: string, accept?: string, picture: Picture | "none" = PHOTO) {
-  const findPicture = async () => (picture === "none" ? undefined : picture);
+async function ask(userId: string, accept?: string, photo: Avatar | "none" = PHOTO) {
+  const findAvatar = async () => (photo === "none" ? undefined : photo);
   const { avatar } = avatarRoutes({
     serverUser: "ada",
     platform: "darwin",
-    findPicture,
+    findAvatar,
   });
   const context: Context = {
     ...{ principal: undefined, identified: async () => undefined, address: "10.0.0.1", accept },
@@ -19,7 +19,7 @@ async function ask(userId: string, accept?: string, picture: Picture | "none" = 
   };
   const answer = await avatar?.({ params: { userId }, query: undefined, body: undefined }, context);
   if (answer === undefined) throw new Error("there is no such route");
-  if (!(answer.body instanceof Uint8Array)) throw new Error("the picture comes in pieces");
+  if (!(answer.body instanceof Uint8Array)) throw new Error("the avatar is streamed");
   return { ...answer, bytes: new Uint8Array(answer.body) };
 }
 
@@ -62,8 +62,8 @@ test.each<[accept: string | undefined, isJson: boolean]>([
 });
 
 test("as JSON it is what old clients know", async () => {
-  const json = async (userId: string, picture?: Picture) => {
-    const { bytes } = await ask(userId, "application/json", picture);
+  const json = async (userId: string, avatar?: Avatar) => {
+    const { bytes } = await ask(userId, "application/json", avatar);
     return JSON.parse(new TextDecoder().decode(bytes));
   };
   expect(await json("ada", PHOTO)).toEqual({

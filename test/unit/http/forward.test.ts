@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN, rightsOf } from "../../../src/auth/roles.ts";
-import { factsOf } from "../../../src/http/caller-credentials.ts";
+import { claimsOf } from "../../../src/http/caller-credentials.ts";
 import { type Forwarded, forward } from "../../../src/http/routes/forward.ts";
 import type { ClientRequest, ClientResponse } from "../../../src/protocol/client/send.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -243,7 +243,7 @@ describe("for whom is asked", () => {
       const principal: Principal = { user, method: "token", rights: OWN };
       const { headers } = await forwarded({}, { principal });
       const where = { queryToken: undefined, address: undefined, place: "api" } as const;
-      expect(factsOf({ headers: { ...headers }, socket: {} }, where).onBehalfOf).toBe(user);
+      expect(claimsOf({ headers: { ...headers }, socket: {} }, where).onBehalfOf).toBe(user);
     },
   );
 });

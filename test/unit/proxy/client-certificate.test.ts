@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type CertificateFacts, userOfCertificate } from "../../../src/proxy/client-certificate.ts";
+import { type ClientCertificate, userOfCertificate } from "../../../src/proxy/client-certificate.ts";
 
 const validTo = "Jan  1 00:00:00 2030 GMT";
 
-function named(facts: CertificateFacts) {
-  return userOfCertificate({ valid_to: validTo, ...facts })?.user;
+function named(certificate: ClientCertificate) {
+  return userOfCertificate({ valid_to: validTo, ...certificate })?.user;
 }
 
 test("the login is the e-mail address, of the alternative names before that of the subject, else the common name", () => {
@@ -20,7 +20,7 @@ test("the login is the e-mail address, of the alternative names before that of t
   expect(userOfCertificate({ subject, valid_to: validTo })?.expiresAtMs).toBe(Date.UTC(2030, 0, 1));
 });
 
-test.each<CertificateFacts>([
+test.each<ClientCertificate>([
   {},
   { subject: {} },
   { subject: { CN: "two words" } },
@@ -28,8 +28,8 @@ test.each<CertificateFacts>([
   { subject: { CN: "ada\u200b" } },
   { subject: { CN: "" } },
   { subject: { CN: "a".repeat(257) } },
-])("%j names nobody", (facts) => {
-  expect(named(facts)).toBeUndefined();
+])("%j names nobody", (certificate) => {
+  expect(named(certificate)).toBeUndefined();
 });
 
 test("a certificate without an end names nobody", () => {

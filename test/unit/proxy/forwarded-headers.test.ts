@@ -5,7 +5,7 @@ import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { byProxyIdentity } from "../../../src/auth/proxy/proxy-identity.ts";
-import { factsOf } from "../../../src/http/caller-credentials.ts";
+import { claimsOf } from "../../../src/http/caller-credentials.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { forwardedHeaders, refuseUnforwardable, type Voucher } from "../../../src/proxy/forwarded-headers.ts";
 
@@ -88,8 +88,8 @@ test("names are sent as bytes of UTF-8, and read as what they are", async () => 
   const named = { ...voucher, user: { login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined } };
   const headers = forwardedHeaders({ headers: {} }, named, "request");
   for (const value of Object.values(headers)) expect(value).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
-  const facts = factsOf(asRequest(headers), { queryToken: undefined, address: undefined, place: "api" });
-  expect(facts.identity).toEqual({ login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined });
+  const claims = claimsOf(asRequest(headers), { queryToken: undefined, address: undefined, place: "api" });
+  expect(claims.identity).toEqual({ login: "zoë@example.com", name: "Zoë Ωmega 🦊", picture: undefined });
 });
 
 /** What node:http makes of a request that is sent byte by byte as given; nothing where it refuses it. */
@@ -147,12 +147,12 @@ test("however a client spells, repeats, folds or hides such headers, the server 
       if (request === undefined || isRefused(request)) return;
       const forwarded = forwardedHeaders(request, voucher, "request");
       const again = asRequest(forwarded);
-      const facts = factsOf(again, { queryToken: undefined, address: "10.0.0.7", place: "api" });
-      expect(await isOwn(facts)).toEqual({
+      const claims = claimsOf(again, { queryToken: undefined, address: "10.0.0.7", place: "api" });
+      expect(await isOwn(claims)).toEqual({
         ...{ user: "ada@example.com", method: "proxy", groups: [] },
         profile: { name: user.name, picture: user.picture },
       });
-      expect(facts).toMatchObject({ localToken: undefined, onBehalfOf: undefined });
+      expect(claims).toMatchObject({ localToken: undefined, onBehalfOf: undefined });
       const ours = Object.keys(forwarded).filter((name) => /proxy|forwarded|ttyhq|via|real-ip|_/.test(name));
       expect(ours.sort()).toEqual(OURS);
       expect(forwarded["x-forwarded-for"]).toBe("10.0.0.7");
@@ -181,6 +181,6 @@ function isRefused(request: IncomingMessage): boolean {
 }
 
 /** As it comes to the server, from this machine. */
-function asRequest(headers: IncomingHttpHeaders): Parameters<typeof factsOf>[0] {
+function asRequest(headers: IncomingHttpHeaders): Parameters<typeof claimsOf>[0] {
   return { headers, socket: { remoteAddress: "127.0.0.1" } };
 }

@@ -30,11 +30,11 @@ async function ask(target: UplinkTarget): Promise<string> {
 
 test("a session host is asked at a socket, and not at where a link in its place leads", async () => {
   await using directory = await mkdtempDisposable(join(tmpdir(), "ttyhq-socket-"));
-  const [own, shared] = [join(directory.path, "server.sock"), join(directory.path, "host.sock")];
+  const [own, link] = [join(directory.path, "server.sock"), join(directory.path, "host.sock")];
   const { connections } = await serverAt(own);
-  await symlink(own, shared);
-  const target = { socketPath: shared, noFollow: true };
-  const refusal = { code: "host_unreachable", message: expect.stringContaining(`${shared} is no socket`) };
+  await symlink(own, link);
+  const target = { socketPath: link, noFollow: true };
+  const refusal = { code: "host_unreachable", message: expect.stringContaining(`${link} is no socket`) };
   await expect(ask(target)).rejects.toMatchObject(refusal);
   await expect(openLink(target, HANDLERS, AbortSignal.timeout(60_000))).rejects.toMatchObject(refusal);
   expect(connections()).toBe(0);

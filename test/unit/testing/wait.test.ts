@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 
 test("what does not tell of itself is looked for until it is there", async () => {
-  let looks = 0;
-  const look = async () => (++looks === 3 ? "found" : undefined);
-  expect(await eventually(look, "it")).toBe("found");
+  let checks = 0;
+  const check = async () => (++checks === 3 ? "found" : undefined);
+  expect(await eventually(check, "it")).toBe("found");
 });
 
 test("a look that fails is made again, and the last failure is told", async () => {

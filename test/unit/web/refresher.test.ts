@@ -21,7 +21,7 @@ class Server {
   };
 
   /** The n-th reading, once it has begun. */
-  async reading(n: number): Promise<Asked> {
+  async refresher(n: number): Promise<Asked> {
     while (this.#asked.length < n) await this.#more.promise;
     const asked = this.#asked[n - 1];
     if (asked === undefined) throw new Error(`there is no reading ${n}`);
@@ -29,10 +29,10 @@ class Server {
   }
 }
 
-function readingOf(server: Server): Refresher {
-  const reading = new Refresher({ read: server.read, ...shown, retryMs: NEVER_MS });
-  reading.refresh();
-  return reading;
+function refresherOf(server: Server): Refresher {
+  const refresher = new Refresher({ read: server.read, ...shown, retryMs: NEVER_MS });
+  refresher.refresh();
+  return refresher;
 }
 
 /** What a promise sets off has happened. */
@@ -40,31 +40,31 @@ const settled = (): Promise<void> => new Promise(setImmediate);
 
 test("what could not be read is read when there is a new connection, and not after a while", async () => {
   const server = new Server();
-  using reading = readingOf(server);
-  (await server.reading(1)).reject(new Error("no network"));
+  using refresher = refresherOf(server);
+  (await server.refresher(1)).reject(new Error("no network"));
   await settled();
-  reading.renewed();
-  await server.reading(2);
+  refresher.renewed();
+  await server.refresher(2);
 });
 
 test("a reading that hangs on the connection before is given up for another one", async () => {
   const server = new Server();
-  using reading = readingOf(server);
-  (await server.reading(1)).resolve();
+  using refresher = refresherOf(server);
+  (await server.refresher(1)).resolve();
   await settled();
-  reading.refresh();
-  const hanging = await server.reading(2);
-  reading.renewed();
+  refresher.refresh();
+  const hanging = await server.refresher(2);
+  refresher.renewed();
   expect(hanging.signal.aborted).toBe(true);
-  (await server.reading(3)).resolve();
+  (await server.refresher(3)).resolve();
 });
 
 test("the first reading goes on beside the page's first connection, and is followed by another", async () => {
   const server = new Server();
-  using reading = readingOf(server);
-  const first = await server.reading(1);
-  reading.renewed();
+  using refresher = refresherOf(server);
+  const first = await server.refresher(1);
+  refresher.renewed();
   expect(first.signal.aborted).toBe(false);
   first.resolve();
-  await server.reading(2);
+  await server.refresher(2);
 });

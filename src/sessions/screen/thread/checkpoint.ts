@@ -16,12 +16,12 @@ const VERSION = 1;
 const HEADER_BYTES = 36;
 const CHECKED_FROM = 4;
 /** As much output before the offset shows that the checkpoint belongs to it. */
-const WITNESS_BYTES = 4 * 1024;
+const PRECEDING_BYTES = 4 * 1024;
 
 /** Replaces the file as a whole. A torn one after a crash is found out when it is read, so nothing waits for the disk. */
 export function writeCheckpoint(path: string, checkpoint: Checkpoint, file: ScreenFile): void {
   const draft = `${path}.tmp`;
-  writeFileSync(draft, encodeCheckpoint(checkpoint, witness(file, checkpoint.offset)), { mode: 0o600 });
+  writeFileSync(draft, encodeCheckpoint(checkpoint, precedingCrc(file, checkpoint.offset)), { mode: 0o600 });
   renameSync(draft, path);
 }
 
@@ -36,17 +36,17 @@ export function readCheckpoint(path: string, file: ScreenFile, upTo: number): Ch
   }
   const found = decodeCheckpoint(bytes);
   if (found === undefined || found.checkpoint.offset > upTo) return undefined;
-  return found.witness === witness(file, found.checkpoint.offset) ? found.checkpoint : undefined;
+  return found.precedingCrc === precedingCrc(file, found.checkpoint.offset) ? found.checkpoint : undefined;
 }
 
-export function encodeCheckpoint({ offset, size, bytes }: Checkpoint, witnessed: number): Uint8Array {
+export function encodeCheckpoint({ offset, size, bytes }: Checkpoint, precedingCrc: number): Uint8Array {
   const header = new DataView(new ArrayBuffer(HEADER_BYTES));
   header.setBigUint64(4, MAGIC, true);
   header.setUint32(12, VERSION, true);
   header.setUint16(16, size.cols, true);
   header.setUint16(18, size.rows, true);
   header.setBigUint64(20, BigInt(offset), true);
-  header.setUint32(28, witnessed, true);
+  header.setUint32(28, precedingCrc, true);
   header.setUint32(32, bytes.length, true);
   const whole = concatBytes([new Uint8Array(header.buffer), bytes]);
   new DataView(whole.buffer).setUint32(0, crc32(whole.subarray(CHECKED_FROM)), true);
@@ -56,7 +56,7 @@ export function encodeCheckpoint({ offset, size, bytes }: Checkpoint, witnessed:
 /** Undefined for bytes that are no checkpoint of this version, whole and unchanged. */
 export function decodeCheckpoint(
   whole: Uint8Array,
-): { readonly checkpoint: Checkpoint; readonly witness: number } | undefined {
+): { readonly checkpoint: Checkpoint; readonly precedingCrc: number } | undefined {
   if (whole.length < HEADER_BYTES) return undefined;
   const header = new DataView(whole.buffer, whole.byteOffset, whole.byteLength);
   if (header.getUint32(0, true) !== crc32(whole.subarray(CHECKED_FROM))) return undefined;
@@ -67,10 +67,10 @@ export function decodeCheckpoint(
   const isSize = Math.min(size.cols, size.rows) > 0 && Math.max(size.cols, size.rows) <= MAX_TERMINAL_SIZE;
   if (!isWhole || !isSize || !Number.isSafeInteger(offset)) return undefined;
   const bytes = whole.subarray(HEADER_BYTES);
-  return { checkpoint: { offset, size, bytes }, witness: header.getUint32(28, true) };
+  return { checkpoint: { offset, size, bytes }, precedingCrc: header.getUint32(28, true) };
 }
 
-function witness(file: ScreenFile, offset: number): number {
-  const length = Math.min(offset, WITNESS_BYTES);
+function precedingCrc(file: ScreenFile, offset: number): number {
+  const length = Math.min(offset, PRECEDING_BYTES);
   return crc32(file.read(offset - length, length));
 }

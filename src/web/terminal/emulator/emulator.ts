@@ -18,7 +18,7 @@ import { QueryGate } from "./query-gate.ts";
 import { TerminalKeys } from "./terminal-keys.ts";
 import { TextSearch } from "./text-search.ts";
 
-export type EmulatorLook = {
+export type EmulatorAppearance = {
   readonly fontSizePx: number;
   readonly scheme: ColorScheme;
   readonly screenReader: boolean;
@@ -52,13 +52,13 @@ export class Emulator implements Disposable {
   readonly #characters = new WholeCharacters();
   #webgl: WebglAddon | undefined;
 
-  constructor(look: EmulatorLook, handlers: EmulatorHandlers) {
-    const terminal = new Terminal(terminalOptions(look, handlers.onLink));
+  constructor(appearance: EmulatorAppearance, handlers: EmulatorHandlers) {
+    const terminal = new Terminal(terminalOptions(appearance, handlers.onLink));
     this.#terminal = terminal;
     guardParser(emulatorCore(terminal), () => this.size);
     this.#gate = new QueryGate(terminal.parser, handlers.mayAnswer);
     const search = new SearchAddon();
-    this.search = new TextSearch(search, look.scheme);
+    this.search = new TextSearch(search, appearance.scheme);
     terminal.loadAddon(this.#fit);
     terminal.loadAddon(search);
     terminal.loadAddon(new UnicodeGraphemesAddon());
@@ -196,7 +196,7 @@ export class Emulator implements Disposable {
   }
 }
 
-function terminalOptions(look: EmulatorLook, onLink: EmulatorHandlers["onLink"]) {
+function terminalOptions(appearance: EmulatorAppearance, onLink: EmulatorHandlers["onLink"]) {
   return {
     // Needed by the unicode and search addons, which register with interfaces that may still change.
     allowProposedApi: true,
@@ -204,16 +204,16 @@ function terminalOptions(look: EmulatorLook, onLink: EmulatorHandlers["onLink"])
     rows: DEFAULT_ROWS,
     scrollback: SCROLLBACK_LINES,
     fontFamily: TERMINAL_FONT,
-    fontSize: look.fontSizePx,
+    fontSize: appearance.fontSizePx,
     lineHeight: LINE_HEIGHT,
-    theme: terminalTheme(look.scheme),
-    minimumContrastRatio: minimumContrast(look.scheme),
+    theme: terminalTheme(appearance.scheme),
+    minimumContrastRatio: minimumContrast(appearance.scheme),
     cursorBlink: true,
     cursorInactiveStyle: "outline",
     macOptionIsMeta: true,
     rightClickSelectsWord: false,
     rescaleOverlappingGlyphs: true,
-    screenReaderMode: look.screenReader,
+    screenReaderMode: appearance.screenReader,
     // A link of the program's own (OSC 8) may say one thing and lead to another: its target is shown while hovering.
     linkHandler: {
       activate: (_event: MouseEvent, uri: string) => openLink(uri),

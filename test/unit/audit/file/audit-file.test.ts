@@ -165,7 +165,7 @@ async function written(audit: AuditFile, count: number): Promise<void> {
   await until(async () => audit.counts.written >= count || undefined);
 }
 
-/** `look` finds something that is not told. */
-async function until(look: () => Promise<unknown>): Promise<void> {
-  await vi.waitUntil(look, { timeout: 60_000, interval: 5 });
+/** Polls until `check` finds something. */
+async function until(check: () => Promise<unknown>): Promise<void> {
+  await vi.waitUntil(check, { timeout: 60_000, interval: 5 });
 }

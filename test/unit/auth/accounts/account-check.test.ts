@@ -5,7 +5,7 @@ import type { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
 import { neverOver } from "../../../../src/auth/chain.ts";
 import type { Principal } from "../../../../src/auth/principal.ts";
 import { ALL, OWN } from "../../../../src/auth/roles.ts";
-import { BARE } from "../request-facts.ts";
+import { BARE } from "../request-claims.ts";
 
 const ada: Principal = {
   ...{ user: "ada", method: "token", tokenId: "login" },

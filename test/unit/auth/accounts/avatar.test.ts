@@ -4,7 +4,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { kept } from "../../../../src/app/avatars.ts";
-import { findPicture, photoBytes, picturePath } from "../../../../src/auth/accounts/avatar.ts";
+import { avatarPath, findAvatar, photoBytes } from "../../../../src/auth/accounts/avatar.ts";
 
 /** The first bytes of pictures. */
 const JPEG = Buffer.from("ffd8ffe000104a46494600010100004800480000ffd9", "hex");
@@ -13,8 +13,8 @@ const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 /** As macOS 15 prints it: groups of four bytes on one line after the name. */
 const PHOTO = "JPEGPhoto:\n ffd8ffe0 00104a46 49460001 01000048 00480000 ffd9\n";
 const NO_SUCH_KEY = "";
-const PICTURE = "Picture: /Library/User/eagle.png\n";
-const PICTURE_WITH_SPACES = "Picture:\n /Library/User Pictures/Animals/Eagle.tif\n";
+const AVATAR_PATH = "Picture: /Library/User/eagle.png\n";
+const AVATAR_PATH_WITH_SPACES = "Picture:\n /Library/User Pictures/Animals/Eagle.tif\n";
 
 /** A directory whose answers were written down before; `undefined`: it fails. */
 function directory(answers: Readonly<Record<string, string | undefined>>) {
@@ -28,13 +28,13 @@ function directory(answers: Readonly<Record<string, string | undefined>>) {
   return { run, asked };
 }
 
-const picture = (answers: Readonly<Record<string, string | undefined>>) => {
+const directoryWith = (answers: Readonly<Record<string, string | undefined>>) => {
   const { run, asked } = directory(answers);
-  return { find: () => findPicture("ada", run), asked };
+  return { find: () => findAvatar("ada", run), asked };
 };
 
 test("the photo of the directory is the picture", async () => {
-  const { find, asked } = picture({ JPEGPhoto: PHOTO, Picture: PICTURE });
+  const { find, asked } = directoryWith({ JPEGPhoto: PHOTO, Picture: AVATAR_PATH });
   expect(await find()).toEqual({ type: "image/jpeg", bytes: new Uint8Array(JPEG), source: "dscl" });
   expect(asked).toEqual([["/usr/bin/dscl", ".", "-read", "/Users/ada", "JPEGPhoto"]]);
 });
@@ -45,7 +45,7 @@ test.each([NO_SUCH_KEY, "JPEGPhoto:\n zz\n", "JPEGPhoto:\n 49492a00\n", undefine
     await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-avatar-"));
     const path = join(folder.path, "my picture.png");
     await writeFile(path, PNG);
-    const { find } = picture({ JPEGPhoto: photo, Picture: `Picture:\n ${path}\n` });
+    const { find } = directoryWith({ JPEGPhoto: photo, Picture: `Picture:\n ${path}\n` });
     expect(await find()).toMatchObject({ type: "image/png", source: "picture_path" });
   },
 );
@@ -55,10 +55,10 @@ test("what is no picture, too large, no file or not there is none", async () => 
   const large = join(folder.path, "large.jpg");
   await writeFile(large, Buffer.concat([JPEG, Buffer.alloc(3 * 1024 * 1024)]));
   for (const path of ["/etc/passwd", "/dev/zero", folder.path, large, "/no/such.png", "relative.png"]) {
-    const { find } = picture({ JPEGPhoto: NO_SUCH_KEY, Picture: `Picture: ${path}\n` });
+    const { find } = directoryWith({ JPEGPhoto: NO_SUCH_KEY, Picture: `Picture: ${path}\n` });
     expect([path, await find().catch(() => undefined)]).toEqual([path, undefined]);
   }
-  await expect(picture({}).find()).rejects.toThrow("took longer");
+  await expect(directoryWith({}).find()).rejects.toThrow("took longer");
 });
 
 test("the directory is asked once an hour", async () => {
@@ -75,8 +75,8 @@ test("the directory is asked once an hour", async () => {
 });
 
 test("a path is read from its own line and from that of its name", () => {
-  expect(picturePath(PICTURE)).toBe("/Library/User/eagle.png");
-  expect(picturePath(PICTURE_WITH_SPACES)).toBe("/Library/User Pictures/Animals/Eagle.tif");
+  expect(avatarPath(AVATAR_PATH)).toBe("/Library/User/eagle.png");
+  expect(avatarPath(AVATAR_PATH_WITH_SPACES)).toBe("/Library/User Pictures/Animals/Eagle.tif");
   for (const none of [
     "",
     "Picture:\n",
@@ -85,7 +85,7 @@ test("a path is read from its own line and from that of its name", () => {
     "No such key: Picture\n",
     "Picture: ../x\n",
   ])
-    expect([none, picturePath(none)]).toEqual([none, undefined]);
+    expect([none, avatarPath(none)]).toEqual([none, undefined]);
 });
 
 test("hex is read with and without spaces, and nothing else", () => {
@@ -106,7 +106,7 @@ test("whatever the directory says, the parsers only read it", async () => {
     fc.property(fc.array(line), (parts) => {
       for (const text of [parts.join(""), `JPEGPhoto:${parts.join("")}`, `Picture:${parts.join("")}`]) {
         expect(photoBytes(text)).toBeInstanceOf(Uint8Array);
-        expect(picturePath(text) ?? "/").toMatch(/^\//);
+        expect(avatarPath(text) ?? "/").toMatch(/^\//);
       }
     }),
   );

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RequestFacts } from "../../../../src/auth/chain.ts";
+import type { RequestClaims } from "../../../../src/auth/chain.ts";
 import { LoginAttempts } from "../../../../src/auth/password/attempts.ts";
 import { basicPair, byBasic } from "../../../../src/auth/password/basic.ts";
 import { ALL } from "../../../../src/auth/roles.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { BARE } from "../request-facts.ts";
+import { BARE } from "../request-claims.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const basic = (pair: string | Uint8Array) => `Basic ${Buffer.from(pair).toString("base64")}`;
@@ -21,7 +21,7 @@ function hq() {
     attempts: new LoginAttempts(() => clock.ms),
     log: { warn: (fields: object) => void warnings.push(fields) },
   });
-  const ask = (authorization: string | undefined, more: Partial<RequestFacts> = {}) =>
+  const ask = (authorization: string | undefined, more: Partial<RequestClaims> = {}) =>
     way({ ...BARE, authorization, ...more });
   return { clock, warnings, ask };
 }

@@ -1,31 +1,31 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RequestFacts } from "../../../../src/auth/chain.ts";
+import type { RequestClaims } from "../../../../src/auth/chain.ts";
 import { byProxyIdentity } from "../../../../src/auth/proxy/proxy-identity.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
-import { BARE } from "../request-facts.ts";
+import { BARE } from "../request-claims.ts";
 
 const PROOF = "the proof of this start";
 const byOwn = byProxyIdentity({ from: "own-proxy", proof: Secret.fromText(PROOF) });
 const byOther = byProxyIdentity({ from: "local-proxy" });
 
-function facts(login: string | undefined, more: Partial<RequestFacts> = {}): RequestFacts {
+function requestOf(login: string | undefined, more: Partial<RequestClaims> = {}): RequestClaims {
   return { ...BARE, peer: "127.0.0.1", identity: { login, name: "Ada", picture: undefined }, ...more };
 }
 
 const ada = { user: "ada@example.com", method: "proxy", groups: [], profile: { name: "Ada" } };
 
 test("a proxy on this machine says who asks; our own one proves that it is that", async () => {
-  expect(await byOther(facts("ada@example.com"))).toEqual(ada);
-  expect(await byOwn(facts("ada@example.com", { identityProof: PROOF }))).toEqual(ada);
+  expect(await byOther(requestOf("ada@example.com"))).toEqual(ada);
+  expect(await byOwn(requestOf("ada@example.com", { identityProof: PROOF }))).toEqual(ada);
   for (const identityProof of [undefined, "", "guess", PROOF.slice(1), `${PROOF} `]) {
-    expect(await byOwn(facts("ada@example.com", { identityProof }))).toBeUndefined();
+    expect(await byOwn(requestOf("ada@example.com", { identityProof }))).toBeUndefined();
   }
 });
 
 test("groups count from our own proxy alone: another one may hand on what a client sent", async () => {
   const identity = { login: "ada", name: undefined, picture: undefined, groups: "ops,the%20staff%2C" };
-  const request = facts("ada", { identity, identityProof: PROOF });
+  const request = requestOf("ada", { identity, identityProof: PROOF });
   expect((await byOwn(request))?.groups).toEqual(["ops", "the staff,"]);
   expect((await byOther(request))?.groups).toEqual([]);
 });
@@ -43,27 +43,27 @@ test.each([
   "from %s it says nothing, whatever proof comes with it and whatever address it is counted under",
   async (peer) => {
     for (const address of [peer, "127.0.0.1"]) {
-      const request = facts("ada", { peer, address, identityProof: PROOF });
+      const request = requestOf("ada", { peer, address, identityProof: PROOF });
       expect([await byOwn(request), await byOther(request)]).toEqual([undefined, undefined]);
     }
   },
 );
 
 test.each(["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])("%s is this machine", async (peer) => {
-  expect(await byOther(facts("ada", { peer }))).toMatchObject({ user: "ada" });
+  expect(await byOther(requestOf("ada", { peer }))).toMatchObject({ user: "ada" });
 });
 
 test.each([undefined, "", " ", "a b", "ada, root", "a\u0000", "a\u200b", "a\n", "a".repeat(257)])(
   "%j is nobody's login",
   async (login) => {
-    expect(await byOther(facts(login))).toBeUndefined();
+    expect(await byOther(requestOf(login))).toBeUndefined();
   },
 );
 
 test("no header makes it fail, and who it names has nothing odd in the name", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string(), async (login) => {
-      const proof = await byOther(facts(login));
+      const proof = await byOther(requestOf(login));
       if (proof !== undefined) expect(proof.user).toMatch(/^[^\s\p{C}]{1,256}$/u);
     }),
   );

@@ -241,9 +241,9 @@ test("whoever stopped watching hears nothing, and nobody hears of a login withou
   const heard: string[] = [];
   tokens.whenOver(principal, (reason) => heard.push(reason))[Symbol.dispose]();
   using _none = tokens.whenOver({}, (reason) => heard.push(reason));
-  const witness = Promise.withResolvers<string>();
-  using _witness = tokens.whenOver(principal, witness.resolve);
-  expect(await witness.promise).toBe("login expired");
+  const ended = Promise.withResolvers<string>();
+  using _hook = tokens.whenOver(principal, ended.resolve);
+  expect(await ended.promise).toBe("login expired");
   await tokens.revoke(principal);
   expect(heard).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RequestFacts } from "../../../../src/auth/chain.ts";
+import type { RequestClaims } from "../../../../src/auth/chain.ts";
 import { ALL, OWN } from "../../../../src/auth/roles.ts";
 import { byMachineToken } from "../../../../src/auth/tokens/machine-token.ts";
 import { usersOf } from "../../../../src/auth/users.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
-import { BARE } from "../request-facts.ts";
+import { BARE } from "../request-claims.ts";
 
 const TOKEN = "b5eQ0m5bq0yG9p-3v5w_fXoO2yJmY1nN8pV0t1uS2kA";
 const users = usersOf({
@@ -13,7 +13,7 @@ const users = usersOf({
   ...{ allowUsers: [], adminUsers: [] },
 });
 const way = byMachineToken(Secret.fromText(TOKEN), { serverUser: "me", users });
-const ask = (authorization: string | undefined, more: Partial<RequestFacts> = {}) =>
+const ask = (authorization: string | undefined, more: Partial<RequestClaims> = {}) =>
   way({ ...BARE, authorization, ...more });
 
 test("the token of this start is the HQ, for the server's user, everywhere", async () => {

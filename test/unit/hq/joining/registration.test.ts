@@ -7,7 +7,7 @@ import {
 import { createCaller } from "../../../../src/protocol/client/caller.ts";
 import type { ClientRequest, Send } from "../../../../src/protocol/client/send.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
-import { HQ_LOOK_MS } from "../../../../src/protocol/limits.ts";
+import { HQ_CHECK_MS } from "../../../../src/protocol/limits.ts";
 import { MemorySessions } from "../../hub/memory-sessions.ts";
 import { registration } from "../memory-store.ts";
 
@@ -166,7 +166,7 @@ test("a remote registers with an HQ that does not say which it is, and once more
   const { enrolment } = enrolmentAt(hq, () => ms);
   while (!enrolment.isRegistered) await new Promise(setImmediate);
   isHealthy = true;
-  ms += HQ_LOOK_MS;
+  ms += HQ_CHECK_MS;
   await asked(REGISTER, 2);
   await enrolment[Symbol.asyncDispose]();
 });
@@ -180,7 +180,7 @@ test("a remote registers anew with an HQ that was started again just after it ha
   let ms = 0;
   const { enrolment } = enrolmentAt(hq, () => ms);
   while (!enrolment.isRegistered) await new Promise(setImmediate);
-  ms += HQ_LOOK_MS;
+  ms += HQ_CHECK_MS;
   await asked(REGISTER, 2);
   await enrolment[Symbol.asyncDispose]();
 });
@@ -227,7 +227,7 @@ test("an HQ that knows the specification alone is the same one as long as it ans
   let ms = 0;
   const { enrolment, warnings } = enrolmentAt(hq, () => ms);
   while (!enrolment.isRegistered) await new Promise(setImmediate);
-  ms += HQ_LOOK_MS;
+  ms += HQ_CHECK_MS;
   await asked("GET /api/health", 2);
   await enrolment[Symbol.asyncDispose]();
   expect(requests).toEqual(["GET /api/health", REGISTER, "GET /api/health", LEAVE]);

@@ -2,24 +2,24 @@ import { expect, test } from "vitest";
 import { KeyedMutex } from "../../../../src/lib/async/mutex.ts";
 
 test("work about one thing is done in order, about another side by side", async () => {
-  const turns = new KeyedMutex();
+  const mutex = new KeyedMutex();
   const done: string[] = [];
   const gate = Promise.withResolvers<void>();
-  const first = turns.take("a", async () => {
+  const first = mutex.take("a", async () => {
     await gate.promise;
     done.push("a1");
   });
-  const second = turns.take("a", async () => void done.push("a2"));
-  await turns.take("b", async () => void done.push("b"));
+  const second = mutex.take("a", async () => void done.push("a2"));
+  await mutex.take("b", async () => void done.push("b"));
   gate.resolve();
   await Promise.all([first, second]);
   expect(done).toEqual(["b", "a1", "a2"]);
 });
 
 test("what fails holds nothing up, and is told to whoever asked", async () => {
-  const turns = new KeyedMutex();
-  const failed = turns.take("a", () => Promise.reject(new Error("no")));
-  const next = turns.take("a", async () => "done");
+  const mutex = new KeyedMutex();
+  const failed = mutex.take("a", () => Promise.reject(new Error("no")));
+  const next = mutex.take("a", async () => "done");
   await expect(failed).rejects.toThrow("no");
   expect(await next).toBe("done");
 });

@@ -4,35 +4,35 @@ import { Semaphore } from "../../../../src/lib/async/semaphore.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 const full = () => new ServiceError("rate_limited", "full");
-const limits = { slots: 2, maxWaiting: 3, maxWaitMs: 10_000, full };
+const limits = { permits: 2, maxWaiting: 3, maxWaitMs: 10_000, full };
 
 test("so much is done at a time and no more, in the order in which it came", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 4 }),
       fc.array(fc.nat(3), { maxLength: 30 }),
-      async (slots, turns) => {
-        const places = new Semaphore({ ...limits, slots, maxWaiting: 30 });
+      async (permits, tasks) => {
+        const places = new Semaphore({ ...limits, permits, maxWaiting: 30 });
         const begun: number[] = [];
         let running = 0;
-        const work = turns.map((length, index) =>
+        const work = tasks.map((length, index) =>
           places.take(async () => {
             begun.push(index);
-            expect(++running).toBeLessThanOrEqual(slots);
+            expect(++running).toBeLessThanOrEqual(permits);
             for (let turn = 0; turn < length; turn++) await Promise.resolve();
             running--;
             return index;
           }),
         );
-        expect(await Promise.all(work)).toEqual([...turns.keys()]);
-        expect(begun).toEqual([...turns.keys()]);
+        expect(await Promise.all(work)).toEqual([...tasks.keys()]);
+        expect(begun).toEqual([...tasks.keys()]);
       },
     ),
   );
 });
 
 test("what fails makes room like what succeeds", async () => {
-  const places = new Semaphore({ ...limits, slots: 1 });
+  const places = new Semaphore({ ...limits, permits: 1 });
   await expect(places.take(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
   const later = [1, 2, 3].map((each) =>
     places.take(() => (each === 2 ? Promise.reject(full()) : Promise.resolve(each))),
@@ -55,7 +55,7 @@ test("who comes when too many wait is refused, and keeps nobody's place", async 
 });
 
 test("who has waited too long is refused, and those behind come all the same", async () => {
-  const places = new Semaphore({ ...limits, slots: 1, maxWaitMs: 20 });
+  const places = new Semaphore({ ...limits, permits: 1, maxWaitMs: 20 });
   const gate = Promise.withResolvers<void>();
   const first = places.take(() => gate.promise);
   await expect(places.take(async () => 2)).rejects.toMatchObject({ code: "rate_limited" });

@@ -160,11 +160,11 @@ test("what a shell hands over open is read, whatever is at its name", () => {
 
 test("what somebody else put into a private directory is refused: links, and files that others may write", async () => {
   await using place = await scratch();
-  const planted = join(place.folder, "planted");
+  const malicious = join(place.folder, "planted");
   expect(() => checkOwnEntry(place.file)).not.toThrow();
   expect(() => checkOwnEntry(join(place.folder, "missing"))).not.toThrow();
-  await symlink(place.file, planted);
-  expect(() => checkOwnEntry(planted)).toThrow(/planted \(owner .*\) is a symbolic link: rm /);
+  await symlink(place.file, malicious);
+  expect(() => checkOwnEntry(malicious)).toThrow(/planted \(owner .*\) is a symbolic link: rm /);
   await link(place.file, join(place.folder, "other"));
   await chmod(place.file, 0o646);
   expect(() => checkOwnEntry(join(place.folder, "other"))).toThrow("is writable by others");

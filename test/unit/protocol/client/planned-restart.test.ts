@@ -116,9 +116,9 @@ test("a server that is not back yet is tried often, and its silence stays planne
   await until(() => states.filter(({ kind }) => kind === "waiting").length === 3);
   server.refusal = undefined;
   await socket.opened(5_000);
-  const away = states.filter(({ kind }) => kind !== "open");
-  expect(away.length).toBeGreaterThan(4);
-  expect(away.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
+  const notOpen = states.filter(({ kind }) => kind !== "open");
+  expect(notOpen.length).toBeGreaterThan(4);
+  expect(notOpen.every((state) => "isPlanned" in state && state.isPlanned)).toBe(true);
 });
 
 test("where a restart was announced a try without an answer is given up soon, the next after twice as long, at most as long as any", async () => {
@@ -133,7 +133,7 @@ test("where a restart was announced a try without an answer is given up soon, th
   using socket = connect(server, { open, times: { ...times, tryMs: 1, connectMs: 3 } });
   const problems: string[] = [];
   socket.onState((state) => void (state.kind === "waiting" && problems.push(state.error.message)));
-  const silence = async (leave: () => void, tries: number): Promise<readonly string[]> => {
+  const quietPeriod = async (leave: () => void, tries: number): Promise<readonly string[]> => {
     await socket.opened(5_000);
     net.isSilent = true;
     leave();
@@ -145,9 +145,9 @@ test("where a restart was announced a try without an answer is given up soon, th
   };
   const announced = (): void => server.send(FrameType.GOAWAY, "", encodeJson(AT_ONCE));
   const limits = (...each: number[]): string[] => each.map((ms) => `no answer within ${ms} ms`);
-  expect(await silence(announced, 4)).toEqual(limits(1, 2, 3, 3));
-  expect(await silence(announced, 2)).toEqual(limits(1, 2));
-  expect(await silence(() => server.link.cut(), 2)).toEqual(limits(3, 3));
+  expect(await quietPeriod(announced, 4)).toEqual(limits(1, 2, 3, 3));
+  expect(await quietPeriod(announced, 2)).toEqual(limits(1, 2));
+  expect(await quietPeriod(() => server.link.cut(), 2)).toEqual(limits(3, 3));
 });
 
 test("a server that refuses the client after its restart is told of once", async () => {

@@ -27,7 +27,7 @@ import { hex, toHex, utf8 } from "../hex.ts";
 
 const LARGEST = Number.MAX_SAFE_INTEGER;
 const OFFSETS = [0, 1, 255, 2 ** 31, 2 ** 32 - 1, 2 ** 32, 2 ** 40 + 3, LARGEST];
-const PAST_LARGEST = "00 00 00 00 00 00 20 00";
+const BEYOND_LARGEST = "00 00 00 00 00 00 20 00";
 const ALL_ONES = "FF FF FF FF FF FF FF FF";
 
 function expectRefused(decode: () => unknown, message: string): void {
@@ -62,7 +62,9 @@ describe("SUBSCRIBE", () => {
   });
 
   test("without the flag Offsets what follows the 12 bytes is ignored", () => {
-    expect(decodeSubscribe(hex(`05 00 00 00 00 00 00 00 00 00 00 00 ${PAST_LARGEST}`)).from).toBeUndefined();
+    expect(
+      decodeSubscribe(hex(`05 00 00 00 00 00 00 00 00 00 00 00 ${BEYOND_LARGEST}`)).from,
+    ).toBeUndefined();
     expectRefused(
       () => encodeSubscribe({ flags: 1, from: 0 }),
       "An offset to begin with needs the flag Offsets.",
@@ -89,7 +91,7 @@ describe("SUBSCRIBE", () => {
       );
     }
     expectRefused(
-      () => decodeSubscribe(hex(`08 00 00 00 00 00 00 00 00 00 00 00 ${PAST_LARGEST}`)),
+      () => decodeSubscribe(hex(`08 00 00 00 00 00 00 00 00 00 00 00 ${BEYOND_LARGEST}`)),
       "Invalid SUBSCRIBE payload: the offset is over 2^53 - 1.",
     );
   });
@@ -136,7 +138,7 @@ describe("OUTPUT", () => {
       () => decodeOutput(new Uint8Array(7)),
       "Invalid OUTPUT payload: 7 bytes, at least 8 are needed.",
     );
-    for (const offset of [PAST_LARGEST, ALL_ONES]) {
+    for (const offset of [BEYOND_LARGEST, ALL_ONES]) {
       expectRefused(() => decodeOutput(hex(offset)), "Invalid OUTPUT payload: the offset is over 2^53 - 1.");
     }
   });
@@ -157,7 +159,7 @@ describe("RESYNC", () => {
       "Invalid RESYNC payload: 15 bytes, at least 16 are needed.",
     );
     expectRefused(
-      () => decodeResync(hex(`${PAST_LARGEST} 50 00 00 00 18 00 00 00`)),
+      () => decodeResync(hex(`${BEYOND_LARGEST} 50 00 00 00 18 00 00 00`)),
       "Invalid RESYNC payload: the offset is over 2^53 - 1.",
     );
     expectRefused(

@@ -11,12 +11,12 @@ afterEach(() => void vi.useRealTimers());
 
 function setUp() {
   const finished: FinishedCommand[] = [];
-  const terminal = { group: SHELL as number | undefined, looks: 0 };
+  const terminal = { group: SHELL as number | undefined, checks: 0 };
   const foreground = new Foreground({
     ...{ pid: SHELL, now: () => Date.now(), onFinished: (one) => void finished.push(one) },
     processes: {
       group: () => {
-        terminal.looks += 1;
+        terminal.checks += 1;
         return terminal.group;
       },
       command: (pid) => `command ${pid}`,
@@ -67,11 +67,11 @@ test("a quiet session is not looked at", async () => {
   const { terminal, foreground, prints, passes } = setUp();
   prints();
   await passes(3_600_000);
-  expect(terminal.looks).toBe(2);
+  expect(terminal.checks).toBe(2);
   prints();
   foreground[Symbol.dispose]();
   await passes(3_600_000);
-  expect(terminal.looks).toBe(2);
+  expect(terminal.checks).toBe(2);
 });
 
 test("output without a pause is looked at ten times a second", async () => {
@@ -80,8 +80,8 @@ test("output without a pause is looked at ten times a second", async () => {
     prints();
     await passes(1);
   }
-  expect(terminal.looks).toBeGreaterThan(5);
-  expect(terminal.looks).toBeLessThanOrEqual(10);
+  expect(terminal.checks).toBeGreaterThan(5);
+  expect(terminal.checks).toBeLessThanOrEqual(10);
 });
 
 test("the marks of a shell's integration come before the process groups, and tell the exit code", async () => {

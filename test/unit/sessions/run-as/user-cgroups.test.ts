@@ -45,11 +45,11 @@ test("a service whose group is its own may have limits in it, and a host after i
 
 test("a group with the processes of others in it, or without limits, is left as it is", async () => {
   const scope = "/user.slice/session-1.scope";
-  const shared = await mounted(scope, { processes: [process.pid, process.ppid], max: "max" });
-  expect(() => openUserCgroups(shared, `0::${scope}\n`)).toThrow("has other processes");
+  const sharedGroup = await mounted(scope, { processes: [process.pid, process.ppid], max: "max" });
+  expect(() => openUserCgroups(sharedGroup, `0::${scope}\n`)).toThrow("has other processes");
   const root = await mounted("/", { processes: [process.pid] });
   expect(() => openUserCgroups(root, "0::/\n")).toThrow("does not limit");
   const elsewhere = await mounted("/", { processes: [1], max: "max" });
   expect(() => openUserCgroups(elsewhere, "0::/\n")).toThrow("is not below");
-  expect(await read(shared, scope, "cgroup.subtree_control")).toBe("");
+  expect(await read(sharedGroup, scope, "cgroup.subtree_control")).toBe("");
 });

@@ -57,20 +57,20 @@ test("whatever there is: what stays is within the limits, and is newer than what
 test("sessions that end all the time put no look off", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
-  let looks = 0;
+  let checks = 0;
   await using retention = new Retention({
     keep: { maxAgeMs: undefined, maxBytes: undefined },
     controlDir: { session: () => expect.unreachable("there is none") },
     discard: () => expect.unreachable("there is none"),
     log: { info: () => {}, error: () => {} },
     list: async () => {
-      looks += 1;
+      checks += 1;
       return [];
     },
   });
   for (let ended = 0; ended < 10; ended++) {
-    retention.look();
+    retention.check();
     await vi.advanceTimersByTimeAsync(400);
   }
-  expect(looks).toBeGreaterThan(1);
+  expect(checks).toBeGreaterThan(1);
 });

@@ -15,17 +15,17 @@ test("a clean branch is its name alone", () => {
 });
 
 test("what is not committed and what is not pushed or pulled is told in few signs and in words", () => {
-  const facts = { ...home, gitBranch: "a/b", gitHasChanges: true, gitAheadCount: 1, gitBehindCount: 12 };
-  expect(branchWords(facts)).toEqual({
+  const git = { ...home, gitBranch: "a/b", gitHasChanges: true, gitAheadCount: 1, gitBehindCount: 12 };
+  expect(branchWords(git)).toEqual({
     ...{ name: "a/b", isDirty: true, distance: "↑1 ↓12" },
     title: "On branch a/b of ~/engine, changes not committed, 1 commit ahead, 12 commits behind",
   });
-  expect(branchWords({ ...facts, gitBehindCount: 0 })?.distance).toBe("↑1");
+  expect(branchWords({ ...git, gitBehindCount: 0 })?.distance).toBe("↑1");
 });
 
 test("a worktree says of which repository it is, and a detached head that it is on no branch", () => {
-  const facts = { ...home, gitRepoPath: "/home/ada/engine-side", gitIsWorktree: true, gitBranch: "" };
-  expect(branchWords(facts)).toMatchObject({
+  const git = { ...home, gitRepoPath: "/home/ada/engine-side", gitIsWorktree: true, gitBranch: "" };
+  expect(branchWords(git)).toMatchObject({
     name: "detached",
     title: "On no branch of ~/engine-side, a worktree of ~/engine",
   });

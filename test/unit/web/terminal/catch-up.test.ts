@@ -7,10 +7,10 @@ import {
   MAX_BEHIND_TYPING_BYTES,
 } from "../../../../src/web/terminal/catch-up.ts";
 
-function pursuitOf(state: { behind: number; isShown?: boolean }) {
+function catchUpOf(state: { behind: number; isShown?: boolean }) {
   const done: string[] = [];
   const clock = { now: 0 };
-  const pursuit = new CatchUp({
+  const catchUp = new CatchUp({
     behind: async () => {
       done.push("ask");
       return state.behind;
@@ -21,37 +21,37 @@ function pursuitOf(state: { behind: number; isShown?: boolean }) {
   });
   /** What comes in the time between two checks, and the end of that time. */
   const receive = async (bytes: number): Promise<void> => {
-    pursuit.received(bytes);
+    catchUp.received(bytes);
     clock.now += CHECK_INTERVAL_MS;
-    pursuit.received(0);
+    catchUp.received(0);
     await Promise.resolve();
     await Promise.resolve();
   };
-  return { pursuit, done, receive };
+  return { pursuit: catchUp, done, receive };
 }
 
 test("while little comes nothing is asked", async () => {
-  const { pursuit, done, receive } = pursuitOf({ behind: Number.MAX_SAFE_INTEGER });
+  const { pursuit, done, receive } = catchUpOf({ behind: Number.MAX_SAFE_INTEGER });
   await receive(BUSY_BYTES - 1);
   pursuit.typed();
   expect(done).toEqual([]);
 });
 
 test("a burst that is not far ahead is not skipped", async () => {
-  const { done, receive } = pursuitOf({ behind: MAX_BEHIND_BYTES });
+  const { done, receive } = catchUpOf({ behind: MAX_BEHIND_BYTES });
   await receive(BUSY_BYTES);
   await receive(BUSY_BYTES);
   expect(done).toEqual(["ask", "ask"]);
 });
 
 test("what is too far ahead is skipped to", async () => {
-  const { done, receive } = pursuitOf({ behind: MAX_BEHIND_BYTES + 1 });
+  const { done, receive } = catchUpOf({ behind: MAX_BEHIND_BYTES + 1 });
   await receive(BUSY_BYTES);
   expect(done).toEqual(["ask", "skip"]);
 });
 
 test("who types while much comes is brought nearer to the present", async () => {
-  const { pursuit, done } = pursuitOf({ behind: MAX_BEHIND_TYPING_BYTES + 1 });
+  const { pursuit, done } = catchUpOf({ behind: MAX_BEHIND_TYPING_BYTES + 1 });
   pursuit.received(BUSY_BYTES);
   pursuit.typed();
   // One question at a time.
@@ -63,7 +63,7 @@ test("who types while much comes is brought nearer to the present", async () => 
 
 test("a window that is not shown skips nothing until it is", async () => {
   const state = { behind: MAX_BEHIND_BYTES + 1, isShown: false };
-  const { done, receive } = pursuitOf(state);
+  const { done, receive } = catchUpOf(state);
   await receive(BUSY_BYTES);
   expect(done).toEqual([]);
   state.isShown = true;

@@ -8,12 +8,12 @@ const settled = (): Promise<void> => new Promise(setImmediate);
 const afterRetries = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
 test("nothing is of the present until it is known where that begins", () => {
-  using present = new LiveEdge({ written: () => Promise.reject(new Error("asked")) });
-  expect(present.has(Number.MAX_SAFE_INTEGER)).toBe(false);
-  present.at(100);
-  expect([present.has(99), present.has(100)]).toEqual([false, true]);
-  present.cut();
-  expect(present.has(100)).toBe(false);
+  using liveEdge = new LiveEdge({ written: () => Promise.reject(new Error("asked")) });
+  expect(liveEdge.has(Number.MAX_SAFE_INTEGER)).toBe(false);
+  liveEdge.at(100);
+  expect([liveEdge.has(99), liveEdge.has(100)]).toEqual([false, true]);
+  liveEdge.cut();
+  expect(liveEdge.has(100)).toBe(false);
 });
 
 test.each([
@@ -30,12 +30,12 @@ test.each([
     answered.resolve();
     return 100;
   };
-  using present = new LiveEdge({ written, retryMs: 1 });
-  present.cut();
-  present.find();
+  using liveEdge = new LiveEdge({ written, retryMs: 1 });
+  liveEdge.cut();
+  liveEdge.find();
   await answered.promise;
   await settled();
-  expect([present.has(99), present.has(100)]).toEqual([false, true]);
+  expect([liveEdge.has(99), liveEdge.has(100)]).toEqual([false, true]);
 });
 
 test("of a session that is gone nothing is asked again", async () => {
@@ -44,8 +44,8 @@ test("of a session that is gone nothing is asked again", async () => {
     asked += 1;
     throw new ServiceError("session_not_found", "no session s");
   };
-  using present = new LiveEdge({ written, retryMs: 0 });
-  present.find();
+  using liveEdge = new LiveEdge({ written, retryMs: 0 });
+  liveEdge.find();
   await settled();
   await afterRetries();
   expect(asked).toBe(1);
@@ -54,17 +54,17 @@ test("of a session that is gone nothing is asked again", async () => {
 test("an answer from before another cut says nothing", async () => {
   const answers = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
   let asked = 0;
-  using present = new LiveEdge({ written: async () => (await answers[asked++]?.promise) ?? Number.NaN });
-  present.cut();
-  present.find();
-  present.cut();
+  using liveEdge = new LiveEdge({ written: async () => (await answers[asked++]?.promise) ?? Number.NaN });
+  liveEdge.cut();
+  liveEdge.find();
+  liveEdge.cut();
   answers[0]?.resolve(100);
   await settled();
-  expect(present.has(100)).toBe(false);
-  present.find();
+  expect(liveEdge.has(100)).toBe(false);
+  liveEdge.find();
   answers[1]?.resolve(200);
   await settled();
-  expect([present.has(199), present.has(200)]).toEqual([false, true]);
+  expect([liveEdge.has(199), liveEdge.has(200)]).toEqual([false, true]);
 });
 
 test("where the connection of now says that it begins, an answer or a failure that was waited for says nothing", async () => {
@@ -74,14 +74,14 @@ test("where the connection of now says that it begins, an answer or a failure th
     questions.push(question);
     return question.promise;
   };
-  using present = new LiveEdge({ written, retryMs: 0 });
-  present.find();
-  present.found(100);
+  using liveEdge = new LiveEdge({ written, retryMs: 0 });
+  liveEdge.find();
+  liveEdge.found(100);
   questions[0]?.resolve(200);
   await settled();
-  expect([present.has(99), present.has(100)]).toEqual([false, true]);
-  present.find();
-  present.found(300);
+  expect([liveEdge.has(99), liveEdge.has(100)]).toEqual([false, true]);
+  liveEdge.find();
+  liveEdge.found(300);
   questions[1]?.reject(new Error("no answer"));
   await settled();
   await afterRetries();
@@ -94,12 +94,12 @@ test("a failed question is not asked again when the connection of now says where
     asked += 1;
     throw new Error("no answer");
   };
-  using present = new LiveEdge({ written, retryMs: 0 });
-  present.find();
+  using liveEdge = new LiveEdge({ written, retryMs: 0 });
+  liveEdge.find();
   await settled();
-  present.found(100);
+  liveEdge.found(100);
   await afterRetries();
-  expect([asked, present.has(100)]).toEqual([1, true]);
+  expect([asked, liveEdge.has(100)]).toEqual([1, true]);
 });
 
 test("a failure from before another cut sets off nothing", async () => {
@@ -109,9 +109,9 @@ test("a failure from before another cut sets off nothing", async () => {
     asked += 1;
     return promise;
   };
-  using present = new LiveEdge({ written, retryMs: 0 });
-  present.find();
-  present.cut();
+  using liveEdge = new LiveEdge({ written, retryMs: 0 });
+  liveEdge.find();
+  liveEdge.cut();
   reject(new Error("no answer"));
   await settled();
   await afterRetries();

@@ -11,9 +11,9 @@ class Desk implements Disposable {
   readonly sent: string[] = [];
   readonly errors: unknown[] = [];
   readonly isMachineGone = signal(false);
-  readonly contact = new Reachability({
+  readonly reachability = new Reachability({
     isMachineGone: this.isMachineGone,
-    look: async () => {},
+    check: async () => {},
     onLost: () => {},
     onBack: () => {},
     now: () => 0,
@@ -37,7 +37,7 @@ class Desk implements Disposable {
     this.input = new SessionInput({
       id: "s",
       socket,
-      contact: this.contact,
+      reachability: this.reachability,
       isRunning: () => this.isRunning,
       onError: (error) => this.errors.push(error),
     });
@@ -49,7 +49,7 @@ class Desk implements Disposable {
 
   [Symbol.dispose](): void {
     this.input[Symbol.dispose]();
-    this.contact[Symbol.dispose]();
+    this.reachability[Symbol.dispose]();
   }
 }
 
@@ -63,7 +63,7 @@ test("what is typed before the session runs and before the connection is there a
   desk.input.opened();
   desk.type("!");
   expect(desk.sent).toEqual(["l", "s", "!"]);
-  expect(desk.contact.refusals.value).toBe(0);
+  expect(desk.reachability.refusals.value).toBe(0);
 });
 
 test("what is typed after a connection is lost is refused and not sent later", () => {
@@ -73,7 +73,7 @@ test("what is typed after a connection is lost is refused and not sent later", (
   desk.input.opened();
   desk.state = { kind: "connecting" };
   desk.type("x");
-  expect(desk.contact.refusals.value).toBe(1);
+  expect(desk.reachability.refusals.value).toBe(1);
   desk.state = { kind: "open" };
   desk.input.opened();
   expect(desk.sent).toEqual([]);
@@ -83,7 +83,7 @@ test("what is typed to a machine that is gone is refused at once", () => {
   using desk = new Desk();
   desk.isMachineGone.value = true;
   desk.type("x");
-  expect(desk.contact.refusals.value).toBe(1);
+  expect(desk.reachability.refusals.value).toBe(1);
 });
 
 test("what the server refuses is told", async () => {

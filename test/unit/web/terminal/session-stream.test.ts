@@ -14,9 +14,9 @@ class SlowEmulator {
 
   readonly write = (_bytes: Uint8Array, parsed: () => void): void => void this.#waiting.push(parsed);
 
-  parseAll(look: () => void = () => undefined): void {
+  parseAll(check: () => void = () => undefined): void {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-      look();
+      check();
       next();
     }
   }

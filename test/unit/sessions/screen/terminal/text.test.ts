@@ -32,8 +32,10 @@ test("a character is there once, whatever its width, and gaps are spaces", () =>
 });
 
 test("a look has the name that it has", () => {
-  const looks = ["1mA", "0;2mB", "0;3mC", "0;4mD", "0;7mE", "0;8mF", "0;9mG"].map((look) => `\x1b[${look}`);
-  expect(textOf(looks.join(""), { styles: true })).toBe(
+  const rendered = ["1mA", "0;2mB", "0;3mC", "0;4mD", "0;7mE", "0;8mF", "0;9mG"].map(
+    (rendition) => `\x1b[${rendition}`,
+  );
+  expect(textOf(rendered.join(""), { styles: true })).toBe(
     ["bold", "dim", "italic", "underline", "inverse", "invisible", "strikethrough"]
       .map((name, index) => `[style ${name}]${"ABCDEFG"[index]}[/style]`)
       .join(""),

@@ -1,7 +1,7 @@
-import type { RequestFacts } from "../../../src/auth/chain.ts";
+import type { RequestClaims } from "../../../src/auth/chain.ts";
 
 /** A request that proves nothing. */
-export const BARE: RequestFacts = {
+export const BARE: RequestClaims = {
   authorization: undefined,
   queryToken: undefined,
   address: "10.0.0.1",

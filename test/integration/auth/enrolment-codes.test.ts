@@ -28,7 +28,7 @@ afterAll(() => server[Symbol.asyncDispose]());
 const withPassword = (more: object = {}): Promise<Answer> =>
   ask(server.url, "/api/auth/token", { headers, body: { password: PASSWORD, ...more } });
 
-async function enrol(device: Authenticator, enrolmentCode?: string): Promise<Answer> {
+async function registerPasskey(device: Authenticator, enrolmentCode?: string): Promise<Answer> {
   const { json } = await withPassword();
   expect(json.code).toBe("second_factor_required");
   const { challengeId, registration } = json.details;
@@ -43,20 +43,20 @@ async function newCode(user: string): Promise<string> {
 }
 
 test("a password alone makes no first passkey", async () => {
-  const refused = await enrol(new Authenticator(ORIGIN));
+  const refused = await registerPasskey(new Authenticator(ORIGIN));
   expect([refused.status, refused.json.code]).toEqual([401, "invalid_credentials"]);
   expect(refused.json.error).toContain("ttyhq enrolment-code");
 });
 
 test("a code makes one passkey, for its user, and without it there is no way in", async () => {
-  const others = await enrol(new Authenticator(ORIGIN), await newCode(OTHER));
+  const others = await registerPasskey(new Authenticator(ORIGIN), await newCode(OTHER));
   expect([others.status, others.json.code]).toEqual([401, "invalid_credentials"]);
   const code = await newCode(USERNAME);
   const device = new Authenticator(ORIGIN);
-  const made = await enrol(device, code);
+  const made = await registerPasskey(device, code);
   expect([made.status, made.json.recoveryCodes.length]).toEqual([200, 10]);
-  expect((await enrol(new Authenticator(ORIGIN), code)).json.code).toBe("invalid_credentials");
-  expect((await enrol(new Authenticator(ORIGIN))).json.code).toBe("invalid_credentials");
+  expect((await registerPasskey(new Authenticator(ORIGIN), code)).json.code).toBe("invalid_credentials");
+  expect((await registerPasskey(new Authenticator(ORIGIN))).json.code).toBe("invalid_credentials");
 
   const { challengeId, assertion } = (await withPassword()).json.details;
   const body = { challengeId, assertion: device.get(assertion) };
@@ -67,8 +67,8 @@ test("a code makes one passkey, for its user, and without it there is no way in"
 
 test("a code lets somebody back in who has lost everything, with new recovery codes in place of the old", async () => {
   const [first, second] = [await newCode(USERNAME), await newCode(USERNAME)];
-  const before = (await enrol(new Authenticator(ORIGIN), first)).json.recoveryCodes;
-  const after = (await enrol(new Authenticator(ORIGIN), second)).json.recoveryCodes;
+  const before = (await registerPasskey(new Authenticator(ORIGIN), first)).json.recoveryCodes;
+  const after = (await registerPasskey(new Authenticator(ORIGIN), second)).json.recoveryCodes;
   const [old = "", current = ""] = [before[0], after[0]];
   expect((await withPassword({ recoveryCode: old })).json.code).toBe("invalid_credentials");
   expect((await withPassword({ recoveryCode: current })).status).toBe(200);
