@@ -1,5 +1,6 @@
 // Holds the layout of the design (its table is architecture/table.ts) and proves that each rule bites.
-import { glob, readFile } from "node:fs/promises";
+import { glob, readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { RULES } from "./architecture/rules.ts";
@@ -15,6 +16,30 @@ async function parsed(pattern: string | string[]): Promise<readonly Source[]> {
   );
 }
 
+/** How many files each folder of src has in itself. */
+async function countFiles(): Promise<ReadonlyMap<string, number>> {
+  const entries = await readdir(`${ROOT}src`, { recursive: true, withFileTypes: true });
+  const folders = entries.filter((entry) => entry.isDirectory());
+  const paths = ["src", ...folders.map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)))];
+  const filesIn = (path: string): number =>
+    entries.filter((entry) => entry.isFile() && relative(ROOT, entry.parentPath) === path).length;
+  return new Map(paths.map((path) => [path, filesIn(path)]));
+}
+
+/** The paths of the tree that a page draws as `tree -d` does. */
+function foldersOf(page: string): readonly string[] {
+  const [, drawing = ""] = /```\n(src .*?)```/s.exec(page) ?? [];
+  const trail: string[] = [];
+  const paths = drawing.split("\n").flatMap((line) => {
+    const [, indent = "", name] = /^((?:[│ ] {3})*(?:[├└]── )?)([\w-]+)/.exec(line) ?? [];
+    if (name === undefined) return [];
+    trail.splice(indent.length / 4, trail.length, name);
+    return [trail.join("/")];
+  });
+  return paths.sort();
+}
+
+const FILES_OF = await countFiles();
 const tree = await parsed(["src/**/*.{ts,tsx}", "packages/*/src/**/*.ts"]);
 
 for (const [sentence, rule] of Object.entries(RULES)) {
@@ -27,6 +52,15 @@ for (const [sentence, rule] of Object.entries(RULES)) {
 test("identifiers and file names are the field's words", async () => {
   const others = await parsed("{bench,scripts,test}/**/*.{ts,tsx}");
   expect(terminology([...tree, ...others])).toEqual([]);
+});
+
+test("docs/architecture.md lists the folders of src", async () => {
+  const page = await readFile(`${ROOT}docs/architecture.md`, "utf8");
+  expect(foldersOf(page)).toEqual([...FILES_OF.keys()].sort());
+});
+
+test("no folder of src has more than 16 files", () => {
+  expect([...FILES_OF].filter(([, files]) => files > 16)).toEqual([]);
 });
 
 /** Made-up files that stand in a project alone, by path, and what must be said of them. */

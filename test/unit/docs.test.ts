@@ -13,6 +13,7 @@ const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const PAGES = [
   "README.md",
   "CONTRIBUTING.md",
+  "STYLE.md",
   "bench/README.md",
   ...readdirSync(join(ROOT, "docs")).filter(isPage).map(inDocs),
 ];

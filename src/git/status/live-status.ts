@@ -32,7 +32,7 @@ export class LiveStatus implements Disposable {
   readonly #log: Pick<Log, "warn">;
   readonly #now: () => number;
   readonly #slots = new Semaphore({
-    slots: STATUS_READS_AT_ONCE,
+    permits: STATUS_READS_AT_ONCE,
     maxWaiting: 2 * MAX_STATUS_FOLDERS,
     maxWaitMs: STATUS_TURN_TIMEOUT_MS,
     full: () => new ServiceError("git_busy", "too many repositories have changed at the moment"),

@@ -1,15 +1,15 @@
 import type { VNode } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { SessionProps } from "../app/view-props.ts";
+import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { isSearchKey } from "../terminal/emulator/terminal-keys.ts";
 import type { OpenSession } from "../terminal/open-session.ts";
+import type { Sizing } from "../terminal/sizing.ts";
 import { EndedBar } from "./ended-bar.tsx";
 import { KeyBar } from "./key-bar.tsx";
 import { SearchBar } from "./search-bar.tsx";
 import { SessionHead } from "./session-head.tsx";
-import { SizeChip } from "./size-chip.tsx";
-import { TerminalPane } from "./terminal-pane.tsx";
 
 export function SessionView({ page, workspace, open }: SessionProps): VNode {
   const searching = useToggle();
@@ -40,6 +40,43 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
       )}
       {phase.kind === "running" && <KeyBar open={open} />}
     </section>
+  );
+}
+
+/** The element that the terminal is drawn into; it flashes when the bell rings. */
+function TerminalPane({ open }: { readonly open: OpenSession }): VNode {
+  const pane = useRef<HTMLDivElement>(null);
+  const bells = open.bells.value;
+  const phase = open.phase.value.kind;
+  useEffect(() => {
+    if (pane.current === null) return undefined;
+    const mounted = open.mount(pane.current);
+    open.emulator.focus();
+    return () => mounted[Symbol.dispose]();
+  }, [open]);
+  return (
+    <div class={`terminal-frame ${phase}`}>
+      <div class="terminal-pane" ref={pane} />
+      {bells > 0 && <div key={bells} class="bell-flash" />}
+      {phase === "opening" && <output class="splash" aria-label="Opening the session" />}
+    </div>
+  );
+}
+
+/** Says that the session has another size than this window, and offers to change that. */
+function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
+  const size = sizing.foreign.value;
+  if (size === undefined) return undefined;
+  return (
+    <button
+      type="button"
+      class="button small chip"
+      title="Another window made the session this size. Make it fit this one."
+      onClick={() => sizing.fit()}
+    >
+      <Icon name="fit" />
+      {size.cols} × {size.rows} · Fit to my window
+    </button>
   );
 }
 
