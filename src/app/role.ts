@@ -150,7 +150,7 @@ async function remoteKeyOf({ hq, name }: RemoteRole, controlDir: ControlDir): Pr
 
 export type RemoteRole = Extract<Config["role"], { kind: "remote" }>;
 
-export type RegisteredRemote = AsyncDisposable & { readonly enrolment: Registration };
+export type RegisteredRemote = AsyncDisposable & { readonly registration: Registration };
 
 /** Joins the HQ, now and whenever it is needed, until it is disposed of. */
 function startRegistration(parts: {
@@ -168,14 +168,14 @@ function startRegistration(parts: {
   const now = (): number => Date.now();
   const { joinToken } = role.hq.key ?? {};
   const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
-  const enrolment = new Registration({
+  const registration = new Registration({
     ...{ backend, isWatched, log, hq: createCaller(send), random: Math.random, now },
     request: { ...identity, name: role.name },
   });
   return {
-    enrolment,
+    registration,
     [Symbol.asyncDispose]: async () => {
-      await enrolment[Symbol.asyncDispose]();
+      await registration[Symbol.asyncDispose]();
       sender[Symbol.dispose]();
     },
   };

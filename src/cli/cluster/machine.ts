@@ -121,7 +121,7 @@ const ANSWER_TIMEOUT_MS = 5_000;
 const STOP_TIMEOUT_MS = 10_000;
 /** What the system is given to end what cannot refuse. */
 const KILL_TIMEOUT_MS = 2_000;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 /**
  * Ends the session host of a control directory with its programs; resolves when it is gone, or there was none, or
@@ -143,7 +143,7 @@ async function isGone(
   hurry: AbortSignal,
 ): Promise<boolean> {
   const gone = async (stop: AbortSignal): Promise<true> => {
-    while (isRunning(pid)) await pause(LOOK_MS, undefined, { signal: stop });
+    while (isRunning(pid)) await pause(POLL_MS, undefined, { signal: stop });
     return true;
   };
   if (isRunning(pid)) process.kill(pid, signal);

@@ -149,15 +149,15 @@ function lingerNotice(user: string, tell: Tell): void {
 }
 
 /** The control directory of a unit of the session host, as that would find it. Throws ConfigError. */
-async function controlDirOfUnit(unitText: string, surroundings: ProcessContext): Promise<string> {
+async function controlDirOfUnit(unitText: string, context: ProcessContext): Promise<string> {
   const words = execWords(/^ExecStart=(.*)$/m.exec(unitText)?.[1] ?? "");
   const command = new Command().exitOverride();
   registerOptions(command, "session-host");
   command.parse([...words.slice(words.indexOf("session-host") + 1)], { from: "user" });
   const runAs = /^User=(.*)$/m.exec(unitText)?.[1];
   const account = runAs === undefined ? undefined : await findSystemAccount(runAs);
-  const home = account?.home ?? surroundings.home;
-  return parseHostConfig(await configInput(command.opts(), { ...surroundings, home, env: {} })).controlDir;
+  const home = account?.home ?? context.home;
+  return parseHostConfig(await configInput(command.opts(), { ...context, home, env: {} })).controlDir;
 }
 
 /** How many programs run in the sessions of a control directory. */
