@@ -22,8 +22,8 @@ export type LogFormat = "auto" | "json" | "text";
 export type LogDestination = { write(line: string): unknown; readonly isTTY?: boolean };
 
 /**
- * Secrets in fields are redacted, see `redact`; a line that is written for a request says which, see Trace. Standard
- * output belongs to the command line: give stderr.
+ * Redacts secrets in fields (`redact`) and adds the request's trace id (`traceFields`). Use stderr as the destination:
+ * standard output belongs to the command line.
  */
 export function createLogger(options: {
   readonly level: LogLevel;

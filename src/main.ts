@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// From the process to values: the one place that reads argv, the environment and the standard streams.
+// Entry point: the only file that reads arguments, environment and standard streams, and passes them on as values.
 import { readFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { fileURLToPath } from "node:url";
@@ -7,9 +7,9 @@ import { setFlagsFromString } from "node:v8";
 
 const MIN_NODE_MAJOR = 24;
 /**
- * How V8 keeps house. Output passes through as buffers outside of the heap, and by V8's own measure each 14 MB of it cost
- * a collection of the whole heap: letting it grow more between two saves half of all CPU time. Young objects are few and
- * die at once: a small space for them saves 13 MB of memory in each process.
+ * Garbage collection. Output is held in buffers outside the heap, and V8 by default collects the whole heap for each 14 MB of
+ * them. A larger growth factor halves CPU time. Young objects are few and die early, so a small young generation saves 13 MB
+ * per process.
  */
 const HEAP_FLAGS = ["--heap-growing-percent=400", "--semi-space-growth-factor=1"];
 
@@ -17,19 +17,19 @@ async function main(): Promise<number> {
   const major = Number.parseInt(process.versions.node, 10);
   if (major < MIN_NODE_MAJOR) {
     process.stderr.write(
-      `ttyhq: Node ${MIN_NODE_MAJOR} or newer is needed, this is ${process.version}: older ones lose the end of a program's output.\n` +
-        "In a checkout `npm start` and every other npm script bring the right one.\n",
+      `ttyhq: Node ${MIN_NODE_MAJOR} or newer is required, this is ${process.version}: older versions lose the end of a program's output.\n` +
+        "In a checkout, `npm start` and the other npm scripts use the right version.\n",
     );
     return 1;
   }
   const { hookEvent, tellServer } = await import("./cli/commands/follow/event.ts");
-  const told = hookEvent(process.argv.slice(2));
-  if (told !== undefined) {
-    await tellServer(told, process.cwd());
+  const gitEvent = hookEvent(process.argv.slice(2));
+  if (gitEvent !== undefined) {
+    await tellServer(gitEvent, process.cwd());
     return 0;
   }
   for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
-  // Only now: an older Node could not even read these. A server is loaded for those who start one.
+  // Imported here because an older Node cannot parse these files. Server code is loaded only by commands that start a server.
   const { runCli } = await import("./cli/program.ts");
   const user = whoami();
   const { env, stdin, stdout, stderr } = process;
@@ -63,7 +63,7 @@ async function main(): Promise<number> {
   });
 }
 
-/** Containers may run as a number that no user has. */
+/** A container may run as a uid without a user name. */
 function whoami(): { readonly username: string; readonly homedir: string; readonly shell: string | null } {
   try {
     return userInfo();
@@ -79,5 +79,5 @@ function packageVersion(): string {
 }
 
 process.exitCode = await main();
-// What is left are connections and timers of others; nothing that was asked for is still to be done.
+// All work is done; exit without waiting for idle connections and timers.
 if (!process.stdout.writableNeedDrain) process.exit();
