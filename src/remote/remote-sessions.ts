@@ -83,9 +83,12 @@ export class RemoteSessions implements SessionBackend {
       }),
     );
     this.#scope.use(this.#socket.subscribeGlobal((event) => this.#heard(event)));
+    let wasOpen = false;
     this.#scope.use(
       this.#socket.onState(({ kind }) => {
-        if (kind !== "open") this.#directory.lost();
+        // A further try that fails loses nothing, and leaves a list alone that is on its way.
+        if (wasOpen && kind !== "open") this.#directory.lost();
+        wasOpen = kind === "open";
       }),
     );
   }
@@ -161,8 +164,8 @@ export class RemoteSessions implements SessionBackend {
   async caughtUp(): Promise<void> {
     const catchUp = async (): Promise<void> => {
       // No change was ever heard of it, and it has no socket now: its list is all there is.
-      const isListOnly = !this.#directory.isNumbered && this.#socket.state.kind === "waiting";
-      if (isListOnly) return await this.#directory.listed();
+      const isListOnly = !this.#directory.isNumbered && !this.isConnected;
+      if (isListOnly && (await this.#directory.listed().then(isDone, isNotDone))) return;
       await this.#socket.opened(LINK_TIMEOUT_MS);
       await this.#directory.current();
       await (this.#directory.isNumbered ? this.#socket.caughtUp() : this.#directory.refresh());
@@ -315,3 +318,6 @@ function passing(error: unknown): never {
   if (!(error instanceof ServiceError) || !isFinal(error)) throw error;
   throw new ServiceError("host_unreachable", error.message, { cause: error });
 }
+
+const isDone = (): boolean => true;
+const isNotDone = (): boolean => false;
