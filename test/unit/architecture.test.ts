@@ -19,10 +19,17 @@ async function parsed(pattern: string | string[]): Promise<readonly Source[]> {
 /** How many files each folder of src has in itself. */
 async function countFiles(): Promise<ReadonlyMap<string, number>> {
   const entries = await readdir(`${ROOT}src`, { recursive: true, withFileTypes: true });
-  const folders = entries.filter((entry) => entry.isDirectory());
-  const paths = ["src", ...folders.map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)))];
+  const files = entries.filter((entry) => entry.isFile());
+  const folders = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(entry.parentPath, entry.name));
+  // git leaves folders behind that have no file any more.
+  const used = folders.filter((folder) =>
+    files.some(({ parentPath }) => `${parentPath}/`.startsWith(`${folder}/`)),
+  );
+  const paths = ["src", ...used.map((folder) => relative(ROOT, folder))];
   const filesIn = (path: string): number =>
-    entries.filter((entry) => entry.isFile() && relative(ROOT, entry.parentPath) === path).length;
+    files.filter(({ parentPath }) => relative(ROOT, parentPath) === path).length;
   return new Map(paths.map((path) => [path, filesIn(path)]));
 }
 

@@ -89,30 +89,30 @@ describe("a request through an HQ", () => {
   });
 
   test("what a client of /ws asks for has the id of its handshake", async () => {
-    const session = await fleet.create("worker-1", { command: ["cat"] });
+    const session = await fleet.create("worker-1", { command: ["sh", "-c", "echo past; cat"] });
+    using first = fleet.hq.connect();
+    using live = Follower.attach(first, session.id);
+    await live.shows(/past/);
     const log = fleet.hq.log.length;
     using socket = fleet.hq.connect();
-    using _follower = Follower.attach(socket, session.id);
-    await socket.opened(30_000);
+    using late = Follower.attach(socket, session.id, 0);
+    await late.shows(/past/);
     const connected = await eventually(
       async () => linesOf(fleet.hq.log.slice(log)).find(({ message }) => message === "client connected"),
       "the HQ's line",
     );
     const [asked] = await requestIn(() => fleet.remote("worker-1").log, String(connected.requestId));
-    expect(asked).toMatchObject({ method: "GET", path: `/api/sessions/${session.id}` });
+    expect(asked).toMatchObject({
+      method: "GET",
+      path: expect.stringContaining(`/api/sessions/${session.id}/`),
+    });
   });
 
-  test("what goes on by itself after it belongs to no request", async () => {
-    const { id: remoteId } = await fleet.record("worker-1");
-    const headers = { "x-request-id": "begins-a-program" };
-    const body = { command: ["sh", "-c", "exit 3"], remoteId };
-    const { json } = await fleet.ask("/api/sessions", { headers, body });
-    // The HQ asks for the record of a session that it hears has ended.
-    const path = `/api/sessions/${json.id}`;
+  test("what an HQ asks by itself belongs to no request", async () => {
     const asked = await eventually(async () => {
       const lines = linesOf(fleet.remote("worker-1").log);
-      return lines.find((line) => line.message === "request" && line.path === path);
-    }, "a question for the record");
+      return lines.find((line) => line.message === "request" && line.path === "/api/health");
+    }, "a health check");
     expect(asked.requestId).toMatch(UUID);
   });
 });
