@@ -57,7 +57,12 @@ export type LocalSessionsOptions = {
   readonly keep?: Keep | undefined;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
+  /** How often sessions whose output has grown emit a change, in ms; for tests. */
+  readonly outputNewsMs?: number;
 };
+
+/** Copies of a record, such as an HQ's, know `lastModified` and `outputBytes` as they were at most this long ago, in ms. */
+const OUTPUT_NEWS_MS = 15_000;
 
 export class LocalSessions implements SessionBackend {
   /** What has happened here since the start. */
@@ -75,6 +80,9 @@ export class LocalSessions implements SessionBackend {
   readonly #disk: SessionDisk;
   /** What is still to be written of sessions that have ended. */
   readonly #finishing = new Set<Promise<void>>();
+  /** The output of each session when its last change was emitted, in bytes. */
+  readonly #emittedBytes = new WeakMap<Session, number>();
+  readonly #outputNews: NodeJS.Timeout;
   #retention: Retention | undefined;
   #isClosed = false;
 
@@ -85,6 +93,7 @@ export class LocalSessions implements SessionBackend {
     this.#descriptors = new Descriptors(now);
     this.#care = new DiskCare({ log, now, path: controlDir.path });
     this.#disk = new SessionDisk(log, this.#care);
+    this.#outputNews = setInterval(() => this.#emitGrown(), options.outputNewsMs ?? OUTPUT_NEWS_MS).unref();
   }
 
   /** Takes over what an earlier host left in the control directory. Nobody else may be using it. */
@@ -223,6 +232,7 @@ export class LocalSessions implements SessionBackend {
   /** Ends every running session: their terminals live in this process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
+    clearInterval(this.#outputNews);
     const running = [...this.#sessions.values()].filter((session) => session.isRunning);
     await this.#retention?.[Symbol.asyncDispose]();
     await Promise.all(running.map((session) => session.end()));
@@ -286,7 +296,16 @@ export class LocalSessions implements SessionBackend {
     else this.#emit(change === "bell" ? "bell" : "session-changed", session);
   }
 
+  /** Output itself emits no change: a busy program writes thousands of times a second. */
+  #emitGrown(): void {
+    for (const session of this.#sessions.values()) {
+      const isGrown = session.outputBytes > (this.#emittedBytes.get(session) ?? 0);
+      if (session.isRunning && isGrown) this.#emit("session-changed", session);
+    }
+  }
+
   #emit(type: ServerEvent["type"], session: Session): void {
+    this.#emittedBytes.set(session, session.outputBytes);
     this.#events.emit(sessionEvent(type, session.record));
   }
 

@@ -10,7 +10,9 @@ import type { BackendUnderTest } from "./stage.ts";
 /** The user whom programs run as. */
 export const TESTER = "tester";
 
-export async function ownTerminals(): Promise<BackendUnderTest & { readonly backend: LocalSessions }> {
+export async function ownTerminals(
+  more: { readonly outputNewsMs?: number } = {},
+): Promise<BackendUnderTest & { readonly backend: LocalSessions }> {
   const path = await mkdtemp(join(tmpdir(), "ttyhq-local-"));
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const backend = new LocalSessions({
@@ -22,6 +24,7 @@ export async function ownTerminals(): Promise<BackendUnderTest & { readonly back
     maxRecordingBytes: 64 * 1024 * 1024,
     recordInput: false,
     now: () => performance.now(),
+    ...more,
   });
   await backend.recover();
   return {
