@@ -23,7 +23,7 @@ export function LoginDialog({ client, now, onClose }: LoginDialogProps): VNode {
   return (
     <Dialog
       title="Logins"
-      about="Where you are logged in. Whoever uses a login that you end is out at once."
+      about="Devices and programs that are logged in as you. Ending a login disconnects it at once."
       onClose={onClose}
     >
       <Failure words={failure} />
@@ -89,7 +89,7 @@ function useLogins(client: Client): Logins {
       failure.value = failureSentence(error, otherwise);
     }
   };
-  useEffect(() => void attempt("Your logins could not be read.", async () => {}), [client]);
+  useEffect(() => void attempt("Your logins could not be loaded.", async () => {}), [client]);
   return {
     list: list.value,
     failure: failure.value,

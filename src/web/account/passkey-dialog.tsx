@@ -24,7 +24,7 @@ export function PasskeyDialog({ client, onClose }: PasskeyDialogProps): VNode {
   return (
     <Dialog
       title="Passkeys"
-      about="Who logs in with your password is asked for one of them as well."
+      about="Logging in with your password also requires one of these passkeys."
       onClose={onClose}
     >
       {codes.value !== undefined && <RecoveryCodes codes={codes.value} />}
@@ -59,7 +59,7 @@ function usePasskeys(client: Client, codes: Signal<readonly string[] | undefined
       failure.value = failureSentence(error, otherwise);
     }
   };
-  useEffect(() => void attempt("Your passkeys could not be read.", async () => {}), [client]);
+  useEffect(() => void attempt("Your passkeys could not be loaded.", async () => {}), [client]);
   return {
     list: list.value,
     failure: failure.value,
@@ -76,7 +76,7 @@ function usePasskeys(client: Client, codes: Signal<readonly string[] | undefined
         codes.value = undefined;
       }),
     renewCodes: () =>
-      void attempt("No codes were made.", async () => {
+      void attempt("The codes were not created.", async () => {
         codes.value = (await client.call(endpoints.createRecoveryCodes)).recoveryCodes;
       }),
   };
@@ -100,7 +100,7 @@ function PasskeyItems({ own, list }: { readonly own: OwnPasskeys; readonly list:
       <p class="share-form-foot">
         {recoveryCodes} recovery {recoveryCodes === 1 ? "code is" : "codes are"} left.{" "}
         <button type="button" class="button small" onClick={own.renewCodes}>
-          Make new codes
+          Create new codes
         </button>
       </p>
     </div>
@@ -132,8 +132,8 @@ function PasskeyItem({ passkey, isLast, onRemove }: PasskeyItemProps): VNode {
           question={`Remove “${name}”?`}
           detail={
             isLast
-              ? "It is your last passkey. The recovery codes end with it."
-              : "It does not log you in any more. Remove it on the device, too."
+              ? "This is your last passkey. Your recovery codes become invalid with it."
+              : "It can no longer be used to log in. Remove it from the device as well."
           }
           yes="Remove"
           onYes={() => onRemove(passkey)}
@@ -146,14 +146,14 @@ function PasskeyItem({ passkey, isLast, onRemove }: PasskeyItemProps): VNode {
 
 function NewPasskeyForm({ own }: { readonly own: OwnPasskeys }): VNode {
   const form = useRef<HTMLFormElement>(null);
-  const { isBusy, failure, onSubmit } = useSubmission("The passkey was not made.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("The passkey was not created.", async (fields) => {
     await own.add(String(fields.get("name")));
     form.current?.reset();
   });
   return (
     <form ref={form} class="share-form" onSubmit={onSubmit}>
       <TextField
-        label="Name of a new passkey"
+        label="Name of the new passkey"
         name="name"
         placeholder="Laptop"
         maxLength={64}
@@ -162,7 +162,7 @@ function NewPasskeyForm({ own }: { readonly own: OwnPasskeys }): VNode {
       />
       <Failure words={failure} />
       <button type="submit" class="button primary wide" disabled={isBusy}>
-        {isBusy ? "Making it…" : "Add a passkey"}
+        {isBusy ? "Creating…" : "Add a passkey"}
       </button>
     </form>
   );

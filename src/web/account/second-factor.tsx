@@ -89,7 +89,7 @@ function PasskeyForm({ login, assertion }: PasskeyFormProps): VNode {
 }
 
 function CodeForm({ login }: Pick<SecondFactorProps, "login">): VNode {
-  const { isBusy, failure, onSubmit } = useSubmission("The log in failed.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
     await login.withSecondFactor({ recoveryCode: String(fields.get("code")) });
   });
   return (
@@ -116,7 +116,7 @@ type FirstPasskeyProps = { readonly login: Login; readonly registration: Readonl
 function FirstPasskey(props: FirstPasskeyProps): VNode {
   return (
     <>
-      <h1>Make a passkey</h1>
+      <h1>Create a passkey</h1>
       <p>
         This server asks for a second factor. Ask an administrator for an enrolment code. The passkey is kept
         by this device, by a security key or by a password manager; from now on you log in with your password
@@ -128,7 +128,7 @@ function FirstPasskey(props: FirstPasskeyProps): VNode {
 }
 
 function EnrolmentCodeForm({ login, registration }: FirstPasskeyProps): VNode {
-  const { isBusy, failure, onSubmit } = useSubmission("The passkey was not made.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("The passkey was not created.", async (fields) => {
     const enrolmentCode = String(fields.get("enrolment-code")).trim();
     await login.withSecondFactor({ enrolmentCode, registration: await makePasskey(registration) });
   });
@@ -145,7 +145,7 @@ function EnrolmentCodeForm({ login, registration }: FirstPasskeyProps): VNode {
       />
       <button type="submit" class="button primary wide" disabled={isBusy}>
         <Icon name="key" />
-        {isBusy ? "Making it…" : "Make a passkey"}
+        {isBusy ? "Creating…" : "Create a passkey"}
       </button>
     </form>
   );

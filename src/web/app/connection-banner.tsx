@@ -35,7 +35,7 @@ function connectionWords(state: ConnectionState, now: number): string {
   if (state.kind === "connecting") return "Connecting…";
   if (state.kind === "open") return "";
   const seconds = Math.ceil((state.until - now) / 1000);
-  return seconds > 0 ? `No connection. Next try in ${seconds} s.` : "No connection. Trying again…";
+  return seconds > 0 ? `No connection. Retrying in ${seconds} s.` : "No connection. Retrying…";
 }
 
 /** The time, going on while it is needed. */

@@ -111,7 +111,7 @@ export class Workspace implements Disposable {
   }
 
   async rename(record: SessionRecord, name: string): Promise<void> {
-    await this.#tell("The session keeps its name", () => this.client.rename(record.id, name));
+    await this.#tell("The session was not renamed", () => this.client.rename(record.id, name));
   }
 
   async signal(record: SessionRecord, name: SignalName): Promise<void> {

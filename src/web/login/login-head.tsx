@@ -29,7 +29,7 @@ export function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode
       )}
       {known !== undefined && (
         <button type="button" class="button primary wide" onClick={() => void login.start({})}>
-          Go on as {known}
+          Continue as {known}
         </button>
       )}
     </>

@@ -16,7 +16,7 @@ export function LoginQuestionView({ login, state }: LoginQuestionProps): VNode {
   const { prompts, messages } = state.question;
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
-  const { isBusy, failure, onSubmit } = useSubmission("The log in failed.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
     await login.withAnswers(prompts.map((_, index) => String(fields.get(`answer-${index}`))));
   });
   return (

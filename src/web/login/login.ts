@@ -204,7 +204,7 @@ export class Login implements Disposable {
       this.#keep(await this.#client.token({ ticket }));
     } catch (error) {
       const isRefused = error instanceof ServiceError && error.status === 401;
-      const reason = "This login link was used already or is too old.";
+      const reason = "This login link has already been used or has expired.";
       if (isRefused) await this.#ask(reason);
       else this.#state.value = { kind: "unreachable", error };
     }

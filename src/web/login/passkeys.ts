@@ -32,9 +32,9 @@ export async function usePasskey(options: Options): Promise<Assertion> {
 function explain(error: unknown): never {
   const name = error instanceof Error ? error.name : "";
   if (name === "NotAllowedError" || name === "AbortError") {
-    throw new Error("it was cancelled, took too long, or this device has no such passkey", { cause: error });
+    throw new Error("it was cancelled, timed out, or this device has no matching passkey", { cause: error });
   }
   if (name === "InvalidStateError")
-    throw new Error("this device has a passkey here already", { cause: error });
+    throw new Error("this device already has a passkey for this server", { cause: error });
   throw error;
 }

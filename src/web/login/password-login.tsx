@@ -9,7 +9,7 @@ import { UserField, userOf } from "./user-field.tsx";
 export function PasswordLogin({ login, user }: WayProps): VNode {
   const password = useRef<HTMLInputElement>(null);
   useEffect(() => password.current?.focus(), []);
-  const { isBusy, failure, onSubmit } = useSubmission("The log in failed.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
     try {
       await login.withPassword(userOf(fields), String(fields.get("password")));
     } catch (error) {

@@ -28,7 +28,7 @@ export function joinCommand({
           "FILE has what `ttyhq join-token create --name NAME` prints at the HQ; it works once, for 15 minutes.",
         ]),
     ...(isLoopback(hostname) ? [`Another machine needs a name for this one instead of ${hostname}.`] : []),
-    ...(isPlain ? ["This HQ has no certificate: what is typed goes over the network as it is."] : []),
+    ...(isPlain ? ["This HQ has no certificate: the network connection is not encrypted."] : []),
   ];
   return { text: options.join(" \\\n  "), hints };
 }

@@ -14,7 +14,9 @@ export function MachineBanner({ workspace, open }: Omit<SessionProps, "page">): 
   const isHq = workspace.machines.all.value !== undefined;
   const name = workspace.sessions.record(open.id)?.source ?? "The machine";
   const back = isHq ? `Back to ${name}…` : "The session could not be opened.";
-  const words = isAway ? `${name} is out of reach. The session goes on when it is back.` : back;
+  const words = isAway
+    ? `${name} is offline. The session keeps running; you are reconnected when the machine is back online.`
+    : back;
   return (
     <Banner words={words} refusals={open.reachability.refusals.value}>
       {!isAway && (

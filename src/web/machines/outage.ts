@@ -2,10 +2,10 @@
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
 
 const WORDS: Partial<Record<ErrorCode, string>> = {
-  remote_unreachable: "The machine is out of reach. Try again when it is back.",
-  remote_timeout: "The machine does not answer in time. It may still do what it was told.",
-  remote_not_found: "That machine is not there any more. Choose another one.",
-  remote_id_required: "Choose a machine to start it on.",
+  remote_unreachable: "The machine is offline. Try again when it is back online.",
+  remote_timeout: "The machine did not answer in time. The request may still take effect.",
+  remote_not_found: "This machine is no longer registered. Choose another one.",
+  remote_id_required: "Choose a machine for the session.",
 };
 
 const OUTAGES: readonly ErrorCode[] = ["remote_unreachable", "remote_timeout"];

@@ -19,7 +19,7 @@ export function branchWords(git: GitFacts): BranchWords | undefined {
   const { gitAheadCount: ahead = 0, gitBehindCount: behind = 0 } = git;
   const place = gitBranch === "" ? "no branch" : `branch ${gitBranch}`;
   const details = [
-    ...(isDirty ? ["changes not committed"] : []),
+    ...(isDirty ? ["uncommitted changes"] : []),
     ...(ahead > 0 ? [`${commits(ahead)} ahead`] : []),
     ...(behind > 0 ? [`${commits(behind)} behind`] : []),
   ];

@@ -11,7 +11,7 @@ export function Branch({ git }: { readonly git: GitFacts }): VNode | undefined {
     <span class="branch" title={words.title}>
       <Icon name="branch" />
       <span class="branch-name">{words.name}</span>
-      {words.isDirty && <span class="branch-mark" role="img" aria-label="changes not committed" />}
+      {words.isDirty && <span class="branch-mark" role="img" aria-label="uncommitted changes" />}
       {words.distance !== "" && <span class="branch-distance">{words.distance}</span>}
     </span>
   );

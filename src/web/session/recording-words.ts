@@ -16,7 +16,7 @@ export function recordingWords({
   recording,
   lostBytes = 0,
 }: Pick<SessionRecord, "recording" | "lostBytes">): RecordingWords | undefined {
-  const lost = lostBytes === 0 ? [] : [`The disk did not take all of the output: ${missing(lostBytes)}.`];
+  const lost = lostBytes === 0 ? [] : [`The disk could not store all output: ${missing(lostBytes)}.`];
   if (recording !== undefined) {
     const { mark, title } = STATES[recording];
     return { mark, title: [title, ...lost].join(" ") };
@@ -26,18 +26,20 @@ export function recordingWords({
 
 const STATES: Readonly<Record<NonNullable<SessionRecord["recording"]>, RecordingWords>> = {
   waiting: {
-    mark: "recording waits",
+    mark: "recording paused",
     title:
-      "The disk takes nothing. The session goes on; the last of its output is held in memory and recorded when there is room again.",
+      "The disk is full or read-only. The session keeps running; its latest output is kept in memory and recorded once the disk has space.",
   },
   stopped: {
     mark: "recording stopped",
-    title: "The recording has reached its size limit. What comes now is shown, but not recorded.",
+    title: "The recording has reached its size limit. New output is shown, but not recorded.",
   },
 };
 
 function missing(bytes: number): string {
-  return bytes === 1 ? "1 byte is missing in the recording" : `${size(bytes)} are missing in the recording`;
+  return bytes === 1
+    ? "1 byte is missing from the recording"
+    : `${size(bytes)} are missing from the recording`;
 }
 
 /** In the largest unit of which there is one, after rounding to a tenth. */

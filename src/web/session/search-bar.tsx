@@ -27,7 +27,7 @@ export function SearchBar({ search, onClose }: SearchBarProps): VNode {
       <input
         ref={input}
         type="text"
-        aria-label="Search in the terminal"
+        aria-label="Search the terminal"
         placeholder="Search"
         autocomplete="off"
         spellcheck={false}

@@ -114,8 +114,8 @@ function EndButton({ workspace, record }: RecordProps): VNode {
           question={`${word} “${nameWords(record)}”?`}
           detail={
             isEnded
-              ? "Its recording is deleted for good."
-              : "Its programs are told to hang up and, if they do not, are killed after three seconds. The recording is kept."
+              ? "Its recording is deleted permanently."
+              : "Its programs get SIGHUP, and SIGKILL if they still run after three seconds. The recording is kept."
           }
           yes={word}
           onYes={() => void (isEnded ? workspace.remove(record) : workspace.end(record))}

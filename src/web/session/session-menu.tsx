@@ -78,7 +78,7 @@ function FontSize({ page }: Pick<SessionProps, "page">): VNode {
         <button
           type="button"
           class="button small"
-          aria-label="Smaller letters"
+          aria-label="Smaller text"
           onClick={() => page.preferences.setFontSize(size - 1)}
         >
           A−
@@ -87,7 +87,7 @@ function FontSize({ page }: Pick<SessionProps, "page">): VNode {
         <button
           type="button"
           class="button small"
-          aria-label="Larger letters"
+          aria-label="Larger text"
           onClick={() => page.preferences.setFontSize(size + 1)}
         >
           A+

@@ -71,7 +71,7 @@ function SizeChip({ sizing }: { readonly sizing: Sizing }): VNode | undefined {
     <button
       type="button"
       class="button small chip"
-      title="Another window made the session this size. Make it fit this one."
+      title="Another window set this size. Resize the session to fit this window."
       onClick={() => sizing.fit()}
     >
       <Icon name="fit" />
@@ -84,15 +84,15 @@ function Missing({ workspace }: Pick<SessionProps, "workspace">): VNode {
   const isHq = workspace.machines.all.value !== undefined;
   return (
     <div class="missing">
-      <h2>There is no such session</h2>
+      <h2>Session not found</h2>
       <p class="muted">
         {isHq
-          ? "It was removed, its machine is out of reach, or the address is wrong."
+          ? "It was removed, its machine is offline, or the address is wrong."
           : "It was removed, or the address is wrong."}
       </p>
       {workspace.permissions.has("sessions:create") && (
         <a class="button primary" href="#/new">
-          Start another
+          Start a new session
         </a>
       )}
     </div>

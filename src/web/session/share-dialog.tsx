@@ -24,7 +24,7 @@ export function ShareDialog({ page, workspace, record, onClose }: ShareDialogPro
   return (
     <Dialog
       title={`Share “${nameWords(record)}”`}
-      about="Whoever has the link gets into this session, without a login, and into no other."
+      about="Anyone with this link can open this session (only this one) without logging in."
       onClose={onClose}
     >
       <ShareForm
@@ -42,13 +42,13 @@ export function ShareDialog({ page, workspace, record, onClose }: ShareDialogPro
 }
 
 const MODES = [
-  { value: "view", words: "To watch" },
-  { value: "type", words: "To type" },
+  { value: "view", words: "View only" },
+  { value: "type", words: "Can type" },
 ] as const;
 
 const HISTORIES = [
-  { value: "all", words: "From the beginning" },
-  { value: "now", words: "From now on" },
+  { value: "all", words: "Full history" },
+  { value: "now", words: "New output only" },
 ] as const;
 
 const HOUR_S = 3_600;
@@ -67,7 +67,7 @@ type ShareFormProps = Omit<ShareDialogProps, "page" | "onClose"> & {
 function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
   const mode = useSignal<ShareMode>("view");
   const history = useSignal<"all" | "now">("all");
-  const { isBusy, failure, onSubmit } = useSubmission("The link was not made.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("The link was not created.", async (fields) => {
     const expiresIn = Number(fields.get("lifetime"));
     const hasHistory = history.peek() === "all";
     onMade(await workspace.client.share(record.id, { mode: mode.peek(), history: hasHistory, expiresIn }));
@@ -75,7 +75,7 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
   return (
     <form class="share-form" onSubmit={onSubmit}>
       <Choice
-        label="What for"
+        label="Access"
         options={MODES}
         value={mode.value}
         onChoose={(value) => {
@@ -89,7 +89,7 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
         </p>
       )}
       <Choice
-        label="What is seen"
+        label="History"
         options={HISTORIES}
         value={history.value}
         onChoose={(value) => {
@@ -108,7 +108,7 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
       </label>
       <Failure words={failure} />
       <button type="submit" class="button primary wide" disabled={isBusy}>
-        {isBusy ? "Making the link…" : "Make a link"}
+        {isBusy ? "Creating the link…" : "Create a link"}
       </button>
     </form>
   );

@@ -38,7 +38,7 @@ export function useShares(client: Pick<Client, "shares" | "revokeShare">, sessio
     await client.revokeShare(share);
     all.value = all.peek()?.filter(({ id }) => id !== share.id);
   };
-  useEffect(() => void attempt("The links cannot be listed.", read), [sessionId]);
+  useEffect(() => void attempt("The links could not be loaded.", read), [sessionId]);
   return {
     all: all.value,
     failure: failure.value,

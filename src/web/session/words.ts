@@ -68,8 +68,8 @@ export function endedWell(ending: Ending): boolean {
 export function endingWords(ending: Ending): { readonly what: string; readonly why: string } {
   if (ending.exitReason === "host_lost") {
     return {
-      what: "The session host is gone",
-      why: "The process that kept this terminal died or the machine restarted. Everything up to then is recorded.",
+      what: "The session host ended",
+      why: "The process that owned this terminal died, or the machine restarted. The output up to then is recorded.",
     };
   }
   if (ending.exitSignal !== undefined) {
@@ -85,21 +85,21 @@ export function endingWords(ending: Ending): { readonly what: string; readonly w
 
 const SIGNAL_WORDS: Readonly<Record<string, string>> = {
   SIGHUP: "The terminal was closed.",
-  SIGINT: "It was interrupted, as by Ctrl+C.",
+  SIGINT: "It was interrupted (Ctrl+C).",
   SIGQUIT: "It was told to quit and dump core.",
-  SIGABRT: "The program gave up on itself.",
-  SIGBUS: "It touched memory that is not there.",
-  SIGFPE: "A calculation was impossible.",
-  SIGILL: "It ran an instruction that the processor does not know.",
-  SIGKILL: "It was killed at once: by a person, or by the system when memory ran out.",
-  SIGPIPE: "What it wrote to was closed.",
-  SIGSEGV: "It touched memory that is not its own.",
-  SIGTERM: "It was asked to end.",
+  SIGABRT: "The program aborted.",
+  SIGBUS: "It accessed memory that does not exist.",
+  SIGFPE: "An arithmetic operation failed.",
+  SIGILL: "It ran an illegal instruction.",
+  SIGKILL: "It was killed, by a user or by the system when memory ran out.",
+  SIGPIPE: "The pipe that it wrote to was closed.",
+  SIGSEGV: "It accessed memory outside its own.",
+  SIGTERM: "It was told to terminate.",
 };
 
 function codeWords(code: number): string {
-  if (code === 0) return "The program ended without an error.";
+  if (code === 0) return "The program ended successfully.";
   if (code === 126) return "The command was found but could not be run.";
   if (code === 127) return "The command was not found.";
-  return "The program reports an error.";
+  return "The program ended with an error.";
 }

@@ -88,7 +88,7 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
   return (
     <form class="new-form" onSubmit={(event) => void submit(event)}>
       <h1>Start a session</h1>
-      <p class="muted">It runs on {place} and goes on when you close this page.</p>
+      <p class="muted">It runs on {place} and keeps running after you close this page.</p>
       {machines !== undefined && <MachineField machines={machines} preferences={page.preferences} />}
       <label class="field">
         <span>Command</span>
@@ -101,7 +101,7 @@ function SessionForm({ page, workspace, pane, machines }: SessionFormProps): VNo
         </label>
         <label class="field">
           <span>Name</span>
-          <input name="name" placeholder="as the command" maxLength={256} {...PLAIN_TEXT} />
+          <input name="name" placeholder="same as the command" maxLength={256} {...PLAIN_TEXT} />
         </label>
       </div>
       <p class="failure" role="alert">

@@ -15,7 +15,7 @@ export function RemoveEnded({ workspace, count }: RemoveEndedProps): VNode {
       {question.isOn && (
         <Confirm
           question={count === 1 ? "Remove the ended session?" : `Remove all ${count} ended sessions?`}
-          detail="Their recordings are deleted for good."
+          detail="Their recordings are deleted permanently."
           yes="Remove"
           onYes={() => void workspace.removeEnded()}
           onClose={question.off}

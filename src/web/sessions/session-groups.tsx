@@ -56,9 +56,7 @@ function Group({ page, workspace, group }: WorkspaceProps & { readonly group: Ma
           <span class="count" title={countWords(sessions)}>
             {sessions.length}
           </span>
-          <span class={isHere ? "machine-state here" : "machine-state"}>
-            {isHere ? "reachable" : "out of reach"}
-          </span>
+          <span class={isHere ? "machine-state here" : "machine-state"}>{isHere ? "online" : "offline"}</span>
         </summary>
         <ul>
           {sessions.map((record) => (
@@ -115,6 +113,6 @@ function countWords(sessions: readonly SessionRecord[]): string {
 
 function hiddenWords(count: number): string {
   return count === 1
-    ? "1 session is not shown: another machine has one with its id."
-    : `${count} sessions are not shown: other machines have some with their ids.`;
+    ? "1 session is not shown because another machine has a session with the same id."
+    : `${count} sessions are not shown because other machines have sessions with the same ids.`;
 }

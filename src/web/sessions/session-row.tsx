@@ -37,7 +37,7 @@ export function SessionRow({
           <Status record={record} isAway={isAway} />
           <span class="row-name">{nameWords(record)}</span>
           {workspace.sessions.rung.value.has(record.id) && (
-            <span class="row-bell" title="Its bell rang">
+            <span class="row-bell" title="Bell">
               <Icon name="bell" />
             </span>
           )}
@@ -69,7 +69,7 @@ export function SessionRow({
 /** A dot for what runs, a badge for how it ended. */
 function Status({ record, isAway }: { readonly record: SessionRecord; readonly isAway: boolean }): VNode {
   if (record.status !== "exited") {
-    const words = isAway ? "out of reach" : "running";
+    const words = isAway ? "offline" : "running";
     return <span class={`dot ${isAway ? "unknown" : "open"}`} role="img" aria-label={words} />;
   }
   const isGood = endedWell(record);

@@ -115,8 +115,8 @@ function SessionLists({ page, workspace }: WorkspaceProps): VNode {
       {running.length === 0 && (
         <p class="empty">
           {workspace.permissions.has("sessions:create")
-            ? "Nothing runs. Start a session: it goes on when you leave."
-            : "Nothing runs."}
+            ? "No sessions yet. Start one: it keeps running after you leave."
+            : "No sessions."}
         </p>
       )}
       <ul>{running.map(row)}</ul>

@@ -245,7 +245,7 @@ export class OpenSession implements Disposable {
       this.#phase.value = { kind: "failed" };
     }
     if (this.reachability.failed(error) || code === "session_not_found") return;
-    this.#options.onFailed("The session does not answer", error);
+    this.#options.onFailed("The session does not respond", error);
   }
 
   #typed(bytes: Uint8Array): void {

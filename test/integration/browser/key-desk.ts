@@ -18,10 +18,10 @@ export class KeyDesk {
 
   /** Makes a key and shows it; its line of authorized_keys. Without a password it lies readable. */
   async make(name: string, password = ""): Promise<string> {
-    await this.driver.button("Make a key").click();
+    await this.driver.button("Create a key").click();
     await this.driver.page.getByLabel("Name").fill(name);
     await this.#password(password);
-    await this.driver.button("Make the key").click();
+    await this.driver.button("Create the key").click();
     return await this.line(name);
   }
 
@@ -51,7 +51,7 @@ export class KeyDesk {
   async #password(password: string): Promise<void> {
     if (password === "") return;
     await this.driver.page.getByLabel("Password for the key").fill(password);
-    await this.driver.page.getByLabel("The same password again").fill(password);
+    await this.driver.page.getByLabel("Repeat the password").fill(password);
   }
 }
 

@@ -35,14 +35,14 @@ test("a key is made, with a warning where it gets no password, and logs in over 
   await using opened = await openDesk();
   const { server, driver, desk } = opened;
   await driver.page.getByText("There is no key in this browser yet.").waitFor();
-  await driver.button("Make a key").click();
+  await driver.button("Create a key").click();
   await driver.page.getByText("Without a password the key lies readable in this browser").waitFor();
   await driver.button("Back").click();
   const line = await desk.make("my laptop");
   expect(line).toMatch(/^ssh-ed25519 AAAA[A-Za-z0-9+/]{64} my laptop$/);
   await driver.page.getByText("It has no password: it lies readable in this browser.").waitFor();
   await desk.logIn();
-  await driver.page.getByRole("alert").getByText("does not take this key for that user").waitFor();
+  await driver.page.getByRole("alert").getByText("does not accept this key for that user").waitFor();
   await authorize(server, line);
   await desk.logIn();
   await driver.startShell();
@@ -61,7 +61,7 @@ test("a key with a password is kept encrypted, and opens with that password alon
   await using opened = await openDesk();
   const { server, driver, desk } = opened;
   await authorize(server, await desk.make("with a password", "geheim ü"));
-  await driver.page.getByText("In this browser it is encrypted with a password.").waitFor();
+  await driver.page.getByText("This browser stores it encrypted with a password.").waitFor();
   const [entry] = await entries(driver);
   expect(entry).toMatchObject({
     name: "with a password",
@@ -73,7 +73,7 @@ test("a key with a password is kept encrypted, and opens with that password alon
   });
   await desk.logIn("geheim u");
   const field = driver.page.getByLabel("Password of the key");
-  await driver.page.getByText("This is not the password of the key.").waitFor();
+  await driver.page.getByText("Wrong password for this key.").waitFor();
   expect(await field.getAttribute("aria-invalid")).toBe("true");
   // Typed on a system that writes the letter as two characters.
   await desk.logIn("geheim u\u0308");
@@ -85,11 +85,11 @@ test("a key with a password is kept encrypted, and opens with that password alon
 test("the two passwords for a new key have to be the same", async () => {
   await using opened = await openDesk();
   const { driver } = opened;
-  await driver.button("Make a key").click();
+  await driver.button("Create a key").click();
   await driver.page.getByLabel("Password for the key").fill("one");
-  await driver.page.getByLabel("The same password again").fill("other");
-  await driver.button("Make the key").click();
-  await driver.page.getByText("This is not the same password.").waitFor();
+  await driver.page.getByLabel("Repeat the password").fill("other");
+  await driver.button("Create the key").click();
+  await driver.page.getByText("The passwords differ.").waitFor();
   expect(await entries(driver)).toEqual([]);
 });
 
@@ -101,7 +101,7 @@ test("an exported key is the key: openssl reads it, and another browser logs in 
   await driver.page.getByText("Export the private key").click();
   await driver.page.getByLabel("Password of the key").fill("wrong");
   await driver.button("Save the file").click();
-  await driver.page.getByText("This is not the password of the key.").waitFor();
+  await driver.page.getByText("Wrong password for this key.").waitFor();
   await driver.page.getByLabel("Password of the key").fill("geheim");
   const [download] = await Promise.all([
     driver.page.waitForEvent("download"),
@@ -156,11 +156,11 @@ test("what cannot be imported is refused beside the field, and what was typed st
       (await files.sshKeygen("-t", "rsa", "-b", "2048")).file,
       "This is an RSA key: only Ed25519 keys work here",
     ],
-    [whole.line, "This is the public half of a key"],
-    [whole.file.slice(0, 150), "The key is cut off"],
+    [whole.line, "This is a public key"],
+    [whole.file.slice(0, 150), "The key is truncated"],
     [whole.file.replace("b3Bl", "b3!l"), "The key is malformed"],
-    ["hello", "This is no key file"],
-    ["", "There is no key yet"],
+    ["hello", "This is not a key file"],
+    ["", "No key given"],
   ] as const;
   for (const [text, words] of refusals) {
     await field.fill(text);
@@ -174,7 +174,7 @@ test("what cannot be imported is refused beside the field, and what was typed st
   await desk.line("at last mine");
   await driver.button("Back").click();
   await desk.paste(whole.file);
-  await driver.page.getByText("This key is here already: it is called “at last mine”.").waitFor();
+  await driver.page.getByText("This browser already has this key, named “at last mine”.").waitFor();
 });
 
 test("a key is removed after a question, in every tab, and what cannot be read is left alone", async () => {

@@ -41,7 +41,7 @@ test("a login link logs in once and leaves no trace in the address", async () =>
   await page.connection("open");
   expect(page.page.url()).toBe(`${server.url}/#/`);
   await using late = await chromium.open(loginLink);
-  await late.page.getByText("This login link was used already or is too old.").waitFor();
+  await late.page.getByText("This login link has already been used or has expired.").waitFor();
   expect(late.page.url()).toBe(`${server.url}/#/`);
 });
 

@@ -35,7 +35,7 @@ function machine({ page }: PageDriver, name: string) {
   return page.getByRole("region", { name, exact: true });
 }
 
-function state(page: PageDriver, name: string, words: "reachable" | "out of reach") {
+function state(page: PageDriver, name: string, words: "online" | "offline") {
   return machine(page, name).getByText(words, { exact: true });
 }
 
@@ -47,7 +47,9 @@ function isErrorOf(id: string, message: string | Uint8Array): boolean {
 }
 
 function outage(page: PageDriver, name: string) {
-  return page.page.getByText(`${name} is out of reach. The session goes on when it is back.`);
+  return page.page.getByText(
+    `${name} is offline. The session keeps running; you are reconnected when the machine is back online.`,
+  );
 }
 
 test("an HQ without machines says how to add one, and that command makes one join", async () => {
@@ -100,7 +102,7 @@ test("a session goes on at the byte when its machine is back, and nothing typed 
   const { controlDir: cwd } = fleet.remote("fragile");
   await startCounting(page, cwd);
   await fleet.remote("fragile").kill();
-  await state(page, "fragile", "out of reach").waitFor();
+  await state(page, "fragile", "offline").waitFor();
   await outage(page, "fragile").waitFor();
   expect(await page.page.getByText("What you type is not sent.").count()).toBe(0);
   await page.type("lost");
@@ -110,7 +112,7 @@ test("a session goes on at the byte when its machine is back, and nothing typed 
   expect(await page.page.locator(".session-machine").textContent()).toBe("fragile");
   await fleet.remote("fragile").restart();
   await outage(page, "fragile").waitFor({ state: "detached" });
-  await state(page, "fragile", "reachable").waitFor({ state: "attached" });
+  await state(page, "fragile", "online").waitFor({ state: "attached" });
   await goesOn(page);
   expect(await countedText(page, cwd)).not.toContain("lost");
 });
@@ -154,12 +156,12 @@ test("a session that is opened while its machine is away opens when that is back
   await page.shows("\nkept-2\n");
   await page.page.evaluate(`location.hash = "#/"`);
   await fleet.remote("absent").kill("SIGTERM");
-  await state(page, "absent", "out of reach").waitFor();
+  await state(page, "absent", "offline").waitFor();
   await machine(page, "absent").getByText("shell").click();
   await outage(page, "absent").waitFor();
   // A window that never heard of that machine.
   await using other = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
-  await other.page.getByText("There is no such session").waitFor();
+  await other.page.getByText("Session not found").waitFor();
   await fleet.remote("absent").restart();
   for (const window of [page, other]) {
     await window.shows("\nkept-2\n");
@@ -182,7 +184,7 @@ test("a machine that is gone is hidden on request, and what it cannot do is told
     await page.page.keyboard.press("Escape");
     await page.button("End").click();
     await page.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
-    const told = page.page.getByText("The session was not ended. The machine is out of reach.");
+    const told = page.page.getByText("The session was not ended. The machine is offline.");
     return await told.waitFor({ timeout: TOLD_WITHIN_MS }).then(
       () => true,
       () => undefined,

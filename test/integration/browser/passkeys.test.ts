@@ -35,7 +35,7 @@ async function enterPassword({ page }: PageDriver): Promise<void> {
 
 async function addPasskey(driver: PageDriver): Promise<readonly string[]> {
   await driver.button("Passkeys").click();
-  await driver.page.getByLabel("Name of a new passkey").fill("Laptop");
+  await driver.page.getByLabel("Name of the new passkey").fill("Laptop");
   await driver.button("Add a passkey").click();
   const text = await driver.page.locator(".recovery-codes pre").innerText();
   return text.trim().split("\n");
@@ -173,7 +173,7 @@ test("where a second factor is required, an administrator's code and the passwor
   await enterPassword(driver);
   const { stdout } = await ttyhq(["enrolment-code", "ada", "--control-dir", server.controlDir]);
   await driver.page.getByLabel("Enrolment code").fill(stdout);
-  await driver.button("Make a passkey").click();
+  await driver.button("Create a passkey").click();
   await driver.page.locator(".recovery-codes pre").waitFor();
   await driver.button("I have kept them").click();
   await driver.connection("open");

@@ -11,7 +11,7 @@ test("the exit code is shown with what it means", async () => {
   await page.enter("exit 7");
   await page.phase("ended");
   await page.page.getByText("Ended with code 7").waitFor();
-  await page.page.getByText("The program reports an error.").waitFor();
+  await page.page.getByText("The program ended with an error.").waitFor();
   await page.page.getByRole("navigation").getByText("exit 7").waitFor();
 });
 
@@ -79,7 +79,7 @@ test("a bell in a session that is not looked at is marked in the list until it i
   await page.start("sleep 1000", { name: "quiet" });
   const input = { method: "POST", headers: { "content-type": "application/json" }, body: '{"text":"\\r"}' };
   expect((await fetch(`${server.url}/api/sessions/${id}/input`, input)).status).toBe(200);
-  const mark = page.page.getByTitle("Its bell rang");
+  const mark = page.page.getByTitle("Bell");
   await mark.waitFor();
   await page.page.getByRole("link", { name: "bells" }).click();
   await mark.waitFor({ state: "detached" });
@@ -110,7 +110,7 @@ test("the address of a session opens it again, with what it shows", async () => 
 test("the address of a session that is gone says so", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(`${server.url}/#/s/never-was`);
-  await page.page.getByText("There is no such session").waitFor();
+  await page.page.getByText("Session not found").waitFor();
 });
 
 test("the recording is saved as an asciicast", async () => {

@@ -23,12 +23,12 @@ async function openDialog(owner: PageDriver): Promise<void> {
 }
 
 /** The link; the dialog stays open. */
-async function share(owner: PageDriver, what: "To watch" | "To type"): Promise<string> {
+async function share(owner: PageDriver, what: "View only" | "Can type"): Promise<string> {
   if (!(await owner.page.getByRole("dialog").isVisible())) await openDialog(owner);
   const field = owner.page.getByRole("textbox", { name: "The link" });
   const before = (await field.isVisible()) ? await field.inputValue() : "";
   await owner.page.getByLabel(what).check();
-  await owner.button("Make a link").click();
+  await owner.button("Create a link").click();
   await expect.poll(() => field.inputValue()).not.toBe(before);
   return await field.inputValue();
 }
@@ -43,7 +43,7 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   await using owner = await openOwner();
   await owner.enter("echo before-$((1 + 1))");
   await owner.shows("\nbefore-2\n");
-  const link = await share(owner, "To watch");
+  const link = await share(owner, "View only");
   await closeDialog(owner);
   await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });
   await guest.shows("\nbefore-2\n");
@@ -76,8 +76,8 @@ test("a guest of a link from now on sees the screen as it is and what comes, and
   await owner.enter("echo before-$((1 + 1)); clear; echo still-$((1 + 2))");
   await owner.shows("still-3\n");
   await openDialog(owner);
-  await owner.page.getByLabel("From now on").check();
-  const link = await share(owner, "To watch");
+  await owner.page.getByLabel("New output only").check();
+  const link = await share(owner, "View only");
   await owner.page.getByText("to watch, without what was before").waitFor();
   await closeDialog(owner);
   await using guest = await chromium.open(link);
@@ -90,7 +90,7 @@ test("a guest of a link from now on sees the screen as it is and what comes, and
 test("a guest who may type types, in the size of the owner's window until it is changed", async () => {
   const { chromium } = stage();
   await using owner = await openOwner();
-  const link = await share(owner, "To type");
+  const link = await share(owner, "Can type");
   await closeDialog(owner);
   await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });
   await guest.page.getByText("shared with you to type").waitFor();
@@ -107,10 +107,10 @@ test("a guest who may type types, in the size of the owner's window until it is 
 test("a revoked link throws its guests out and opens nothing, others go on", async () => {
   const { chromium } = stage();
   await using owner = await openOwner();
-  const revoked = await share(owner, "To watch");
+  const revoked = await share(owner, "View only");
   await using guest = await chromium.open(revoked);
   await guest.phase("watching");
-  const kept = await share(owner, "To type");
+  const kept = await share(owner, "Can type");
   const links = owner.page.getByRole("region", { name: "Links" }).getByRole("listitem");
   await expect.poll(() => links.count()).toBe(2);
   await closeDialog(owner);
@@ -142,17 +142,17 @@ test("a link that is made while the list of links is still on its way stays in i
   });
   const listed = owner.page.waitForResponse("**/shares");
   await openDialog(owner);
-  await share(owner, "To watch");
+  await share(owner, "View only");
   made.resolve();
   await listed;
-  await share(owner, "To type");
+  await share(owner, "Can type");
   const links = owner.page.getByRole("region", { name: "Links" }).getByRole("listitem");
   await expect.poll(() => links.count()).toBe(2);
 });
 
 test("a link that could not be revoked is still there to be copied, one that was revoked is not", async () => {
   await using owner = await openOwner();
-  const link = await share(owner, "To watch");
+  const link = await share(owner, "View only");
   const field = owner.page.getByRole("textbox", { name: "The link" });
   await owner.page.route("**/shares/*", (route) => route.abort());
   await owner.button("Revoke").click();
@@ -166,7 +166,7 @@ test("a link that could not be revoked is still there to be copied, one that was
 test("who is logged in and follows a link is a guest in that tab alone", async () => {
   const { server } = stage();
   await using owner = await openOwner();
-  const link = await share(owner, "To watch");
+  const link = await share(owner, "View only");
   await closeDialog(owner);
   // In a tab where the page is already, too.
   const tab = await owner.another(server.url);
@@ -183,7 +183,7 @@ test("who is logged in and follows a link is a guest in that tab alone", async (
 test("a session that is removed is gone for its guests", async () => {
   const { chromium } = stage();
   await using owner = await openOwner();
-  const link = await share(owner, "To type");
+  const link = await share(owner, "Can type");
   await closeDialog(owner);
   await using guest = await chromium.open(link);
   await guest.phase("running");
@@ -192,5 +192,5 @@ test("a session that is removed is gone for its guests", async () => {
   expect(await guest.button("Start again").count()).toBe(0);
   await owner.button("Remove").click();
   await owner.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-  await guest.page.getByText(/This link opens nothing any more|There is no such session/).waitFor();
+  await guest.page.getByText(/This link opens nothing any more|Session not found/).waitFor();
 });

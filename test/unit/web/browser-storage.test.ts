@@ -39,7 +39,7 @@ describe.each([
     expect(store.keys.value).toEqual([]);
     const publicKey = Buffer.alloc(32).toString("base64");
     const key = { name: "k", publicKey, addedAt: 0, secret: { kind: "plain", pkcs8: "" } } as const;
-    expect(() => store.add(key)).toThrow("this browser has no room to keep the key, or may not keep it");
+    expect(() => store.add(key)).toThrow("this browser cannot store the key: its storage is full or blocked");
   });
 });
 

@@ -91,7 +91,7 @@ function FileButton({ onText, onFailure }: FileButtonProps): VNode {
     const [file] = input.files ?? [];
     if (file === undefined) return;
     try {
-      if (file.size > MAX_KEY_FILE_CHARACTERS) onFailure("This file is too large to be a key.");
+      if (file.size > MAX_KEY_FILE_CHARACTERS) onFailure("This file is too large for a key.");
       else onText(await file.text());
     } catch {
       onFailure("The browser cannot read this file.");

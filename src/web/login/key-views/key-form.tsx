@@ -24,7 +24,7 @@ export function KeyForm({ title, verb, busy, act, onDone, onBack, children }: Ke
   const mismatch = useSignal<string | undefined>(undefined);
   const { isBusy, failure, onSubmit } = useSubmission("This did not work.", async (fields) => {
     const password = newPassword(fields);
-    mismatch.value = password === undefined ? "This is not the same password." : undefined;
+    mismatch.value = password === undefined ? "The passwords differ." : undefined;
     if (password !== undefined) onDone(await act({ name: String(fields.get("name") ?? ""), password }));
   });
   return (

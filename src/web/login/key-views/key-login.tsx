@@ -42,7 +42,7 @@ export function KeyLogin(props: KeyLoginProps): VNode {
       <div class="key-links">
         <button type="button" class="button" onClick={() => go("make")}>
           <Icon name="plus" />
-          Make a key
+          Create a key
         </button>
         <button type="button" class="button" onClick={() => go("import")}>
           <Icon name="key" />
@@ -59,7 +59,7 @@ function sayWhy(error: unknown): never {
   const { code } = error;
   throw new ServiceError(
     code,
-    "the server does not take this key for that user: its public half has to be in their ~/.ssh/authorized_keys",
+    "the server does not accept this key for that user: add its public key to their ~/.ssh/authorized_keys",
     { cause: error },
   );
 }
@@ -76,12 +76,12 @@ function KeyForm(props: KeyLoginProps & { readonly stored: StoredKey }): VNode {
     try {
       return await keyring.open(stored, password.current?.value ?? "");
     } catch (error) {
-      wrong.value = failureSentence(error, "The key cannot be opened.");
+      wrong.value = failureSentence(error, "The key cannot be decrypted.");
       password.current?.select();
       return undefined;
     }
   };
-  const { isBusy, failure, onSubmit } = useSubmission("The log in failed.", async (fields) => {
+  const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
     const key = await open();
     if (key !== undefined) await login.withKey(userOf(fields), key).catch(sayWhy);
   });

@@ -27,7 +27,7 @@ export function KeySheet({ keyring, stored, onBack }: KeySheetProps): VNode {
       </h1>
       <Protection stored={stored} />
       <p>
-        To log in with this key, add its public half as a line to <code>~/.ssh/authorized_keys</code> of the
+        To log in with this key, add its public key as a line to <code>~/.ssh/authorized_keys</code> of the
         user to log in as:
       </p>
       <div class="command">
@@ -54,7 +54,7 @@ function Protection({ stored }: Pick<KeySheetProps, "stored">): VNode {
     return (
       <p class="muted with-icon">
         <Icon name="lock" />
-        In this browser it is encrypted with a password.
+        This browser stores it encrypted with a password.
       </p>
     );
   }
@@ -117,7 +117,7 @@ function RemoveButton({ stored, onRemove }: RemoveButtonProps): VNode {
       {question.isOn && (
         <Confirm
           question={`Remove “${stored.name}”?`}
-          detail="Unless it was exported, nobody can log in with it any more. Its line stays in authorized_keys."
+          detail="Without an exported copy it is lost. Its line stays in authorized_keys."
           yes="Remove"
           onYes={onRemove}
           onClose={question.off}

@@ -21,9 +21,9 @@ export function MakeKey({ keyring, onDone, onBack }: NewKeyProps): VNode {
   }, []);
   return (
     <KeyForm
-      title="Make a key"
-      verb="Make the key"
-      busy="Making the key…"
+      title="Create a key"
+      verb="Create the key"
+      busy="Creating the key…"
       act={(request) => keyring.make(request)}
       onDone={onDone}
       onBack={onBack}

@@ -31,7 +31,7 @@ export function NewPassword({ failure }: { readonly failure: string | undefined 
         </p>
       ) : (
         <TextField
-          label="The same password again"
+          label="Repeat the password"
           isPassword
           name={AGAIN}
           autocomplete="new-password"

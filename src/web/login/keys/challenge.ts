@@ -15,7 +15,7 @@ export async function answerChallenge(
 ): Promise<{ readonly publicKey: string; readonly signature: string }> {
   const bytes = decodeBase64(challenge);
   if (bytes?.length !== CHALLENGE_BYTES) {
-    throw new ServiceError("host_unreachable", "what the server wants signed is no challenge");
+    throw new ServiceError("host_unreachable", "the server sent an invalid challenge");
   }
   return { publicKey: key.publicLine, signature: encodeBase64(await key.sign(bytes)) };
 }

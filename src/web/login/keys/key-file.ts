@@ -17,10 +17,7 @@ const PKCS8 = "PRIVATE KEY";
 const OTHER_FILES: readonly (readonly [pattern: RegExp, refusal: () => Error])[] = [
   [/^PGP /, () => otherKind("an OpenPGP file")],
   [/PUBLIC KEY$/, publicHalf],
-  [
-    /CERTIFICATE|CRL$|^PKCS7$|^CMS$/,
-    () => keyRefusal("this is a certificate: what is needed is a private key"),
-  ],
+  [/CERTIFICATE|CRL$|^PKCS7$|^CMS$/, () => keyRefusal("this is a certificate: import the private key")],
   [/^ENCRYPTED PRIVATE KEY$/, encrypted],
   [/^RSA PRIVATE KEY$/, () => otherKind("an RSA key")],
   [/^EC (?:PRIVATE KEY|PARAMETERS)$/, () => otherKind("an ECDSA key")],
@@ -43,8 +40,8 @@ export async function readKeyFile(subtle: SubtleCrypto, file: string): Promise<W
 }
 
 function checkText(text: string): void {
-  if (text === "") throw keyRefusal("there is no key yet: choose a file, or paste what is in it");
-  if (text.length > MAX_KEY_FILE_CHARACTERS) throw keyRefusal("this is too large to be a key");
+  if (text === "") throw keyRefusal("no key given: choose a file or paste its content");
+  if (text.length > MAX_KEY_FILE_CHARACTERS) throw keyRefusal("this is too large for a key");
   if (/^PuTTY-User-Key-File-\d/.test(text)) {
     throw keyRefusal(
       "this is a key of PuTTY: puttygen FILE -O private-openssh-new -o COPY makes a copy to import",
@@ -58,13 +55,11 @@ function checkText(text: string): void {
 function checkLabel(label: string): void {
   if (label === OPENSSH || label === PKCS8) return;
   const other = OTHER_FILES.find(([pattern]) => pattern.test(label));
-  throw other === undefined ? keyRefusal(`“${label}” is no kind of key file that is known here`) : other[1]();
+  throw other === undefined ? keyRefusal(`“${label}” is not a supported kind of key file`) : other[1]();
 }
 
 function publicHalf(): Error {
-  return keyRefusal(
-    "this is the public half of a key: what is needed is the private one, the file without .pub",
-  );
+  return keyRefusal("this is a public key: import the private key, the file without .pub");
 }
 
 function encrypted(): Error {

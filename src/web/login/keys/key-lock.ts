@@ -53,7 +53,7 @@ export async function unlock(
   try {
     return new Uint8Array(await subtle.decrypt(algorithm, key, bytesOf(data)));
   } catch (cause) {
-    throw new ServiceError("invalid_credentials", "this is not the password of the key", { cause });
+    throw new ServiceError("invalid_credentials", "wrong password for this key", { cause });
   }
 }
 

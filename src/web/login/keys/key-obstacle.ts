@@ -5,7 +5,7 @@
 export function insecureWords({ hostname, port }: Pick<Location, "hostname" | "port">): string {
   const local = port === "" ? "80" : port;
   return [
-    "This page came over the network without encryption, and browsers let no such page work with keys.",
+    "This page was loaded over an unencrypted connection. Browsers do not allow such pages to use keys.",
     "Open it by https:// if the server has a certificate (ttyhq serve --tls-cert FILE --tls-key FILE).",
     `Or run ssh -L ${local}:localhost:${local} ${hostname} and open http://localhost:${local} instead.`,
   ].join(" ");

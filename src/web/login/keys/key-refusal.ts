@@ -11,11 +11,11 @@ export function malformedKey(why: string): ServiceError {
 }
 
 export function truncatedKey(): ServiceError {
-  return keyRefusal("the key is cut off: a part of it is missing");
+  return keyRefusal("the key is truncated: import the whole file");
 }
 
 export function inconsistentKey(): ServiceError {
-  return keyRefusal("the key is inconsistent: its public half does not belong to its private half");
+  return keyRefusal("the key is inconsistent: its public key does not match its private key");
 }
 
 /** `kind`: with its article, as "an RSA key". */

@@ -32,9 +32,9 @@ export class KeyStore implements Disposable {
   /** Throws ServiceError `invalid_request` when it is there already or there is no room. */
   add(key: StoredKey): void {
     const known = this.#keys.peek().find(({ publicKey }) => publicKey === key.publicKey);
-    if (known !== undefined) throw keyRefusal(`this key is here already: it is called “${known.name}”`);
+    if (known !== undefined) throw keyRefusal(`this browser already has this key, named “${known.name}”`);
     if (this.#keys.peek().length >= MAX_KEYS) {
-      throw keyRefusal(`there are ${MAX_KEYS} keys in this browser: remove one that is not used any more`);
+      throw keyRefusal(`there are ${MAX_KEYS} keys in this browser: remove one that you no longer use`);
     }
     this.#write(key);
   }
@@ -60,7 +60,7 @@ export class KeyStore implements Disposable {
     } catch (cause) {
       throw new ServiceError(
         "invalid_request",
-        "this browser has no room to keep the key, or may not keep it",
+        "this browser cannot store the key: its storage is full or blocked",
         {
           cause,
         },

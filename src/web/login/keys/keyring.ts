@@ -101,7 +101,7 @@ export class Keyring implements Disposable {
       secret.kind === "plain" ? bytesOf(secret.pkcs8) : await unlock(subtle, secret, { password, owner });
     const { seed } = readPkcs8(pkcs8);
     if (encodeBase64(await publicKeyOf(subtle, seed)) === publicKey) return seed;
-    throw keyRefusal("what this browser kept of the key is damaged: remove it and import it again");
+    throw keyRefusal("the stored key is damaged: remove it and import it again");
   }
 }
 

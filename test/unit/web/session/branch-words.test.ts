@@ -18,7 +18,7 @@ test("what is not committed and what is not pushed or pulled is told in few sign
   const git = { ...home, gitBranch: "a/b", gitHasChanges: true, gitAheadCount: 1, gitBehindCount: 12 };
   expect(branchWords(git)).toEqual({
     ...{ name: "a/b", isDirty: true, distance: "↑1 ↓12" },
-    title: "On branch a/b of ~/engine, changes not committed, 1 commit ahead, 12 commits behind",
+    title: "On branch a/b of ~/engine, uncommitted changes, 1 commit ahead, 12 commits behind",
   });
   expect(branchWords({ ...git, gitBehindCount: 0 })?.distance).toBe("↑1");
 });

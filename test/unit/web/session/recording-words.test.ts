@@ -7,27 +7,29 @@ test("nothing is said of a recording that has everything", () => {
 
 test("one that waits for the disk says that the session goes on", () => {
   expect(recordingWords({ recording: "waiting" })).toEqual({
-    mark: "recording waits",
+    mark: "recording paused",
     title:
-      "The disk takes nothing. The session goes on; the last of its output is held in memory and recorded when there is room again.",
+      "The disk is full or read-only. The session keeps running; its latest output is kept in memory and recorded once the disk has space.",
   });
 });
 
 test("one that stopped at its limit says that the rest is only shown", () => {
   expect(recordingWords({ recording: "stopped" })).toEqual({
     mark: "recording stopped",
-    title: "The recording has reached its size limit. What comes now is shown, but not recorded.",
+    title: "The recording has reached its size limit. New output is shown, but not recorded.",
   });
 });
 
 test("what the disk did not take is told in bytes, also once it is right again or the session is over", () => {
   expect(recordingWords({ lostBytes: 1 })).toEqual({
     mark: "recording incomplete",
-    title: "The disk did not take all of the output: 1 byte is missing in the recording.",
+    title: "The disk could not store all output: 1 byte is missing from the recording.",
   });
   expect(recordingWords({ recording: "waiting", lostBytes: 5 * 1024 ** 2 })).toEqual({
-    mark: "recording waits",
-    title: expect.stringMatching(/^The disk takes nothing\. .* 5 MiB are missing in the recording\.$/),
+    mark: "recording paused",
+    title: expect.stringMatching(
+      /^The disk is full or read-only\. .* 5 MiB are missing from the recording\.$/,
+    ),
   });
 });
 

@@ -46,11 +46,11 @@ test("the detail says what the name does not", () => {
 test("an ending says what happened, and why where that is known", () => {
   expect(endingWords({ exitCode: 0 })).toEqual({
     what: "Finished",
-    why: "The program ended without an error.",
+    why: "The program ended successfully.",
   });
   expect(endingWords({ exitCode: 127 }).why).toBe("The command was not found.");
   expect(endingWords({ exitCode: 137, exitSignal: "SIGKILL" }).what).toBe("Ended by SIGKILL");
-  expect(endingWords({ exitReason: "host_lost" }).what).toBe("The session host is gone");
+  expect(endingWords({ exitReason: "host_lost" }).what).toBe("The session host ended");
   expect(endingWords({})).toEqual({ what: "Ended", why: "" });
 });
 

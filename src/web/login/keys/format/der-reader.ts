@@ -35,7 +35,7 @@ export class DerReader {
 
   /** A view of what the next value holds, which must have that tag. */
   read(tag: number): Uint8Array {
-    if (this.#byte() !== tag) throw malformedKey("its parts are not those of a private key");
+    if (this.#byte() !== tag) throw malformedKey("it does not have the structure of a private key");
     const length = this.#length();
     const start = this.#at;
     this.#at += length;
@@ -54,11 +54,12 @@ export class DerReader {
     const first = this.#byte();
     if (first < 0x80) return first;
     const count = first - 0x80;
-    if (count === 0 || count > MAX_LENGTH_BYTES) throw malformedKey("a part of it has an impossible length");
+    if (count === 0 || count > MAX_LENGTH_BYTES)
+      throw malformedKey("one of its fields has an invalid length");
     let length = 0;
     for (let index = 0; index < count; index += 1) length = length * 256 + this.#byte();
     const isShortest = length >= (count === 1 ? 0x80 : 0x100);
-    if (!isShortest) throw malformedKey("the length of a part is written in another way than it has to be");
+    if (!isShortest) throw malformedKey("the length of a field is not in its shortest form");
     return length;
   }
 }

@@ -16,17 +16,17 @@ const decoder = new TextDecoder();
 /** Throws ServiceError `invalid_request` for everything but one Ed25519 key without a password and with nothing behind it. */
 export function readOpensshKey(bytes: Uint8Array): KeyParts {
   const file = new WireReader(bytes);
-  if (text(file.take(MAGIC.length)) !== MAGIC) throw malformedKey("it does not begin as keys of OpenSSH do");
+  if (text(file.take(MAGIC.length)) !== MAGIC) throw malformedKey("it does not start like an OpenSSH key");
   const [cipher, kdf, kdfOptions] = [text(file.string()), text(file.string()), file.string()];
   const count = file.u32();
-  if (count === 0) throw malformedKey("there is no key in the file");
-  if (count > 1) throw keyRefusal("there are several keys in this: import one at a time");
+  if (count === 0) throw malformedKey("the file contains no key");
+  if (count > 1) throw keyRefusal("this contains several keys: import one at a time");
   const publicKey = readPublicBlob(file.string());
   if (cipher !== NONE) throw encrypted();
   if (kdf !== NONE || kdfOptions.length > 0)
-    throw malformedKey("it is not encrypted and yet has what a password needs");
+    throw malformedKey("it is not encrypted, yet has parameters for a password");
   const parts = readPrivate(file.string());
-  if (!file.isAtEnd) throw keyRefusal("there is something after the key: leave it out");
+  if (!file.isAtEnd) throw keyRefusal("there is text after the key: remove it");
   if (!isSame(publicKey, parts.publicKey)) throw inconsistentKey();
   return parts;
 }
@@ -41,7 +41,7 @@ function readPublicBlob(bytes: Uint8Array): Uint8Array {
   const blob = new WireReader(bytes);
   checkKind(blob.string());
   const publicKey = readPublicKey(blob);
-  if (!blob.isAtEnd) throw malformedKey("there is something after its public half");
+  if (!blob.isAtEnd) throw malformedKey("there is data after its public key");
   return publicKey;
 }
 
@@ -50,11 +50,12 @@ function readPrivate(bytes: Uint8Array) {
   const secret = new WireReader(bytes);
   const [check, again] = [secret.u32(), secret.u32()];
   if (check !== again) throw malformedKey("its two check numbers differ");
-  if (bytes.length % BLOCK_BYTES !== 0) throw malformedKey("it has not the length of whole blocks");
+  if (bytes.length % BLOCK_BYTES !== 0) throw malformedKey("its length is not a multiple of the block size");
   checkKind(secret.string());
   const publicKey = readPublicKey(secret);
   const both = secret.string();
-  if (both.length !== SEED_BYTES + PUBLIC_KEY_BYTES) throw malformedKey("its private half is not 32 bytes");
+  if (both.length !== SEED_BYTES + PUBLIC_KEY_BYTES)
+    throw malformedKey("its private key is not 32 bytes long");
   if (!isSame(both.subarray(SEED_BYTES), publicKey)) throw inconsistentKey();
   const comment = text(secret.string());
   const padding = secret.rest();
@@ -70,7 +71,7 @@ function checkKind(name: Uint8Array): void {
 
 function readPublicKey(reader: WireReader): Uint8Array {
   const publicKey = reader.string();
-  if (publicKey.length !== PUBLIC_KEY_BYTES) throw malformedKey("its public half is not 32 bytes");
+  if (publicKey.length !== PUBLIC_KEY_BYTES) throw malformedKey("its public key is not 32 bytes long");
   return publicKey;
 }
 

@@ -17,12 +17,12 @@ const END = /^-----END ([A-Z0-9 ]{1,64})-----$/;
  */
 export function readPem(text: string, check: (label: string) => void): Pem {
   const [begin, another] = text.matchAll(BEGIN);
-  if (begin === undefined) throw keyRefusal("this is no key file: it has no line -----BEGIN … KEY-----");
-  if (another !== undefined) throw keyRefusal("there are several keys in this: import one at a time");
+  if (begin === undefined) throw keyRefusal("this is not a key file: it has no line -----BEGIN … KEY-----");
+  if (another !== undefined) throw keyRefusal("this contains several keys: import one at a time");
   const [line, label = ""] = begin;
   check(label);
   if (text.slice(0, begin.index).trim() !== "") {
-    throw keyRefusal("there is something in front of the key: leave out what comes before -----BEGIN");
+    throw keyRefusal("there is text before the key: remove everything before -----BEGIN");
   }
   return { label, bytes: readBody(text.slice(begin.index + line.length), label) };
 }
@@ -36,18 +36,18 @@ export function writePem({ label, bytes }: { readonly label: string; readonly by
 /** What comes after the BEGIN line. */
 function readBody(rest: string, label: string): Uint8Array<ArrayBuffer> {
   const at = rest.indexOf("-----END");
-  if (at === -1) throw keyRefusal(`the key is cut off: it does not end with -----END ${label}-----`);
+  if (at === -1) throw keyRefusal(`the key is truncated: it does not end with -----END ${label}-----`);
   const line = rest.slice(at).trimEnd();
   const end = END.exec(line);
   if (end === null) {
     const isLonger = line.startsWith(`-----END ${label}-----`);
     throw isLonger
-      ? keyRefusal("there is something after the key: leave it out")
-      : malformedKey("its END line is not whole");
+      ? keyRefusal("there is text after the key: remove it")
+      : malformedKey("its END line is incomplete");
   }
-  if (end[1] !== label) throw keyRefusal("the BEGIN and the END line of the key do not belong together");
+  if (end[1] !== label) throw keyRefusal("the BEGIN and END lines of the key do not match");
   const bytes = decodeBase64(rest.slice(0, at).replace(/\s+/g, ""));
-  if (bytes === undefined) throw malformedKey("what is between its BEGIN and its END line is no base64");
+  if (bytes === undefined) throw malformedKey("the content between its BEGIN and END lines is not base64");
   if (bytes.length === 0) throw keyRefusal("there is nothing between the BEGIN and the END line");
   return bytes;
 }

@@ -47,8 +47,8 @@ export function readPkcs8(bytes: Uint8Array): KeyParts {
   const seed = readSeed(key.read(DerTag.octetString));
   if (key.has(DerTag.attributes)) key.read(DerTag.attributes);
   const publicKey = version === 1 && key.has(DerTag.publicKey) ? key.read(DerTag.publicKey) : undefined;
-  if (!key.isAtEnd) throw malformedKey("it has a part that does not belong there");
-  if (!outer.isAtEnd) throw keyRefusal("there is something after the key: leave it out");
+  if (!key.isAtEnd) throw malformedKey("it has an unexpected field");
+  if (!outer.isAtEnd) throw keyRefusal("there is text after the key: remove it");
   return { seed, publicKey: publicKey && readPublicKey(publicKey), comment: "" };
 }
 
@@ -67,20 +67,21 @@ function checkKind(bytes: Uint8Array): void {
     "",
   );
   if (id !== ED25519) throw otherKind(OTHER_KINDS[id] ?? "a key of another kind");
-  if (!algorithm.isAtEnd) throw malformedKey("it has parameters, which Ed25519 has not");
+  if (!algorithm.isAtEnd) throw malformedKey("it has parameters, but Ed25519 has none");
 }
 
 /** An octet string within the octet string. */
 function readSeed(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const inner = new DerReader(bytes);
   const seed = inner.read(DerTag.octetString);
-  if (!inner.isAtEnd || seed.length !== SEED_BYTES) throw malformedKey("its private half is not 32 bytes");
+  if (!inner.isAtEnd || seed.length !== SEED_BYTES)
+    throw malformedKey("its private key is not 32 bytes long");
   return new Uint8Array(seed);
 }
 
 /** A bit string: first the number of bits that its last byte does not use. */
 function readPublicKey(bytes: Uint8Array): Uint8Array {
   if (bytes.length !== PUBLIC_KEY_BYTES + 1 || bytes[0] !== 0)
-    throw malformedKey("its public half is not 32 bytes");
+    throw malformedKey("its public key is not 32 bytes long");
   return bytes.subarray(1);
 }

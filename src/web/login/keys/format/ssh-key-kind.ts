@@ -2,7 +2,7 @@ export const ED25519_KIND = "ssh-ed25519";
 
 const KINDS: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/-cert-v\d/, "a certificate"],
-  [/^sk-/, "a key that a security key keeps"],
+  [/^sk-/, "a key that is stored on a security key"],
   [/^ssh-rsa$/, "an RSA key"],
   [/^ssh-dss$/, "a DSA key"],
   [/^ssh-ed448$/, "an Ed448 key"],
