@@ -17,7 +17,7 @@ async function nextVersion(directory: string): Promise<string> {
   await cp(join(CHECKOUT, "dist"), join(directory, "dist"), { recursive: true });
   await cp(join(CHECKOUT, "package.json"), join(directory, "package.json"));
   for (const name of ["node_modules", "build"]) await symlink(join(CHECKOUT, name), join(directory, name));
-  const frame = join(directory, "dist/protocol/frame.js");
+  const frame = join(directory, "dist/protocol/frame/frame.js");
   const code = await readFile(frame, "utf8");
   expect(code).toMatch(REVISION);
   await writeFile(

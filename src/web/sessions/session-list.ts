@@ -1,5 +1,5 @@
 // All sessions, replicated from the server by list and watch: an event carries the whole record of its session.
-import { computed, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type DirectoryNews, DirectoryWatch } from "../../protocol/directory/directory-watch.ts";
 import type { SessionSnapshot } from "../../protocol/directory/session-change.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
@@ -83,8 +83,13 @@ export class SessionList implements Disposable {
 
   /** They are not in the list any more; whoever looks at one of them still wants to know its name. */
   #remember(remoteName: string): void {
-    const left = this.#records.peek()?.filter((record) => record.remoteName === remoteName) ?? [];
-    this.#remembered.value = [...left, ...this.#remembered.peek()].slice(0, MAX_REMEMBERED);
+    const records = this.#records.peek() ?? [];
+    const left = records.filter((record) => record.remoteName === remoteName);
+    // In one step, so that no session is shown twice.
+    batch(() => {
+      this.#records.value &&= records.filter((record) => record.remoteName !== remoteName);
+      this.#remembered.value = [...left, ...this.#remembered.peek()].slice(0, MAX_REMEMBERED);
+    });
   }
 
   #showSoon(): void {

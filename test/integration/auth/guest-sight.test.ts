@@ -48,6 +48,7 @@ const TOLD = [
     "id",
     "initialCols",
     "initialRows",
+    "key",
   ],
   ...["lastModified", "lostBytes", "name", "outputBytes", "recording", "rows", "sessionId", "startedAt"],
   ...["status", "title", "viewers", "workingDir"],

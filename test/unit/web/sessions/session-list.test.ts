@@ -70,6 +70,8 @@ test("the sessions of a machine that left are remembered until it has some again
   await until(sessions.all, (all) => all?.length === 3);
   tell({ type: "session-removed", sessionId: "2", key: `2 ${session("2").created}` });
   tell({ type: "remote-left", remoteName: "a" });
+  // At once: no session is ever shown twice.
+  expect(sessions.all.value?.some(({ id }) => id === "1")).toBe(false);
   await until(sessions.all, (all) => all?.length === 1);
   expect(sessions.remembered.value.map(({ id }) => id)).toEqual(["1"]);
   expect([sessions.record("1")?.source, sessions.record("2")]).toEqual(["a", undefined]);
