@@ -24,6 +24,7 @@ export class SessionList implements Disposable {
   readonly #scope = new DisposableStack();
   readonly #directory: DirectoryWatch;
   #showing: ReturnType<typeof setTimeout> | undefined;
+  #isStale = false;
 
   constructor({ list, subscribe, onLost }: SessionListOptions) {
     const onNews = (news: DirectoryNews): void => this.#happened(news);
@@ -92,13 +93,19 @@ export class SessionList implements Disposable {
     });
   }
 
+  /** At once, unless the page has shown a change a moment ago. */
   #showSoon(): void {
-    if (this.#records.peek() === undefined) this.#show();
-    else this.#showing ??= setTimeout(() => this.#show(), SHOW_INTERVAL_MS);
+    this.#isStale = true;
+    if (this.#showing !== undefined) return;
+    this.#show();
+    this.#showing = setTimeout(() => {
+      this.#showing = undefined;
+      if (this.#isStale) this.#showSoon();
+    }, SHOW_INTERVAL_MS);
   }
 
   #show(): void {
-    this.#showing = undefined;
+    this.#isStale = false;
     const records = [...this.#directory.records.values()];
     const sources = new Set(records.map(({ source }) => source));
     this.#records.value = records;

@@ -86,7 +86,7 @@ test("who has a passkey is asked for it after the password, and a recovery code 
   await driver.button("Use a passkey").click();
   await driver.page
     .getByRole("alert")
-    .getByText(/no such passkey/)
+    .getByText(/no matching passkey/)
     .waitFor();
   await driver.page.getByText("Use a recovery code").click();
   await driver.page.getByLabel("Recovery code").fill(first);

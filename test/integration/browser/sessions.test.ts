@@ -39,7 +39,7 @@ test("a session is ended and removed, each after a question", async () => {
   await page.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
   expect((await fetch(`${server.url}/api/sessions/${id}`)).status).toBe(404);
-  expect(await page.page.getByText("to be ended").count()).toBe(0);
+  await expect.poll(() => page.page.getByText("to be ended").count()).toBe(0);
 });
 
 test("a command that cannot be run is refused in the form", async () => {
