@@ -117,7 +117,11 @@ export class FolderStatus implements Disposable {
     try {
       const repository = await this.#locate();
       if (this.#isOver) return;
-      this.#tell(await join(repository)?.read(notBeforeMs));
+      const facts = await join(repository)?.read(notBeforeMs);
+      // Where a repository has gone meanwhile, git has read the one around it.
+      if (this.#found !== undefined && (await repositoryMark(cwd)) !== this.#found.mark)
+        return this.refresh(this.#options.now());
+      this.#tell(facts);
       // Another repository may be on its way to the place of one that has gone.
       if (known !== undefined && this.#facts === undefined) this.#retry.start();
       else this.#retry.stop();
