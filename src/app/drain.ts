@@ -15,7 +15,7 @@ export type DrainParts = {
   readonly config: Pick<Config, "drainDelayMs" | "graceMs">;
   readonly readiness: Readiness;
   readonly listeners: Pick<ServerListeners, "endKeepAlive" | "stop">;
-  readonly hub: Pick<Hub, "clients" | "sendAway">;
+  readonly hub: Pick<Hub, "clients" | "drain">;
   readonly log: Log;
 };
 
@@ -43,7 +43,7 @@ export async function drain(parts: DrainParts): Promise<void> {
   listeners.endKeepAlive();
   log.info({ delayMs, graceMs, clients: hub.clients.length }, "draining");
   if (delayMs > 0) await pause(Math.min(delayMs, restMs()));
-  await hub.sendAway(goAwayNotice(hub.clients.length, restMs()), Math.random);
+  await hub.drain(goAwayNotice(hub.clients.length, restMs()), Math.random);
   const { broken } = await listeners.stop(restMs());
   if (broken > 0) log.warn({ broken }, "answers broken off: the grace period is over");
   log.info({}, "drained");

@@ -191,7 +191,7 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Resolves when everybody has gone or was told to (GOAWAY, or a close). `random`: 0 to 1, as Math.random. */
-  async sendAway(notice: GoAway, random: () => number): Promise<void> {
+  async drain(notice: GoAway, random: () => number): Promise<void> {
     this.#isLeaving = true;
     await drain({
       ...{ notice, random },

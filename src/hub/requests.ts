@@ -92,7 +92,7 @@ export function perform(
  * the outcome of input. At most MAX_OPEN_REQUESTS wait, and the frames that had arrived when reading stopped. While so
  * many wait, or its answers are left unread, the client is not read.
  */
-export class RequestQueue {
+export class ClientRequests {
   readonly #peer: Pick<Peer, "pause" | "resume">;
   readonly #handle: (frame: Frame) => Promise<void> | undefined;
   readonly #waiting: Frame[] = [];

@@ -165,7 +165,7 @@ export class RemoteSessions implements SessionBackend {
     const catchUp = async (): Promise<void> => {
       // No change was ever heard of it, and it has no socket now: its list is all there is.
       const isListOnly = !this.#directory.isNumbered && !this.isConnected;
-      if (isListOnly && (await this.#directory.listed().then(isDone, isNotDone))) return;
+      if (isListOnly && (await succeeded(this.#directory.listed()))) return;
       await this.#socket.opened(LINK_TIMEOUT_MS);
       await this.#directory.current();
       await (this.#directory.isNumbered ? this.#socket.caughtUp() : this.#directory.refresh());
@@ -256,7 +256,7 @@ export class RemoteSessions implements SessionBackend {
 
   /** Whoever did something finds it in the list: its event comes on another connection than the answer. */
   async #until(isKnown: () => boolean): Promise<void> {
-    if (!isKnown()) await this.caughtUp().catch(() => undefined);
+    if (!isKnown()) await succeeded(this.caughtUp());
   }
 
   /** Whoever is told of the exit finds it in the record. */
@@ -266,7 +266,7 @@ export class RemoteSessions implements SessionBackend {
       const isExit = delivery.kind === "event" && delivery.event.kind === "exit";
       const known = isExit ? this.#directory.records.get(key) : undefined;
       if (known === undefined || known.status === "exited") sink(delivery);
-      else void this.#until(() => false).then(() => sink(delivery));
+      else void succeeded(this.caughtUp()).then(() => sink(delivery));
     };
   }
 
@@ -319,5 +319,9 @@ function passing(error: unknown): never {
   throw new ServiceError("host_unreachable", error.message, { cause: error });
 }
 
-const isDone = (): boolean => true;
-const isNotDone = (): boolean => false;
+function succeeded(work: Promise<void>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  );
+}

@@ -27,15 +27,15 @@ export const LOGIN_OPTIONS = {
   }),
   allowUser: list("allow-user <name>", allowedUser, {
     prose:
-      "A user who may log in beside the server's own user and sees only their own sessions: a name, the verified email of a login at a provider, or `https://issuer#subject`; `*` for everyone who can authenticate. On a server that runs as root: only these users.",
+      "Allows another user to log in; they see only their own sessions. A name, the verified email of a login at a provider, or `https://issuer#subject`; `*` for everyone who can authenticate. On a server that runs as root: only these users.",
   }),
   adminUser: list("admin-user <name>", allowedUser, {
     prose:
-      "A user who may log in and see and use all sessions, as the server's own user does; named as for `--allow-user`.",
+      "Allows another user to log in and to use all sessions, like the server's own user. Named as for `--allow-user`.",
   }),
   role: list("role <user=role>", roleRule, {
     prose:
-      "The role of a user, who may then log in, or of the members of a group, as `%group=role`; `*=role` for everyone else. Roles: viewer, user (the default), operator, auditor, admin.",
+      "Gives a user a role and allows them to log in, or gives the members of a group a role, as `%group=role`; `*=role` for everyone else. Roles: viewer, user (the default), operator, auditor, admin.",
   }),
   serviceUsername: optional("service-username <name>", userName, {
     env: "SERVICE_USERNAME",

@@ -63,7 +63,7 @@ export const OPTIONS = {
     fallback: DEFAULT_MAX_RECORDING_BYTES,
     fallbackText: `${DEFAULT_MAX_RECORDING_BYTES / 2 ** 20}MiB`,
     prose:
-      "Output recorded per session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). The recording stops there; the session goes on.",
+      "Limit of the output recorded per session, in bytes or with a unit (kB, MB, GB, KiB, MiB, GiB). At the limit the recording stops; the session continues.",
     roles: BOTH,
   }),
   grace: value("grace <time>", span(1_000), {

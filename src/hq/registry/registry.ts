@@ -26,8 +26,8 @@ export type RegistryStoreChange =
   | { readonly kind: "reread"; readonly remotes: readonly Remote[] };
 
 /**
- * What decides who is in the registry: of one HQ alone (OwnLedger), or of several that share it (RedisLedger). It
- * says in its own log what it could not keep.
+ * Stores the remotes of one HQ (FileRegistryStore) or of several that share a registry (RedisRegistryStore), and decides
+ * which of them are registered. It logs what it could not store.
  */
 export type RegistryStore = {
   /** Everything that is kept. To be called once, before all else; listeners hear of what changes from then on. */

@@ -23,7 +23,7 @@ import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
 import type { ThrottledAuditHook } from "../requests.ts";
-import { checkSessionId, perform, type Request, RequestQueue, readRequest } from "../requests.ts";
+import { ClientRequests, checkSessionId, perform, type Request, readRequest } from "../requests.ts";
 import { Traffic } from "../traffic.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 
@@ -54,7 +54,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   readonly now: () => number;
   readonly isRepositoryHidden: boolean;
   readonly #options: ViewerOptions;
-  readonly #requests: RequestQueue;
+  readonly #requests: ClientRequests;
   readonly #traffic: Traffic;
   readonly #subscriptions = new Map<string, Subscription>();
   #isClosed = false;
@@ -72,7 +72,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.isRepositoryHidden = options.isRepositoryHidden === true;
     this.#traffic = traffic;
     this.#lastHeardMs = now();
-    this.#requests = new RequestQueue({ peer, handle: (frame) => this.#handle(frame) });
+    this.#requests = new ClientRequests({ peer, handle: (frame) => this.#handle(frame) });
     const onSent = (): void => this.#requests.crowded(this.outbox.isCrowded);
     this.outbox = new Outbox({ peer, now, traffic, onSent });
   }

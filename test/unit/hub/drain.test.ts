@@ -26,7 +26,7 @@ test("who said HELLO is asked to go and is not closed; others are closed with 10
   await using old = unknown();
   await old.settled();
   const before = old.frames.length;
-  const away = hub.sendAway(NOTICE, () => 0.5);
+  const away = hub.drain(NOTICE, () => 0.5);
   expect(hub.isLeaving).toBe(true);
   await until(() => old.peer.closed === 1001);
   await polite.reads(() => polite.of(FrameType.GOAWAY).length === 1);
@@ -40,12 +40,12 @@ test("who said HELLO is asked to go and is not closed; others are closed with 10
 });
 
 test("nobody is waited for where nobody is", async () => {
-  await setUp().hub.sendAway({ ...NOTICE, afterMs: 60_000 }, () => 1);
+  await setUp().hub.drain({ ...NOTICE, afterMs: 60_000 }, () => 1);
 });
 
 test("who stays although it was asked to go is closed with 1001 in the end, and holds nobody up", async () => {
   const { hub, known } = setUp();
   await using stays = await known();
-  await hub.sendAway(NOTICE, () => 1);
+  await hub.drain(NOTICE, () => 1);
   expect(stays.peer.closed).toBe(1001);
 });
