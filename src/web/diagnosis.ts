@@ -4,6 +4,8 @@ import type { Page } from "./app/page.ts";
 export type Diagnosis = {
   /** What the open terminal holds, scrollback included; undefined while none is open. */
   readonly text: string | undefined;
+  /** The rows of it that are in sight. */
+  readonly shownText: string | undefined;
   /** Cells. */
   readonly size: { readonly cols: number; readonly rows: number } | undefined;
   /** The byte of the session's output that comes next. */
@@ -19,6 +21,9 @@ export function exposeDiagnosis(window: Window, page: Page): void {
   const diagnosis: Diagnosis = {
     get text() {
       return open()?.emulator.text;
+    },
+    get shownText() {
+      return open()?.emulator.shownText;
     },
     get size() {
       return open()?.emulator.size;

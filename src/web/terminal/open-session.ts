@@ -202,7 +202,7 @@ export class OpenSession implements Disposable {
     if (this.#scope.disposed) return;
     this.reachability.reached();
     this.reachability.settle();
-    if (record.status === "exited") return this.#ended(record);
+    if (record.status === "exited") return this.#stream.afterwards(() => this.#ended(record));
     const mayType = record.access !== "view" && (await this.#options.mayType());
     if (this.#scope.disposed) return;
     this.#phase.value = { kind: mayType ? "running" : "watching" };
@@ -231,8 +231,7 @@ export class OpenSession implements Disposable {
   #ended({ exitCode, exitSignal, exitReason }: Ending): void {
     if (this.#phase.peek().kind === "ended") return;
     this.#phase.value = { kind: "ended", ending: { exitCode, exitSignal, exitReason } };
-    this.emulator.finish();
-    this.sizing.layout();
+    this.emulator.finish(() => this.sizing.finish());
   }
 
   #failed(error: unknown): void {

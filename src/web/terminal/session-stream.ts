@@ -101,18 +101,23 @@ export class SessionStream implements Disposable {
       this.#options.id,
       { from: resync.offset },
       {
-        onSubscribed: (subscribed) => this.#afterwards(() => this.#options.onSubscribed(subscribed)),
+        onSubscribed: (subscribed) => this.#heard(() => this.#options.onSubscribed(subscribed)),
         onOutput: ({ offset, bytes }) => this.#output(offset, bytes),
         onResync: (missing) => {
           this.#redraw(missing);
           this.#liveEdge.found(missing.offset);
         },
-        onEvent: (event) => this.#afterwards(() => this.#options.onEvent(event)),
+        onEvent: (event) => this.#heard(() => this.#options.onEvent(event)),
         onError: (error) => this.#options.onError(error),
       },
     );
     // `onFull` was called for the attachment before; `onRoom` is to come.
     if (this.#queue.isFull) this.#attachment.pause();
+  }
+
+  /** Calls `run` when all that came before is parsed. */
+  afterwards(run: () => void): void {
+    this.#queue.afterwards(run);
   }
 
   [Symbol.dispose](): void {
@@ -122,9 +127,9 @@ export class SessionStream implements Disposable {
     this.#queue.clear();
   }
 
-  #afterwards(run: () => void): void {
+  #heard(run: () => void): void {
     this.#options.onAlive();
-    this.#queue.afterwards(run);
+    this.afterwards(run);
   }
 
   #output(offset: number, bytes: Uint8Array): void {

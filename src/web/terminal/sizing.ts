@@ -1,7 +1,7 @@
 // Which size the terminal has. A session has one size however many watch it, and the last who asked for another gets
 // it. This window asks when it opens a session that nobody else watches or is the last one left, when it is resized by
 // the person in front of it, and when that person says "fit". When somebody else took the size it follows, with smaller
-// letters if need be.
+// letters if need be. The output of an ended session is wrapped to fit this window.
 import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 
@@ -13,7 +13,10 @@ const MAX_ASKED = 8;
 export type Drawing = {
   /** The size that fills the pane at the current font; undefined while it is not laid out. */
   readonly fittingSize: TerminalSize | undefined;
+  /** Whether lines that leave the screen are kept above it. */
+  readonly hasScrollback: boolean;
   setFontSize(px: number): void;
+  resize(size: TerminalSize): void;
 };
 
 export type SizingOptions = {
@@ -34,6 +37,7 @@ export class Sizing {
   readonly #asked: TerminalSize[] = [];
   readonly #isOurs = signal(false);
   #fontSizePx: number;
+  #hasEnded = false;
 
   constructor(options: SizingOptions) {
     this.#drawing = options.drawing;
@@ -75,8 +79,16 @@ export class Sizing {
     const session = this.#session.peek();
     this.#fitting.value = fitting;
     if (fitting === undefined || session === undefined) return;
-    if (this.isOurs) this.#askFor(fitting, session);
-    else this.#shrink(fitting, session);
+    if (this.#hasEnded && this.#drawing.hasScrollback)
+      this.#drawing.resize({ cols: Math.min(session.cols, fitting.cols), rows: fitting.rows });
+    else if (this.isOurs && !this.#hasEnded) this.#askFor(fitting, session);
+    else this.#shrink(Math.min(fitting.cols / session.cols, fitting.rows / session.rows));
+  }
+
+  /** No program draws any more: the drawing may have another size than the session. */
+  finish(): void {
+    this.#hasEnded = true;
+    this.layout();
   }
 
   /** From now on the size is this window's. */
@@ -103,8 +115,7 @@ export class Sizing {
     this.#ask(fitting);
   }
 
-  #shrink(fitting: TerminalSize, session: TerminalSize): void {
-    const scale = Math.min(1, fitting.cols / session.cols, fitting.rows / session.rows);
+  #shrink(scale: number): void {
     if (scale < 1)
       this.#drawing.setFontSize(Math.max(MIN_SHRUNK_FONT_PX, Math.floor(this.#fontSizePx * scale * 2) / 2));
   }

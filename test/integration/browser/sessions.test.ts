@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { useStage } from "./stage.ts";
 
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 const stage = useStage({ flags: ["--no-auth", "--max-recording-size", "64KiB"] });
 
 test("the exit code is shown with what it means", async () => {
@@ -13,6 +14,24 @@ test("the exit code is shown with what it means", async () => {
   await page.page.getByText("Ended with code 7").waitFor();
   await page.page.getByText("The program ended with an error.").waitFor();
   await page.page.getByRole("navigation").getByText("exit 7").waitFor();
+});
+
+test("how a session ended is said below the last rows of its output, on a phone as well", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter("seq 1 200; exit 3");
+  await page.phase("ended");
+  await page.shows("\n200\nexit\n");
+  await using phone = await chromium.open(page.page.url(), PHONE);
+  for (const window of [page, phone]) {
+    const bar = window.page.getByText("Ended with code 3").locator("xpath=ancestor::*[@role='status']");
+    await expect
+      .poll(async () => bottomOf(await window.page.locator(".xterm-screen").boundingBox()))
+      .toBeLessThanOrEqual((await bar.boundingBox())?.y ?? 0);
+    // The last rows are shown, not the first ones.
+    expect(await window.page.evaluate("ttyhq.shownText")).toContain("\n200\nexit");
+  }
 });
 
 test("death by a signal is shown by its name", async () => {
@@ -146,3 +165,7 @@ test("a recording that stops at its limit is marked in the head, and only then",
   await mark.waitFor();
   expect(await mark.getAttribute("title")).toContain("size limit");
 });
+
+function bottomOf(box: { readonly y: number; readonly height: number } | null): number {
+  return box === null ? Number.POSITIVE_INFINITY : box.y + box.height;
+}

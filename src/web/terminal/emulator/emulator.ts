@@ -127,10 +127,25 @@ export class Emulator implements Disposable {
     this.#terminal.options.disableStdin = true;
   }
 
-  /** The program is gone: there is no cursor any more either. */
-  finish(): void {
+  /** The program has ended: hides the cursor, and calls back when that is parsed. */
+  finish(finished: () => void): void {
     this.refuseInput();
-    this.#terminal.write("\x1b[?25l");
+    // A smaller screen drops lines below the cursor, so it goes below the text.
+    this.#terminal.write(`\x1b[?25l\x1b[?6l\x1b[${this.#lastRow};1H`, finished);
+  }
+
+  /** The last row of the screen that is not empty, nor above the cursor; from 1. */
+  get #lastRow(): number {
+    const buffer = this.#terminal.buffer.active;
+    let row = this.#terminal.rows;
+    while (row > buffer.cursorY + 1 && buffer.getLine(buffer.baseY + row - 1)?.translateToString(true) === "")
+      row -= 1;
+    return row;
+  }
+
+  /** Whether lines that leave the screen are kept above it: not those of a full-screen program. */
+  get hasScrollback(): boolean {
+    return this.#terminal.buffer.active.type === "normal";
   }
 
   /** As if it had been typed; arrow keys in the mode that the program asked for. */
@@ -154,11 +169,21 @@ export class Emulator implements Disposable {
 
   /** All lines with their scrollback, wrapped ones joined, for diagnosis and tests. */
   get text(): string {
+    return this.#textOf(0, this.#terminal.buffer.active.length);
+  }
+
+  /** The lines in sight. */
+  get shownText(): string {
+    const { viewportY } = this.#terminal.buffer.active;
+    return this.#textOf(viewportY, viewportY + this.#terminal.rows);
+  }
+
+  #textOf(from: number, to: number): string {
     const buffer = this.#terminal.buffer.active;
     let text = "";
-    for (let row = 0; row < buffer.length; row += 1) {
+    for (let row = from; row < to; row += 1) {
       const line = buffer.getLine(row);
-      text += `${row === 0 || line?.isWrapped ? "" : "\n"}${line?.translateToString(!buffer.getLine(row + 1)?.isWrapped)}`;
+      text += `${row === from || line?.isWrapped ? "" : "\n"}${line?.translateToString(!buffer.getLine(row + 1)?.isWrapped)}`;
     }
     return text;
   }

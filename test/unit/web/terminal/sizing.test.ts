@@ -5,7 +5,8 @@ import { Sizing } from "../../../../src/web/terminal/sizing.ts";
 /** A pane of 840 by 480 pixels, in which a cell is as wide as the font's size and twice as high. */
 function paneOf() {
   const asked: TerminalSize[] = [];
-  const pane = { width: 840, height: 480, fontSizePx: 10 };
+  const pane = { width: 840, height: 480, fontSizePx: 10, hasScrollback: true };
+  const drawn: TerminalSize[] = [];
   const drawing = {
     get fittingSize() {
       return {
@@ -13,14 +14,18 @@ function paneOf() {
         rows: Math.floor(pane.height / pane.fontSizePx / 2),
       };
     },
+    get hasScrollback() {
+      return pane.hasScrollback;
+    },
     setFontSize: (px: number) => {
       pane.fontSizePx = px;
     },
+    resize: (size: TerminalSize) => void drawn.push(size),
   };
   const session = { isRunning: true };
   const isRunning = (): boolean => session.isRunning;
   const sizing = new Sizing({ drawing, fontSizePx: 10, isRunning, ask: (size) => asked.push(size) });
-  return { sizing, asked, pane, session };
+  return { sizing, asked, pane, session, drawn };
 }
 
 test("a window that only looks on asks for no size", () => {
@@ -98,4 +103,21 @@ test("the size of a window that was resized while the session could not be told 
   sizing.told({ cols: 84, rows: 24 });
   sizing.layout();
   expect(asked.slice(1)).toEqual([{ cols: 70, rows: 24 }]);
+});
+
+test("the output of an ended session is wrapped to the window, and the last screen of a full-screen program shrunk", () => {
+  const { sizing, asked, pane, drawn } = paneOf();
+  sizing.told({ cols: 84, rows: 24 });
+  sizing.fit();
+  pane.height = 400;
+  sizing.finish();
+  expect([drawn.at(-1), pane.fontSizePx]).toEqual([{ cols: 84, rows: 20 }, 10]);
+  pane.width = 590;
+  sizing.layout();
+  expect([drawn.at(-1), pane.fontSizePx]).toEqual([{ cols: 59, rows: 20 }, 10]);
+  drawn.length = 0;
+  pane.hasScrollback = false;
+  pane.width = 840;
+  sizing.layout();
+  expect([drawn, pane.fontSizePx, asked]).toEqual([[], 8, []]);
 });
