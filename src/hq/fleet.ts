@@ -149,15 +149,15 @@ export class Fleet implements SessionBackend {
   }
 
   write(id: string, input: Uint8Array): Promise<void> {
-    return this.#command(id, (sessions) => sessions.write(id, input));
+    return this.#forward(id, (sessions) => sessions.write(id, input));
   }
 
   resize(id: string, size: TerminalSize): Promise<void> {
-    return this.#command(id, (sessions) => sessions.resize(id, size));
+    return this.#forward(id, (sessions) => sessions.resize(id, size));
   }
 
   kill(id: string, signal: SignalName): Promise<void> {
-    return this.#command(id, (sessions) => sessions.kill(id, signal));
+    return this.#forward(id, (sessions) => sessions.kill(id, signal));
   }
 
   mark(id: string, label: string): Promise<void> {
@@ -190,13 +190,6 @@ export class Fleet implements SessionBackend {
     this.#watching[Symbol.dispose]();
     const all = [...(this.#local === undefined ? [] : [this.#local]), ...this.#remotes.values()];
     await Promise.all(all.map((remote) => remote[Symbol.asyncDispose]()));
-  }
-
-  /** Nothing is sent to a remote that has left: it might arrive when its connection thaws. */
-  #command(id: string, work: (sessions: SessionBackend) => Promise<void>): Promise<void> {
-    const owner = this.#owners.of(id);
-    if (owner === undefined || owner.isPresent) return this.#forward(id, work);
-    return Promise.reject(new ServiceError("remote_unreachable", `remote ${owner.label.name} has left`));
   }
 
   /** Where the owner is known the call is made at once: input leaves in the order of the calls. */
@@ -307,6 +300,8 @@ export class Fleet implements SessionBackend {
     const remote = this.#remote(name);
     if (remote?.label.id !== id) return;
     remote.isPresent = false;
+    // A remote that lives sees its connection close, and registers again.
+    remote.sessions.retarget(undefined);
     this.#listed = undefined;
     this.#tell("remote-left", { id, name, url });
     this.#forgetUnwatched();

@@ -13,7 +13,8 @@ export type RemoteSessionBackend = SessionBackend & {
   readonly isConnected: boolean;
   /** Any request to that server. */
   readonly send: Send;
-  retarget(target: UplinkTarget): void;
+  /** Where it answers from now on; `undefined`: it has left, and nothing is sent to it. */
+  retarget(target: UplinkTarget | undefined): void;
   /** Whether it tells every change of its sessions; else they are known from its list alone. */
   readonly isWatchable: boolean;
   /** Resolves when all that has happened to its sessions by now is known. */

@@ -50,6 +50,8 @@ export type RemoteSessionsOptions = {
   readonly version: string;
 };
 
+type Peer = { readonly target: UplinkTarget; readonly sender: Sender };
+
 export class RemoteSessions implements SessionBackend {
   readonly #caller: Caller;
   readonly #socket: SessionSocket;
@@ -57,8 +59,8 @@ export class RemoteSessions implements SessionBackend {
   readonly #directory: DirectoryWatch;
   readonly #searches = new KeyedSingleFlight<SessionRecord>();
   readonly #scope = new DisposableStack();
-  #target: UplinkTarget;
-  #sender: Sender;
+  /** `undefined`: the other process is not to be reached until `retarget`. */
+  #peer: Peer | undefined;
   #keeper: HostKeeper | undefined;
   /**
    * How a server that knows the specification alone is asked; "ours": a server of ours. Decided when it is first connected
@@ -67,8 +69,7 @@ export class RemoteSessions implements SessionBackend {
   #kind: SpecifiedRemote | "ours" | undefined;
 
   constructor({ target, version }: RemoteSessionsOptions) {
-    this.#target = target;
-    this.#sender = createSender(target);
+    this.#peer = { target, sender: createSender(target) };
     this.#caller = createCaller(this.send);
     this.#socket = new SessionSocket({
       // Whoever asks first, it is everybody's.
@@ -94,7 +95,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   /** Any request to the other process. */
-  readonly send: Send = (request) => this.#sender.send(request);
+  readonly send: Send = async (request) => await this.#reachable.sender.send(request);
 
   /** Resolves when the uplink is open; rejects with what stood in the way. */
   connected(timeoutMs: number): Promise<void> {
@@ -108,16 +109,16 @@ export class RemoteSessions implements SessionBackend {
 
   /**
    * The other process answers at that target from now on. Subscriptions go on at their byte over a new uplink; one to
-   * the same target as before is tried at once where it is down, and else asked whether it still answers.
+   * the same target as before is tried at once where it is down, and else asked whether it still answers. `undefined`
+   * closes the uplink; everything is refused with `host_unreachable` until there is a target again.
    */
-  retarget(target: UplinkTarget): void {
-    if (isDeepStrictEqual(target, this.#target)) {
+  retarget(target: UplinkTarget | undefined): void {
+    if (isDeepStrictEqual(target, this.#peer?.target)) {
       this.#socket.wake();
       return;
     }
-    this.#target = target;
-    this.#sender[Symbol.dispose]();
-    this.#sender = createSender(target);
+    this.#peer?.sender[Symbol.dispose]();
+    this.#peer = target && { target, sender: createSender(target) };
     this.#socket.reconnect();
   }
 
@@ -270,6 +271,11 @@ export class RemoteSessions implements SessionBackend {
     };
   }
 
+  get #reachable(): Peer {
+    if (this.#peer === undefined) throw new ServiceError("host_unreachable", "it has left");
+    return this.#peer;
+  }
+
   get #specified(): SpecifiedRemote | undefined {
     return this.#kind === "ours" ? undefined : this.#kind;
   }
@@ -280,16 +286,17 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async #open(handlers: LinkHandlers, signal: AbortSignal): Promise<Link> {
-    const kind = this.#kind ?? (await this.#detect(signal));
-    const open = (own: LinkHandlers): Promise<Link> => openLink(this.#target, own, signal);
+    const { target } = this.#reachable;
+    const kind = this.#kind ?? (await this.#detect(target, signal));
+    const open = (own: LinkHandlers): Promise<Link> => openLink(target, own, signal);
     const link = kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, this);
     this.#kind = kind;
     return link;
   }
 
   /** A session host is always ours. */
-  async #detect(signal: AbortSignal): Promise<SpecifiedRemote | "ours"> {
-    if ("socketPath" in this.#target) return "ours";
+  async #detect(target: UplinkTarget, signal: AbortSignal): Promise<SpecifiedRemote | "ours"> {
+    if ("socketPath" in target) return "ours";
     const { protocol } = await this.#caller.call(health, {}, signal);
     if (protocol !== undefined) return "ours";
     return new SpecifiedRemote({
@@ -301,7 +308,7 @@ export class RemoteSessions implements SessionBackend {
     this.#keeper?.[Symbol.dispose]();
     this.#scope.dispose();
     this.#socket[Symbol.dispose]();
-    this.#sender[Symbol.dispose]();
+    this.#peer?.sender[Symbol.dispose]();
   }
 }
 

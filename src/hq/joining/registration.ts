@@ -72,6 +72,8 @@ export class Registration implements AsyncDisposable {
   #isKnown = false;
   #hq: HqIdentityCheck | undefined;
   #lookedAt = 0;
+  /** `isWatched` at the last check. */
+  #wasWatched = false;
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
@@ -108,11 +110,14 @@ export class Registration implements AsyncDisposable {
 
   /** Returns when it is time to register again. */
   async #stay(): Promise<void> {
-    const { now } = this.#options;
+    const { now, isWatched } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
     const registered = now();
     for (let looked = registered; !signal.aborted; looked = now()) {
       await pause(CLOCK_CHECK_MS, undefined, { signal }).catch(() => undefined);
+      // An HQ that closes its connection restarts or has removed this remote: the next answer causes a registration.
+      if (this.#wasWatched && !isWatched()) this.#hq = "silent";
+      this.#wasWatched = isWatched();
       const hqBefore = this.#hq;
       const times = { sinceRegistered: now() - registered, sinceLook: now() - looked };
       if (isRegistrationDue({ ...times, hq: undefined, hqBefore })) return;

@@ -24,7 +24,7 @@ import { memoryRegistry, registration } from "./memory-store.ts";
  */
 export class MemoryMachine implements RemoteSessionBackend {
   readonly memory = new MemorySessions();
-  readonly targets: UplinkTarget[] = [];
+  readonly targets: (UplinkTarget | undefined)[] = [];
   readonly isConnected = true;
   readonly isWatchable = true;
   /** Ids that were looked for, since they were not known. */
@@ -60,7 +60,7 @@ export class MemoryMachine implements RemoteSessionBackend {
     throw new ServiceError("host_unreachable", "no requests in memory");
   }
 
-  retarget(target: UplinkTarget): void {
+  retarget(target: UplinkTarget | undefined): void {
     this.targets.push(target);
   }
 

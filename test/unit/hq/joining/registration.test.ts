@@ -88,11 +88,17 @@ function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date
   const warnings: object[] = [];
   const log = { info: () => {}, warn: (fields: object) => void warnings.push(fields) };
   const uplink = { isOpen: false };
+  const checks = new EventTarget();
+  const watchChecked = () =>
+    new Promise((resolve) => checks.addEventListener("check", resolve, { once: true }));
   const enrolment = new Registration({
     ...{ hq, backend, log, request: registration("a"), now, random: () => 0.5 },
-    isWatched: () => uplink.isOpen,
+    isWatched: () => {
+      checks.dispatchEvent(new Event("check"));
+      return uplink.isOpen;
+    },
   });
-  return { enrolment, backend, warnings, uplink };
+  return { enrolment, backend, warnings, uplink, watchChecked };
 }
 
 const REGISTER = "POST /api/remotes/register";
@@ -182,6 +188,25 @@ test("a remote registers anew with an HQ that was started again just after it ha
   while (!enrolment.isRegistered) await new Promise(setImmediate);
   ms += HQ_CHECK_MS;
   await asked(REGISTER, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
+
+test("a remote whose HQ closes its connection registers again as soon as the HQ answers", async () => {
+  let isAnswering = true;
+  const { hq, requests, asked } = hqOf(async (request) => {
+    if (isAnswering) return answers(request);
+    throw new ServiceError("host_unreachable", "connection refused");
+  });
+  const { enrolment, uplink, watchChecked } = enrolmentAt(hq);
+  uplink.isOpen = true;
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  await watchChecked();
+  isAnswering = false;
+  uplink.isOpen = false;
+  await asked("GET /api/health", 2);
+  isAnswering = true;
+  await asked(REGISTER, 2);
+  expect(requests.filter((request) => request === REGISTER)).toHaveLength(2);
   await enrolment[Symbol.asyncDispose]();
 });
 
