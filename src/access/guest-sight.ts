@@ -35,7 +35,7 @@ const Shown = SessionRecord.pick({
     recording: true,
     lostBytes: true,
   },
-  ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, exitedAt: true },
+  ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, endRequested: true, exitedAt: true },
 });
 
 /** What tells of the repository, or of command lines. */

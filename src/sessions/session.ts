@@ -72,6 +72,7 @@ export class Session {
   readonly #gaps: readonly Gap[];
   #lastModified: string;
   readonly #ending = singleFlight(() => this.#end());
+  #isEndRequested = false;
 
   constructor(options: SessionOptions) {
     this.files = options.files;
@@ -246,9 +247,10 @@ export class Session {
     const reason = signal === undefined ? "exit" : "signal";
     const ended = { code, reason, ...(signal === undefined ? {} : { signal }) } as const;
     this.#note(live.journal, "x", exitData(ended));
+    const request = this.#isEndRequested ? ({ endRequested: true } as const) : {};
     await live.journal.flushed();
     const at = new Date().toISOString();
-    this.#stored = { ...this.#stored, exit: { ...ended, at, outputBytes: live.batch.offset } };
+    this.#stored = { ...this.#stored, exit: { ...ended, ...request, at, outputBytes: live.batch.offset } };
     this.#lastModified = at;
     this.#live = undefined;
     // Before any viewer is told: whoever sees the exit finds it in the record.
@@ -259,6 +261,7 @@ export class Session {
   }
 
   async #end(): Promise<void> {
+    this.#isEndRequested = true;
     // Not known where no descriptor was left at the start. It is a child of ours: until it has ended its pid is its own.
     const startTicks = this.#stored.startTicks ?? readStartTicks(this.#stored.pid);
     await endProcesses(this.#stored.pid, startTicks, { graceMs: KILL_GRACE_MS });

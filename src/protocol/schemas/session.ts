@@ -143,6 +143,7 @@ export const SessionRecord = z.object({
   exitSignal: z.string().optional(),
   exitReason: ExitReason.optional(),
   exitedAt: z.string().optional(),
+  endRequested: z.literal(true).optional().describe("a user ended the session: its program was told to end"),
   outputBytes: z.int().describe("bytes of output since the session began"),
   viewers: z.int().describe("subscriptions to this session right now"),
   recording: z

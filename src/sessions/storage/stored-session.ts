@@ -35,6 +35,8 @@ export const StoredSession = z.object({
       code: z.int(),
       signal: z.string().optional(),
       reason: ExitReason,
+      /** A user ended the session. */
+      endRequested: z.literal(true).optional(),
       at: z.string(),
       outputBytes: z.int(),
     })
@@ -68,5 +70,6 @@ export function sessionRecord(
     ...(title === undefined ? {} : { title }),
     ...(exit === undefined ? {} : { exitCode: exit.code, exitReason: exit.reason, exitedAt: exit.at }),
     ...(exit?.signal === undefined ? {} : { exitSignal: exit.signal }),
+    ...(exit?.endRequested && { endRequested: true }),
   };
 }

@@ -49,7 +49,10 @@ export function LoginForm({ login, keyring, state, stored, draft, go }: LoginFor
       {way === "password" && <PasswordLogin {...fields} />}
       {way === "key" && <KeyLogin {...fields} keyring={keyring} stored={stored} draft={draft} go={go} />}
       {way === undefined && (
-        <p>There is no way to log in on this page: open the server through its proxy, or by a login link.</p>
+        <p>
+          There is no way to log in on this page. Open the server through its proxy, or by the link that{" "}
+          <code>ttyhq login-link</code> prints on the server's machine.
+        </p>
       )}
     </>
   );

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
 import type { SessionProps } from "../app/view-props.ts";
 import { Icon } from "../components/icon.tsx";
-import { ageWords, type Ending, endedWell, endingBadge, endingWords } from "./words.ts";
+import { ageWords, type Ending, endingBadge, endingTone, endingWords } from "./words.ts";
 
 /** What became of the program, and what can be done now. */
 export function EndedBar({
@@ -14,6 +14,7 @@ export function EndedBar({
   const record = workspace.sessions.record(open.id);
   const isBusy = useSignal(false);
   const { what, why } = endingWords(ending);
+  const tone = endingTone(ending);
   const again = async (): Promise<void> => {
     if (record === undefined) return;
     isBusy.value = true;
@@ -27,8 +28,8 @@ export function EndedBar({
     isBusy.value = false;
   };
   return (
-    <div class={`ended-bar ${endedWell(ending) ? "good" : "bad"}`} role="status">
-      <span class={`badge ${endedWell(ending) ? "good" : "bad"}`}>{endingBadge(ending)}</span>
+    <div class={`ended-bar ${tone}`} role="status">
+      <span class={`badge ${tone}`}>{endingBadge(ending)}</span>
       <div class="ended-words">
         <strong>{what}</strong>
         {record?.exitedAt !== undefined && (

@@ -23,7 +23,7 @@ export function NameField({ record, onRename }: NameFieldProps): VNode {
   }
   return (
     <h1 class="session-name">
-      <button type="button" title="Rename" onClick={editing.on}>
+      <button type="button" title={`${record.name} (click to rename)`} onClick={editing.on}>
         <span>{nameWords(record)}</span>
         <Icon name="pencil" />
       </button>

@@ -81,7 +81,7 @@ function Name({ workspace, record }: RecordProps): VNode {
   }
   return (
     <h1 class="session-name">
-      <span>{nameWords(record)}</span>
+      <span title={record.name}>{nameWords(record)}</span>
     </h1>
   );
 }

@@ -6,7 +6,11 @@ export type Ending = {
   readonly exitCode?: number | undefined;
   readonly exitSignal?: string | undefined;
   readonly exitReason?: ExitReason | undefined;
+  /** A user ended the session. */
+  readonly endRequested?: boolean | undefined;
 };
+
+export type EndingTone = "good" | "neutral" | "bad";
 
 const MINUTE_S = 60;
 const HOUR_S = 60 * MINUTE_S;
@@ -54,18 +58,25 @@ export function detailWords(record: Pick<SessionRecord, "name" | "cwd" | "title"
   return record.title ?? (nameWords(record) === command ? "" : command);
 }
 
-/** A few letters for a badge: "exit 0", "exit 127", "SIGKILL", "lost". */
+/** A few letters for a badge: "exit 0", "exit 127", "SIGKILL", "ended", "lost". */
 export function endingBadge(ending: Ending): string {
+  if (ending.endRequested) return "ended";
   if (ending.exitReason === "host_lost") return "lost";
   return ending.exitSignal ?? `exit ${ending.exitCode ?? "?"}`;
 }
 
-export function endedWell(ending: Ending): boolean {
-  return ending.exitReason !== "host_lost" && ending.exitSignal === undefined && ending.exitCode === 0;
+/** Bad: the program failed. That somebody ended it, by a key or by a signal, is no failure. */
+export function endingTone({ exitCode, exitSignal, exitReason, endRequested }: Ending): EndingTone {
+  if (endRequested || REQUESTS.has(exitSignal ?? "")) return "neutral";
+  return exitReason !== "host_lost" && exitSignal === undefined && exitCode === 0 ? "good" : "bad";
 }
+
+/** What keys and users send to end a program. */
+const REQUESTS: ReadonlySet<string> = new Set(["SIGHUP", "SIGINT", "SIGTERM"]);
 
 /** What happened and, where it is known what that usually means, why. */
 export function endingWords(ending: Ending): { readonly what: string; readonly why: string } {
+  if (ending.endRequested) return { what: "Ended on request", why: "A user ended this session." };
   if (ending.exitReason === "host_lost") {
     return {
       what: "The session host ended",

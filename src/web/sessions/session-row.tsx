@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
@@ -8,8 +9,8 @@ import {
   ageWords,
   commandWords,
   detailWords,
-  endedWell,
   endingBadge,
+  endingTone,
   folderWords,
   nameWords,
 } from "../session/words.ts";
@@ -24,9 +25,14 @@ export function SessionRow({
   const isOpen = route.view === "session" && route.id === record.id;
   const since = record.exitedAt ?? record.created;
   const detail = detailWords(record);
+  const row = useRef<HTMLAnchorElement>(null);
+  useEffect(() => {
+    if (isOpen) row.current?.scrollIntoView({ block: "nearest" });
+  }, [isOpen]);
   return (
     <li>
       <a
+        ref={row}
         class={isAway ? "row away" : "row"}
         href={routeHash({ view: "session", id: record.id })}
         // The one that is open is not opened again: it gets the keys back.
@@ -35,7 +41,9 @@ export function SessionRow({
       >
         <div class="row-line">
           <Status record={record} isAway={isAway} />
-          <span class="row-name">{nameWords(record)}</span>
+          <span class="row-name" title={record.name}>
+            {nameWords(record)}
+          </span>
           {workspace.sessions.rung.value.has(record.id) && (
             <span class="row-bell" title="Bell">
               <Icon name="bell" />
@@ -72,6 +80,6 @@ function Status({ record, isAway }: { readonly record: SessionRecord; readonly i
     const words = isAway ? "offline" : "running";
     return <span class={`dot ${isAway ? "unknown" : "open"}`} role="img" aria-label={words} />;
   }
-  const isGood = endedWell(record);
-  return <span class={`badge ${isGood ? "quiet" : "bad"}`}>{endingBadge(record)}</span>;
+  const tone = endingTone(record) === "bad" ? "bad" : "neutral";
+  return <span class={`badge ${tone}`}>{endingBadge(record)}</span>;
 }

@@ -3,7 +3,7 @@ import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import type { Client } from "../../protocol/client/client.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { SessionEvent } from "../../protocol/frame/event.ts";
+import type { ExitEvent, SessionEvent } from "../../protocol/frame/event.ts";
 import type { Subscribed } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
@@ -225,12 +225,19 @@ export class OpenSession implements Disposable {
   #happened(event: SessionEvent): void {
     if (event.kind === "resize") this.#sized({ cols: event.cols, rows: event.rows });
     if (event.kind === "title") this.#title.value = event.title;
-    if (event.kind === "exit") this.#ended({ exitCode: event.exitCode, exitSignal: event.signal });
+    if (event.kind === "exit") void this.#exited(event);
   }
 
-  #ended({ exitCode, exitSignal, exitReason }: Ending): void {
+  /** The record says more than the event: that the session's host was lost, or that somebody ended it. */
+  async #exited({ exitCode, signal }: ExitEvent): Promise<void> {
+    const record = await this.#options.client.get(this.id).catch(() => undefined);
+    if (this.#scope.disposed) return;
+    this.#ended(record?.status === "exited" ? record : { exitCode, exitSignal: signal });
+  }
+
+  #ended(ending: Ending): void {
     if (this.#phase.peek().kind === "ended") return;
-    this.#phase.value = { kind: "ended", ending: { exitCode, exitSignal, exitReason } };
+    this.#phase.value = { kind: "ended", ending };
     this.emulator.finish(() => this.sizing.finish());
   }
 

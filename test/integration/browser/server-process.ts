@@ -19,6 +19,7 @@ const Listening = z.object({
   url: z.string(),
   loginLink: z.string().optional(),
 });
+const Created = z.object({ id: z.string() });
 const HostStatus = z.object({ sessionHost: z.object({ pid: z.int() }).optional() });
 
 export type ServerProcessOptions = {
@@ -88,11 +89,24 @@ export class ServerProcess implements AsyncDisposable {
     this.#child = undefined;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await end(this.#child, "SIGTERM");
+  /** Starts a program by the API of a server without a login; the id of its session. */
+  async create(command: readonly string[], name: string): Promise<string> {
+    const body = JSON.stringify({ command, name, cwd: "/tmp" });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${this.url}/api/sessions`, { method: "POST", headers, body });
+    return Created.parse(await response.json()).id;
+  }
+
+  /** As a crash of it: its sessions are lost, and the server starts another one. */
+  async killSessionHost(signal: NodeJS.Signals = "SIGKILL"): Promise<void> {
     const status = await this.#run(["status", "--json"]);
     const host = HostStatus.parse(JSON.parse(status || "{}")).sessionHost;
-    if (host !== undefined) killIfThere(host.pid, "SIGTERM");
+    if (host !== undefined) killIfThere(host.pid, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await end(this.#child, "SIGTERM");
+    await this.killSessionHost("SIGTERM");
     await rm(this.#controlDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 

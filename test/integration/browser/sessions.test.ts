@@ -43,6 +43,25 @@ test("death by a signal is shown by its name", async () => {
   await page.page.getByText("Ended by SIGSEGV").waitFor();
 });
 
+test("a session whose host was killed is said to be lost, at once and after a reload", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.page.evaluate(`void (window.said = new Promise((done) => {
+    const look = () => {
+      const bar = document.querySelector(".ended-bar");
+      if (bar === null) requestAnimationFrame(look);
+      else done(bar.textContent);
+    };
+    look();
+  }))`);
+  await server.killSessionHost();
+  expect(await page.page.evaluate("said")).toContain("The session host ended");
+  await page.page.getByRole("navigation").getByText("lost").waitFor();
+  await page.page.reload();
+  await page.page.getByText("The session host ended").waitFor();
+});
+
 test("a session is ended and removed, each after a question", async () => {
   const { server, chromium } = stage();
   await using page = await chromium.open(server.url);
@@ -53,7 +72,8 @@ test("a session is ended and removed, each after a question", async () => {
   await page.button("End").click();
   await page.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
   await page.phase("ended");
-  await page.page.getByText("Ended by SIGHUP").waitFor();
+  await page.page.locator(".ended-bar.neutral").getByText("Ended on request").waitFor();
+  expect(await page.page.locator(".row[aria-current] .badge.bad").count()).toBe(0);
   await page.button("Remove").click();
   await page.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
@@ -83,10 +103,27 @@ test("the list of every window follows what happens in another one", async () =>
   await list.getByText("renamed elsewhere").waitFor();
   await acting.button("End").click();
   await acting.page.getByRole("dialog").getByRole("button", { name: "End" }).click();
-  await list.getByText("SIGHUP").first().waitFor();
+  await list.getByText("ended", { exact: true }).first().waitFor();
   await acting.button("Remove").click();
   await acting.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await list.getByText("renamed elsewhere").waitFor({ state: "detached" });
+});
+
+test("the session that is open is scrolled into view in the list, which shows long names whole on hover", async () => {
+  const { server, chromium } = stage();
+  const name = "a long name of which the list shows the beginning, like that of many another one";
+  const id = await server.create(["sleep", "1000"], `${name} 0`);
+  for (const number of [1, 2, 3, 4]) await server.create(["sleep", "1000"], `${name} ${number}`);
+  await using page = await chromium.open(`${server.url}/#/s/${id}`, {
+    viewport: { width: 900, height: 300 },
+  });
+  const row = page.page.getByRole("link", { name: `${name} 0` });
+  await expect.poll(() => row.isVisible()).toBe(true);
+  const list = page.page.getByRole("navigation");
+  await expect
+    .poll(async () => bottomOf(await row.boundingBox()))
+    .toBeLessThanOrEqual(bottomOf(await list.boundingBox()));
+  await list.getByTitle(`${name} 0`, { exact: true }).waitFor();
 });
 
 test("a bell in a session that is not looked at is marked in the list until it is", async () => {
@@ -98,7 +135,7 @@ test("a bell in a session that is not looked at is marked in the list until it i
   await page.start("sleep 1000", { name: "quiet" });
   const input = { method: "POST", headers: { "content-type": "application/json" }, body: '{"text":"\\r"}' };
   expect((await fetch(`${server.url}/api/sessions/${id}/input`, input)).status).toBe(200);
-  const mark = page.page.getByTitle("Bell");
+  const mark = page.page.getByTitle("Bell", { exact: true });
   await mark.waitFor();
   await page.page.getByRole("link", { name: "bells" }).click();
   await mark.waitFor({ state: "detached" });
@@ -167,5 +204,5 @@ test("a recording that stops at its limit is marked in the head, and only then",
 });
 
 function bottomOf(box: { readonly y: number; readonly height: number } | null): number {
-  return box === null ? Number.POSITIVE_INFINITY : box.y + box.height;
+  return box === null ? Number.POSITIVE_INFINITY : Math.floor(box.y + box.height);
 }

@@ -4,8 +4,8 @@ import {
   agoWords,
   commandWords,
   detailWords,
-  endedWell,
   endingBadge,
+  endingTone,
   endingWords,
   nameWords,
 } from "../../../../src/web/session/words.ts";
@@ -54,18 +54,21 @@ test("an ending says what happened, and why where that is known", () => {
   expect(endingWords({})).toEqual({ what: "Ended", why: "" });
 });
 
-test("only code 0 without a signal is a good ending", () => {
-  expect(endedWell({ exitCode: 0 })).toBe(true);
-  const others = [
+test("an ending that somebody asked for is neither good nor bad", () => {
+  const endings = [
+    { exitCode: 0 },
     { exitCode: 1 },
-    { exitCode: 0, exitSignal: "SIGTERM" },
+    { exitCode: 139, exitSignal: "SIGSEGV" },
     { exitCode: 0, exitReason: "host_lost" },
+    { exitCode: 143, exitSignal: "SIGTERM" },
+    { exitCode: 1, endRequested: true },
   ] as const;
-  expect(others.map((ending) => endedWell(ending))).toEqual([false, false, false]);
-  expect([{ exitCode: 3 }, ...others].map((ending) => endingBadge(ending))).toEqual([
-    "exit 3",
-    "exit 1",
-    "SIGTERM",
-    "lost",
+  expect(endings.map((ending) => `${endingTone(ending)}: ${endingBadge(ending)}`)).toEqual([
+    "good: exit 0",
+    "bad: exit 1",
+    "bad: SIGSEGV",
+    "bad: lost",
+    "neutral: SIGTERM",
+    "neutral: ended",
   ]);
 });
