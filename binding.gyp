@@ -6,8 +6,10 @@
   "targets": [
     {
       "target_name": "ttyhq",
-      "sources": ["native/close-on-exec.c", "native/unix-datagram.c"],
-      "cflags": ["-Wall", "-Wextra", "-O2"]
+      "sources": ["native/module.c", "native/unix-datagram.c"],
+      "cflags": ["-Wall", "-Wextra", "-O2"],
+      # Elsewhere node-pty starts the programs.
+      "conditions": [["OS == 'linux'", {"sources": ["native/pty.c"]}]]
     }
   ],
   "conditions": [

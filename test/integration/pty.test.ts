@@ -2,15 +2,16 @@
 import { spawn } from "node:child_process";
 import { createHash, randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
-import { createReadStream, readdirSync, readlinkSync } from "node:fs";
+import { closeSync, createReadStream, readdirSync, readlinkSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sessionProcesses } from "../../src/sessions/pty/process-tree.ts";
-import type { PtyExit } from "../../src/sessions/pty/pty.ts";
+import { type PtyExit, spawnPty } from "../../src/sessions/pty/pty.ts";
 import { Program, shell, zombies } from "./harness/program.ts";
 import { scaled } from "./harness/scale.ts";
 
@@ -130,10 +131,103 @@ describe("the exit", () => {
     expect(await program.ended).toEqual({ exitCode: 3 });
     expect(program.text).toBe("back\r\n");
   });
+});
 
-  test("of a program that cannot be run is told", async () => {
-    await using program = new Program("/no/such/program", []);
-    expect(await program.ended).toEqual({ exitCode: 1 });
+describe("a program", () => {
+  const env = { PATH: process.env.PATH ?? "" };
+  const size = { cols: 80, rows: 24 };
+  const silent = { onOutput: () => {}, onEnd: () => {} };
+
+  test.each([
+    {
+      file: "/no/such/program",
+      cwd: "/",
+      message: /^\/no\/such\/program could not be started in \/: ENOENT$/,
+    },
+    { file: "no-such-program", cwd: "/", message: /^no program no-such-program$/ },
+    { file: "/bin/true", cwd: "/no/such/folder", message: /^\/bin\/true could not be .*folder: ENOENT$/ },
+    { file: "/etc/passwd", cwd: "/", message: /^\/etc\/passwd could not be started in \/: EACCES$/ },
+  ])("$file in $cwd is refused, and nothing stays open", ({ file, cwd, message }) => {
+    const before = readdirSync("/proc/self/fd").length;
+    expect(() => spawnPty({ file, args: [], env, cwd, size }, silent)).toThrow(message);
+    expect(readdirSync("/proc/self/fd").length).toBe(before);
+    expect(zombies()).toEqual([]);
+  });
+
+  test("leads a session, whose controlling terminal is its own", async () => {
+    await using program = shell("tty; ps -o pid=,sid=,pgid=,tpgid=,tty= -p $$");
+    await program.ended;
+    const [, terminal, line = ""] = /^\/dev\/(\S+)\r\n(.*)\r\n$/.exec(program.text) ?? [];
+    const pid = `${program.pty.pid}`;
+    expect(line.trim().split(/\s+/).slice(0, 3)).toEqual([pid, pid, pid]);
+    expect(line).toMatch(new RegExp(`${terminal}$`));
+    expect(line.trim().split(/\s+/)[3]).not.toBe("-1");
+  });
+
+  test("has every signal as the system has it, none ignored and none blocked", async () => {
+    await using program = new Program("cat", ["/proc/self/status"]);
+    await program.ended;
+    expect(program.text).toMatch(/SigBlk:\s0+\r\nSigIgn:\s0+\r\nSigCgt:\s0+\r\n/);
+  });
+
+  test("is interrupted, stopped and ended by the keys for it", async () => {
+    await using program = shell("trap 'echo interrupted' INT; echo ready; read line; read line; echo $? end");
+    await program.shows(/ready/);
+    program.pty.write(Buffer.from("\x03"));
+    await program.shows(/interrupted/);
+    program.pty.write(Buffer.from("\x04"));
+    await program.shows(/\d end/);
+  });
+
+  test("has the environment that it is given and no more, and its own name first", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const chunks: Uint8Array[] = [];
+    const own = { PATH: env.PATH, ODD: "é\n=1" };
+    const script = "cat /proc/$$/environ; cat /proc/$$/cmdline | head -c 2; pwd";
+    const program = { file: "sh", args: ["-c", script], env: own, cwd: "/usr", size };
+    spawnPty(program, { onOutput: (chunk) => void chunks.push(chunk.slice()), onEnd: () => resolve() });
+    await promise;
+    expect(Buffer.concat(chunks).toString()).toBe(`PATH=${env.PATH}\0ODD=é\r\n=1\0sh/usr\r\n`);
+  });
+
+  test("that is a script without an interpreter is the shell's", async () => {
+    const file = join(directory, "script");
+    await writeFile(file, 'echo "$0 $1"; exit 4\n', { mode: 0o700 });
+    await using program = new Program(file, ["one"]);
+    expect(await program.ended).toEqual({ exitCode: 4 });
+    expect(program.text).toBe(`${file} one\r\n`);
+  });
+
+  test("has a terminal with the settings that node-pty gives it, but that no byte is a second end of a line", async () => {
+    const native = createRequire(import.meta.url)("node-pty").native;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const file = join(directory, "settings");
+    const words = ["-c", `stty -a >${file}`];
+    const { fd } = native.fork("sh", words, [`PATH=${env.PATH}`], "/", 80, 24, -1, -1, true, "", resolve);
+    await promise;
+    closeSync(fd);
+    await using program = shell("stty -a");
+    await program.ended;
+    const settings = (text: string): string[] => text.replace(/eol2? = [^;]*;/g, "").split(/\s+/);
+    expect(settings(program.text)).toEqual(settings(await readFile(file, "utf8")));
+  });
+
+  test("of a thread that ends does not end the process of that thread", async () => {
+    const pty = fileURLToPath(new URL("../../src/sessions/pty/pty.ts", import.meta.url));
+    const inThread = `import(${JSON.stringify(pty)}).then(({ spawnPty }) => {
+      const program = { file: "sleep", args: ["60"], env: process.env, cwd: "/", size: { cols: 80, rows: 24 } };
+      const { pid } = spawnPty(program, { onOutput: () => {}, onEnd: () => {} });
+      require("node:worker_threads").parentPort.postMessage(pid);
+    });`;
+    const script = `
+      const worker = new (require("node:worker_threads").Worker)(${JSON.stringify(inThread)}, { eval: true });
+      worker.once("message", async (pid) => {
+        await worker.terminate();
+        process.kill(pid, "SIGKILL");
+        console.log("over");
+      });`;
+    const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
+    expect(await text(child.stdout)).toBe("over\n");
   });
 });
 

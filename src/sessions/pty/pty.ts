@@ -1,11 +1,14 @@
-// A program in a pseudo-terminal. The one door to node-pty, of which only fork and resize are used: its Terminal class
-// costs more for each read, writes with a busy loop, and hangs up on a program that only redirected its streams.
-import { closeSync, readdirSync, readSync } from "node:fs";
+// A program in a pseudo-terminal, started by the native module, or by node-pty where that cannot. Of node-pty only fork
+// and resize are used: its Terminal class costs more for each read, writes with a busy loop, and hangs up on a program
+// that only redirected its streams.
+import { accessSync, closeSync, constants as modes, readdirSync, readSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { constants } from "node:os";
+import { delimiter, resolve } from "node:path";
 import type { DuplexOptions } from "node:stream";
 import { ReadStream } from "node:tty";
+import { getSystemErrorName } from "node:util";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { PtyInput } from "./input.ts";
@@ -56,19 +59,34 @@ export type Pty = Disposable & {
 export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
   const native = loadNative();
   let master: Master | undefined;
-  const forked = fork(native, program, (exit) => master?.exited(exit));
+  const ended = (code: number, signal: number): void => master?.exited(ptyExit(code, signal));
+  const started = native.start(program, ended);
   try {
-    // Before anything else is started, or that inherits this terminal.
-    native.setCloseOnExec(forked.fd);
-    master = new Master(native, forked, listener);
+    master = new Master(native, started, listener);
     return master;
   } catch (error) {
-    closeSync(forked.fd);
+    closeSync(started.fd);
     throw launchFailed("the terminal of a new session could not be set up", error);
   }
 }
 
-type Forked = { readonly fd: number; readonly pid: number };
+/** The master's descriptor, which programs that are started later do not inherit. */
+type Started = { readonly fd: number; readonly pid: number };
+type OnExit = (code: number, signal: number) => void;
+type Resize = (fd: number, cols: number, rows: number) => void;
+
+type Native = { start(program: PtyProgram, onExit: OnExit): Started; readonly resize: Resize };
+
+/** The project's own module, native/. What starts programs is on Linux alone. */
+type OwnModule = {
+  setCloseOnExec(fd: number): void;
+  // biome-ignore format: one line for each kind of argument
+  spawnInPty?(
+    path: string, args: readonly string[], env: readonly string[], cwd: string,
+    cols: number, rows: number, onExit: OnExit,
+  ): Started | number;
+  readonly resizePty?: Resize;
+};
 
 /** What node-pty exports as `native`; a uid and gid of -1 are those of this process. */
 type NodePty = {
@@ -76,15 +94,10 @@ type NodePty = {
   fork(
     file: string, args: readonly string[], env: readonly string[], cwd: string,
     cols: number, rows: number, uid: number, gid: number, isUtf8: boolean,
-    helperPath: string, onExit: (code: number, signal: number) => void,
-  ): Forked;
-  resize(fd: number, cols: number, rows: number): void;
+    helperPath: string, onExit: OnExit,
+  ): Started;
+  readonly resize: Resize;
 };
-
-/** The project's own module, native/. */
-type CloseOnExec = { setCloseOnExec(fd: number): void };
-
-type Native = NodePty & CloseOnExec;
 
 let loaded: Native | undefined;
 
@@ -97,19 +110,35 @@ function loadNative(): Native {
 function openNative(): Native {
   const require = createRequire(import.meta.url);
   try {
-    const { fork, resize }: NodePty = require("node-pty").native;
     // src/ and dist/ lie equally deep, so that this path is right from both.
-    const { setCloseOnExec }: CloseOnExec = require("../../../build/Release/ttyhq.node");
-    closeInherited(setCloseOnExec);
-    return { fork, resize, setCloseOnExec };
+    const own: OwnModule = require("../../../build/Release/ttyhq.node");
+    closeInherited(own.setCloseOnExec);
+    const { spawnInPty, resizePty } = own;
+    if (spawnInPty === undefined || resizePty === undefined)
+      return overNodePty(require("node-pty").native, own);
+    return { start: (program, onExit) => spawnIn(spawnInPty, program, onExit), resize: resizePty };
   } catch (error) {
     const advice = "run `npm rebuild` with this version of Node";
     throw launchFailed(`the native modules for terminals cannot be loaded; ${advice}`, error);
   }
 }
 
+function overNodePty({ fork, resize }: NodePty, { setCloseOnExec }: OwnModule): Native {
+  const start = ({ file, args, env, cwd, size }: PtyProgram, onExit: OnExit): Started => {
+    try {
+      const started = fork(file, args, pairs(env), cwd, size.cols, size.rows, -1, -1, true, "", onExit);
+      // Before anything else is started, or that inherits this terminal.
+      setCloseOnExec(started.fd);
+      return started;
+    } catch (error) {
+      throw launchFailed("no new terminal: too many processes or terminals, or too little memory", error);
+    }
+  };
+  return { start, resize };
+}
+
 /** What whoever started this process left open (a lock, a pipe of a job server) is nothing to the programs in it. */
-function closeInherited(setCloseOnExec: CloseOnExec["setCloseOnExec"]): void {
+function closeInherited(setCloseOnExec: OwnModule["setCloseOnExec"]): void {
   for (const fd of readdirSync("/proc/self/fd").map(Number)) {
     try {
       if (fd > 2) setCloseOnExec(fd);
@@ -119,15 +148,42 @@ function closeInherited(setCloseOnExec: CloseOnExec["setCloseOnExec"]): void {
   }
 }
 
-function fork(native: Native, program: PtyProgram, onExit: (exit: PtyExit) => void): Forked {
+function spawnIn(
+  spawnInPty: NonNullable<OwnModule["spawnInPty"]>,
+  program: PtyProgram,
+  onExit: OnExit,
+): Started {
   const { file, args, env, cwd, size } = program;
-  const pairs = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const ended = (code: number, signal: number): void => onExit(ptyExit(code, signal));
+  const path = programPath(program);
+  const spawn = (at: string, words: readonly string[]): Started | number =>
+    spawnInPty(at, words, pairs(env), cwd, size.cols, size.rows, onExit);
+  const started = spawn(path, [file, ...args]);
+  // A script that does not name its interpreter is one of the shell's, as execvp(3) has it.
+  const found = started === -constants.errno.ENOEXEC ? spawn("/bin/sh", [file, path, ...args]) : started;
+  if (typeof found === "object") return found;
+  throw launchFailed(`${path} could not be started in ${cwd}: ${getSystemErrorName(found)}`, undefined);
+}
+
+/** Where execvp(3) finds the program on the PATH of its own environment. */
+function programPath({ file, env, cwd }: PtyProgram): string {
+  if (file.includes("/")) return file;
+  const places = (env.PATH ?? "").split(delimiter).map((folder) => resolve(cwd, folder, file));
+  const path = places.find(isProgram);
+  if (path === undefined) throw launchFailed(`no program ${file}`, undefined);
+  return path;
+}
+
+function isProgram(path: string): boolean {
   try {
-    return native.fork(file, args, pairs, cwd, size.cols, size.rows, -1, -1, true, "", ended);
-  } catch (error) {
-    throw launchFailed("no new terminal: too many processes or terminals, or too little memory", error);
+    accessSync(path, modes.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
   }
+}
+
+function pairs(env: PtyProgram["env"]): string[] {
+  return Object.entries(env).map(([name, value]) => `${name}=${value}`);
 }
 
 function launchFailed(message: string, cause: unknown): ServiceError {
@@ -158,7 +214,7 @@ class Master implements Pty {
   /** Closes the descriptor, once the stream has ended by itself. */
   #release: (() => void) | undefined;
 
-  constructor(native: Native, { fd, pid }: Forked, listener: PtyListener) {
+  constructor(native: Native, { fd, pid }: Started, listener: PtyListener) {
     this.pid = pid;
     this.#native = native;
     this.#fd = fd;

@@ -1,0 +1,42 @@
+// The native module: system calls that Node does not offer.
+#include <fcntl.h>
+#include <node_api.h>
+#include <stdbool.h>
+
+#ifdef __linux__
+#include "pty.h"
+#endif
+#include "unix-datagram.h"
+
+// node-pty opens pty masters without close-on-exec, so every program would inherit the terminals of all sessions
+// started before it, could type into them, and would keep them open after the host has died.
+static napi_value set_close_on_exec(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value argument;
+  int32_t fd;
+  if (napi_get_cb_info(env, info, &argc, &argument, NULL, NULL) != napi_ok || argc < 1 ||
+      napi_get_value_int32(env, argument, &fd) != napi_ok) {
+    napi_throw_type_error(env, NULL, "setCloseOnExec wants a file descriptor");
+    return NULL;
+  }
+  if (fcntl(fd, F_SETFD, FD_CLOEXEC) == -1) napi_throw_error(env, NULL, "fcntl(F_SETFD) failed");
+  return NULL;
+}
+
+static bool define(napi_env env, napi_value exports, const char *name, napi_callback method) {
+  const napi_property_descriptor function = {.utf8name = name, .method = method, .attributes = napi_enumerable};
+  return napi_define_properties(env, exports, 1, &function) == napi_ok;
+}
+
+NAPI_MODULE_INIT() {
+  bool is_whole = define(env, exports, "setCloseOnExec", set_close_on_exec) &&
+                  define(env, exports, "sendUnixDatagram", send_unix_datagram);
+#ifdef __linux__
+  if (has_pidfd()) {
+    is_whole = is_whole && define(env, exports, "spawnInPty", spawn_in_pty) &&
+               define(env, exports, "resizePty", resize_pty);
+  }
+#endif
+  if (!is_whole) napi_throw_error(env, NULL, "the native module of ttyhq could not be set up");
+  return exports;
+}
