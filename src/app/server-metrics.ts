@@ -79,12 +79,12 @@ export function measureHub(metrics: Metrics, hub: Hub): void {
   metrics.gauge("viewer_lag_sum_bytes", "How far all clients together are behind.", () =>
     lagsOfNow().reduce((sum, lag) => sum + lag, 0),
   );
-  metrics.histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", () => lags);
+  metrics.histogram(lags);
 }
 
 export function measureRequests(metrics: Metrics, meter: RequestMeter, attempts: Gate["attempts"]): void {
   metrics.counter("http_requests_total", "Requests, by endpoint and class of status.", () => meter.requests);
-  metrics.histogram("http_request_duration_seconds", "Time until an answer began.", () => meter.durations());
+  metrics.histogram(meter.durations);
   metrics.counter("rate_limited_total", "Requests refused for being too many, by limit.", () => [
     ...meter.limited,
     [{ limit: "failed_logins" }, attempts.refusals],
@@ -147,11 +147,7 @@ export function measureTerminals(metrics: Metrics, meter: SessionMeter): void {
   metrics.counter("sessions_ended_total", "Programs that have ended.", () => meter.ended);
   metrics.counter("terminal_output_bytes_total", "Bytes that programs wrote.", () => meter.outputBytes);
   metrics.counter("terminal_input_bytes_total", "Bytes that were typed into them.", () => meter.inputBytes);
-  metrics.histogram(
-    "journal_write_duration_seconds",
-    "Time until a batch of output was on disk.",
-    () => meter.journalWrites,
-  );
+  metrics.histogram(meter.journalWrites);
   metrics.counter("journal_failures_total", "Times the disk took nothing.", () => meter.journalFailures);
   metrics.counter("journal_lost_bytes_total", "Bytes that no recording has.", () => meter.lostBytes);
   metrics.counter("journal_pauses_total", "Times a program was held back.", () => meter.journalPauses);
@@ -185,7 +181,7 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
   metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
   metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
   metrics.counter("probes_total", "Looks at remotes, by what they answered.", () => probe.results);
-  metrics.histogram("probe_duration_seconds", "Time until a remote answered.", () => probe.durations);
+  metrics.histogram(probe.durations);
   metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => probe.removed);
 }
 
@@ -239,7 +235,7 @@ export function serverMetrics(parts: {
 }
 
 export function hostMetrics({ meter }: { readonly meter: SessionMeter }, version: string): Metrics {
-  const metrics = createMetrics({ process: `ttyhq_${HOST}` });
+  const metrics = createMetrics({ process: HOST });
   measureBuild(metrics, { version, mode: "session-host" }, HOST);
   measureTerminals(metrics, meter);
   return metrics;

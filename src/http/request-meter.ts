@@ -1,4 +1,4 @@
-import { Histogram } from "../lib/data/histogram.ts";
+import { histogram } from "../lib/data/histogram.ts";
 import { Tally } from "../lib/data/tally.ts";
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
@@ -18,25 +18,13 @@ export type Passage = {
 export class RequestMeter {
   readonly requests = new Tally("endpoint", "method", "status");
   readonly limited = new Tally("limit").expecting(["api"], ["sessions"]);
-  readonly #durations = new Map<string, Histogram>();
-
-  /** Seconds until the answer began, by endpoint. */
-  *durations(): Generator<readonly [Readonly<Record<string, string>>, Histogram]> {
-    for (const [endpoint, histogram] of this.#durations) yield [{ endpoint }, histogram];
-  }
+  readonly durations = histogram("http_request_duration_seconds", "Time until an answer began.", {
+    labels: ["endpoint"],
+  });
 
   passed({ endpoint = "other", method, status, tookMs }: Passage): void {
     const kind = status === undefined ? "aborted" : `${Math.floor(status / 100)}xx`;
     this.requests.add(endpoint, METHODS.has(method) ? method : "other", kind);
-    this.#durationsOf(endpoint).observe(tookMs / 1000);
-  }
-
-  /** As many as there are endpoints. */
-  #durationsOf(endpoint: string): Histogram {
-    const known = this.#durations.get(endpoint);
-    if (known !== undefined) return known;
-    const histogram = new Histogram();
-    this.#durations.set(endpoint, histogram);
-    return histogram;
+    this.durations.observe({ endpoint }, tookMs / 1000);
   }
 }

@@ -1,7 +1,7 @@
 // One socket, many sessions, over any backend.
 import { randomUUID } from "node:crypto";
 import { Emitter } from "../lib/async/emitter.ts";
-import { Histogram } from "../lib/data/histogram.ts";
+import { histogram } from "../lib/data/histogram.ts";
 import { keyOf, type SourcePosition } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent } from "../protocol/frame/event.ts";
@@ -57,7 +57,7 @@ export type HubView = {
 };
 
 /** From nobody behind to what a viewer may be behind at most, see MAX_BEHIND_BYTES. */
-const LAG_BOUNDS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
+const LAG_BUCKETS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
 /** A client with what it is told of, and the revision of the last change of sessions among that. */
 type Connected = { readonly client: HubClient; readonly shown: HubView["shown"]; sent: number };
@@ -65,7 +65,9 @@ type Connected = { readonly client: HubClient; readonly shown: HubView["shown"];
 export class Hub implements AsyncDisposable {
   readonly traffic = new Traffic();
   /** How far each client was behind, in bytes, whenever it was pinged. */
-  readonly lags = new Histogram(LAG_BOUNDS_BYTES);
+  readonly lags = histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", {
+    buckets: LAG_BUCKETS_BYTES,
+  });
   readonly #backend: SessionBackend;
   readonly #now: () => number;
   readonly #onFailure: (error: unknown) => void;

@@ -1,11 +1,9 @@
 // The text format of Prometheus, version 0.0.4.
-import type { Histogram } from "../lib/data/histogram.ts";
 
 /** Words from small closed sets: never an id. */
 export type Labels = Readonly<Record<string, string>>;
 /** One value, or one for each set of labels. */
 export type MetricValue = number | Iterable<readonly [Labels, number]>;
-export type HistogramValue = Histogram | Iterable<readonly [Labels, Histogram]>;
 
 type Family = { readonly name: string; readonly help: string };
 
@@ -15,14 +13,7 @@ export function valueLines({ name, help }: Family, kind: "gauge" | "counter", va
   return head({ name, help }, kind) + samples.map(([labels, value]) => sample(name, labels, value)).join("");
 }
 
-export function histogramLines({ name, help }: Family, value: HistogramValue): string {
-  const each = Symbol.iterator in value ? [...value] : [[{}, value] as const];
-  return (
-    head({ name, help }, "histogram") + each.map(([labels, one]) => bucketLines(name, labels, one)).join("")
-  );
-}
-
-/** What of another exposition has none of these names. */
+/** The families of an exposition whose names are not among these. */
 export function familiesBeside(text: string, names: ReadonlySet<string>): string {
   let isKept = true;
   const kept = text.split("\n").filter((line) => {
@@ -40,20 +31,6 @@ export function familiesOf(text: string): readonly string[] {
 
 function head({ name, help }: Family, kind: string): string {
   return `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}\n# TYPE ${name} ${kind}\n`;
-}
-
-function bucketLines(name: string, labels: Labels, histogram: Histogram): string {
-  const { bounds, count, sum } = histogram;
-  const upTo = histogram.upTo();
-  const buckets = bounds.map((bound, index) =>
-    sample(`${name}_bucket`, { ...labels, le: `${bound}` }, upTo[index] ?? count),
-  );
-  return [
-    ...buckets,
-    sample(`${name}_bucket`, { ...labels, le: "+Inf" }, count),
-    sample(`${name}_sum`, labels, sum),
-    sample(`${name}_count`, labels, count),
-  ].join("");
 }
 
 function sample(name: string, labels: Labels, value: number): string {

@@ -1,4 +1,4 @@
-import { Histogram } from "../lib/data/histogram.ts";
+import { histogram } from "../lib/data/histogram.ts";
 import type { JournalMeter, JournalOptions } from "./journal/journal.ts";
 
 /** What the terminals of this process have done since it started: plain numbers, for the way of each byte is short. */
@@ -10,7 +10,10 @@ export class SessionMeter implements JournalMeter {
   outputBytes = 0;
   inputBytes = 0;
   /** Seconds from a batch of output to its record on disk. */
-  readonly journalWrites = new Histogram();
+  readonly journalWrites = histogram(
+    "journal_write_duration_seconds",
+    "Time until a batch of output was on disk.",
+  );
   /** Times that a journal could not be written, and that a program was held back because the disk was behind. */
   journalFailures = 0;
   /** Bytes of output that came while the disk took nothing, and were more than memory holds. */

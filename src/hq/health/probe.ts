@@ -1,5 +1,5 @@
 import { withDeadline } from "../../lib/async/deadline.ts";
-import { Histogram } from "../../lib/data/histogram.ts";
+import { histogram } from "../../lib/data/histogram.ts";
 import { Tally } from "../../lib/data/tally.ts";
 import {
   HEALTH_CHECK_INTERVAL_MS,
@@ -88,7 +88,7 @@ export type ProbeOptions = {
 export class Probe implements Disposable {
   /** Answers since the start: `alive` or `silent`, and the seconds that they took. */
   readonly results = new Tally("result").expecting(["alive"], ["silent"]);
-  readonly durations = new Histogram();
+  readonly durations = histogram("probe_duration_seconds", "Time until a remote answered.");
   /** Remotes that were removed because they did not answer. */
   removed = 0;
   readonly #options: ProbeOptions;

@@ -96,7 +96,7 @@ export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   "openid-client": ["src/proxy/provider/provider.ts"],
   pino: ["src/log.ts"],
   preact: ["src/web/"],
-  "prom-client": ["src/metrics/metrics.ts"],
+  "prom-client": ["src/metrics/metrics.ts", "src/lib/data/histogram.ts", "src/lib/data/prom-client.d.ts"],
   testcontainers: ["packages/testing/src/engine.ts"],
   // The native module of this project, native/.
   "ttyhq.node": ["src/sessions/pty/pty.ts", "src/audit/ship/syslog-receiver.ts"],

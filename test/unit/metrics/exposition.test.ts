@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { Histogram } from "../../../src/lib/data/histogram.ts";
-import { familiesBeside, familiesOf, histogramLines, valueLines } from "../../../src/metrics/exposition.ts";
+import { familiesBeside, familiesOf, valueLines } from "../../../src/metrics/exposition.ts";
 
 test("a value, values by label, and one that is no number", () => {
   const family = { name: "a_bytes", help: "How much." };
@@ -18,23 +17,6 @@ test("a value, values by label, and one that is no number", () => {
 test("what a label says breaks no line", () => {
   expect(valueLines({ name: "a", help: "One\nline \\." }, "gauge", [[{ of: 'a"b\\c\nd' }, 1]])).toBe(
     '# HELP a One\\nline \\\\.\n# TYPE a gauge\na{of="a\\"b\\\\c\\nd"} 1\n',
-  );
-});
-
-test("a histogram is its buckets, each with those before it, its sum and its count", () => {
-  const histogram = new Histogram([1, 2]);
-  for (const value of [0.5, 1.5, 9]) histogram.observe(value);
-  expect(histogramLines({ name: "a_seconds", help: "Time." }, [[{ of: "x" }, histogram]])).toBe(
-    [
-      "# HELP a_seconds Time.",
-      "# TYPE a_seconds histogram",
-      'a_seconds_bucket{of="x",le="1"} 1',
-      'a_seconds_bucket{of="x",le="2"} 2',
-      'a_seconds_bucket{of="x",le="+Inf"} 3',
-      'a_seconds_sum{of="x"} 11',
-      'a_seconds_count{of="x"} 3',
-      "",
-    ].join("\n"),
   );
 });
 

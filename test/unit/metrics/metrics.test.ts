@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
+import { histogram } from "../../../src/lib/data/histogram.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 
-test("figures are read when somebody asks, and have the prefix", async () => {
+test("metrics are read at each scrape and have the prefix", async () => {
   const metrics = createMetrics();
   let count = 1;
   metrics.counter("things_total", "Things.", () => count);
@@ -10,7 +11,7 @@ test("figures are read when somebody asks, and have the prefix", async () => {
   expect(await metrics.text()).toContain("\nttyhq_things_total 2\n");
 });
 
-test("a figure that cannot be had, or never comes, leaves the others as they are", async () => {
+test("a metric that fails or never comes is left out", async () => {
   const metrics = createMetrics();
   metrics.gauge("lost", "Out of reach.", () => Promise.reject(new Error("out of reach")));
   metrics.gauge("late", "Never there.", () => new Promise(() => {}));
@@ -18,6 +19,23 @@ test("a figure that cannot be had, or never comes, leaves the others as they are
   const text = await metrics.text();
   expect(text).toContain("ttyhq_here 3\n");
   expect(text).not.toMatch(/ttyhq_(?:lost|late)/);
+});
+
+test("a histogram has cumulative buckets, a sum and a count for each label", async () => {
+  const metrics = createMetrics();
+  const times = histogram("things_seconds", "Time.", { labels: ["of"], buckets: [1, 2] });
+  metrics.histogram(times);
+  for (const value of [0.5, 1.5, 9]) times.observe({ of: "x" }, value);
+  const text = await metrics.text();
+  expect(text.match(/^.*things_seconds.*$/gm)).toEqual([
+    "# HELP ttyhq_things_seconds Time.",
+    "# TYPE ttyhq_things_seconds histogram",
+    'ttyhq_things_seconds_bucket{le="1",of="x"} 1',
+    'ttyhq_things_seconds_bucket{le="2",of="x"} 2',
+    'ttyhq_things_seconds_bucket{le="+Inf",of="x"} 3',
+    'ttyhq_things_seconds_sum{of="x"} 11',
+    'ttyhq_things_seconds_count{of="x"} 3',
+  ]);
 });
 
 test("another process is told of by a figure of its own, with what it says or without", async () => {
@@ -37,7 +55,7 @@ test("another process is told of by a figure of its own, with what it says or wi
 });
 
 test("the process's own figures have the words before them that are asked for", async () => {
-  const names = (await createMetrics({ process: "ttyhq_host_" }).text()).match(/^# TYPE (\S+)/gm) ?? [];
+  const names = (await createMetrics({ process: "host_" }).text()).match(/^# TYPE (\S+)/gm) ?? [];
   expect(names.length).toBeGreaterThan(5);
   expect(names.filter((line) => !line.startsWith("# TYPE ttyhq_host_"))).toEqual([]);
   expect(names).toContain("# TYPE ttyhq_host_event_loop_lag_seconds");

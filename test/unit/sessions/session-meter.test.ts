@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { Journal } from "../../../src/sessions/journal/journal.ts";
 import { SessionMeter } from "../../../src/sessions/session-meter.ts";
 import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
+import { observationsOf } from "../observations.ts";
 
 test("what becomes of a journal is counted, and told on", () => {
   const meter = new SessionMeter(() => 0);
@@ -45,7 +46,7 @@ test("each batch that reaches the disk is timed", async () => {
   journal.append(new TextEncoder().encode("abc"), 0);
   await journal.flushed();
   await journal.close();
-  const { count, sum } = meter.journalWrites;
+  const { count, sum } = await observationsOf(meter.journalWrites);
   expect(count).toBeGreaterThan(0);
   expect(sum).toBe(count * 0.25);
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { isAlive, Probe, type RemoteHealth } from "../../../../src/hq/health/probe.ts";
 import type { Registry } from "../../../../src/hq/registry/registry.ts";
 import { HEALTH_CHECK_LATENESS_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../../../src/protocol/limits.ts";
+import { observationsOf } from "../../observations.ts";
 import { memoryRegistry, registration } from "../memory-store.ts";
 
 type Health = (url: string) => Promise<RemoteHealth>;
@@ -36,7 +37,7 @@ describe("a look at all remotes", () => {
       [{ result: "alive" }, 1],
       [{ result: "silent" }, 1],
     ]);
-    expect([probe.durations.count, probe.removed]).toEqual([2, 1]);
+    expect([(await observationsOf(probe.durations)).count, probe.removed]).toEqual([2, 1]);
     expect((registry.byName("a")?.lastHeartbeat ?? "") > lastHeartbeat).toBe(true);
   });
 
