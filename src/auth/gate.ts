@@ -31,7 +31,6 @@ import { configuredPassword, type PasswordCheck } from "./password/password-logi
 import type { Principal } from "./principal.ts";
 import { byProxyIdentity } from "./proxy/proxy-identity.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
-import { Challenges } from "./ssh/challenges.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
 import { AccessTokens } from "./tokens/access-token.ts";
@@ -255,12 +254,9 @@ function keyLoginOf(
   users: Users,
   ownNames: readonly string[],
 ): KeyLogin {
-  const clocks = { now: () => performance.now(), wallClock: () => Date.now() };
-  return new KeyLogin({
-    challenges: new Challenges(clocks),
-    keys: new UserKeys({ accounts, ownNames, ownHome: serverHome, now: clocks.wallClock, log }),
-    ...{ users, now: clocks.now, pause: setTimeout },
-  });
+  const wallClock = (): number => Date.now();
+  const keys = new UserKeys({ accounts, ownNames, ownHome: serverHome, now: wallClock, log });
+  return new KeyLogin({ keys, users, now: () => performance.now(), wallClock, pause: setTimeout });
 }
 
 /** In the order in which they are asked. */

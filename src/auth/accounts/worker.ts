@@ -3,8 +3,8 @@ import type { z } from "zod";
 import { findSystemAccount, findSystemGroups, loginRefusal } from "../../lib/os/system-account.ts";
 import { runSystemCommand } from "../../lib/os/system-command.ts";
 import { SYSTEM_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
+import { readKeyFiles } from "../ssh/key-file.ts";
 import { findAvatar } from "./avatar.ts";
-import { readKeyFiles } from "./key-files.ts";
 import { type PamConversation, PamProcess } from "./pam.ts";
 import {
   type AccountStatus,

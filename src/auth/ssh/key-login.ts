@@ -1,52 +1,69 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { KEY_REFUSAL_MS, SLOW_REFUSAL_MEMORY_MS } from "../../protocol/limits.ts";
+import {
+  KEY_REFUSAL_MS,
+  MAX_SSH_CHALLENGES,
+  SLOW_REFUSAL_MEMORY_MS,
+  SSH_CHALLENGE_LIFETIME_MS,
+} from "../../protocol/limits.ts";
 import type { Challenge } from "../../protocol/schemas/auth.ts";
 import { EvenRefusal } from "../password/even-refusal.ts";
 import type { Users } from "../users.ts";
-import type { Challenges, OpenChallenge } from "./challenges.ts";
-import { readPublicKey } from "./public-key.ts";
-import { isSignedBy, readSignature } from "./signature.ts";
+import { isSignedBy, readPublicKey, readSignature } from "./public-key.ts";
 import type { UserKeys } from "./user-keys.ts";
 
-/** What somebody brings to a challenge, as it came, and from where. */
+/** A client's answer to a challenge, not validated yet. */
 export type KeyProof = {
   readonly publicKey: string;
   readonly signature: string;
   readonly address: string | undefined;
 };
 
+type OpenChallenge = { readonly user: string; readonly bytes: Uint8Array };
+
 type KeyLoginParts = {
-  readonly challenges: Pick<Challenges, "issue" | "take">;
   readonly keys: Pick<UserKeys, "admit">;
   readonly users: Pick<Users, "mayLogIn">;
-  /** In milliseconds, never going back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
+  /** Milliseconds since 1970. */
+  readonly wallClock: () => number;
   readonly pause: (ms: number) => Promise<unknown>;
 };
 
+const CHALLENGE_BYTES = 32;
+
 /**
- * Login with an SSH key (specification 5.3, contract 5.2). Whatever is wrong, the answer is the same, and it comes
- * KEY_REFUSAL_MS after the question, or a multiple (see EvenRefusal): neither says whether there is such a user, whether
- * that user has keys, or whose a key is.
+ * Login with an SSH key (specification 5.3, contract 5.2). Every refusal has the same message and comes after
+ * KEY_REFUSAL_MS or a multiple of it, so that it does not reveal whether the user exists, has keys, or whose a key is.
  */
 export class KeyLogin {
   readonly #parts: KeyLoginParts;
   readonly #even: EvenRefusal;
+  /** At most MAX_SSH_CHALLENGES; over that the oldest is dropped, and its client has to ask again. */
+  readonly #challenges: ExpiringMap<string, OpenChallenge>;
 
   constructor(parts: KeyLoginParts) {
-    this.#parts = parts;
     const { now, pause } = parts;
+    this.#parts = parts;
     this.#even = new EvenRefusal({ stepMs: KEY_REFUSAL_MS, memoryMs: SLOW_REFUSAL_MEMORY_MS, now, pause });
+    const limits = { lifetimeMs: SSH_CHALLENGE_LIFETIME_MS, maxEntries: MAX_SSH_CHALLENGES };
+    this.#challenges = new ExpiringMap({ ...limits, now });
   }
 
-  /** Something to sign, for a user who need not exist. */
+  /** 32 random bytes to sign. Nothing is looked up, so that it does not reveal whether the user exists. */
   challenge(user: string): Challenge {
-    return this.#parts.challenges.issue(user);
+    const challengeId = randomUUID();
+    const bytes = randomBytes(CHALLENGE_BYTES);
+    this.#challenges.set(challengeId, { user, bytes });
+    const expiresAt = this.#parts.wallClock() + SSH_CHALLENGE_LIFETIME_MS;
+    return { challengeId, challenge: bytes.toString("base64"), expiresAt };
   }
 
-  /** Uses a challenge up, whatever comes of it. `undefined` where there is none to use. */
+  /** A challenge can be taken once. `undefined`: unknown, taken or expired. */
   take(challengeId: string): OpenChallenge | undefined {
-    return this.#parts.challenges.take(challengeId);
+    return this.#challenges.take(challengeId);
   }
 
   /** The user whom the proof logs in. ServiceError `invalid_credentials`. */
@@ -60,7 +77,7 @@ export class KeyLogin {
     });
   }
 
-  /** The signature first: without the private key nobody sets anything in motion. */
+  /** Checks the signature first: without the private key a request causes no work. */
   async #isProven({ user, bytes }: OpenChallenge, proof: KeyProof): Promise<boolean> {
     const { users, keys } = this.#parts;
     const key = readPublicKey(proof.publicKey);

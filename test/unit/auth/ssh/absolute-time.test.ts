@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readAbsoluteTime } from "../../../../src/auth/ssh/absolute-time.ts";
+import { readAbsoluteTime } from "../../../../src/auth/ssh/key-options.ts";
 
 const utc = (text: string): number => Date.parse(text) / 1000;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { base64Bytes } from "../../../../src/auth/ssh/base64.ts";
+import { base64Bytes } from "../../../../src/auth/ssh/public-key.ts";
 
 test("what base64 makes of bytes is read back, however it is broken into lines", () => {
   fc.assert(

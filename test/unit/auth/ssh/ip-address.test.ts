@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readIpAddress, withoutMapping } from "../../../../src/auth/ssh/ip-address.ts";
+import { readIpAddress, withoutMapping } from "../../../../src/auth/ssh/address-patterns.ts";
 
 test.each([
   ["127.0.0.1", 0x7f000001n],

@@ -77,7 +77,7 @@ test("above the home others may write", async () => {
 test("a file that belongs to neither the user nor root is not read", async () => {
   await using there = await place();
   if (self.uid === 0) await chown(there.path, 1, 1);
-  await expect(there.read({ uid: self.uid + 2 })).rejects.toMatchObject(refused(/belongs to somebody else/));
+  await expect(there.read({ uid: self.uid + 2 })).rejects.toMatchObject(refused(/belongs to another user/));
 });
 
 test("a link is followed, and the rules hold where it leads", async () => {

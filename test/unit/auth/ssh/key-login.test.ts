@@ -3,7 +3,6 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { Login } from "../../../../src/auth/login.ts";
 import { LoginAttempts } from "../../../../src/auth/password/attempts.ts";
-import { Challenges } from "../../../../src/auth/ssh/challenges.ts";
 import { KeyLogin } from "../../../../src/auth/ssh/key-login.ts";
 import { MemoryTickets } from "../../../../src/auth/tokens/file-records.ts";
 import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tokens/tickets.ts";
@@ -24,14 +23,13 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
   const users = { mayLogIn: (user: string) => mayLogIn.includes(user) };
   const asked: (string | undefined)[][] = [];
   const keys = new KeyLogin({
-    challenges: new Challenges({ now, wallClock: now }),
     keys: {
       admit: async (user, { bytes }, from) => {
         asked.push([user, from]);
         return user === "ada" && Buffer.compare(bytes, ada.blob.slice(-32)) === 0;
       },
     },
-    ...{ users, now, pause: async (ms: number) => void pauses.push(ms) },
+    ...{ users, now, wallClock: now, pause: async (ms: number) => void pauses.push(ms) },
   });
   const login = new Login({
     ...{ mode: { mode: "login", password: undefined }, serverUser: "me", defaultUser: "ada", users },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { afterOptions, readOptions } from "../../../../src/auth/ssh/option-reader.ts";
+import { afterOptions, readOptions } from "../../../../src/auth/ssh/key-options.ts";
 
 const flag = (name: string) => ({ name, value: undefined });
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readPublicKey } from "../../../../src/auth/ssh/public-key.ts";
-import { isSignedBy, readSignature } from "../../../../src/auth/ssh/signature.ts";
+import { isSignedBy, readPublicKey, readSignature } from "../../../../src/auth/ssh/public-key.ts";
 import { base64, mutations, newKey, wire } from "./key-pair.ts";
 
 const key = newKey();
