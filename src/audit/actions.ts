@@ -1,7 +1,8 @@
 // Which requests are audited, and what is recorded of each: one entry for each endpoint that changes or reads something.
-import type { z } from "zod";
-import type { Endpoint, EndpointInput } from "../protocol/endpoints/endpoint.ts";
+import { z } from "zod";
+import { type Endpoint, type EndpointInput, matchPath } from "../protocol/endpoints/endpoint.ts";
 import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
+import { sessionEndpoints } from "../protocol/endpoints/session.ts";
 import type { SecondFactorProof } from "../protocol/schemas/passkey.ts";
 import type { AuditActionName, AuditDetails } from "./entry.ts";
 
@@ -191,4 +192,40 @@ function login(method: string, user: string | undefined, claimed?: string): Audi
 function proofOf({ recoveryCode, registration }: SecondFactorProof): string {
   if (recoveryCode !== undefined) return "recovery-code";
   return registration === undefined ? "passkey" : "enrolment-code";
+}
+
+const Proxied = z.object({ name: z.string(), path: z.array(z.string()) });
+
+export type ProxiedRequest = {
+  readonly method: string;
+  readonly params: unknown;
+  readonly body: unknown;
+};
+
+/** Undefined for what only reads and is not a view of a session. */
+export function proxiedAction({ method, params, body }: ProxiedRequest): AuditAction | undefined {
+  const proxied = Proxied.safeParse(params);
+  if (!proxied.success) return undefined;
+  const { name: remote, path } = proxied.data;
+  const known = sessionAction(method, path[0] === "api" ? path : ["api", ...path], body);
+  if (known !== undefined) return { ...known, remote };
+  if (method === "GET" || method === "HEAD") return undefined;
+  return { action: "remote.request", remote, details: { method, path: path.join("/") } };
+}
+
+function sessionAction(method: string, path: readonly string[], body: unknown): AuditAction | undefined {
+  for (const [name, endpoint] of Object.entries(sessionEndpoints)) {
+    if (endpoint.method.toUpperCase() !== method) continue;
+    const params = matchPath(endpoint, path);
+    const input = params && parsed(endpoint, body);
+    if (params === undefined || input === undefined) continue;
+    return actionOf(name)?.({ params, query: {}, body: input.body }, undefined);
+  }
+  return undefined;
+}
+
+function parsed(endpoint: Endpoint, body: unknown): { readonly body: unknown } | undefined {
+  if (endpoint.body === undefined) return { body: undefined };
+  const result = endpoint.body.safeParse(body ?? {});
+  return result.success ? { body: result.data } : undefined;
 }

@@ -4,9 +4,8 @@ import type { AuditHook } from "../hub/requests.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import { currentTrace } from "../lib/trace.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { type AuditAction, actionOf, signalled, typed, viewed } from "./actions.ts";
+import { type AuditAction, actionOf, proxiedAction, signalled, typed, viewed } from "./actions.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
-import { proxiedAction } from "./proxied.ts";
 import { Refusals } from "./refusals.ts";
 
 /** What is done again and again, such as typing, is told of so often. */

@@ -1,66 +1,65 @@
+// Who sends a request: the ways to prove it, asked in turn.
+import { z } from "zod";
+import { isLoopbackAddress, isLoopbackName } from "../lib/net/address.ts";
+import { parseHost } from "../lib/net/origin.ts";
+import { isLoginName, shownProfile } from "../lib/profile.ts";
+import { type Secret, sameBytes } from "../lib/secret.ts";
 import { ServiceError } from "../protocol/errors.ts";
+import { MAX_TOKEN_LENGTH } from "../protocol/limits.ts";
 import type { Principal, Proof } from "./principal.ts";
-import { ALL, scoped } from "./roles.ts";
+import { ALL, OWN, scoped } from "./roles.ts";
 import type { AccessTokens } from "./tokens/access-token.ts";
-import { bearerToken } from "./tokens/authorization.ts";
 import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
 
-/** What of a request says who it comes from. */
+/** The parts of a request that say who sent it. */
 export type RequestClaims = {
   readonly authorization: string | undefined;
   /** The query parameter `token`. */
   readonly queryToken: string | undefined;
-  /** The client's address, undefined on a unix socket; what a trusted proxy says it is. */
+  /** The client's address, as a trusted proxy reports it; `undefined` on a unix socket. */
   readonly address: string | undefined;
   /** The address at the other end of the connection. */
   readonly peer: string | undefined;
   /** The Host header. */
   readonly host: string | undefined;
-  /** Whether a header tells of a proxy on the way. */
+  /** Whether a header shows that a proxy forwarded the request. */
   readonly isForwarded: boolean;
   /** The header `X-Ttyhq-Local`. */
   readonly localToken: string | undefined;
-  /** The headers `proxy-user-*`, as they came (specification 5.4); `undefined` where there is none of them. */
+  /** The headers `proxy-user-*` (specification 5.4), not trusted yet; `undefined` without any of them. */
   readonly identity: ClaimedIdentity | undefined;
-  /** With what our own reverse proxy proves that these are its own. */
+  /** The proof that these headers come from our own reverse proxy. */
   readonly identityProof: string | undefined;
-  /** The header `Ttyhq-On-Behalf-Of`: for which of its users an HQ asks. */
+  /** The header `Ttyhq-On-Behalf-Of`: the user for whom an HQ sends the request. */
   readonly onBehalfOf: string | undefined;
-  /** The header `Ttyhq-Caller`: for which of its users a server asks its session host. */
+  /** The header `Ttyhq-Caller`: the user for whom a server sends a request to its session host. */
   readonly caller: string | undefined;
-  /**
-   * Where the request goes: the query parameter counts on `/ws` and event streams alone (contract 5.5); "registry" is
-   * where machines join an HQ.
-   */
+  /** The query parameter counts only for `/ws` and event streams (contract 5.5); remotes join an HQ at "registry". */
   readonly place: "api" | "websocket" | "event-stream" | "registry";
 };
 
-/** What headers say, whoever sent them. Without a login they name nobody. */
 export type ClaimedIdentity = {
   readonly login: string | undefined;
   readonly name: string | undefined;
   readonly picture: string | undefined;
-  /** What our own reverse proxy says of groups; undefined where there is no such header. */
+  /** Only from our own reverse proxy. */
   readonly groups?: string | undefined;
 };
 
-/**
- * One way of telling who asks. `undefined`: this way says nothing, ask the next. ServiceError `unauthorized`: there
- * is such a proof, and it is wrong.
- */
+/** One way to prove who sends a request. `undefined`: no such proof. ServiceError `unauthorized`: a wrong one. */
 export type Authenticator = (request: RequestClaims) => Promise<Principal | undefined>;
 
-/** The same before it is known what that user may do. */
+/** The same, without the user's rights. */
 export type Prover = (request: RequestClaims) => Promise<Proof | undefined>;
 
-/** Calls `over` once, with the reason, when that login is over; disposing stops that. */
+/** Calls `over` once, with the reason, when the login ends; disposing cancels that. */
 export type LoginWatch = (principal: Principal, over: (reason: string) => void) => Disposable;
 
-/** For logins that are never over. */
+/** For logins that never end. */
 export const neverOver: LoginWatch = () => new DisposableStack();
 
-/** Asks one way after the other; the first that knows decides. Nobody knows: ServiceError `unauthorized`. */
+/** The first way with a proof decides. Without any: ServiceError `unauthorized`. */
 export function chain(ways: readonly Authenticator[]): (request: RequestClaims) => Promise<Principal> {
   return async (request) => {
     for (const way of ways) {
@@ -71,7 +70,7 @@ export function chain(ways: readonly Authenticator[]): (request: RequestClaims) 
   };
 }
 
-/** Everyone is `user`, whatever the request carries: `--no-auth`, and the private unix socket. */
+/** Every request comes from `user`: `--no-auth`, and the private unix socket. */
 export function everyoneIs(user: string, method: "none" | "socket"): Authenticator {
   return async () => ({ user, method, rights: ALL });
 }
@@ -90,7 +89,7 @@ export function byBearer(tokens: Pick<AccessTokens, "verify">): Prover {
   };
 }
 
-/** Query parameter `token`, where it counts: an access token or a single-use ticket. */
+/** The query parameter `token`: an access token or a single-use ticket. */
 export function byQueryToken(
   tokens: Pick<AccessTokens, "verify" | "isCurrent">,
   tickets: Pick<Tickets<Principal>, "redeem">,
@@ -98,7 +97,7 @@ export function byQueryToken(
   return async ({ queryToken, place }) => {
     const counts = place === "websocket" || place === "event-stream";
     if (!counts || queryToken === undefined) return undefined;
-    // A ticket has no dots, a JWT always has two.
+    // A JWT has two dots, a ticket none.
     if (queryToken.includes(".")) return await tokens.verify(queryToken);
     const holder = await tickets.redeem(queryToken);
     if (!(await tokens.isCurrent(holder))) throw new ServiceError("unauthorized", "log in again");
@@ -107,9 +106,96 @@ export function byQueryToken(
 }
 
 /**
- * Lets a way name only users who may log in now, with what they may do now: a proof outlives the options that it was
- * given under. `groupsOf`: where the proof does not say of which groups the user is a member. One that says itself what
- * it opens (a share link, the credential of a remote) opens that.
+ * On a remote: the bearer token that it gave its HQ at this start (specification 5.5). The HQ acts for the server's user, or
+ * for the HQ's user that it names, who never is the server's own user, whatever the name.
+ */
+export function byMachineToken(
+  token: Secret,
+  { serverUser, users }: { readonly serverUser: string; readonly users: Pick<Users, "accountOf"> },
+): Authenticator {
+  const isToken = sameBytes(token.bytes());
+  return async ({ authorization, onBehalfOf }) => {
+    const proof = proofOf("bearer", authorization);
+    if (proof === undefined || !isToken(proof)) return undefined;
+    if (onBehalfOf === undefined) return { user: serverUser, method: "hq", rights: ALL };
+    const account = users.accountOf(onBehalfOf);
+    return { user: onBehalfOf, method: "hq", owner: onBehalfOf, account, rights: OWN };
+  };
+}
+
+/**
+ * `--allow-local-bypass`: a request from a loopback address, under a loopback name, without a sign of a proxy and without
+ * `proxy-user-*` headers, comes from the server's own user (contract 5.10). `token`: the header `X-Ttyhq-Local` must have it.
+ */
+export function byLocalBypass({
+  serverUser,
+  token,
+}: {
+  readonly serverUser: string;
+  readonly token: Secret | undefined;
+}): Prover {
+  const isToken = token && sameBytes(token.bytes());
+  return async ({ peer, host, isForwarded, identity, localToken }) => {
+    const name = parseHost(host ?? "")?.name;
+    const isFromHere = peer !== undefined && isLoopbackAddress(peer);
+    if (!isFromHere || name === undefined || !isLoopbackName(name)) return undefined;
+    if (isForwarded || identity !== undefined) return undefined;
+    if (isToken !== undefined && !isToken(localToken ?? "")) return undefined;
+    return { user: serverUser, method: "local" };
+  };
+}
+
+/** Which `proxy-user-*` headers are trusted: those with `proof`, or all from this machine. */
+export type TrustedIdentity =
+  | { readonly from: "own-proxy"; readonly proof: Secret }
+  | { readonly from: "local-proxy" };
+
+/**
+ * The headers `proxy-user-*` (specification 5.4), from loopback addresses only (contract 5.9). Our own proxy adds a proof,
+ * new at each start, so that other users of this machine cannot pass for it.
+ */
+export function byProxyIdentity(trusted: TrustedIdentity): Prover {
+  const isProof = trusted.from === "own-proxy" ? sameBytes(trusted.proof.bytes()) : () => true;
+  return async ({ peer, identity, identityProof = "" }) => {
+    const { login, groups } = identity ?? {};
+    if (peer === undefined || !isLoopbackAddress(peer)) return undefined;
+    if (login === undefined || !isLoginName(login) || !isProof(identityProof)) return undefined;
+    // Another proxy may pass on what a client sent, and groups give roles. The encoding is that of proxy/forwarded-headers.ts.
+    const isTrusted = trusted.from === "own-proxy" && groups !== undefined && groups !== "";
+    return {
+      ...{ user: login, method: "proxy", profile: shownProfile(identity ?? {}) },
+      groups: isTrusted ? groups.split(",").map(decodeURIComponent) : [],
+    };
+  };
+}
+
+const Caller = z.object({
+  user: z.string(),
+  owner: z.string().optional(),
+  account: z.string().optional(),
+  seesAll: z.boolean(),
+});
+
+/** On a session host, whose socket only its own user can open: the server names its user in the header `Ttyhq-Caller`. */
+export const bySocketCaller: Authenticator = async ({ caller }) => {
+  if (caller === undefined) return undefined;
+  const { data } = Caller.safeParse(decodedJson(caller));
+  if (data === undefined) throw new ServiceError("unauthorized", "the header ttyhq-caller is malformed");
+  const { user, owner, account, seesAll } = data;
+  return { user, method: "socket", rights: seesAll ? ALL : OWN, owner, account };
+};
+
+function decodedJson(text: string): unknown {
+  try {
+    return JSON.parse(decodeURIComponent(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Admits only users who may log in now, with their rights of now: a proof outlives the options under which it was given.
+ * A proof with rights of its own (a share link, a remote's credential) has those. `groupsOf`: for proofs without groups.
  */
 export function onlyFor(
   users: Users,
@@ -132,4 +218,25 @@ export function onlyFor(
     if (scope === undefined) return { ...known, ...standing };
     return { ...known, ...standing, rights: scoped(standing.rights, scope) };
   };
+}
+
+const SCHEME = /^([A-Za-z][A-Za-z0-9-]{0,31})(?: +|$)/;
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The rest of an `Authorization` header after its scheme; `undefined` for another scheme, which may be a proxy's own login. */
+export function proofOf(scheme: "bearer" | "basic", header: string | undefined): string | undefined {
+  const [start, found] = SCHEME.exec(header ?? "") ?? [];
+  if (header === undefined || start === undefined || found?.toLowerCase() !== scheme) return undefined;
+  return header.slice(start.length);
+}
+
+/** `undefined` without `Authorization: Bearer`; ServiceError `unauthorized` if no token of ours can be in it. */
+export function bearerToken(header: string | undefined): string | undefined {
+  const token = proofOf("bearer", header);
+  if (token !== undefined && (token.length > MAX_TOKEN_LENGTH || !TOKEN.test(token))) throw malformed();
+  return token;
+}
+
+export function malformed(): ServiceError {
+  return new ServiceError("unauthorized", "malformed Authorization header");
 }

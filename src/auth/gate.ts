@@ -12,6 +12,9 @@ import type { Accounts } from "./accounts/accounts.ts";
 import {
   type Authenticator,
   byBearer,
+  byLocalBypass,
+  byMachineToken,
+  byProxyIdentity,
   byQueryToken,
   chain,
   everyoneIs,
@@ -21,7 +24,6 @@ import {
   type Prover,
   type RequestClaims,
 } from "./chain.ts";
-import { byLocalBypass } from "./local-bypass.ts";
 import { Login } from "./login.ts";
 import type { FactorStore } from "./passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "./passkey/second-factor.ts";
@@ -29,14 +31,12 @@ import { LoginAttempts } from "./password/attempts.ts";
 import { byBasic } from "./password/basic.ts";
 import { configuredPassword, type PasswordCheck } from "./password/password-login.ts";
 import type { Principal } from "./principal.ts";
-import { byProxyIdentity } from "./proxy/proxy-identity.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
 import { AccessTokens } from "./tokens/access-token.ts";
 import { FileRecords } from "./tokens/file-records.ts";
 import { LoginRecords } from "./tokens/login-records.ts";
-import { byMachineToken } from "./tokens/machine-token.ts";
 import { Shares } from "./tokens/shares.ts";
 import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tokens/tickets.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";

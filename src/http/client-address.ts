@@ -2,9 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { TLSSocket } from "node:tls";
-import { sameBytes } from "../auth/same-bytes.ts";
 import { isLoopbackAddress } from "../lib/net/address.ts";
 import type { Secret } from "../lib/secret.ts";
+import { sameBytes } from "../lib/secret.ts";
 
 export type Client = {
   /** The client's address, undefined on a unix socket: what limits, logs and records count and name. */

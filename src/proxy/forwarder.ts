@@ -3,7 +3,6 @@ import { Agent, type IncomingHttpHeaders, type IncomingMessage, type ServerRespo
 import type { Duplex } from "node:stream";
 import { createProxyServer, type ProxyServer } from "http-proxy-3";
 import { ServiceError } from "../protocol/errors.ts";
-import type { Answers } from "./answers.ts";
 
 /** What one side is given to close its own when the other one is gone. */
 const CLOSE_TIMEOUT_MS = 1_000;
@@ -118,3 +117,13 @@ function closeTogether(...sides: readonly Duplex[]): void {
 function unreachable(cause: unknown): ServiceError {
   return new ServiceError("server_unreachable", "the server behind this proxy does not answer", { cause });
 }
+
+/** How errors are told to programs: as the server itself does, who hands it in. */
+export type Answers = {
+  readonly error: (response: ServerResponse, error: unknown) => void;
+  /** Where a WebSocket was asked for; closes the connection. */
+  readonly refuse: (socket: Duplex, error: unknown) => void;
+};
+
+/** Where a request came from, and under which name, as the server itself sees it. */
+export type Client = { readonly address: string | undefined; readonly host: string | undefined };

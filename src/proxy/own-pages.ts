@@ -4,13 +4,12 @@ import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/ori
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { MAX_BEGUN_LOGINS, PROXY_LOGIN_LIFETIME_MS, PROXY_LOGIN_TIMEOUT_MS } from "../protocol/limits.ts";
-import type { Client } from "./answers.ts";
 import { BEGUN_COOKIE, cookie, cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
+import type { Client } from "./forwarder.ts";
 import { redirect, sendPage } from "./plain-page.ts";
 import { BegunLogins, begunId } from "./provider/begun-login.ts";
 import type { Provider } from "./provider/provider.ts";
 import type { ProviderLogins } from "./provider/provider-logins.ts";
-import { returnPath } from "./return-path.ts";
 
 export type OwnPagesParts = {
   readonly provider: Provider;
@@ -179,3 +178,20 @@ const OTHER_NAME = {
   title: "Another name",
   sentences: ["This server has another name, and people log in to it under that name alone."],
 };
+
+const MAX_LENGTH = 512;
+/** One slash, not two, which would name a host; nothing that a browser would read as a slash or leave out. */
+const LOCAL_PATH = /^\/(?![/\\])[!-~]*$/;
+
+/** Where to go after a login: a path and query of this host; the beginning for anything else. Never throws. */
+export function returnPath(text: string | undefined): string {
+  if (text === undefined || text.length > MAX_LENGTH || text.includes("\\") || !LOCAL_PATH.test(text))
+    return "/";
+  // A browser takes dots out of paths: /.//host would become //host.
+  const url = URL.parse(text, "https://here.invalid");
+  if (url === null || url.host !== "here.invalid" || url.pathname.startsWith("//")) return "/";
+  // Not back to where the login was, or the logout.
+  return url.pathname === "/.proxy" || url.pathname.startsWith("/.proxy/")
+    ? "/"
+    : `${url.pathname}${url.search}`;
+}

@@ -5,15 +5,15 @@ import type { Duplex } from "node:stream";
 import type { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import type { Answers, Client } from "./answers.ts";
 import { certifiedUser } from "./client-certificate.ts";
 import { cookiesOf, LOGIN_COOKIE } from "./cookies.ts";
 import { forwardedHeaders, refuseUnforwardable, type Voucher } from "./forwarded-headers.ts";
+import type { Answers, Client } from "./forwarder.ts";
 import { Forwarder } from "./forwarder.ts";
 import type { OwnPages } from "./own-pages.ts";
+import { isNavigation, sendRefusal } from "./plain-page.ts";
 import type { ProviderLogins } from "./provider/provider-logins.ts";
 import type { ProxyUser } from "./proxy-user.ts";
-import { isNavigation, sendRefusal } from "./refusal-page.ts";
 
 export type ReverseProxyParts = {
   /** Where people log in at a provider; `undefined`: client certificates alone. */

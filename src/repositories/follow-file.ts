@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FollowEntry } from "../git/follow/list.ts";
 import { Mutex } from "../lib/async/mutex.ts";
-import { readJsonFile, writeJsonFile } from "../lib/fs/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../lib/fs/atomic-file.ts";
 
 const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
 

@@ -1,8 +1,7 @@
 // Where requests come in: the address that everybody can reach, and the private sockets of this machine.
 import type { IncomingMessage, RequestListener } from "node:http";
-import { chain, everyoneIs, neverOver } from "../../auth/chain.ts";
+import { bySocketCaller, chain, everyoneIs, neverOver } from "../../auth/chain.ts";
 import type { Gate } from "../../auth/gate.ts";
-import { bySocketCaller } from "../../auth/socket-caller.ts";
 import type { Config } from "../../config/config.ts";
 import type { RequestAuditHook } from "../../http/audit-hook.ts";
 import { type ClientOf, connectionOf } from "../../http/client-address.ts";

@@ -119,7 +119,7 @@ async function openLogin(
     import("../../proxy/provider/provider.ts"),
     import("../../proxy/own-pages.ts"),
     import("../../proxy/provider/provider-logins.ts"),
-    import("../../proxy/provider/discovery.ts"),
+    import("../../proxy/provider/provider.ts"),
   ]);
   const places = { callbackUrl: `${origin}/.proxy/callback`, loggedOutUrl: `${origin}/.proxy/logged-out` };
   const provider = new Provider({ ...oidc, ...places, claims: { ...oidc, ...named } }, log);

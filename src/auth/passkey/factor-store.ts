@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
 import type { LiveRecord, SharedRecordStore } from "../../lib/data/live-records.ts";
-import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import { Passkey } from "../../protocol/schemas/passkey.ts";
 
 /** `publicKey`: in COSE form, base64url. `counter`: of the authenticator; 0 where it has none. */

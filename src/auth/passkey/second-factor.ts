@@ -1,21 +1,22 @@
 // The second factor of logins with a password: who needs one, what proves it, and what a user has of it.
+
+import { createHash, randomInt } from "node:crypto";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { parseOrigin } from "../../lib/net/origin.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_PASSKEYS } from "../../protocol/limits.ts";
-import type {
-  Assertion,
-  NewCredential,
-  PasskeyList,
-  PasskeyMade,
-  SecondFactorChallenge,
-  SecondFactorProof,
+import {
+  type Assertion,
+  type NewCredential,
+  Passkey,
+  type PasskeyList,
+  type PasskeyMade,
+  type SecondFactorChallenge,
+  type SecondFactorProof,
 } from "../../protocol/schemas/passkey.ts";
-import { Passkey } from "../../protocol/schemas/passkey.ts";
 import type { Tickets } from "../tokens/tickets.ts";
 import type { FactorStore, Factors, KeptPasskey } from "./factor-store.ts";
-import { newRecoveryCodes, recoveryHash } from "./recovery-codes.ts";
 import {
   assertionOptions,
   newCeremony,
@@ -256,4 +257,24 @@ function wordsFor({ assertion, registration }: SecondFactorChallenge, isNew: boo
 
 function enrolmentCodeNeeded(user: string): string {
   return `a passkey is made here with an enrolment code: ask an administrator for one (ttyhq enrolment-code ${user})`;
+}
+
+const COUNT = 10;
+/** Without what is taken for something else: 0 and O, 1, I and L. */
+const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
+const GROUPS = 4;
+const GROUP_LENGTH = 4;
+
+export function newRecoveryCodes(): readonly string[] {
+  return Array.from({ length: COUNT }, () => Array.from({ length: GROUPS }, newGroup).join("-"));
+}
+
+/** However it is typed: in small letters, with spaces or without hyphens. */
+export function recoveryHash(code: string): string {
+  const plain = code.toUpperCase().replaceAll(/[^A-Z0-9]/g, "");
+  return createHash("sha256").update(`ttyhq recovery code\n${plain}`).digest("base64url");
+}
+
+function newGroup(): string {
+  return Array.from({ length: GROUP_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join("");
 }

@@ -5,8 +5,8 @@ import type { Credentials } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Authenticator } from "../chain.ts";
+import { malformed, proofOf } from "../chain.ts";
 import { ALL } from "../roles.ts";
-import { malformed, proofOf } from "../tokens/authorization.ts";
 import type { LoginAttempts } from "./attempts.ts";
 import { pairMatch } from "./password-login.ts";
 

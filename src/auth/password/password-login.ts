@@ -1,6 +1,6 @@
 import type { Credentials } from "../../lib/secret.ts";
+import { sameBytes } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { sameBytes } from "../same-bytes.ts";
 import type { Ask } from "./login-questions.ts";
 
 export type PasswordAttempt = {

@@ -9,7 +9,7 @@ import {
   type TicketKind,
   type TicketStore,
 } from "../../lib/data/live-records.ts";
-import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
 
 const Stored = z.object({

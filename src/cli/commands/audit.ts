@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
 import { keptFiles } from "../../audit/file/log-lines.ts";
 import { readSealedHead, type SealFiles } from "../../audit/file/sealed-head.ts";
-import { type Verification, verifyLog } from "../../audit/file/verify.ts";
+import { type Verification, verifyLog } from "../../audit/file/verifier.ts";
 import { parseAuditLog } from "../../config/config.ts";
 import { spanMs } from "../../config/options/span.ts";
 import type { Client } from "../../protocol/client/client.ts";

@@ -1,8 +1,7 @@
 // The options of an HQ and its remotes (specification 5.5).
 import { MIN_JOIN_TOKEN_BYTES } from "../../protocol/limits.ts";
 import { file, optional, secret, toggle } from "./option.ts";
-import { certificates } from "./pem.ts";
-import { httpOrigin, remoteName, remoteNamePattern, userName } from "./value.ts";
+import { certificates, httpOrigin, remoteName, remoteNamePattern, userName } from "./value.ts";
 
 export const FLEET_OPTIONS = {
   hq: toggle("hq", {

@@ -10,10 +10,19 @@ import { AUDIT_OPTIONS } from "./audit.ts";
 import { FLEET_OPTIONS } from "./fleet.ts";
 import { LOGIN_OPTIONS } from "./login.ts";
 import { file, type Option, optional, type Role, toggle, value } from "./option.ts";
-import { certificates, privateKey } from "./pem.ts";
 import { PROXY_OPTIONS } from "./proxy.ts";
 import { retention, span } from "./span.ts";
-import { bindAddress, byteCount, choice, integer, limit, path, socketAddress } from "./value.ts";
+import {
+  bindAddress,
+  byteCount,
+  certificates,
+  choice,
+  integer,
+  limit,
+  path,
+  privateKey,
+  socketAddress,
+} from "./value.ts";
 
 const BOTH: readonly Role[] = ["server", "session-host"];
 

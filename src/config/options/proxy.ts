@@ -2,8 +2,7 @@
 import { isLoopbackName } from "../../lib/net/address.ts";
 import { formatOrigin, parseOrigin } from "../../lib/net/origin.ts";
 import { file, list, optional, secret, toggle, value } from "./option.ts";
-import { certificates } from "./pem.ts";
-import { addressRange, checked, socketAddress } from "./value.ts";
+import { addressRange, certificates, checked, socketAddress } from "./value.ts";
 
 const claimName = checked((text) => CLAIM.test(text), "the name of one claim, such as upn");
 const CLAIM = /^[!-<>-~]{1,256}$/;

@@ -1,7 +1,7 @@
 // Where an HQ keeps its join tokens and the keys of its remotes: in a file, or in Redis (redis-joining-store.ts).
 import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
-import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 
 export type JoiningTable = "tokens" | "keys";
 

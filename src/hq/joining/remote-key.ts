@@ -9,7 +9,7 @@ import {
   verify,
 } from "node:crypto";
 import { z } from "zod";
-import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { type JoinRemote, joinText } from "../../protocol/schemas/join.ts";
 

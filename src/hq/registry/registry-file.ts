@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readJsonFile, writeJsonFile } from "../../lib/fs/json-file.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { RegistryFile } from "./registry.ts";
 import { SealedRemote, TokenSeal } from "./token-seal.ts";

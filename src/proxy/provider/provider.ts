@@ -18,6 +18,7 @@ import {
   ResponseBodyError,
   refreshTokenGrant,
 } from "openid-client";
+import { Backoff } from "../../lib/async/backoff.ts";
 import type { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -26,6 +27,7 @@ import {
   PROVIDER_CLOCK_TOLERANCE_S,
   PROVIDER_TIMEOUT_MS,
   RETRY_FIRST_MS,
+  RETRY_MAX_MS,
 } from "../../protocol/limits.ts";
 import type { BegunLogin } from "./begun-login.ts";
 import {
@@ -275,4 +277,26 @@ function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
 
 function printable(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, "?").slice(0, 100);
+}
+
+/**
+ * Looks for a provider from now on, with longer and longer pauses, until it is found: the server starts without it, and
+ * the first who logs in need not wait. Whoever logs in meanwhile has it looked for as well.
+ */
+export function keepDiscovering(provider: { discover(): Promise<void> }, random: () => number): Disposable {
+  const backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random });
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const attempt = (): void => {
+    provider.discover().catch(() => {
+      if (!isOver) timer = setTimeout(attempt, backoff.next()).unref();
+    });
+  };
+  attempt();
+  return {
+    [Symbol.dispose]: () => {
+      isOver = true;
+      clearTimeout(timer);
+    },
+  };
 }

@@ -2,7 +2,7 @@
 // died are ended as "host_lost". Nothing that is read here is trusted to be complete.
 import { existsSync } from "node:fs";
 import { appendFile, readFile, stat, truncate } from "node:fs/promises";
-import { isDiskFault } from "../../lib/fs/disk-fault.ts";
+import { isDiskFault } from "../../lib/fs/disk-care.ts";
 import { eventLine, exitData, type JournalEvent, type JournalExit, parseExitData } from "../journal/event.ts";
 import { type Gap, gapOf, lostBefore, positionOf } from "../journal/gap.ts";
 import { readEvents } from "../journal/reader.ts";

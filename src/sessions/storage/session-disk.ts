@@ -1,6 +1,6 @@
 import { Mutex } from "../../lib/async/mutex.ts";
+import { writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
-import { writeJsonFile } from "../../lib/fs/json-file.ts";
 import { writeRecording } from "../journal/recording.ts";
 import type { Session } from "../session.ts";
 import { folderRemoval } from "./removed-folder.ts";

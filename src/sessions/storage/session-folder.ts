@@ -1,7 +1,7 @@
 // The place on disk that a session needs before it is started.
 import { mkdir } from "node:fs/promises";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
-import { diskFault } from "../../lib/fs/disk-fault.ts";
+import { diskFault } from "../../lib/fs/disk-care.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
 /** What a terminal, its program and its journal take, and a little more for what everybody shares. */

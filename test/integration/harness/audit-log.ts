@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { readJsonFile } from "../../../src/lib/fs/json-file.ts";
+import { readJsonFile } from "../../../src/lib/fs/atomic-file.ts";
 import { eventually } from "./eventually.ts";
 
 const Line = z.strictObject({

@@ -6,7 +6,7 @@ import type { AuditEntry } from "../../../src/audit/entry.ts";
 import { AuditFile } from "../../../src/audit/file/audit-file.ts";
 import { keptFiles } from "../../../src/audit/file/log-lines.ts";
 import { readSealedHead, SealedHead } from "../../../src/audit/file/sealed-head.ts";
-import { type Verification, verifyLog } from "../../../src/audit/file/verify.ts";
+import { type Verification, verifyLog } from "../../../src/audit/file/verifier.ts";
 import { auditFiles } from "../../../src/sessions/storage/control-dir.ts";
 
 export class LogPlace implements AsyncDisposable {

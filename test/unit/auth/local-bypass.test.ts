@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { RequestClaims } from "../../../src/auth/chain.ts";
-import { byLocalBypass } from "../../../src/auth/local-bypass.ts";
+import { byLocalBypass } from "../../../src/auth/chain.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { BARE } from "./request-claims.ts";
 

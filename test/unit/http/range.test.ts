@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { readRange } from "../../../src/http/range.ts";
+import { readRange } from "../../../src/http/routes/session-routes.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 
 test.each<[string, number, { start: number; end: number } | undefined]>([

@@ -2,7 +2,6 @@
 
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
-import { incompleteUtf8Bytes } from "../../../src/lib/utf8.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import {
   exitEvent,
@@ -20,6 +19,7 @@ import type {
   SignalName,
   TerminalSize,
 } from "../../../src/protocol/schemas/session.ts";
+import { incompleteUtf8Bytes } from "../../../src/protocol/whole-characters.ts";
 import type {
   Content,
   Delivery,

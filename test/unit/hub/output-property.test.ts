@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Hub } from "../../../src/hub/hub.ts";
-import { incompleteUtf8Bytes } from "../../../src/lib/utf8.ts";
 import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeResync, decodeSubscribed, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { incompleteUtf8Bytes } from "../../../src/protocol/whole-characters.ts";
 import { MemoryClient, turns } from "./memory-client.ts";
 import { type MemorySession, MemorySessions } from "./memory-sessions.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { incompleteUtf8Bytes } from "../../../src/lib/utf8.ts";
+import { incompleteUtf8Bytes } from "../../../src/protocol/whole-characters.ts";
 
 test("text that is cut anywhere lacks what its last character lacks", () => {
   fc.assert(

@@ -4,7 +4,7 @@ import { duplexPair } from "node:stream";
 import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { byProxyIdentity } from "../../../src/auth/proxy/proxy-identity.ts";
+import { byProxyIdentity } from "../../../src/auth/chain.ts";
 import { claimsOf } from "../../../src/http/caller-credentials.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { forwardedHeaders, refuseUnforwardable, type Voucher } from "../../../src/proxy/forwarded-headers.ts";

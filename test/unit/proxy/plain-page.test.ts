@@ -3,8 +3,7 @@ import { duplexPair } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { ServiceError } from "../../../src/protocol/errors.ts";
-import { redirect, sendPage } from "../../../src/proxy/plain-page.ts";
-import { isNavigation, sendRefusal } from "../../../src/proxy/refusal-page.ts";
+import { isNavigation, redirect, sendPage, sendRefusal } from "../../../src/proxy/plain-page.ts";
 
 /** What a browser is sent. */
 async function sent(send: (response: ServerResponse) => void): Promise<string> {

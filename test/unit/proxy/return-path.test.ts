@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { returnPath } from "../../../src/proxy/return-path.ts";
+import { returnPath } from "../../../src/proxy/own-pages.ts";
 
 test.each([
   "/",

@@ -2,7 +2,7 @@
 import { appendFile, copyFile, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { chainLines, GENESIS, hashOf } from "../../../../src/audit/file/chain.ts";
-import { verifyLog } from "../../../../src/audit/file/verify.ts";
+import { verifyLog } from "../../../../src/audit/file/verifier.ts";
 import { LogPlace } from "../log-place.ts";
 
 const USERS = ["ada", "bob", "cid", "dan", "eve"];

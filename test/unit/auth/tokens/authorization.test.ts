@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { bearerToken } from "../../../../src/auth/tokens/authorization.ts";
+import { bearerToken } from "../../../../src/auth/chain.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 test.each([

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { RequestClaims } from "../../../../src/auth/chain.ts";
+import { byMachineToken } from "../../../../src/auth/chain.ts";
 import { ALL, OWN } from "../../../../src/auth/roles.ts";
-import { byMachineToken } from "../../../../src/auth/tokens/machine-token.ts";
 import { usersOf } from "../../../../src/auth/users.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
 import { BARE } from "../request-claims.ts";

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { certificates, privateKey } from "../../../../src/config/options/pem.ts";
+import { certificates, privateKey } from "../../../../src/config/options/value.ts";
 import { CertificateAuthority } from "../../certificate-authority.ts";
 
 const authority = new CertificateAuthority("test");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { refuseDeep } from "../../../../src/http/limits/json-depth.ts";
+import { refuseDeep } from "../../../../src/http/request-body.ts";
 
 const nested = (depth: number): unknown => JSON.parse(`${"[".repeat(depth)}1${"]".repeat(depth)}`);
 

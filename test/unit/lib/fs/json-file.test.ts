@@ -3,8 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createFileOnce, replaceFile } from "../../../../src/lib/fs/atomic-file.ts";
-import { readJsonFile, writeJsonFile } from "../../../../src/lib/fs/json-file.ts";
+import {
+  createFileOnce,
+  readJsonFile,
+  replaceFile,
+  writeJsonFile,
+} from "../../../../src/lib/fs/atomic-file.ts";
 
 const Count = z.object({ count: z.number() });
 const parse = (value: unknown): z.infer<typeof Count> => Count.parse(value);

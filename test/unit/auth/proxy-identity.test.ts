@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { RequestClaims } from "../../../../src/auth/chain.ts";
-import { byProxyIdentity } from "../../../../src/auth/proxy/proxy-identity.ts";
-import { Secret } from "../../../../src/lib/secret.ts";
-import { BARE } from "../request-claims.ts";
+import type { RequestClaims } from "../../../src/auth/chain.ts";
+import { byProxyIdentity } from "../../../src/auth/chain.ts";
+import { Secret } from "../../../src/lib/secret.ts";
+import { BARE } from "./request-claims.ts";
 
 const PROOF = "the proof of this start";
 const byOwn = byProxyIdentity({ from: "own-proxy", proof: Secret.fromText(PROOF) });
