@@ -1,4 +1,4 @@
-// Everything about logging in, put together from the configuration.
+// Creates everything about logging in from the configuration.
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
 import type { RecordStore, TicketStore } from "../lib/data/live-records.ts";
@@ -41,11 +41,11 @@ import { Shares } from "./tokens/shares.ts";
 import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tokens/tickets.ts";
 import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
 
-/** `isPasswordDisallowed`: by --disallow-user-password, which changes nothing here. */
-export type NoLogin = { readonly mode: "none"; readonly isPasswordDisallowed: boolean };
+/** `isPasswordDisallowed`: --disallow-user-password was given, which has no effect here. */
+type NoLogin = { readonly mode: "none"; readonly isPasswordDisallowed: boolean };
 
-/** How people log in, of the configuration. */
-export type LoginModes = {
+/** How users log in. */
+type LoginModes = {
   readonly mode: "login";
   readonly password:
     | ({ readonly kind: "configured" } & Credentials)
@@ -56,7 +56,7 @@ export type LoginModes = {
   readonly allowUsers: readonly string[];
   readonly adminUsers: readonly string[];
   readonly roles?: readonly RoleRule[];
-  /** How long a login may go unused; `undefined`: until it expires. */
+  /** `undefined`: an unused login lasts until it expires. */
   readonly idleTimeoutMs?: number | undefined;
   readonly identity: "own-proxy" | "local-proxy" | undefined;
   readonly localBypass: { readonly token: Secret | undefined } | undefined;
@@ -64,71 +64,72 @@ export type LoginModes = {
 
 export type GateOptions = {
   readonly mode: NoLogin | LoginModes;
-  /** Who the server runs as, and whether that is root, who may become everybody else. */
   readonly serverUser: string;
   readonly isRoot: boolean;
-  /** The home of that user, where the keys are that log in. */
+  /** The server user's home, for its authorized_keys. */
   readonly serverHome: string;
   readonly tokenSecret: Secret | undefined;
-  /** Where the secret is kept that no option gave. */
+  /** Keeps a generated secret if no option gives one. */
   readonly secretFile: string;
-  /** Logins, share links and tickets; not used where nobody logs in. */
+  /** Logins, share links and tickets; not called in mode "none". */
   readonly openRecords: () => Promise<RecordStore>;
   /** Passkeys after a password; without it the password is enough. */
   readonly secondFactor?: { readonly open: () => Promise<FactorStore>; readonly isRequired: boolean };
   readonly log: Log;
-  /** Users of the system. */
   readonly accounts: Accounts;
-  /** On an HQ: what Basic has to prove. */
+  /** On an HQ: the pair that Basic must prove. */
   readonly hqCredentials?: Credentials | undefined;
-  /** On an HQ without them: machines join without any proof. */
+  /** On an HQ without such a pair: remotes join without proof. */
   readonly openRegistration?: boolean;
-  /** On a remote: what its HQ proves itself with, new at each start. */
+  /** On a remote: the token of its HQ, new at each start. */
   readonly machineToken?: Secret | undefined;
-  /** With what our own reverse proxy proves itself; there with `identity` "own-proxy". */
+  /** The proof of our own reverse proxy, for `identity` "own-proxy". */
   readonly proxyProof?: Secret | undefined;
 };
 
-/** What the server's doors and routes need to know who asks. */
+/** Logging in, for listeners and routes. */
 export type Gate = {
-  readonly authenticate: (facts: RequestClaims) => Promise<Principal>;
-  /** For what goes on for as long as a login does: a socket, a stream. */
+  readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
+  /** For sockets and streams, which end with their login. */
   readonly whenOver: LoginWatch;
   readonly login: Login;
   readonly tokens: AccessTokens;
   readonly loginRecords: LoginRecords;
   readonly tickets: Tickets<Principal>;
   readonly links: Tickets<string>;
-  /** `undefined` where no password logs in. */
+  /** `undefined` without password login. */
   readonly secondFactor: SecondFactor | undefined;
-  /** `undefined` where nobody logs in. */
+  /** `undefined` in mode "none". */
   readonly shares: Shares | undefined;
   readonly users: Users;
   readonly config: AuthConfig;
-  /** Logins since the start, and those beyond the limit of failed ones. */
+  /** Logins since the start, and tries refused for too many failures. */
   readonly logins: Tally<"method" | "result">;
   readonly attempts: Pick<LoginAttempts, "refusals">;
 };
 
-/** Who bought a ticket: nobody but us writes it. */
+/** Only this server writes tickets. */
 const Holder = z.custom<Principal>((value) => typeof value === "object" && value !== null);
 
 export async function createGate(options: GateOptions): Promise<Gate> {
-  const { mode, serverUser, log } = options;
+  const { mode, serverUser, isRoot, log, accounts } = options;
+  const modes = mode.mode === "login" ? mode : undefined;
   const now = (): number => Date.now();
-  const monotonic = (): number => performance.now();
-  const records = mode.mode === "none" ? FileRecords.inMemory(now) : await options.openRecords();
-  const secret = await tokenSecretOf(options);
-  const idleMs = mode.mode === "login" ? mode.idleTimeoutMs : undefined;
-  const loginRecords = new LoginRecords({ records, now, idleMs, log });
-  const tokens = new AccessTokens({ secret, records, logins: loginRecords, now });
+  const records = modes === undefined ? FileRecords.inMemory(now) : await options.openRecords();
+  const loginRecords = new LoginRecords({ records, now, idleMs: modes?.idleTimeoutMs, log });
+  const tokens = new AccessTokens({
+    secret: await tokenSecretOf(options),
+    records,
+    logins: loginRecords,
+    now,
+  });
   const tickets = new Tickets(WS_TICKETS, Holder, records.tickets);
   const links = new Tickets(LOGIN_LINKS, z.string(), records.tickets);
-  const modes = mode.mode === "login" ? mode : undefined;
   const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
-  const attempts = new LoginAttempts(monotonic);
+  const attempts = new LoginAttempts(() => performance.now());
   const logins = loginTally();
-  const { users, proxied } = everyUserOf(options, modes);
+  const { users, proxied } = usersFor(options, modes);
+  const ownNames = pair === undefined ? [serverUser] : [serverUser, pair.username];
   const password = modes && (await passwordCheckOf(modes, options, users));
   const shares = modes && new Shares({ tokens, records, now });
   const secondFactor = password && (await secondFactorOf(options.secondFactor, records.tickets));
@@ -136,43 +137,56 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     ...{ serverUser, tokens, links, log, attempts, users, secondFactor, tally: logins },
     mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
     defaultUser: pair?.username ?? serverUser,
-    keys: modes?.sshKeys === true ? keyLoginOf(options, users, ownNamesOf(serverUser, modes)) : undefined,
+    keys: modes?.sshKeys === true ? keyLoginOf(options, users, ownNames) : undefined,
   });
   const parts = { tokens, tickets, attempts, logins, users };
+  const accountCheck = new AccountCheck({
+    ...{ accounts, log, ownNames },
+    creatorOf: (shareId) => shares?.creatorOf(shareId),
+    mayLogIn: ({ user, through }) =>
+      through === "other" || (through === "login" ? users : proxied).mayLogIn(user),
+    hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
+  });
   return {
     ...{ ...parts, login, loginRecords, links, secondFactor, shares },
-    ...accountCheckOf(options, modes, { shares, users, proxied }).guard({
+    ...accountCheck.guard({
       authenticate: chain(waysOf(options, { ...parts, proxied })),
       whenOver: (principal, over) => tokens.whenOver(principal, over),
     }),
-    config: {
-      enableSSHKeys: modes?.sshKeys ?? false,
-      disallowUserPassword: mode.mode === "none" ? mode.isPasswordDisallowed : mode.password === undefined,
-      noAuth: modes === undefined,
-      ...(password === undefined ? {} : { passwordMode: pair === undefined ? "system" : "configured" }),
-      proxyAuth: modes?.identity !== undefined,
-      ...(modes === undefined ? { user: serverUser } : {}),
-    },
+    config: configOf(options, password !== undefined),
   };
 }
 
-/** Tokens that anyone may have must not outlive the mode in which anyone may have them. */
+function configOf({ mode, serverUser }: GateOptions, hasPassword: boolean): AuthConfig {
+  if (mode.mode === "none") {
+    const disallowUserPassword = mode.isPasswordDisallowed;
+    return { enableSSHKeys: false, disallowUserPassword, noAuth: true, proxyAuth: false, user: serverUser };
+  }
+  return {
+    enableSSHKeys: mode.sshKeys,
+    disallowUserPassword: mode.password === undefined,
+    noAuth: false,
+    ...(hasPassword && mode.password ? { passwordMode: mode.password.kind } : {}),
+    proxyAuth: mode.identity !== undefined,
+  };
+}
+
+/** In mode "none" anyone gets tokens, so they must not outlive this start. */
 async function tokenSecretOf({ mode, tokenSecret, secretFile, log }: GateOptions): Promise<Secret> {
   if (mode.mode === "none") return passingTokenSecret();
   return tokenSecret ?? (await keptTokenSecret(secretFile, log));
 }
 
 function loginTally(): Gate["logins"] {
-  const results = ["ok", "refused", "limited", "failed"];
   const kinds = ["password", "second-factor", "link", "ssh-key"].flatMap((method) =>
-    results.map((result) => [method, result]),
+    ["ok", "refused", "limited", "failed"].map((result) => [method, result]),
   );
-  return new Tally("method", "result").expecting(
-    ...kinds,
+  const others = [
     ["basic", "refused"],
     ["oidc", "ok"],
     ["oidc", "refused"],
-  );
+  ];
+  return new Tally("method", "result").expecting(...kinds, ...others);
 }
 
 async function secondFactorOf(
@@ -189,7 +203,7 @@ async function secondFactorOf(
   });
 }
 
-/** `undefined`: no password logs in. */
+/** `undefined`: no login by password. */
 async function passwordCheckOf(
   modes: LoginModes,
   options: Pick<GateOptions, "serverUser" | "isRoot" | "log" | "accounts" | "machineToken">,
@@ -203,50 +217,25 @@ async function passwordCheckOf(
   return await openSystemPassword({
     ...{ accounts, users, log, serverUser, isRoot },
     hasOtherUsers: roles.length > 0 || [...allowUsers, ...adminUsers].some((user) => user !== serverUser),
-    // A remote is reached through its HQ, which logs people in.
+    // Users reach a remote through its HQ, which logs them in.
     hasOtherWays: [sshKeys, loginLink, identity, localBypass, machineToken].some(Boolean),
   });
 }
 
-/** Those who log in here, and those whom a proxy names. */
-function everyUserOf(
+/** Users who log in here, and users whom a proxy names. */
+function usersFor(
   { serverUser, isRoot }: GateOptions,
   modes: LoginModes | undefined,
 ): { readonly users: Users; readonly proxied: Users } {
-  const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
-  const names = {
-    ...{ serverUser, isRoot: isRoot, configuredUser: pair?.username },
-    ...{ allowUsers: modes?.allowUsers ?? [], adminUsers: modes?.adminUsers ?? [] },
-    roles: modes?.roles ?? [],
+  const { password, identity, allowUsers = [], adminUsers = [], roles = [] } = modes ?? {};
+  const configuredUser = password?.kind === "configured" ? password.username : undefined;
+  const names = { serverUser, isRoot, configuredUser, allowUsers, adminUsers, roles };
+  // Another proxy on this machine may name the configured user; a provider's user of that name is somebody else.
+  const vouched = identity === "local-proxy" && configuredUser !== undefined ? [configuredUser] : [];
+  return {
+    users: usersOf(names),
+    proxied: proxiedUsersOf({ ...names, allowUsers: [...allowUsers, ...vouched] }),
   };
-  // Another proxy of this machine is trusted with the configured user; a provider's user of that name is somebody else.
-  const vouched = modes?.identity === "local-proxy" && pair !== undefined ? [pair.username] : [];
-  const proxied = proxiedUsersOf({ ...names, allowUsers: [...names.allowUsers, ...vouched] });
-  return { users: usersOf(names), proxied };
-}
-
-/** Users who are the server itself. */
-function ownNamesOf(serverUser: string, modes: LoginModes | undefined): readonly string[] {
-  const { password } = modes ?? {};
-  return password?.kind === "configured" ? [serverUser, password.username] : [serverUser];
-}
-
-function accountCheckOf(
-  { accounts, log, serverUser, isRoot }: GateOptions,
-  modes: LoginModes | undefined,
-  {
-    shares,
-    users,
-    proxied,
-  }: Pick<Gate, "users"> & { readonly shares: Shares | undefined; readonly proxied: Users },
-): AccountCheck {
-  return new AccountCheck({
-    ...{ accounts, log, ownNames: ownNamesOf(serverUser, modes) },
-    creatorOf: (shareId) => shares?.creatorOf(shareId),
-    mayLogIn: ({ user, through }) =>
-      through === "other" || (through === "login" ? users : proxied).mayLogIn(user),
-    hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
-  });
 }
 
 function keyLoginOf(
@@ -272,22 +261,21 @@ function waysOf(
   const { tokens, tickets, attempts, logins, users, proxied } = parts;
   const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
   if (mode.mode === "none") return [...machine, everyoneIs(serverUser, "none")];
-  const credentials = hqCredentials && byBasic({ credentials: hqCredentials, attempts, logins, log });
-  const { identity, local } = trustedWays(mode, options);
+  const { localBypass } = mode;
+  const groups = groupsOf(mode, options);
   return [
     ...machine,
-    ...[byBearer(tokens), byQueryToken(tokens, tickets)].map((way) =>
-      onlyFor(users, way, groupsOf(mode, options)),
-    ),
-    ...identity.map((way) => onlyFor(proxied, way)),
-    ...local.map((way) => onlyFor(users, way)),
-    // A Basic header may be the login of a proxy in front, and counts for nothing where there is a better proof.
-    ...(credentials === undefined ? [] : [credentials]),
+    onlyFor(users, byBearer(tokens), groups),
+    onlyFor(users, byQueryToken(tokens, tickets), groups),
+    ...proxyIdentity(mode, options).map((way) => onlyFor(proxied, way)),
+    ...(localBypass === undefined ? [] : [onlyFor(users, byLocalBypass({ serverUser, ...localBypass }))]),
+    // After better proofs, because a Basic header may be the login of a proxy in front.
+    ...(hqCredentials === undefined ? [] : [byBasic({ credentials: hqCredentials, attempts, logins, log })]),
     ...(openRegistration ? [openRegistry(serverUser)] : []),
   ];
 }
 
-/** Of the users of this system; nobody is asked where no option gives a role to a group. */
+/** Of the users of this system; not looked up unless an option gives a role to a group. */
 function groupsOf(
   { roles = [], password, sshKeys }: LoginModes,
   { accounts }: Pick<GateOptions, "accounts">,
@@ -296,17 +284,7 @@ function groupsOf(
   return isOfSystem && roles.some((rule) => "group" in rule) ? (user) => accounts.groups(user) : undefined;
 }
 
-/** What needs no login of ours. */
-function trustedWays(
-  { identity, localBypass }: LoginModes,
-  { serverUser, proxyProof }: GateOptions,
-): { readonly identity: readonly Prover[]; readonly local: readonly Prover[] } {
-  const trusted =
-    identity === "local-proxy"
-      ? ({ from: identity } as const)
-      : proxyProof && ({ from: "own-proxy", proof: proxyProof } as const);
-  return {
-    identity: identity === undefined || trusted === undefined ? [] : [byProxyIdentity(trusted)],
-    local: localBypass === undefined ? [] : [byLocalBypass({ serverUser, token: localBypass.token })],
-  };
+function proxyIdentity({ identity }: LoginModes, { proxyProof: proof }: GateOptions): readonly Prover[] {
+  if (identity === "local-proxy") return [byProxyIdentity({ from: identity })];
+  return identity === undefined || proof === undefined ? [] : [byProxyIdentity({ from: identity, proof })];
 }

@@ -15,63 +15,59 @@ import type { LoginSource } from "./tokens/login-records.ts";
 import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
 
-/** How one logs in: not at all, or by what is offered. */
 export type LoginMode =
   | { readonly mode: "none" }
   | { readonly mode: "login"; readonly password: PasswordCheck | undefined };
 
 type LoginParts = {
   readonly mode: LoginMode;
-  /** Who the server runs as. */
   readonly serverUser: string;
-  /** Who logs in when no name is given: SERVICE_USERNAME, else the server's user. */
+  /** For logins without a name: SERVICE_USERNAME, otherwise the server's user. */
   readonly defaultUser: string;
   readonly tokens: Pick<AccessTokens, "issue" | "revoke">;
-  /** One-time login links; the holder is who is logged in. */
+  /** One-time login links; the holder is the user. */
   readonly links: Pick<Tickets<string>, "redeem">;
   readonly attempts: Pick<LoginAttempts, "guard" | "guardNow">;
   readonly users: Pick<Users, "mayLogIn">;
-  /** After a right password; `undefined`: it is always enough. */
+  /** `undefined`: a correct password is enough. */
   readonly secondFactor?: SecondFactor | undefined;
-  /** `undefined`: no key logs in. */
+  /** `undefined`: no login by key. */
   readonly keys: Pick<KeyLogin, "challenge" | "take" | "prove"> | undefined;
   readonly log: Pick<Log, "info" | "warn">;
-  /** Counts what came of each login: `ok`, `refused`, `limited` or `failed`. */
+  /** By result: `ok`, `refused`, `limited` or `failed`. */
   readonly tally?: Tally<"method" | "result">;
 };
 
 const REFUSALS: ReadonlySet<string> = new Set(["invalid_credentials", "unauthorized"]);
 
-/** From something that proves who one is to an access token, and back (specification 5.1, contract 5.1, 5.3). */
+/** Exchanges proofs for access tokens, and revokes tokens (specification 5.1, contract 5.1, 5.3). */
 export class Login {
   readonly #parts: LoginParts;
-  /** Logins in which the system asks for more than a password. */
+  /** Logins in which PAM asks for more than a password. */
   readonly #questions = new LoginQuestions<IssuedToken>();
 
   constructor(parts: LoginParts) {
     this.#parts = parts;
   }
 
-  /** Who logs in when no name is given. */
   get defaultUser(): string {
     return this.#parts.defaultUser;
   }
 
   /**
-   * A token for a password, or for nothing where no login is asked for. ServiceError `invalid_credentials`,
-   * `password_disabled`, `login_question`, `second_factor_required`, `rate_limited`. `address`: the peer's, `undefined` on a unix socket.
-   * `origin`: of the page that asks.
+   * A token for a password; in mode "none" without one. ServiceError `invalid_credentials`, `password_disabled`,
+   * `login_question`, `second_factor_required`, `rate_limited`. `address`: `undefined` on a unix socket. `origin`: the page's.
    */
   async withPassword(request: {
     readonly username?: string | undefined;
     readonly password?: string | undefined;
-    /** In place of an answer to `second_factor_required`. */
+    /** Instead of an answer to `second_factor_required`. */
     readonly recoveryCode?: string | undefined;
     readonly address: string | undefined;
     readonly client?: string | undefined;
     readonly origin?: string | undefined;
   }): Promise<IssuedToken> {
-    const { mode, serverUser, defaultUser, tokens, secondFactor } = this.#parts;
+    const { mode, serverUser, defaultUser, tokens, users, secondFactor } = this.#parts;
     if (mode.mode === "none") return await tokens.issue(serverUser, "none", request);
     const { password: check } = mode;
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
@@ -79,7 +75,9 @@ export class Login {
     return await this.#questions.begin(address, (ask) =>
       this.#admit("password", { address, client, user: username }, async () => {
         const user = await check({ username, password, address }, ask);
-        this.#refuseUnlisted(user);
+        // Does not reveal that the password was correct.
+        if (!users.mayLogIn(user))
+          throw new ServiceError("invalid_credentials", "wrong user name or password");
         const { recoveryCode, origin } = request;
         if (recoveryCode === undefined) await secondFactor?.demand(user, origin);
         else await secondFactor?.useRecoveryCode(user, recoveryCode);
@@ -88,17 +86,14 @@ export class Login {
     );
   }
 
-  /**
-   * Goes on with a login after `login_question`, as if the answers had come with the password. ServiceError `unauthorized`
-   * for a question that is not open, and those of `withPassword`.
-   */
+  /** Continues a login after `login_question`. ServiceError `unauthorized` if it is not pending, and those of `withPassword`. */
   async withAnswers({
     challengeId,
     answers,
     address,
   }: LoginAnswers & { readonly address: string | undefined }): Promise<IssuedToken> {
-    const goOn = this.#parts.attempts.guardNow({ address }, () => this.#questions.take(challengeId));
-    return await goOn(answers);
+    const proceed = this.#parts.attempts.guardNow({ address }, () => this.#questions.take(challengeId));
+    return await proceed(answers);
   }
 
   /** A token for the answer to `second_factor_required`. ServiceError `unauthorized`, `invalid_credentials`, `rate_limited`. */
@@ -109,15 +104,14 @@ export class Login {
     ...proof
   }: SecondFactorProof & LoginSource): Promise<SecondFactorResponse> {
     const { secondFactor, attempts } = this.#parts;
-    if (secondFactor === undefined) throw new ServiceError("unauthorized", "no second factor is asked for");
+    if (secondFactor === undefined) throw new ServiceError("unauthorized", "no second factor is required");
     const pending = await attempts.guard({ address }, () => secondFactor.take(challengeId));
-    let codes: { readonly recoveryCodes?: readonly string[] | undefined } = {};
+    let recoveryCodes: readonly string[] | undefined;
     const issued = await this.#admit("second-factor", { address, client, user: pending.user }, async () => {
-      codes = await secondFactor.prove(pending, proof);
+      recoveryCodes = await secondFactor.prove(pending, proof);
       return pending.user;
     });
-    const { recoveryCodes } = codes;
-    return { ...issued, ...(recoveryCodes === undefined ? {} : { recoveryCodes: [...recoveryCodes] }) };
+    return { ...issued, ...(recoveryCodes && { recoveryCodes: [...recoveryCodes] }) };
   }
 
   /** A token for the ticket of a login link. ServiceError `unauthorized`, `rate_limited`. */
@@ -125,15 +119,12 @@ export class Login {
     return await this.#admit("link", source, () => this.#parts.links.redeem(ticket));
   }
 
-  /** Something to sign with an SSH key, for the default user unless one is named. ServiceError `ssh_keys_disabled`. */
+  /** A challenge to sign with an SSH key. ServiceError `ssh_keys_disabled`. */
   challenge(user = this.#parts.defaultUser): Challenge {
     return this.#keys.challenge(user);
   }
 
-  /**
-   * A token for a signed challenge, which is used up whatever comes of it. ServiceError `invalid_credentials`,
-   * `ssh_keys_disabled`, `rate_limited`.
-   */
+  /** A token for a signed challenge, which works once. ServiceError `invalid_credentials`, `ssh_keys_disabled`, `rate_limited`. */
   async withKey({
     challengeId,
     client,
@@ -145,7 +136,6 @@ export class Login {
     return await this.#admit("ssh-key", claimant, () => keys.prove(challenge, proof));
   }
 
-  /** Revokes the token behind a principal, see AccessTokens.revoke. */
   async logOut(principal: Principal): Promise<void> {
     const { tokens, log } = this.#parts;
     await tokens.revoke(principal);
@@ -156,12 +146,6 @@ export class Login {
     const { keys } = this.#parts;
     if (keys !== undefined) return keys;
     throw new ServiceError("ssh_keys_disabled", "login with an SSH key is off: see --enable-ssh-keys");
-  }
-
-  /** Says nothing about whether the proof was right. */
-  #refuseUnlisted(user: string): void {
-    if (this.#parts.users.mayLogIn(user)) return;
-    throw new ServiceError("invalid_credentials", "wrong user name or password");
   }
 
   async #admit(
@@ -177,9 +161,9 @@ export class Login {
       log.info({ user, method, address }, "logged in");
       return await tokens.issue(user, method, { address, client });
     } catch (error) {
-      // The name is not logged, because people type their password there, nor what comes beyond the limit.
+      // Neither the name is logged, because people type their password there, nor tries beyond the limit.
       const code = error instanceof ServiceError ? error.code : "internal_error";
-      // The password was right, and the login goes on.
+      // The password was correct: the login continues.
       if (code === "second_factor_required") throw error;
       const isLimited = code === "rate_limited";
       tally?.add(method, isLimited ? "limited" : REFUSALS.has(code) ? "refused" : "failed");

@@ -2,13 +2,13 @@ import { isLoopbackName } from "../lib/net/address.ts";
 import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/origin.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
-/** Which requests are let in whoever sends them (contract 5.8). */
+/** Which requests are allowed, whoever sends them (contract 5.8). */
 export type RequestPolicy = {
-  /** Origins beside the server's own, each as `formatOrigin` spells it. */
+  /** In addition to the server's own, as `formatOrigin` spells them. */
   readonly allowedOrigins: readonly string[];
-  /** True without login on a loopback address: another name for it is DNS rebinding. */
+  /** True without login on a loopback address: any other name would be DNS rebinding. */
   readonly isLoopbackHostOnly: boolean;
-  /** True where the server itself speaks TLS: a page of the same name that came over http is another origin. */
+  /** The server speaks TLS: a page of the same name over http is another origin. */
   readonly isHttps?: boolean;
 };
 
@@ -18,13 +18,13 @@ export type PolicyRequest = {
   readonly isUpgrade: boolean;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** What the client asked for, where a trusted proxy says so; without it: the host above, by the server's scheme. */
+  /** What the client asked for, as a trusted proxy reports it; by default `host` and the server's scheme. */
   readonly asked?: { readonly host: string | undefined; readonly isHttps: boolean };
 };
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** Throws ServiceError `host_not_allowed` or `origin_not_allowed` for what a foreign page made a browser send. */
+/** ServiceError `host_not_allowed` or `origin_not_allowed` for requests that a foreign page made a browser send. */
 export function enforcePolicy(policy: RequestPolicy, request: PolicyRequest): void {
   if (policy.isLoopbackHostOnly) checkHost(request.host);
   if (request.isUpgrade || !SAFE_METHODS.has(request.method)) {
@@ -32,7 +32,9 @@ export function enforcePolicy(policy: RequestPolicy, request: PolicyRequest): vo
   }
 }
 
-/** No Origin is no browser. `null`, which sandboxed pages and local files send, is nobody's and refused. */
+/**
+ * Requests without Origin do not come from a browser. `null`, which sandboxed pages and local files send, is refused.
+ */
 function checkOrigin(
   { allowedOrigins, isHttps = false }: RequestPolicy,
   { origin: sent, host, asked = { host, isHttps } }: Pick<PolicyRequest, "origin" | "host" | "asked">,

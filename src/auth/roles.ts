@@ -1,11 +1,11 @@
-// What each role may do: the one table of roles, and of what endpoints and frames need.
+// The permissions of each role, and the permissions that endpoints and frames need.
 import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
 import { FrameType } from "../protocol/frame/frame.ts";
 import { Permission } from "../protocol/schemas/permission.ts";
 import type { Role } from "../protocol/schemas/role.ts";
 import type { ShareMode } from "../protocol/schemas/share.ts";
 
-/** Whose sessions a role reaches: all others are not there for it. */
+/** All other sessions do not exist for the role. */
 type Grant = { readonly sessions: "all" | "own"; readonly permissions: readonly Permission[] };
 
 const VIEWING = ["account:use", "sessions:view", "remotes:view"] as const;
@@ -14,7 +14,6 @@ const USING = [
   ...(["sessions:create", "sessions:control", "sessions:manage", "repositories:use"] as const),
 ] as const;
 
-/** Everybody who is logged in has one of these. */
 export const ROLES = {
   viewer: { sessions: "own", permissions: VIEWING },
   user: { sessions: "own", permissions: USING },
@@ -23,16 +22,16 @@ export const ROLES = {
   admin: { sessions: "all", permissions: Permission.options },
 } as const satisfies Record<Role, Grant>;
 
-/** Of the one session that a share link opens. */
+/** Of a share link, for its session. */
 export const GUESTS = {
   view: ["sessions:view"],
   type: ["sessions:view", "sessions:control"],
 } as const satisfies Record<ShareMode, readonly Permission[]>;
 
-/** Of a remote with its own credential, for itself. */
+/** Of a remote's credential. */
 export const REMOTE: readonly Permission[] = ["remotes:register"];
 
-/** "open": no login is asked for. "login": every login will do, and every share link. */
+/** "open": no login. "login": any login or share link. */
 export type Need = Permission | "open" | "login";
 
 export const ENDPOINT_NEEDS = {
@@ -107,7 +106,7 @@ export const ENDPOINT_NEEDS = {
   revokeJoinToken: "remotes:manage",
   listRemoteKeys: "remotes:manage",
   revokeRemoteKey: "remotes:manage",
-  // What is forwarded needs in addition what it would need here, see http/routes/forward.ts.
+  // A forwarded request also needs the permission of its endpoint, see http/routes/forward.ts.
   proxyGet: "remotes:view",
   proxyPost: "remotes:view",
   proxyPatch: "remotes:view",
@@ -129,7 +128,7 @@ export const ENDPOINT_NEEDS = {
   listNotifications: "repositories:use",
 } as const satisfies Record<EndpointName, Need>;
 
-/** The frames that clients send and that are not refused to everybody. */
+/** The frames that clients may send. */
 export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
   [FrameType.HELLO, "login"],
   [FrameType.PING, "login"],
@@ -144,22 +143,22 @@ export const FRAME_NEEDS: ReadonlyMap<number, Need> = new Map<FrameType, Need>([
 
 type OfRole = {
   readonly role: Role;
-  /** Of an API token: what of the role's permissions it has; `undefined`: all of them. */
+  /** Limits an API token to these of the role's permissions. */
   readonly scope?: readonly Permission[] | undefined;
 };
 
-/** What of the sessions somebody may see and touch (contract 5.7). */
+/** Access to sessions (contract 5.7). */
 export type Rights =
   | ({ readonly kind: "all" } & OfRole)
   | ({ readonly kind: "own" } & OfRole)
-  /** Of a remote with its own credential: to register, refresh and unregister itself. */
+  /** A remote's credential: registers, refreshes and unregisters that remote. */
   | { readonly kind: "remote"; readonly id: string; readonly name: string }
-  /** One session, by a share link. `created` tells it from a later one of the same id. */
+  /** One session, by a share link. `created` distinguishes it from a later session with the same id. */
   | {
       readonly kind: "invited";
       readonly session: { readonly id: string; readonly created: string };
       readonly mode: ShareMode;
-      /** Output before this offset is not for them; `undefined`: they have all of it. */
+      /** Output before this offset is hidden; `undefined`: none. */
       readonly from?: number | undefined;
     };
 
@@ -176,7 +175,6 @@ export function permits(rights: Rights, need: Need): boolean {
   return permissionsOf(rights).includes(need);
 }
 
-/** What somebody may do, by the tables above. */
 export function permissionsOf(rights: Rights): readonly Permission[] {
   if (rights.kind === "remote") return REMOTE;
   if (rights.kind === "invited") return GUESTS[rights.mode];
@@ -185,18 +183,17 @@ export function permissionsOf(rights: Rights): readonly Permission[] {
   return scope === undefined ? permissions : permissions.filter((each) => scope.includes(each));
 }
 
-/** The rights of an API token of whoever has these. */
+/** The rights of an API token of a user with `rights`. */
 export function scoped(rights: Rights, scope: readonly Permission[]): Rights {
   return rights.kind === "all" || rights.kind === "own" ? { ...rights, scope } : rights;
 }
 
-/** The types of frames that somebody may not send, each with the reason. */
+/** The types of frames that are refused, each with the reason. */
 export function frameRefusals(rights: Rights): ReadonlyMap<number, string> {
   const refused = [...FRAME_NEEDS].filter(([, need]) => !permits(rights, need));
   return new Map(refused.map(([frame, need]) => [frame, refusalOf(rights, need)]));
 }
 
-/** Why somebody may not do what needs that. */
 export function refusalOf(rights: Rights, need: Need): string {
   if (rights.kind === "invited") return "a share link opens one session, and allows no more than it says";
   if (rights.kind === "remote") return "this credential registers one remote and does nothing else";

@@ -9,14 +9,14 @@ import { MIN_TOKEN_SECRET_BYTES } from "../protocol/limits.ts";
 const OWNER_ONLY = 0o600;
 const MADE_BYTES = 64;
 
-/** A secret of this process alone: what it signed is worth nothing once the process has ended. */
+/** For tokens that end with this process. */
 export function passingTokenSecret(): Secret {
   return new Secret(randomBytes(MADE_BYTES));
 }
 
 /**
- * The secret that signs access tokens and that no option gave: made once and kept in `path` with mode 0600, so that
- * tokens survive a restart (contract 5.5). Servers that start at the same time get the same one.
+ * Signs access tokens if no option gives a secret: generated once and kept in `path` with mode 0600, so that tokens
+ * survive a restart (contract 5.5). Servers that start at the same time get the same one.
  */
 export async function keptTokenSecret(path: string, log: Pick<Log, "warn">): Promise<Secret> {
   const kept = (await readKept(path)) ?? (await createFileOnce(path, randomBytes(MADE_BYTES), OWNER_ONLY));
@@ -36,7 +36,7 @@ async function readKept(path: string): Promise<Uint8Array | undefined> {
   }
 }
 
-/** Volumes are sometimes mounted with rights added for a group; that is put right rather than refused. */
+/** Some volumes are mounted with group permissions: corrected rather than refused. */
 async function closeToOthers(path: string, log: Pick<Log, "warn">): Promise<void> {
   const { mode } = await stat(path);
   if ((mode & 0o077) === 0) return;

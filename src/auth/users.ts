@@ -2,18 +2,18 @@ import type { Role, RoleRule } from "../protocol/schemas/role.ts";
 import type { Principal } from "./principal.ts";
 import { rightsOf } from "./roles.ts";
 
-/** `--allow-user` for everybody that a proxy, the system or a key proves. */
+/** `--allow-user` for every authenticated user. */
 const ANYBODY = "*";
 
-/** Who may be logged in, and what they may do then (contract 5.7). */
+/** Who may log in, and with which rights (contract 5.7). */
 export type Users = {
-  /** Whether that user may be logged in now; a token outlives the options that it was issued under. */
+  /** Also checked for tokens, which outlive the options under which they were issued. */
   mayLogIn(user: string): boolean;
-  /** What belongs to a user beside the name; `groups`: what the system or a provider says that the user is a member of. */
+  /** `groups`: as the system or a provider reports them. */
   standing(user: string, groups?: readonly string[]): Pick<Principal, "rights" | "owner" | "account">;
   /**
-   * The system user that programs of that owner run as; `undefined`: the server's own. An owner is never the server itself,
-   * whatever an HQ's user is called.
+   * The system user that runs the owner's programs; `undefined`: the server's. An owner is never the server itself,
+   * whatever the name of an HQ's user.
    */
   accountOf(owner: string): string | undefined;
 };
@@ -24,14 +24,14 @@ export type UserNames = {
   readonly configuredUser: string | undefined;
   readonly allowUsers: readonly string[];
   readonly adminUsers: readonly string[];
-  /** Of `--role`; the first that fits a user counts, one with the user's name before one with a group. */
+  /** Of `--role`; the first match counts, users before groups. */
   readonly roles?: readonly RoleRule[];
 };
 
 /**
- * The server's own user, the one with the configured password and those of `--admin-user` are admins; all others have the
- * role that `--role` gives them, or else `user`. A server that runs as root lets every user of the system in unless
- * `--allow-user` names some, and runs programs as the user who logged in.
+ * The server's user, the configured user and those of `--admin-user` are admins; others have their `--role`, by
+ * default `user`. A server that runs as root admits every system user unless `--allow-user` names some, and runs
+ * programs as the user who logged in.
  */
 export function usersOf(names: UserNames): Users {
   const { serverUser, isRoot, configuredUser } = names;
@@ -49,7 +49,7 @@ export function usersOf(names: UserNames): Users {
   };
 }
 
-/** Those whom options name, by which they may log in. */
+/** Users whom options name may log in. */
 function namedUsers({ allowUsers, adminUsers, roles = [] }: UserNames): readonly string[] {
   const ofRoles = roles.flatMap((rule) => ("user" in rule && rule.user !== ANYBODY ? [rule.user] : []));
   return [...allowUsers, ...adminUsers, ...ofRoles];
@@ -62,12 +62,12 @@ function roleOf({ adminUsers, roles = [] }: UserNames, user: string, groups: rea
   return ofUser(user) ?? (adminUsers.includes(user) ? "admin" : (ofGroup ?? ofUser(ANYBODY) ?? "user"));
 }
 
-/** What `*` covers at no server: on a remote that runs as root, programs of that name are root's. */
+/** Not covered by `*`: on a remote that runs as root, programs of that name would be root's. */
 const ROOT = "root";
 
 /**
- * The same of those whom a reverse proxy names. A name at somebody else's provider is no user of this system, and may be
- * anybody's own choice: the server's own, the configured pair's and root count only where an option names them.
+ * The same for users whom a reverse proxy names. A name at an external provider is no system user and may be chosen
+ * freely: the server's user, the configured user and root count only if an option names them.
  */
 export function proxiedUsersOf(names: UserNames): Users {
   const { serverUser, configuredUser } = names;

@@ -1,4 +1,4 @@
-// A login outlives changes to its account: an old token of an account that was closed since must open nothing.
+// Closed accounts: an old token of an account that was closed since must not work.
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
@@ -9,29 +9,28 @@ import type { Accounts } from "./accounts.ts";
 
 export type AccountCheckOptions = {
   readonly accounts: Pick<Accounts, "status">;
-  /** Users who are the server itself: its system user, and the one with the configured password. */
+  /** Users who are the server itself: its system user and the configured one. */
   readonly ownNames: readonly string[];
-  /** Who made the share link of that id. */
+  /** The creator of a share link. */
   readonly creatorOf: (shareId: string) => Creator | undefined;
-  /** Whether they may log in now, in the way in which they had come in. */
+  /** Whether the creator may still log in, in the same way as then. */
   readonly mayLogIn: (creator: Creator) => boolean;
-  /** Whether everybody else who logs in here is a user of this system. */
+  /** Whether all other users who log in here are system users. */
   readonly hasSystemUsers: boolean;
   readonly log: Pick<Log, "info" | "warn">;
-  /** How often an open socket or stream is checked, in milliseconds. */
+  /** How often open sockets and streams are checked. */
   readonly intervalMs?: number;
 };
 
-/** Who asks, and until when. */
 export type Logins = {
   readonly authenticate: (request: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
 };
 
 /**
- * Checks that the account of whoever asks exists and may log in: not expired, with a login shell. Somebody named by a
- * proxy or an HQ need not have an account here, but one that exists and is closed counts against them. For the guest of
- * a share link whoever made it counts: what the guest types runs as that user, who still has to be let in.
+ * Checks that the caller's account exists and may log in: not expired, with a login shell. A user named by a proxy or
+ * an HQ need not have an account here, but a closed one counts. For a guest the creator of the share link is checked:
+ * the guest's input runs as that user.
  */
 export class AccountCheck {
   readonly #options: AccountCheckOptions;
@@ -40,7 +39,7 @@ export class AccountCheck {
     this.#options = options;
   }
 
-  /** The same ways to be logged in, for nobody whose account is closed. */
+  /** The same, without callers whose account is closed. */
   guard({ authenticate, whenOver }: Logins): Logins {
     return {
       authenticate: async (request) => {
@@ -57,7 +56,7 @@ export class AccountCheck {
     };
   }
 
-  /** ServiceError `unauthorized` for a closed account, `internal_error` where the system does not answer. */
+  /** ServiceError `unauthorized` for a closed account, `internal_error` if the system does not answer. */
   async #require(principal: Principal): Promise<void> {
     const reason = await this.#refusal(principal);
     if (reason === undefined) return;
@@ -65,7 +64,7 @@ export class AccountCheck {
     throw new ServiceError("unauthorized", "this user may not log in here");
   }
 
-  /** Calls `over` once when the account is found to be closed. A system that does not answer closes nothing. */
+  /** Calls `over` once when the account is closed. No answer from the system closes nothing. */
   #whenClosed(principal: Principal, over: (reason: string) => void): Disposable {
     const watch = new DisposableStack();
     if (this.#userToCheck(principal) === undefined) return watch;
@@ -99,7 +98,7 @@ export class AccountCheck {
     return rights.kind === "invited" ? this.#options.creatorOf(tokenId) : undefined;
   }
 
-  /** `undefined`: nobody whose account counts. */
+  /** `undefined`: there is no account to check. */
   #userToCheck(principal: Principal): string | undefined {
     const { ownNames, hasSystemUsers } = this.#options;
     const isGuest = principal.rights.kind === "invited";
@@ -111,7 +110,7 @@ export class AccountCheck {
   }
 }
 
-/** Who makes a share link, as the check of its guests wants to know it. */
+/** The creator of a share link, as kept for the check of its guests. */
 export function creatorOf(principal: Principal | undefined): Creator {
   if (principal === undefined) return { user: SERVERS_OWN, through: "other" };
   const { user, method, tokenId } = principal;
@@ -122,7 +121,7 @@ export function creatorOf(principal: Principal | undefined): Creator {
 
 const BY_TOKEN: ReadonlySet<Principal["method"]> = new Set(["token", "api-token", "ticket"]);
 
-/** By a password or key of the system: nobody else gets a token here. A ticket bought by a proxy's word has none. */
+/** By a system password or key: nobody else gets a token here. A ticket of a proxied user has none. */
 function loggedInHere({ method, rights, tokenId }: Principal): boolean {
   return rights.kind !== "invited" && tokenId !== undefined && BY_TOKEN.has(method);
 }

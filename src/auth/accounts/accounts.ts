@@ -1,4 +1,4 @@
-// Everything that the server asks about users of the system. Worker processes answer.
+// Questions about system users, answered by worker processes.
 import { z } from "zod";
 import { Semaphore } from "../../lib/async/semaphore.ts";
 import { KeyedSingleFlight } from "../../lib/async/single-flight.ts";
@@ -19,10 +19,7 @@ import type { OpenPam } from "./pam.ts";
 import { AccountStatus, KeyFiles, PamStep, Avatar as PictureAnswer, type Question } from "./questions.ts";
 import { WorkerProcess } from "./worker-process.ts";
 
-/**
- * Users of the system, for a server that runs no program itself. PAM has a worker of its own, which
- * has a process for each login.
- */
+/** PAM has a worker of its own, which starts a process for each login. */
 export class Accounts implements Disposable {
   readonly #lookups = new WorkerProcess();
   readonly #pam = new WorkerProcess();
@@ -34,19 +31,19 @@ export class Accounts implements Disposable {
   });
   readonly #asking = new KeyedSingleFlight<AccountStatus>();
   readonly #askingGroups = new KeyedSingleFlight<readonly string[]>();
-  /** At most MAX_ACCOUNTS; over that the one looked up longest ago is forgotten. */
+  /** At most MAX_ACCOUNTS; over that the oldest is dropped. */
   readonly #known: ExpiringMap<string, AccountStatus>;
   readonly #groups: ExpiringMap<string, readonly string[]>;
   #lastLogin = 0;
 
-  /** `now` in milliseconds, never going back. */
+  /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     const memory = { lifetimeMs: ACCOUNT_MEMORY_MS, maxEntries: MAX_ACCOUNTS, now };
     this.#known = new ExpiringMap(memory);
     this.#groups = new ExpiringMap(memory);
   }
 
-  /** As the system says now. ServiceError `internal_error` where it does not answer. */
+  /** Not cached. ServiceError `internal_error` if the system does not answer. */
   async lookUp(name: string): Promise<AccountStatus> {
     const status = await this.#asking.ask(name, () => this.#ask({ kind: "account", name }, AccountStatus));
     if (status.refusal === undefined) this.#known.set(name, status);
@@ -54,12 +51,12 @@ export class Accounts implements Disposable {
     return status;
   }
 
-  /** The same, at most ACCOUNT_MEMORY_MS old. A closed account is looked up each time, so that it is open again at once. */
+  /** At most ACCOUNT_MEMORY_MS old. Closed accounts are not cached, so that a reopened one works at once. */
   async status(name: string): Promise<AccountStatus> {
     return this.#known.get(name) ?? (await this.lookUp(name));
   }
 
-  /** The names of the groups of a user, at most ACCOUNT_MEMORY_MS old. */
+  /** The names of a user's groups, at most ACCOUNT_MEMORY_MS old. */
   async groups(name: string): Promise<readonly string[]> {
     const known = this.#groups.get(name);
     if (known !== undefined) return known;
@@ -74,7 +71,7 @@ export class Accounts implements Disposable {
     return await this.#ask({ kind: "blank-password", name }, z.boolean());
   }
 
-  /** A login at PAM. The caller bounds how many there are, and disposes of each. */
+  /** The caller bounds the number of logins at PAM and disposes of each. */
   readonly openPam: OpenPam = (who) => {
     const login = ++this.#lastLogin;
     const use = this.#pam.use();
@@ -90,14 +87,14 @@ export class Accounts implements Disposable {
       },
       [Symbol.dispose]: () => {
         use[Symbol.dispose]();
-        // A worker that has died has taken it along.
+        // If the worker has died, so has the login.
         if (last?.kind === "question")
           void ask({ kind: "pam-end", login }, z.unknown()).catch(() => undefined);
       },
     };
   };
 
-  /** The authorized keys of an account, or of the server's own user. A worker becomes that user and then ends. */
+  /** The authorized_keys files of an account. The worker becomes that user and then exits. */
   async keyFiles({ home, name, uid, gid }: KeyOwner): Promise<readonly KeyFile[]> {
     const user = name === undefined ? {} : { user: { name, uid, gid } };
     const files = await this.#semaphore.take(async () => {
@@ -109,7 +106,6 @@ export class Accounts implements Disposable {
     );
   }
 
-  /** The picture that a user of macOS has chosen. */
   async avatar(user: string): Promise<Avatar | undefined> {
     const found = await this.#ask({ kind: "picture", user }, PictureAnswer.optional());
     if (found === undefined) return undefined;
@@ -127,6 +123,6 @@ export class Accounts implements Disposable {
   }
 }
 
-/** `name` absent: the server's own user. */
+/** Without `name`: the server's own user. */
 export type KeyOwner = Pick<SystemAccount, "home" | "uid" | "gid"> & { readonly name?: string };
 export type KeyFile = { readonly bytes?: Uint8Array; readonly refusal?: string | undefined };

@@ -1,9 +1,9 @@
-// The picture that a user of macOS has chosen, as the system's directory has it (specification 5.6). The account worker looks it up.
+// A macOS user's picture from the system directory (specification 5.6), looked up by the account worker.
 import { open } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import type { Finished } from "../../lib/os/system-command.ts";
 
-/** `source`: in which attribute it was found. */
+/** `source`: the attribute with the picture. */
 export type Avatar = {
   readonly type: "image/jpeg" | "image/png";
   readonly bytes: Uint8Array;
@@ -11,7 +11,7 @@ export type Avatar = {
 };
 
 const MAX_AVATAR_BYTES = 2 * 1024 * 1024;
-/** Two letters of hex for each byte, and a space behind every four. */
+/** Two hex digits a byte, and a space after every four. */
 const MAX_OUTPUT_BYTES = 3 * MAX_AVATAR_BYTES;
 const TIMEOUT_MS = 5_000;
 
@@ -26,7 +26,7 @@ type RunSystem = (
   options: { readonly timeoutMs: number; readonly maxOutputBytes: number },
 ) => Promise<Pick<Finished, "code" | "stdout">>;
 
-/** Undefined where there is none that a browser can show. */
+/** `undefined` without a picture that a browser can show. */
 export async function findAvatar(user: string, run: RunSystem): Promise<Avatar | undefined> {
   const read = async (attribute: string): Promise<string> => {
     const args = [".", "-read", `/Users/${user}`, attribute];
@@ -40,7 +40,7 @@ export async function findAvatar(user: string, run: RunSystem): Promise<Avatar |
   return path === undefined ? undefined : avatarOf(await fileBytes(path), "picture_path");
 }
 
-/** The bytes of `JPEGPhoto:` and lines of hex. Empty for anything else. */
+/** From `JPEGPhoto:` and lines of hex; empty for anything else. */
 export function photoBytes(output: string): Uint8Array {
   const [, hex = ""] = /^JPEGPhoto:\s*([0-9a-fA-F\s]*)$/.exec(output) ?? [];
   const digits = hex.replaceAll(/\s/g, "");
@@ -48,13 +48,13 @@ export function photoBytes(output: string): Uint8Array {
   return new Uint8Array(Buffer.from(isWhole ? digits : "", "hex"));
 }
 
-/** The path of `Picture: PATH`, which has a line of its own where there is a space in it. */
+/** From `Picture: PATH`; a path with spaces is on a line of its own. */
 export function avatarPath(output: string): string | undefined {
   const [, path = ""] = /^Picture:[ \n]+([^\0\n]{1,1024})\n?$/.exec(output) ?? [];
   return isAbsolute(path) ? path : undefined;
 }
 
-/** Only what shows by its first bytes that it is a picture: a path may lead anywhere. */
+/** Checks the first bytes, because a path may lead anywhere. */
 function avatarOf(bytes: Uint8Array, source: Avatar["source"]): Avatar | undefined {
   const kind = SIGNATURES.find(({ begins }) => begins.every((byte, index) => bytes[index] === byte));
   return kind && { type: kind.type, bytes, source };

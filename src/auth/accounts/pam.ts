@@ -1,4 +1,4 @@
-// The process that asks PAM about one login, native/pam.c: how it is started, and what goes through its pipes.
+// The process native/pam.c, which asks PAM about one login: starting it, and the protocol on its pipes.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -6,14 +6,14 @@ import { withDeadline } from "../../lib/async/deadline.ts";
 import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { PamStep } from "./questions.ts";
 
-/** The file in /etc/pam.d that says what PAM does for us; where there is none, PAM takes the one called "other". */
+/** The service's name in /etc/pam.d; without that file PAM uses "other". */
 export const PAM_SERVICE = "ttyhq";
-/** src/ and dist/ lie equally deep, so that this path is right from both. */
+/** Valid from src/ and from dist/, which are equally deep. */
 export const PAM_PROGRAM = join(import.meta.dirname, "../../../build/Release/ttyhq-pam");
-/** PAM asks at most 32 questions of 512 bytes at a time; whatever it says before them is cut off here. */
+/** PAM asks at most 32 questions of 512 bytes at a time; longer messages are an error. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 
-/** What of PAM's codes is told apart here (_pam_types.h). */
+/** The PAM codes that are distinguished (_pam_types.h). */
 export const PamCode = {
   success: 0,
   permissionDenied: 6,
@@ -24,12 +24,12 @@ export const PamCode = {
   accountExpired: 13,
 } as const;
 
-/** Who logs in; `address` is the client's, for PAM's rules and its log. */
+/** `address`: the client's, for PAM's rules and log. */
 export type PamLogin = { readonly username: string; readonly address?: string | undefined };
 
-/** One login at PAM. Disposing it ends it. */
+/** One login at PAM; disposing ends it. */
 export type PamConversation = Disposable & {
-  /** Begins, without answers; then answers what was asked. */
+  /** The first call starts the login, without answers; later calls answer PAM's questions. */
   next(answers: readonly string[]): Promise<PamStep>;
 };
 
@@ -41,20 +41,19 @@ export class PamProcess implements PamConversation {
   #received: Buffer = Buffer.alloc(0);
 
   constructor({ username, address = "" }: PamLogin) {
-    // A group of its own, so that programs which PAM's modules run end with it.
+    // A process group of its own, so that programs which PAM modules start end with it.
     const child = spawn(PAM_PROGRAM, [], {
       ...{ cwd: "/", env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }, detached: true },
       stdio: ["pipe", "pipe", "ignore"],
     });
     this.#child = child;
-    // Either way its output ends, which whoever waits hears of.
+    // A failed start ends the output, which a waiting `next` notices.
     child.on("error", () => child.stdout.destroy());
     child.stdin.on("error", () => undefined);
     this.#chunks = child.stdout[Symbol.asyncIterator]();
     child.stdin.write(encodeTexts([PAM_SERVICE, username, address]));
   }
 
-  /** Rejects when it takes too long, or fails. */
   async next(answers: readonly string[]): Promise<PamStep> {
     this.#child.stdin.write(encodeTexts(answers));
     return await withDeadline(this.#step(), PAM_STEP_TIMEOUT_MS, "PAM's answer");
@@ -66,7 +65,7 @@ export class PamProcess implements PamConversation {
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
-      // It has ended just now.
+      // It has already exited.
     }
   }
 
@@ -96,7 +95,7 @@ export function encodeTexts(texts: readonly string[]): Buffer {
   );
 }
 
-/** The messages up to the first that asks for answers or is the end; `undefined`: it is not there yet. */
+/** The messages up to a request for answers or the end; `undefined` if that has not arrived. */
 export function decodeStep(bytes: Buffer): { readonly step: PamStep; readonly length: number } | undefined {
   const prompts: { message: string; echo: boolean }[] = [];
   const messages: string[] = [];

@@ -1,26 +1,26 @@
-// The messages between the server and its account workers.
+// The messages between a server and its account workers.
 import { z } from "zod";
 import { LoginPrompt } from "../../protocol/schemas/login-question.ts";
 
 export const Question = z.discriminatedUnion("kind", [
-  /** Who has that name, and may they log in? */
+  /** Looks up an account, and whether it may log in. */
   z.object({ kind: z.literal("account"), name: z.string() }),
-  /** Of which groups is the account a member? */
   z.object({ kind: z.literal("groups"), name: z.string() }),
-  /** Does the account have no password, so that PAM's `nullok` lets anybody in? */
+  /** Whether the account has no password, so that PAM's `nullok` would admit anyone. */
   z.object({ kind: z.literal("blank-password"), name: z.string() }),
-  /** Begins a login at PAM, under a number of the server's. */
+  /** Starts a login at PAM; the server chooses the number. */
   z.object({
     kind: z.literal("pam-begin"),
     login: z.int(),
     username: z.string(),
     address: z.string().optional(),
   }),
-  /** Answers what PAM has asked in that login. */
   z.object({ kind: z.literal("pam-answers"), login: z.int(), answers: z.array(z.string()) }),
-  /** Gives that login up. */
   z.object({ kind: z.literal("pam-end"), login: z.int() }),
-  /** The files of authorized keys below a home; `user` absent: the server's own user, whose home is not that of passwd. */
+  /**
+   * The authorized_keys files below a home; without `user` as the server's own user, whose home may differ from
+   * passwd.
+   */
   z.object({
     kind: z.literal("keys"),
     home: z.string(),
@@ -34,15 +34,13 @@ export const Request = z.object({ number: z.int(), question: Question });
 export type Request = z.infer<typeof Request>;
 
 export const Reply = z.object({
-  /** That of the request. */
   number: z.int(),
   answer: z.unknown().optional(),
-  /** Why there is no answer. */
   error: z.string().optional(),
 });
 export type Reply = z.infer<typeof Reply>;
 
-/** What PAM does next: it asks, with what it says beside that, or is done and has a code. */
+/** PAM's next step: questions with messages, or the final code. */
 export const PamStep = z.discriminatedUnion("kind", [
   z.object({
     kind: z.literal("question"),
@@ -53,7 +51,7 @@ export const PamStep = z.discriminatedUnion("kind", [
 ]);
 export type PamStep = z.infer<typeof PamStep>;
 
-/** `account` is absent where nobody has that name; `refusal` says why the account may not log in. */
+/** Without `account`: no such user. `refusal`: why the account may not log in. */
 export const AccountStatus = z.object({
   account: z
     .object({ name: z.string(), uid: z.int(), gid: z.int(), home: z.string(), shell: z.string() })
@@ -62,11 +60,11 @@ export const AccountStatus = z.object({
 });
 export type AccountStatus = z.infer<typeof AccountStatus>;
 
-/** One file of authorized keys: its content in base64, or why it does not count. Files that do not exist are left out. */
+/** The content in base64, or the reason why the file does not count. Missing files are left out. */
 export const KeyFiles = z.array(z.object({ content: z.string().optional(), refusal: z.string().optional() }));
 export type KeyFiles = z.infer<typeof KeyFiles>;
 
-/** A picture in base64; `source` is the attribute of the directory that it comes from. */
+/** `content` in base64; `source`: the directory's attribute. */
 export const Avatar = z.object({
   type: z.enum(["image/jpeg", "image/png"]),
   content: z.string(),

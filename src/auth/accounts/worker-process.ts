@@ -6,7 +6,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
 import { type Question, Reply } from "./questions.ts";
 
-/** The source is run as it is in development, and compiled beside this file otherwise. */
+/** Sources run directly in development, and compiled otherwise. */
 const WORKER = join(import.meta.dirname, import.meta.url.endsWith(".ts") ? "worker.ts" : "worker.js");
 
 type Pending = {
@@ -15,8 +15,8 @@ type Pending = {
 };
 
 /**
- * An account worker: started by the first question, ended when it was idle for a minute, and replaced when it dies or
- * takes too long. It gets nothing of the server's environment and keeps no process alive. The caller bounds the number
+ * An account worker: started by the first question, stopped after an idle minute, and replaced when it dies or is
+ * late. It gets nothing of the server's environment and does not keep the process alive. The caller bounds the number
  * of questions.
  */
 export class WorkerProcess implements Disposable {
@@ -26,7 +26,7 @@ export class WorkerProcess implements Disposable {
   #uses = 0;
   #lastNumber = 0;
 
-  /** Rejects with `internal_error` when there is no answer in time, and when the worker fails. */
+  /** ServiceError `internal_error` if the worker fails or does not answer in time. */
   async ask<Answer>(question: Question, answer: z.ZodType<Answer>, timeoutMs: number): Promise<Answer> {
     const number = ++this.#lastNumber;
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -48,7 +48,7 @@ export class WorkerProcess implements Disposable {
     }
   }
 
-  /** It is not idle until that is disposed. */
+  /** The worker is not idle until this is disposed. */
   use(): Disposable {
     this.#uses += 1;
     clearTimeout(this.#idle);

@@ -1,4 +1,4 @@
-// The account worker: a process that asks PAM and the system's name service for the server, and holds no secret of it.
+// The account worker: asks PAM and the system's name service, and holds no secret of the server.
 import type { z } from "zod";
 import { findSystemAccount, findSystemGroups, loginRefusal } from "../../lib/os/system-account.ts";
 import { runSystemCommand } from "../../lib/os/system-command.ts";
@@ -15,7 +15,7 @@ import {
   Request,
 } from "./questions.ts";
 
-/** Logins that PAM is asked about; the server bounds how many there are. */
+/** Logins at PAM; the server bounds their number. */
 const logins = new Map<number, PamConversation>();
 
 async function answer(question: Question): Promise<unknown> {
@@ -72,7 +72,7 @@ async function accountStatus(name: string): Promise<AccountStatus> {
   return { account, ...(refusal === undefined ? {} : { refusal }) };
 }
 
-/** PAM accepts any password for an account without one where its modules are told so (`nullok`, as Debian does). */
+/** With `nullok`, as on Debian, PAM accepts any password for an account without one. */
 async function hasBlankPassword(name: string): Promise<boolean> {
   const limits = { timeoutMs: SYSTEM_LOOKUP_TIMEOUT_MS };
   const { code, stdout } = await runSystemCommand("passwd", ["-S", "--", name], limits);
@@ -88,7 +88,7 @@ process.on("message", (message) => {
   );
 });
 
-// Nobody waits for an answer without the server.
+// Without the server nobody waits for answers.
 process.once("disconnect", () => {
   for (const login of logins.keys()) endLogin(login);
   process.kill(process.pid, "SIGKILL");

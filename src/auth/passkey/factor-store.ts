@@ -1,11 +1,11 @@
-// What a user has as a second factor, and where it is kept.
+// Where users' second factors are kept.
 import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
 import type { LiveRecord, SharedRecordStore } from "../../lib/data/live-records.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import { Passkey } from "../../protocol/schemas/passkey.ts";
 
-/** `publicKey`: in COSE form, base64url. `counter`: of the authenticator; 0 where it has none. */
+/** `publicKey`: COSE, base64url. `counter`: the authenticator's; 0 if it has none. */
 const KeptPasskey = Passkey.extend({
   publicKey: z.string(),
   counter: z.int(),
@@ -13,25 +13,21 @@ const KeptPasskey = Passkey.extend({
 });
 export type KeptPasskey = z.infer<typeof KeptPasskey>;
 
-/** `recovery`: SHA-256 of the codes that were not used. */
+/** `recovery`: SHA-256 of the unused codes. */
 export const Factors = z.object({ passkeys: z.array(KeptPasskey), recovery: z.array(z.string()) });
 export type Factors = z.infer<typeof Factors>;
 
 export const NO_FACTORS: Factors = { passkeys: [], recovery: [] };
 
-/** Where the second factors of users are kept. */
 export type FactorStore = {
   get(user: string): Promise<Factors>;
-  /**
-   * One change after the other, at whichever HQ: `change` gets what the last one made. Resolves when it is kept, and counts
-   * only then. Rejects as `change` does.
-   */
+  /** Changes of one user run one after another, across all HQs. Resolves when stored; rejects as `change` does. */
   change(user: string, change: (factors: Factors) => Factors | Promise<Factors>): Promise<void>;
 };
 
 const Stored = z.object({ version: z.literal(1), users: z.record(z.string(), Factors) });
 
-/** A file of mode 0600. One that is damaged is no reason to let anybody in by the password alone: it throws. */
+/** A file with mode 0600. Throws if it is damaged: otherwise the password alone would log in. */
 export async function openFactorFile(path: string): Promise<FactorStore> {
   const stored = await readJsonFile(path, (value) => Stored.parse(value));
   let users = new Map(Object.entries(stored?.users ?? {}));
@@ -51,7 +47,7 @@ const KIND = "second-factor";
 /** The end of the year 9999. */
 const NEVER_S = 253_402_300_799;
 
-/** Of all HQs that share a registry. ServiceError `registry_unavailable`: it changes nothing while that is out of reach. */
+/** Shared by the HQs of a registry. ServiceError `registry_unavailable`: nothing was changed. */
 export function sharedFactors(records: Pick<SharedRecordStore, "latest" | "update">): FactorStore {
   return {
     get: async (user) => factorsOf(await records.latest(idOf(user))),
@@ -67,7 +63,6 @@ function idOf(user: string): string {
   return `${KIND}:${user}`;
 }
 
-/** One that is damaged throws, as in a file. */
 function factorsOf(record: LiveRecord | undefined): Factors {
   return record === undefined ? NO_FACTORS : Factors.parse(record.value);
 }

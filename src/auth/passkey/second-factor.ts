@@ -1,4 +1,4 @@
-// The second factor of logins with a password: who needs one, what proves it, and what a user has of it.
+// The second factor of password logins.
 
 import { createHash, randomInt } from "node:crypto";
 import { isIP } from "node:net";
@@ -27,8 +27,8 @@ import {
 } from "./web-authn.ts";
 
 /**
- * What is to be answered by whom. `party`: `undefined` where no passkey can be used, which leaves recovery codes. `isIn`:
- * asked for by somebody who is logged in, and no way to log in.
+ * `party`: `undefined` if no passkey can be used, only recovery codes. `isIn`: requested by a logged-in user to add a
+ * passkey, so that it is not valid for a login.
  */
 export const PendingFactor = z.object({
   user: z.string(),
@@ -39,11 +39,10 @@ export type PendingFactor = z.infer<typeof PendingFactor>;
 
 export type SecondFactorOptions = {
   readonly store: FactorStore;
-  /** Each is answered once. */
   readonly pending: Tickets<PendingFactor>;
-  /** Each lets the user who holds it make one passkey at a login. */
+  /** Each allows its holder to create one passkey during a login. */
   readonly enrolmentCodes: Tickets<string>;
-  /** Whether users need a second factor who have not set one up. */
+  /** Whether users without a passkey must create one. */
   readonly isRequired: boolean;
   readonly now: () => Date;
 };
@@ -58,8 +57,8 @@ export class SecondFactor {
   }
 
   /**
-   * For a user whose password was right. Throws `second_factor_required` when it is not enough, with a
-   * SecondFactorChallenge as details. `origin`: of the page that asks, which the request policy has let in.
+   * For a user whose password was correct: ServiceError `second_factor_required` with a SecondFactorChallenge if that
+   * is not enough. `origin`: the page's, which the request policy has allowed.
    */
   async demand(user: string, origin: string | undefined): Promise<void> {
     const { store, pending, isRequired } = this.#options;
@@ -67,7 +66,7 @@ export class SecondFactor {
     if (passkeys.length === 0 && !isRequired) return;
     const party = partyOf(origin);
     const own = passkeys.filter(({ rpId }) => rpId === party?.rpId);
-    // One challenge for both: what an authenticator signs says which of them it answers.
+    // One challenge for both; the authenticator's answer says which of them it is for.
     const ceremony = party && newCeremony(party);
     const assertion = ceremony && own.length > 0 ? await assertionOptions(ceremony, own) : undefined;
     const registration = ceremony && (await registrationOptions(ceremony, user, passkeys));
@@ -81,27 +80,27 @@ export class SecondFactor {
     throw new ServiceError("second_factor_required", wordsFor(details, isNew), { details });
   }
 
-  /** What an answer is for; once. ServiceError `unauthorized`. */
+  /** A challenge is valid once. ServiceError `unauthorized`. */
   async take(challengeId: string): Promise<PendingFactor> {
     const pending = await this.#options.pending.redeem(challengeId);
     if (pending.isIn) throw new ServiceError("unauthorized", "this challenge is for adding a passkey");
     return pending;
   }
 
-  /** Throws `invalid_credentials` unless the proof is right. The codes come with a passkey that is made. */
+  /** Throws `invalid_credentials` for a wrong proof. Resolves with new recovery codes for a proof that creates a passkey. */
   async prove(
     pending: PendingFactor,
     { assertion, registration, enrolmentCode, recoveryCode }: Omit<SecondFactorProof, "challengeId">,
-  ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
+  ): Promise<readonly string[] | undefined> {
     if (recoveryCode !== undefined) await this.useRecoveryCode(pending.user, recoveryCode);
     else if (assertion !== undefined) await this.#useAssertion(pending, assertion);
     else if (registration !== undefined)
       return await this.#registerPasskey(pending, registration, enrolmentCode);
     else throw new ServiceError("invalid_request", "give an assertion, a registration or a recoveryCode");
-    return {};
+    return undefined;
   }
 
-  /** Throws `invalid_credentials` unless it is one that was not used yet. */
+  /** ServiceError `invalid_credentials` for a wrong or used code. */
   async useRecoveryCode(user: string, code: string): Promise<void> {
     const hash = recoveryHash(code);
     await this.#change(user, (factors) => {
@@ -122,7 +121,7 @@ export class SecondFactor {
     };
   }
 
-  /** What a browser needs to make a passkey for a user who is logged in. */
+  /** The options with which a logged-in user's browser creates a passkey. */
   async offer(
     user: string,
     origin: string | undefined,
@@ -158,12 +157,12 @@ export class SecondFactor {
     return await this.#keep(user, await this.#made(pending, name, registration), "first");
   }
 
-  /** With it and with their password that user makes a passkey at a login, once. */
+  /** With this code and the password the user can create one passkey during a login. */
   async newEnrolmentCode(user: string): Promise<string> {
     return await this.#options.enrolmentCodes.issue(user);
   }
 
-  /** Throws `passkey_not_found`. The recovery codes end with the last one. */
+  /** ServiceError `passkey_not_found`. Removing the last passkey removes the recovery codes. */
   async remove(user: string, id: string): Promise<void> {
     await this.#change(user, ({ passkeys, recovery }) => {
       const left = passkeys.filter((passkey) => passkey.id !== id);
@@ -173,7 +172,7 @@ export class SecondFactor {
     });
   }
 
-  /** Ten new ones in place of the old. Throws `passkey_not_found` for a user without any passkey. */
+  /** Replaces the recovery codes. ServiceError `passkey_not_found` for a user without passkeys. */
   async renewCodes(user: string): Promise<readonly string[]> {
     const codes = newRecoveryCodes();
     await this.#change(user, ({ passkeys }) => {
@@ -195,12 +194,12 @@ export class SecondFactor {
     });
   }
 
-  /** A passkey on the way in. The password alone makes none: whoever has stolen it must not be the first. */
+  /** Creates a passkey during a login. The password alone does not allow that, because it may be stolen. */
   async #registerPasskey(
     pending: PendingFactor,
     registration: NewCredential,
     code: string | undefined,
-  ): Promise<{ readonly recoveryCodes?: readonly string[] | undefined }> {
+  ): Promise<readonly string[] | undefined> {
     const { user } = pending;
     const made = await this.#made(pending, FIRST_PASSKEY_NAME, registration);
     if (code === undefined) throw new ServiceError("invalid_credentials", enrolmentCodeNeeded(user));
@@ -211,7 +210,7 @@ export class SecondFactor {
     if (holder !== user) {
       throw new ServiceError("invalid_credentials", "this enrolment code is wrong, was used or has expired");
     }
-    return await this.#keep(user, made, "always");
+    return (await this.#keep(user, made, "always")).recoveryCodes;
   }
 
   /** ServiceError `invalid_credentials`. */
@@ -221,7 +220,7 @@ export class SecondFactor {
     return { ...verified, name, createdAt: this.#options.now().toISOString() };
   }
 
-  /** `newCodes`: when there are new recovery codes in place of the old. */
+  /** `newCodes`: when the recovery codes are replaced. */
   async #keep(user: string, made: KeptPasskey, newCodes: "first" | "always"): Promise<PasskeyMade> {
     let codes: readonly string[] | undefined;
     await this.#change(user, ({ passkeys, recovery }) => {
@@ -239,7 +238,7 @@ export class SecondFactor {
   }
 }
 
-/** `undefined` where WebAuthn does not work: without a page, at an address instead of a name, or without encryption. */
+/** `undefined` where WebAuthn does not work: without a page, under an IP address, or without encryption. */
 function partyOf(origin: string | undefined): RelyingParty | undefined {
   const url = origin === undefined || parseOrigin(origin) === undefined ? undefined : new URL(origin);
   if (url === undefined || isIP(url.hostname.replace(/^\[|\]$/g, "")) !== 0) return undefined;
@@ -260,7 +259,7 @@ function enrolmentCodeNeeded(user: string): string {
 }
 
 const COUNT = 10;
-/** Without what is taken for something else: 0 and O, 1, I and L. */
+/** Without easily confused characters: 0 and O, 1, I and L. */
 const LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const GROUPS = 4;
 const GROUP_LENGTH = 4;
@@ -269,7 +268,7 @@ export function newRecoveryCodes(): readonly string[] {
   return Array.from({ length: COUNT }, () => Array.from({ length: GROUPS }, newGroup).join("-"));
 }
 
-/** However it is typed: in small letters, with spaces or without hyphens. */
+/** Ignores case, spaces and hyphens. */
 export function recoveryHash(code: string): string {
   const plain = code.toUpperCase().replaceAll(/[^A-Z0-9]/g, "");
   return createHash("sha256").update(`ttyhq recovery code\n${plain}`).digest("base64url");

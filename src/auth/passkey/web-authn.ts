@@ -1,10 +1,10 @@
-// WebAuthn: the one importer of its library, which is loaded when the first passkey is made or asked for.
+// WebAuthn: the only importer of its library, loaded on first use.
 import { randomBytes } from "node:crypto";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Assertion, NewCredential } from "../../protocol/schemas/passkey.ts";
 import type { KeptPasskey } from "./factor-store.ts";
 
-/** For whom and where: the page's origin, and its host name, which a passkey is bound to. */
+/** The page's origin, and its host name, to which a passkey is bound. */
 export type RelyingParty = { readonly origin: string; readonly rpId: string };
 
 export type Ceremony = RelyingParty & { readonly challenge: string };
@@ -45,7 +45,7 @@ export async function assertionOptions(
   return { ...options };
 }
 
-/** The passkey, still without a name. ServiceError `invalid_credentials` for an answer to anything else. */
+/** ServiceError `invalid_credentials` for an answer to any other challenge. */
 export async function verifiedRegistration(
   { challenge, origin, rpId }: Ceremony,
   { id, rawId, type, response }: NewCredential,
@@ -69,7 +69,7 @@ export async function verifiedRegistration(
   return { id: credential.id, publicKey, counter: credential.counter, transports, rpId };
 }
 
-/** The authenticator's new counter. A counter that does not grow is a copy of the passkey: refused. */
+/** The authenticator's new counter. A counter that does not increase means a copied passkey: refused. */
 export async function verifiedAssertion(
   { challenge, origin, rpId }: Ceremony,
   { id, rawId, type, response }: Assertion,
@@ -95,7 +95,7 @@ function credentialOf({ id, transports }: KeptPasskey): {
   return { id, transports: TRANSPORTS.filter((known) => transports.includes(known)) };
 }
 
-/** What exactly was wrong helps only those who guess. */
+/** The exact reason would help only attackers. */
 function refuse(cause: unknown): never {
   throw new ServiceError("invalid_credentials", "the passkey was not accepted", { cause });
 }

@@ -12,38 +12,31 @@ import {
   PROVEN_LOGIN_MS,
 } from "../../protocol/limits.ts";
 
-/** Who tries to log in: from which address, and as whom where a name was given. */
 export type Claimant = { readonly address: string | undefined; readonly user?: string };
 
 /**
- * Failed logins: 10 a minute for each address and for each user, always on (contract 4.2). A try counts while it is
- * under way, so that many at once win nothing, and is taken back unless it fails as `invalid_credentials` or
- * `unauthorized`; a success pardons none of the failures before it. Each further time within an hour that an address
- * has its ten failures, it waits longer: a minute more, three more, up to MAX_LOGIN_PENALTY_MS.
- *
- * One address locks nobody else out, and a few do so for minutes. Of the ten failures that a user may have, one address
- * can cause half, and 20 within an hour. So n addresses keep a user out elsewhere for at most 2n minutes of an hour.
- *
- * An address at which the user logged in within the last PROVEN_LOGIN_MS has a count of its own for that user: neither
- * failures elsewhere nor those of others at the same address (behind a proxy that is not trusted) keep that user out there.
- *
- * At most MAX_COUNTED_LOGINS addresses and as many users are counted at a time; over that the one that failed
- * longest ago is forgotten. To make use of that takes a thousand addresses for the counts of a minute, and seventeen for
- * those of an hour. As many logins are remembered.
+ * Limits failed logins: 10 a minute for each address and each user, always (contract 4.2). A try counts while it
+ * runs, so that parallel tries gain nothing; only `invalid_credentials` and `unauthorized` count in the end. A
+ * success does not reset earlier failures. Each further time within an hour that an address reaches the limit it
+ * waits longer: 1 more minute, then 3, up to MAX_LOGIN_PENALTY_MS. One address can cause at most half of a user's ten
+ * failures, and 20 in an hour, so that n addresses lock a user out for at most 2n minutes of an hour. An address at
+ * which the user logged in within PROVEN_LOGIN_MS has a count of its own for that user, which failures of others do
+ * not affect. At most MAX_COUNTED_LOGINS addresses and users are counted; over that the oldest is dropped, which
+ * takes 17 addresses or more to exploit.
  */
 export class LoginAttempts {
-  /** Tries that were refused unlooked at, since the start. */
+  /** Tries refused without checking the proof. */
   refusals = 0;
-  /** By address, and for proven logins by address and user. */
+  /** By address, and by address and user for proven logins. */
   readonly #places: ExpiringMap<string, Failures>;
   readonly #users: ExpiringMap<string, Failures>;
-  /** Over an hour, by address and user, where no login is proven. */
+  /** By address and user, over an hour, unless the login is proven. */
   readonly #hours: ExpiringMap<string, Failures>;
-  /** Address and user of logins that succeeded. */
+  /** Address and user of successful logins. */
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
 
-  /** `now` in milliseconds, never going back. */
+  /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     const limits = { lifetimeMs: LOGIN_WINDOW_MS, maxEntries: MAX_COUNTED_LOGINS, now };
     this.#places = new ExpiringMap({ ...limits, lifetimeMs: LOGIN_PENALTY_MEMORY_MS });
@@ -53,7 +46,7 @@ export class LoginAttempts {
     this.#now = now;
   }
 
-  /** Runs a login, unless too many failed: ServiceError `rate_limited`, `details.retryAfterSeconds`. */
+  /** Runs a login. Too many failures: ServiceError `rate_limited` with `details.retryAfterSeconds`. */
   async guard<T>(claimant: Claimant, login: () => Promise<T>): Promise<T> {
     const attempt = this.#begin(claimant);
     try {
@@ -66,7 +59,7 @@ export class LoginAttempts {
     }
   }
 
-  /** The same for a login that is over at once. */
+  /** The same, synchronously. */
   guardNow<T>(claimant: Claimant, login: () => T): T {
     const attempt = this.#begin(claimant);
     try {
@@ -81,7 +74,7 @@ export class LoginAttempts {
 
   #begin({ address, user }: Claimant): Attempt {
     const key = addressKey(address);
-    // Hashed, so that long names take no room.
+    // Hashed, to bound the size of names.
     const userKey = user === undefined ? undefined : hash(user);
     const pair = userKey === undefined ? undefined : `${key} ${userKey}`;
     const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
@@ -121,7 +114,7 @@ export class LoginAttempts {
 
 type Failure = { readonly at: number; readonly from: string };
 
-/** Of one address or one user: failures, oldest first, and how often there were ten within a minute. */
+/** Failures of one key, oldest first, and how often the limit was reached. */
 type Failures = {
   readonly recent: readonly Failure[];
   readonly strikes: number;
@@ -131,7 +124,6 @@ type Failures = {
 
 const NONE: Failures = { recent: [], strikes: 0, struckAt: Number.NEGATIVE_INFINITY, closedUntil: 0 };
 
-/** So many failures within so long. */
 type Limit = { readonly max: number; readonly windowMs: number };
 
 const MINUTELY: Limit = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS };
@@ -155,7 +147,7 @@ class Count {
     this.#limit = parts.limit ?? MINUTELY;
   }
 
-  /** Until the next try; 0 for at once. */
+  /** Until the next try is allowed. */
   get waitMs(): number {
     const { recent, closedUntil } = this.#failures;
     const [first] = recent;
@@ -169,7 +161,7 @@ class Count {
     this.#map.set(this.#key, { ...failures, recent: [...failures.recent, failure] });
   }
 
-  /** At most so many from one place. */
+  /** At most `max` from one address. */
   addOfMany(failure: Failure, max: number): void {
     if (this.#failures.recent.filter(({ from }) => from === failure.from).length < max) this.add(failure);
   }
@@ -181,7 +173,10 @@ class Count {
     this.#map.set(this.#key, { ...failures, recent: failures.recent.toSpliced(index, 1) });
   }
 
-  /** A try that began then has failed: where it is the tenth, the second such time costs a wait, and each later one a longer. */
+  /**
+   * Called for a failed try. The second time that the limit is reached costs a wait, and each later time a longer
+   * one.
+   */
   strike(startedAt: number): void {
     const failures = this.#failures;
     if (failures.recent.length < FAILED_LOGINS_PER_MINUTE || startedAt < failures.struckAt) return;
@@ -198,7 +193,6 @@ class Count {
   }
 }
 
-/** A login that is under way. */
 type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
 
 function isWrongGuess(error: unknown): boolean {

@@ -1,4 +1,5 @@
-// Authorization: Basic with the credentials of an HQ (specification 5.5, RFC 7617): its remotes, and clients that want it.
+// `Authorization: Basic` with the credentials of an HQ (specification 5.5, RFC 7617), for its remotes and for
+// clients.
 
 import type { Tally } from "../../lib/data/tally.ts";
 import type { Credentials } from "../../lib/secret.ts";
@@ -10,20 +11,17 @@ import { ALL } from "../roles.ts";
 import type { LoginAttempts } from "./attempts.ts";
 import { pairMatch } from "./password-login.ts";
 
-/** As bytes: a password need not be UTF-8. */
+/** Bytes, because a password need not be UTF-8. */
 export type BasicPair = { readonly username: Uint8Array; readonly password: Uint8Array };
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const COLON = 0x3a;
 
-/**
- * Whoever sends the pair is its user, everywhere. A wrong pair or a malformed header: ServiceError `unauthorized`; too
- * many wrong ones: `rate_limited`, see LoginAttempts.
- */
+/** ServiceError `unauthorized` for a wrong pair or a malformed header, `rate_limited` after too many. */
 export function byBasic(parts: {
   readonly credentials: Credentials;
   readonly attempts: Pick<LoginAttempts, "guardNow">;
-  /** Wrong pairs alone are counted: a right one comes with each request. */
+  /** Counts wrong pairs only: a correct one comes with each request. */
   readonly logins?: Tally<"method" | "result">;
   readonly log: Pick<Log, "warn">;
 }): Authenticator {
@@ -33,7 +31,7 @@ export function byBasic(parts: {
   return async ({ authorization, address }) => {
     const pair = basicPair(authorization);
     if (pair === undefined) return undefined;
-    // The name that was sent, so that an unknown user is limited as a known one is.
+    // The name as sent, so that known and unknown users are limited alike.
     const claimant = { address, user: new TextDecoder().decode(pair.username) };
     return attempts.guardNow(claimant, () => {
       if (matches(pair.username, pair.password)) return { user, method: "basic", rights: ALL };
@@ -44,10 +42,7 @@ export function byBasic(parts: {
   };
 }
 
-/**
- * The pair of an `Authorization: Basic` header; `undefined` where there is no such header. One that is no base64, or
- * no name and password: ServiceError `unauthorized`.
- */
+/** `undefined` without an `Authorization: Basic` header; ServiceError `unauthorized` for a malformed one. */
 export function basicPair(header: string | undefined): BasicPair | undefined {
   const proof = proofOf("basic", header);
   if (proof === undefined) return undefined;

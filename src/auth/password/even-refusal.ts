@@ -1,21 +1,21 @@
 import { ServiceError } from "../../protocol/errors.ts";
 
 export type EvenRefusalOptions = {
-  /** Refusals are answered after this, or a multiple of it, in milliseconds. */
+  /** Refusals are answered after this time in milliseconds, or a multiple of it. */
   readonly stepMs: number;
-  /** So long after a refusal that took several steps, in milliseconds, all others take as many. */
+  /** For this time after a refusal that took several steps, all others take as many. */
   readonly memoryMs: number;
-  /** Milliseconds, never going back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly pause: (ms: number) => Promise<unknown>;
 };
 
-/** However slow the slowest is: nobody waits longer than this many steps because of another. */
+/** Bounds the wait, however slow one refusal was. */
 const MAX_STEPS = 4;
 
 /**
- * Makes all refusals of a login take the same time, whatever was found out before: whether there is such a user, whether
- * the password is right and the account is not, whether anybody was asked. A success is not held up.
+ * Makes all refusals of a login take the same time, so that it does not reveal what was checked. A success is not
+ * delayed.
  */
 export class EvenRefusal {
   readonly #options: EvenRefusalOptions;
@@ -25,7 +25,7 @@ export class EvenRefusal {
     this.#options = options;
   }
 
-  /** Settles as `login` does, later where it fails. What is refused for being too much is refused at once. */
+  /** Settles as `login` does, later if it fails. `rate_limited` is not delayed. */
   async level<T>(login: () => Promise<T>): Promise<T> {
     const startedMs = this.#options.now();
     try {
@@ -41,7 +41,7 @@ export class EvenRefusal {
     const { stepMs, memoryMs, now, pause } = this.#options;
     const tookMs = now() - startedMs;
     const steps = Math.max(1, Math.ceil(tookMs / stepMs));
-    // A failure of ours says nothing about how long a refusal takes.
+    // Internal errors say nothing about the time of refusals.
     const isRefusal = error instanceof ServiceError && error.code === "invalid_credentials";
     const remembered = now() < this.#slow.untilMs ? this.#slow.steps : 1;
     if (isRefusal && steps > 1 && steps >= remembered) {

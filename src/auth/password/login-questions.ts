@@ -9,23 +9,22 @@ import {
 } from "../../protocol/limits.ts";
 import type { LoginPrompts, LoginQuestion } from "../../protocol/schemas/login-question.ts";
 
-/** Resolves with what the person answers. Nobody does in time: ServiceError `unauthorized`. */
+/** Resolves with the person's answers; ServiceError `unauthorized` if none come in time. */
 export type Ask = (question: LoginPrompts) => Promise<readonly string[]>;
 
 type Pending<Result> = {
-  /** As addressKey makes it. */
+  /** An addressKey. */
   readonly address: string;
   readonly answer: (answers: readonly string[]) => Promise<Result>;
   readonly giveUp: () => void;
 };
 
 /**
- * A login is one function, which asks whenever it has to; the requests of whoever logs in each get its result or its next
- * question. At most MAX_PENDING_LOGINS wait, each for LOGIN_QUESTION_LIFETIME_MS; over that one is ended of the address
- * that has the most, so that whoever comes from few addresses ends their own.
+ * Runs a login as one function over several requests: each request gets the login's result or its next question. At
+ * most MAX_PENDING_LOGINS wait, for LOGIN_QUESTION_LIFETIME_MS each; over that the address with the most loses its
+ * oldest one.
  */
 export class LoginQuestions<Result> {
-  /** By challenge, oldest first. */
   readonly #pending = new Map<string, Pending<Result>>();
   readonly #lifetimeMs: number;
 
@@ -33,7 +32,7 @@ export class LoginQuestions<Result> {
     this.#lifetimeMs = lifetimeMs;
   }
 
-  /** The login's result. It asks: ServiceError `login_question`, with a LoginQuestion as details. */
+  /** The login's result, or ServiceError `login_question` with a LoginQuestion as details. */
   begin(address: string | undefined, login: (ask: Ask) => Promise<Result>): Promise<Result> {
     let request = Promise.withResolvers<Result>();
     const key = addressKey(address);
@@ -53,13 +52,13 @@ export class LoginQuestions<Result> {
     };
     login(ask).then(
       (result) => request.resolve(result),
-      // After a login that nobody answers, nobody listens.
+      // Nobody listens to a login that was not answered.
       (error: unknown) => request.reject(error),
     );
     return request.promise;
   }
 
-  /** The way on from a question, once. Unknown, answered or too old: ServiceError `unauthorized`. */
+  /** Continues after a question, once. ServiceError `unauthorized` if it is unknown, answered or expired. */
   take(challengeId: string): (answers: readonly string[]) => Promise<Result> {
     const pending = this.#pending.get(challengeId);
     if (pending === undefined)
@@ -96,7 +95,7 @@ export class LoginQuestions<Result> {
   }
 }
 
-/** Its message is for clients that cannot answer. */
+/** The message is for clients that cannot answer questions. */
 function questionError(details: LoginQuestion): ServiceError {
   const asked = details.prompts.map(({ message }) => message.replace(/:\s*$/, "").trim()).join(", ");
   const message = `this system asks for more than a password (${asked}): log in on the page or with \`ttyhq login\``;

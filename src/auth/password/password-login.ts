@@ -6,17 +6,16 @@ import type { Ask } from "./login-questions.ts";
 export type PasswordAttempt = {
   readonly username: string;
   readonly password: string;
-  /** From where, as far as that is known. */
   readonly address?: string | undefined;
 };
 
 /**
- * Returns the user that a password proved, and whatever `ask` is answered. Wrong password or unknown user: ServiceError
- * `invalid_credentials`.
+ * Resolves with the user whose password is correct. ServiceError `invalid_credentials` for a wrong password or an
+ * unknown user.
  */
 export type PasswordCheck = (attempt: PasswordAttempt, ask: Ask) => Promise<string>;
 
-/** Whether a user name and a password are that pair. Takes the same time whatever is wrong: both are always compared. */
+/** Compares a user name and a password in constant time: always both. */
 export type PairMatch = (username: string | Uint8Array, password: string | Uint8Array) => boolean;
 
 export function pairMatch(pair: Credentials): PairMatch {
@@ -28,7 +27,7 @@ export function pairMatch(pair: Credentials): PairMatch {
   };
 }
 
-/** Accepts one pair, SERVICE_USERNAME and SERVICE_PASSWORD. */
+/** Accepts only SERVICE_USERNAME and SERVICE_PASSWORD. */
 export function configuredPassword(pair: Credentials): (attempt: PasswordAttempt) => Promise<string> {
   const matches = pairMatch(pair);
   return async ({ username, password }) => {

@@ -1,4 +1,4 @@
-// Login with the password of a user of this system (contract 5.1).
+// Login with the password of a system user (contract 5.1).
 import { access, constants, readFile } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { Semaphore } from "../../lib/async/semaphore.ts";
@@ -20,11 +20,11 @@ import { EvenRefusal } from "./even-refusal.ts";
 import type { PasswordAttempt, PasswordCheck } from "./password-login.ts";
 
 const BLANK = "the account has no password, so that any would do";
-/** PAM takes no longer ones, in UTF-8. */
+/** PAM's limit, in UTF-8. */
 const MAX_ANSWER_BYTES = 512;
-/** PAM's ways of saying that this is not the user's password, or that there is no such user. */
+/** Wrong password, or no such user. */
 const WRONG: ReadonlySet<number> = new Set([PamCode.wrongPassword, PamCode.unknownUser]);
-/** The password may be right, but the account is not to be used, or not now. */
+/** The password may be correct, but the account may not be used now. */
 const NOT_NOW: ReadonlySet<number> = new Set([
   ...[PamCode.permissionDenied, PamCode.tooManyTries, PamCode.passwordExpired, PamCode.accountExpired],
 ]);
@@ -33,11 +33,10 @@ export type SystemPasswordParts = {
   readonly accounts: Pick<Accounts, "lookUp" | "hasBlankPassword" | "openPam">;
   readonly users: Pick<Users, "mayLogIn">;
   readonly log: Pick<Log, "warn">;
-  /** For tests, which have less time. */
+  /** For tests. */
   readonly refusalMs?: number;
 };
 
-/** How far a login is. */
 type Stage =
   | { readonly kind: "in"; readonly user: string }
   | {
@@ -47,9 +46,9 @@ type Stage =
     };
 
 /**
- * Asks PAM, at most SYSTEM_PASSWORDS_AT_ONCE at a time, not counting those that wait for a person; more than
- * MAX_WAITING_SYSTEM_PASSWORDS that wait for their turn: ServiceError `rate_limited`. PAM is not asked about users who may
- * not log in here: nobody shall lock their accounts, or learn their passwords, by guessing here.
+ * Asks PAM for at most SYSTEM_PASSWORDS_AT_ONCE logins at a time, not counting those that wait for a person. With
+ * more than MAX_WAITING_SYSTEM_PASSWORDS waiting: ServiceError `rate_limited`. PAM is not asked about users who may
+ * not log in here, so that nobody can lock their accounts or guess their passwords here.
  */
 export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
   const semaphore = new Semaphore({
@@ -64,7 +63,7 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
     now: () => performance.now(),
     pause,
   });
-  // How long a person takes is no part of how long a refusal takes.
+  // The time that a person takes to answer does not count.
   const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even.level(() => semaphore.take(work));
   return async (attempt, ask) => {
     using scope = new DisposableStack();
@@ -101,7 +100,7 @@ async function begin(
   return await proceed([], { pam, accept, password });
 }
 
-/** `password` answers the first question that is asked without echo; `undefined`: it has. */
+/** `password` answers the first prompt without echo; `undefined`: it has been used. */
 async function proceed(
   answers: readonly string[],
   login: {
@@ -137,7 +136,7 @@ function refuseByCode(pamCode: number, user: string, log: SystemPasswordParts["l
   throw wrong();
 }
 
-/** What PAM would read up to a NUL, cut, or take for another text is no answer. */
+/** PAM would cut texts at a NUL or at its limit. */
 function isTypeable(text: string): boolean {
   if (text.includes("\0") || !text.isWellFormed()) return false;
   return new TextEncoder().encode(text).length <= MAX_ANSWER_BYTES;
@@ -161,15 +160,15 @@ export type SystemLoginOptions = {
   readonly log: Pick<Log, "warn">;
   readonly serverUser: string;
   readonly isRoot: boolean;
-  /** Whether others than the server's user may log in. */
+  /** Whether users other than the server's may log in. */
   readonly hasOtherUsers: boolean;
-  /** Whether one can log in without a password, too. */
+  /** Whether there is another way to log in. */
   readonly hasOtherWays: boolean;
 };
 
 /**
- * `undefined` where PAM cannot be asked but there are other ways to log in; where there are none ServiceError
- * `start_failed`. Warns of what keeps passwords from being checked.
+ * `undefined` if PAM is not available but there is another way to log in, otherwise ServiceError `start_failed`.
+ * Warns of obstacles.
  */
 export async function openSystemPassword(options: SystemLoginOptions): Promise<PasswordCheck | undefined> {
   const { accounts, users, log, hasOtherWays } = options;

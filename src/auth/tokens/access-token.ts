@@ -16,29 +16,28 @@ import { ShareMode } from "../../protocol/schemas/share.ts";
 import type { Principal, Proof } from "../principal.ts";
 import type { KeptToken, LoginRecords, LoginSource, NewToken } from "./login-records.ts";
 
-/** What a login answers (specification 2.4); `expiresIn` in seconds. */
+/** The answer to a login (specification 2.4); `expiresIn` in seconds. */
 export type IssuedToken = { readonly token: string; readonly expiresIn: number; readonly user: string };
 
-/** What of a principal names the token behind it. */
 type ProvenToken = Pick<Principal, "tokenId" | "expiresAtMs">;
 
 const ALGORITHM = "HS256";
 const ISSUER = "ttyhq";
-/** A longer timer would go off at once, and share links live longer. */
+/** Longer timers fire at once, and share links live longer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** What a share link opens. `created` tells the session from a later one of the same id. */
+/** The session of a share link. `created` distinguishes it from a later one with the same id. */
 const SharedSession = z.object({
   id: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
   created: z.string().max(64),
   mode: ShareMode,
-  /** Of a link without history: the end of the output when it was made. */
+  /** Of a link without history: the output's end at its creation. */
   from: z.int().nonnegative().optional(),
 });
 export type SharedSession = z.infer<typeof SharedSession>;
 
-/** What the credential of a remote registers. */
+/** The remote that a credential registers. */
 const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
 export type NamedRemote = z.infer<typeof NamedRemote>;
 
@@ -64,7 +63,6 @@ function longest(isShare: boolean, isApiToken: boolean): number {
   return isApiToken ? MAX_API_TOKEN_LIFETIME_S : TOKEN_LIFETIME_S;
 }
 
-/** The token of a share link, and what it is listed and revoked by. */
 export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
 
 type AccessTokensOptions = {
@@ -76,8 +74,8 @@ type AccessTokensOptions = {
 };
 
 /**
- * Access tokens: JWTs signed with HS256, good for 24 hours (specification 5.2, contract 5.5); those of share links and API tokens, too.
- * A token counts while the record of its `jti` is live: what nobody knows of is refused.
+ * Access tokens: JWTs signed with HS256, valid for 24 hours (specification 5.2, contract 5.5), also of share links
+ * and API tokens. A token is valid while the record of its `jti` exists.
  */
 export class AccessTokens {
   readonly #key: KeyObject;
@@ -88,14 +86,13 @@ export class AccessTokens {
     this.#options = options;
   }
 
-  /** `method`: how they logged in. */
   async issue(user: string, method: string, source: LoginSource): Promise<IssuedToken> {
     const { token, id, expiresAtS } = this.#sign({ sub: user }, TOKEN_LIFETIME_S);
     await this.#options.logins.add({ id, expiresAtS }, { ...source, user, method });
     return { token, expiresIn: TOKEN_LIFETIME_S, user };
   }
 
-  /** For programs, for so many seconds. Throws as LoginRecords.addToken. */
+  /** Throws as LoginRecords.addToken. */
   async issueApiToken(
     lifetimeS: number,
     login: NewToken,
@@ -104,15 +101,12 @@ export class AccessTokens {
     return { token, kept: await this.#options.logins.addToken(place, login) };
   }
 
-  /**
-   * A token that opens one session to whoever has it, for `lifetimeS` seconds; nobody is logged in by it. It counts once
-   * its record is put.
-   */
+  /** A token that opens one session, without a login. It is valid once its record is stored. */
   issueShare(session: SharedSession, lifetimeS: number): IssuedShare {
     return this.#sign({ share: session }, lifetimeS);
   }
 
-  /** The short-lived credential of a remote: it registers that one, and logs nobody in. No record is kept of it. */
+  /** The short-lived credential of a remote: it registers that remote and logs nobody in. It has no record. */
   issueRemote(remote: NamedRemote): Pick<IssuedToken, "token" | "expiresIn"> {
     const claims = { sub: `remote:${remote.name}`, remote };
     const { token } = this.#sign(claims, REMOTE_CREDENTIAL_LIFETIME_S);
@@ -120,8 +114,7 @@ export class AccessTokens {
   }
 
   /**
-   * Who a token was issued to. Anything but a live token of ours: ServiceError `unauthorized`; `registry_unavailable` when
-   * nobody can tell now.
+   * ServiceError `unauthorized` for anything but a valid token, `registry_unavailable` if that cannot be decided now.
    */
   async verify(token: string): Promise<Proof> {
     const { sub, jti, exp, share, remote } = this.#claims(token);
@@ -139,7 +132,7 @@ export class AccessTokens {
     return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };
   }
 
-  /** False once the token behind a principal has expired, was revoked or idle for too long; true where there is none. */
+  /** False once the principal's token has expired, was revoked or idle for too long; true without a token. */
   async isCurrent({ tokenId, expiresAtMs }: ProvenToken): Promise<boolean> {
     if (tokenId === undefined || expiresAtMs === undefined) return true;
     const record = this.#now() < expiresAtMs ? await this.#options.records.find(tokenId) : undefined;
@@ -147,8 +140,8 @@ export class AccessTokens {
   }
 
   /**
-   * Calls `over` once, with the reason, when the token behind a principal is revoked or expires; never where there is
-   * none. Not called before this returns, nor after the answer was disposed of. Until then its login is in use.
+   * Calls `over` once, with the reason, when the principal's token is revoked or expires; never without a token. Not
+   * called before this returns or after disposal. Meanwhile the login is in use.
    */
   whenOver({ tokenId, expiresAtMs }: ProvenToken, over: (reason: string) => void): Disposable {
     const watch = new DisposableStack();
@@ -171,7 +164,7 @@ export class AccessTokens {
     return watch;
   }
 
-  /** Logout: the token behind this principal works no more, nor do tickets that it bought. See RecordStore.end. */
+  /** Ends the token and the tickets bought with it, see RecordStore.end. */
   async revoke({ tokenId, expiresAtMs }: ProvenToken): Promise<void> {
     if (tokenId === undefined || expiresAtMs === undefined) return;
     await this.#options.records.end([{ id: tokenId, expiresAtS: expiresAtMs / 1000 }]);
@@ -198,7 +191,7 @@ export class AccessTokens {
         jwt.verify(token, this.#key, { algorithms: [ALGORITHM], issuer: ISSUER, audience, clockTimestamp }),
       );
     } catch (cause) {
-      // Whatever a stranger's bytes make the library throw, it is no more than a token that is not ours.
+      // Whatever the library throws for such bytes, the token is invalid.
       const message = cause instanceof jwt.TokenExpiredError ? "token expired" : "invalid token";
       throw refused(`${message}: log in again`, cause);
     }

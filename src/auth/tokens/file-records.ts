@@ -1,4 +1,4 @@
-// The records of one server alone: in a file of its control directory, or in memory where nothing is to be kept.
+// The records of a single server, in a file of its control directory or in memory.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
@@ -25,13 +25,13 @@ export type FileRecordsOptions = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
   readonly log: Pick<Log, "warn">;
-  /** Sees to it that a write that the disk refused is tried again; settles as the first try does. */
+  /** Retries failed writes; settles as the first try does. */
   readonly store?: (write: () => Promise<void>) => Promise<void>;
 };
 
 type Save = () => Promise<void>;
 
-/** Whoever is not in the file is not logged in: a file that is lost or damaged logs everybody out. */
+/** A lost or damaged file logs everybody out. */
 export class FileRecords implements RecordStore {
   readonly instanceId: string;
   readonly tickets: TicketStore = new MemoryTickets(() => performance.now());
@@ -60,14 +60,14 @@ export class FileRecords implements RecordStore {
     const write = (): Promise<void> =>
       writeJsonFile(path, { version: 1, instance, records: records.all() }, 0o600);
     const save = coalesced(() => store(write));
-    // Tokens of which no record is kept name the server as well.
+    // Also tokens without a record name the instance, so it is stored at once.
     if (stored === undefined) {
       await save().catch((error: unknown) => log.warn({ error }, "list of logins not stored yet"));
     }
     return new FileRecords(instance, records, save);
   }
 
-  /** Of a server at which nobody logs in: what it issued ends with it. */
+  /** For mode "none": tokens end with the process. */
   static inMemory(now: () => number): FileRecords {
     return new FileRecords(randomUUID(), new LiveRecords(now), async () => {});
   }
@@ -98,7 +98,7 @@ export class FileRecords implements RecordStore {
   }
 }
 
-/** One write at a time; all that ask meanwhile share the next one, which has what they changed. */
+/** One write at a time; all calls in the meantime share the next one. */
 function coalesced(write: Save): Save {
   let running: Promise<void> = Promise.resolve();
   let next: Promise<void> | undefined;
@@ -114,7 +114,6 @@ function coalesced(write: Save): Save {
   };
 }
 
-/** Whoever asks first in this process is first. */
 export class MemoryTickets implements TicketStore {
   readonly #now: () => number;
   readonly #kinds = new Map<string, ExpiringMap<string, string>>();

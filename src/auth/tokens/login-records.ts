@@ -1,4 +1,4 @@
-// Logins and API tokens as they are kept and listed: who, how, from where, since when, and when they were last used.
+// The records of logins and API tokens: who, how, from where, since when, last used.
 import { z } from "zod";
 import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
 import type { Log } from "../../log.ts";
@@ -13,10 +13,9 @@ import {
 } from "../../protocol/limits.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
 
-/** Of records. */
 export type LoginKind = "login" | "token";
 
-/** Where a login comes from: an address, undefined on a unix socket, and the program's own User-Agent. */
+/** `address`: undefined on a unix socket. `client`: the User-Agent. */
 export type LoginSource = {
   readonly address: string | undefined;
   readonly client?: string | undefined;
@@ -26,7 +25,7 @@ const Kept = z.object({
   user: z.string(),
   method: z.string(),
   createdAt: z.string(),
-  /** Up to LOGIN_USE_INTERVAL_MS later there may have been another use. Absent until the first one that is noted. */
+  /** Another use may follow within LOGIN_USE_INTERVAL_MS. Absent until the first recorded use. */
   lastUsedAt: z.string().optional(),
   address: z.string().optional(),
   client: z.string().optional(),
@@ -43,7 +42,6 @@ export type KeptLogin = Listed<"login", z.infer<typeof Kept>>;
 export type KeptToken = Listed<"token", z.infer<typeof KeptToken>>;
 
 type Place = { readonly id: string; readonly expiresAtS: number };
-/** `method`: how that user logged in. */
 export type NewLogin = LoginSource & { readonly user: string; readonly method: string };
 export type NewToken = NewLogin & { readonly name: string; readonly scope: readonly TokenScope[] };
 
@@ -51,14 +49,14 @@ export type LoginRecordsOptions = {
   readonly records: Pick<RecordStore, "get" | "find" | "list" | "put" | "end">;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** A login that was not used for that long is over; `undefined`: it lives until it expires. */
+  /** An unused login ends after this time; `undefined`: when it expires. */
   readonly idleMs?: number | undefined;
   readonly log: Pick<Log, "warn">;
 };
 
 /**
- * A request that finds its login used within LOGIN_USE_INTERVAL_MS writes nothing. An idle login ends up to that long
- * late and never early.
+ * A login used within LOGIN_USE_INTERVAL_MS is not written again. An idle login ends up to that much late, never
+ * early.
  */
 export class LoginRecords {
   readonly #options: LoginRecordsOptions;
@@ -69,7 +67,7 @@ export class LoginRecords {
     this.#useIntervalMs = Math.min(LOGIN_USE_INTERVAL_MS, (options.idleMs ?? Infinity) / 4);
   }
 
-  /** Over MAX_LOGINS_PER_USER, and MAX_LOGINS of all, the oldest login ends. */
+  /** Over MAX_LOGINS_PER_USER, or MAX_LOGINS in total, the oldest login ends. */
   async add(place: Place, login: NewLogin): Promise<void> {
     const { records, log } = this.#options;
     const crowd = this.#beyondBounds(login.user);
@@ -77,7 +75,7 @@ export class LoginRecords {
     try {
       await Promise.all([records.put({ ...place, kind: "login", value }), records.end(crowd)]);
     } catch (error) {
-      // A full disk keeps nobody out; a restart before it is stored does.
+      // The login works in spite of a full disk, until a restart.
       log.warn({ error, user: login.user }, "login not stored yet");
     }
   }
@@ -101,24 +99,24 @@ export class LoginRecords {
     try {
       await records.put(record);
     } catch (error) {
-      // Nobody gets the token, so there is none.
+      // The token is not handed out, so it must not exist.
       await records.end([record]).catch(() => undefined);
       throw error;
     }
     return { ...value, ...place, kind: "token" };
   }
 
-  /** Logins that work, of one user or of everybody; the latest first. */
+  /** Valid logins, of one user or of all, latest first. */
   list(user?: string): readonly KeptLogin[] {
     return this.#all(user).filter((each) => each.kind === "login");
   }
 
-  /** API tokens that work, of one user or of everybody; the latest first. */
+  /** Valid API tokens, of one user or of all, latest first. */
   tokens(user?: string): readonly KeptToken[] {
     return this.#all(user).filter((each) => each.kind === "token");
   }
 
-  /** Notes that a login or API token is used now. Throws `unauthorized` for one that is over. */
+  /** Records a use. ServiceError `unauthorized` for a login that has ended. */
   use(record: LiveRecord): KeptLogin | KeptToken {
     const login = loginOf(record);
     if (login === undefined) throw new ServiceError("unauthorized", "login is over: log in again");
@@ -130,7 +128,7 @@ export class LoginRecords {
     return login;
   }
 
-  /** False for what is no login: an API token lives until it expires. */
+  /** False for API tokens, which last until they expire. */
   isIdle(record: LiveRecord): boolean {
     const { idleMs } = this.#options;
     const login = loginOf(record);
@@ -138,7 +136,7 @@ export class LoginRecords {
     return this.#sinceMs(login.lastUsedAt ?? login.createdAt) > idleMs + this.#useIntervalMs;
   }
 
-  /** A login is in use until the answer is disposed of; nothing for what is no login. */
+  /** Keeps a login in use until disposed. */
   hold(id: string): Disposable {
     const held = new DisposableStack();
     const note = (): void => {
@@ -154,7 +152,7 @@ export class LoginRecords {
   }
 
   /**
-   * Ends a login or API token of that user, or of anybody, and answers whose it was; what is open by it is closed. Throws
+   * Ends a login or API token of that user, or of any, and all its connections; returns its user. ServiceError
    * `login_not_found`, `token_not_found`.
    */
   async end(kind: LoginKind, id: string, user?: string): Promise<string> {
@@ -180,12 +178,12 @@ export class LoginRecords {
   #noteUse(record: LiveRecord): void {
     const login = loginOf(record);
     if (login === undefined) return;
-    // Of a login the first use is the login itself.
+    // The first use of a login is the login itself.
     const { lastUsedAt = login.kind === "login" ? login.createdAt : undefined } = login;
     const isNoted = lastUsedAt !== undefined && this.#sinceMs(lastUsedAt) < this.#useIntervalMs;
     if (isNoted) return;
     const value = { ...Object(record.value), lastUsedAt: this.#iso() };
-    // It counts here at once. Where it is kept later it is known from the next use on.
+    // It counts at once; a failed write is repeated with a later use.
     void this.#options.records.put({ ...record, value }).catch(() => undefined);
   }
 
@@ -205,7 +203,7 @@ export class LoginRecords {
     return new Date(this.#options.now()).toISOString();
   }
 
-  /** The oldest logins, as many as one more needs room for. */
+  /** The oldest logins, if one more needs their place. */
   #beyondBounds(user: string): readonly LiveRecord[] {
     const logins = this.#options.records.list("login").toSorted((a, b) => a.expiresAtS - b.expiresAtS);
     const own = logins.filter((record) => loginOf(record)?.user === user);

@@ -5,7 +5,7 @@ import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../protocol/limits.ts";
 import { Share, type ShareMode } from "../../protocol/schemas/share.ts";
 import type { AccessTokens } from "./access-token.ts";
 
-/** How the creator of a link had come in: by a login here, by a proxy's word, or otherwise (an HQ, the server's own user). */
+/** How the link's creator was authenticated: by a login here, by a proxy, or otherwise (an HQ, the server's user). */
 const CreatedThrough = z.enum(["login", "proxy", "other"]);
 const Creator = z.object({ user: z.string(), through: CreatedThrough });
 export type Creator = Readonly<z.infer<typeof Creator>>;
@@ -14,10 +14,10 @@ const Kept = Share.extend({ sessionCreated: z.string(), createdThrough: CreatedT
 type Kept = z.infer<typeof Kept>;
 const SHARE = "share";
 
-/** What a session is known by: a later one may have the same id. */
+/** A later session may have the same id. */
 type SharedSession = { readonly id: string; readonly created: string };
 
-/** `from`: output before that offset is not shown; `lifetimeS`: in seconds. */
+/** `from`: output before that offset is hidden. */
 type NewLink = {
   readonly mode: ShareMode;
   readonly from: number | undefined;
@@ -26,8 +26,8 @@ type NewLink = {
 };
 
 /**
- * The share links that work now. What is kept of one is no token: what opens a session is in the link alone. At most
- * MAX_SHARES, and MAX_SHARES_OF_USER made by one user: one more is refused.
+ * Valid share links. The records hold no tokens. Over MAX_SHARES, or MAX_SHARES_OF_USER of one user, a new link is
+ * refused.
  */
 export class Shares {
   readonly #options: SharesOptions;
@@ -36,14 +36,14 @@ export class Shares {
     this.#options = options;
   }
 
-  /** Throws `too_many_shares`. */
+  /** ServiceError `too_many_shares`. */
   async create(
     session: SharedSession,
     { mode, from, lifetimeS, by }: NewLink,
   ): Promise<Share & { readonly token: string }> {
     const { tokens, records, now } = this.#options;
     this.#requireRoom(by);
-    // Whatever else is known of the session stays out of the link.
+    // The link contains nothing else about the session.
     const share = {
       id: session.id,
       created: session.created,
@@ -59,14 +59,14 @@ export class Shares {
     try {
       await records.put(record);
     } catch (error) {
-      // Nobody gets the link, so there is none.
+      // The link is not handed out, so it must not exist.
       await records.end([record]).catch(() => undefined);
       throw error;
     }
     return { ...own, token };
   }
 
-  /** Those of one session, oldest first. */
+  /** Links of one session, oldest first. */
   of(session: SharedSession): readonly Share[] {
     return this.#kept()
       .filter(({ kept }) => isOf(kept, session))
@@ -74,20 +74,19 @@ export class Shares {
       .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
   }
 
-  /** Who made that link; `undefined` where it is not listed. */
   creatorOf(id: string): Creator | undefined {
     const kept = this.#kept().find((each) => each.kept.id === id)?.kept;
     return kept && { user: kept.createdBy, through: kept.createdThrough };
   }
 
-  /** Whoever came by it is out at once. Throws `share_not_found`. */
+  /** Disconnects its guests at once. ServiceError `share_not_found`. */
   async revoke(session: SharedSession, id: string): Promise<void> {
     const share = this.#kept().find(({ kept }) => kept.id === id && isOf(kept, session));
     if (share === undefined) throw new ServiceError("share_not_found", `no share link ${id} of this session`);
     await this.#options.records.end([share.record]);
   }
 
-  /** A session that was removed leaves no links. */
+  /** For a removed session. */
   async forget(sessionId: string): Promise<void> {
     const over = this.#kept().filter(({ kept }) => kept.sessionId === sessionId);
     await this.#options.records.end(over.map(({ record }) => record));

@@ -18,23 +18,20 @@ import {
 export const WS_TICKETS: TicketKind = {
   ...{ name: "ws", lifetimeMs: WS_TICKET_LIFETIME_MS, maxEntries: MAX_WS_TICKETS },
 };
-/** For a login that a password alone was not enough for, and for a passkey that is being made. */
+/** For logins that need a second factor, and for creating passkeys. */
 export const SECOND_FACTORS: TicketKind = {
   ...{ name: "second-factor", lifetimeMs: SECOND_FACTOR_LIFETIME_MS, maxEntries: MAX_SECOND_FACTORS },
 };
-/** With which a user makes a passkey at the login; the holder is that user. */
+/** For creating a passkey during a login; the holder is the user. */
 export const ENROLMENT_CODES: TicketKind = {
   ...{ name: "enrolment", lifetimeMs: ENROLMENT_CODE_LIFETIME_S * 1000, maxEntries: MAX_ENROLMENT_CODES },
 };
-/** For the one-time login link that a server prints when it starts. */
+/** For the login link that a server prints at startup. */
 export const LOGIN_LINKS: TicketKind = {
   ...{ name: "login-link", lifetimeMs: LOGIN_LINK_LIFETIME_MS, maxEntries: MAX_LOGIN_LINKS },
 };
 
-/**
- * Secrets that work once and not for long, each standing for a holder. Only hashes are kept, so a look-up tells nothing
- * about how near a guess came.
- */
+/** Short-lived single-use secrets, each for a holder. Only hashes are stored, so a lookup's time reveals nothing. */
 export class Tickets<Holder> {
   readonly #kind: TicketKind;
   readonly #holder: z.ZodType<Holder>;
@@ -46,14 +43,14 @@ export class Tickets<Holder> {
     this.#store = store;
   }
 
-  /** A new ticket: 43 letters of base64url, 256 random bits. */
+  /** 256 random bits in base64url. */
   async issue(holder: Holder): Promise<string> {
     const ticket = randomBytes(32).toString("base64url");
     await this.#store.put(this.#kind, hash(ticket), JSON.stringify(holder));
     return ticket;
   }
 
-  /** The holder, once. Unknown, used or too old: ServiceError `unauthorized`. */
+  /** ServiceError `unauthorized` if it is unknown, used or expired. */
   async redeem(ticket: string): Promise<Holder> {
     const text =
       ticket.length > MAX_TOKEN_LENGTH ? undefined : await this.#store.take(this.#kind, hash(ticket));
