@@ -119,10 +119,8 @@ export class GuardedSessions implements SessionBackend {
     return id === holder.session.id && created === holder.session.created;
   }
 
-  /** A guest's record also says what the link allows. */
   #shown(record: SessionRecord): SessionRecord {
-    if (this.#holder.kind === "owner") return record;
-    return { ...guestRecord(record), access: this.#holder.mode };
+    return this.#holder.kind === "owner" ? record : guestRecord(record, this.#holder.mode);
   }
 }
 

@@ -1,10 +1,12 @@
 // What a guest of a share link gets to see of a session: the screen and its output, and nothing of what is around it.
 import { basename } from "node:path";
+import type { Rights } from "../auth/roles.ts";
 import { collectBytes } from "../lib/data/collect.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import { decodeJson, encodeJson } from "../protocol/frame/payload.ts";
 import { SessionRecord } from "../protocol/schemas/session.ts";
+import type { ShareMode } from "../protocol/schemas/share.ts";
 import type { Content, View } from "../sessions/backend.ts";
 
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
@@ -41,9 +43,9 @@ const Shown = SessionRecord.pick({
 /** What tells of the repository, or of command lines. */
 const NOT_FOR_GUESTS: ReadonlySet<ServerEvent["type"]> = new Set(["git-notification", "command-finished"]);
 
-/** The members that every record has are empty where they are not for guests. */
-export function guestRecord(record: SessionRecord): SessionRecord {
-  return { ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "" };
+/** The members that every record has are empty where they are not for guests. `access`: what the link allows. */
+export function guestRecord(record: SessionRecord, access: ShareMode): SessionRecord {
+  return { ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "", access };
 }
 
 /** The name that somebody gave the session; a default name without the command line and the folder. */
@@ -55,7 +57,10 @@ function guestName({ name, command: [program = "", ...args], cwd }: SessionRecor
 }
 
 /** Only what happens to the session itself; `undefined`: nothing for this guest. */
-export function guestEvent(event: ServerEvent, sessionId: string): ServerEvent | undefined {
+export function guestEvent(
+  event: ServerEvent,
+  { session: { id: sessionId }, mode }: Pick<Extract<Rights, { kind: "invited" }>, "session" | "mode">,
+): ServerEvent | undefined {
   const { type, timestamp, exitCode, epoch, revision, key, record } = event;
   if (type === "connected") return { type, timestamp };
   if (event.sessionId !== sessionId || NOT_FOR_GUESTS.has(type)) return undefined;
@@ -64,7 +69,7 @@ export function guestEvent(event: ServerEvent, sessionId: string): ServerEvent |
     ...(exitCode === undefined ? {} : { exitCode }),
     ...(epoch === undefined || revision === undefined ? {} : { epoch, revision }),
     ...(key === undefined ? {} : { key }),
-    ...(record && { record: guestRecord(record) }),
+    ...(record && { record: guestRecord(record, mode) }),
   };
 }
 

@@ -43,13 +43,13 @@ export class SessionAccess {
     });
     if (rights.kind === "own")
       return { sessions, refusals, shown: (event) => (isOf(event, owner) ? event : undefined) };
-    const { session, from: historyFrom } = rights;
+    const { from: historyFrom } = rights;
     return {
       sessions,
       refusals,
       historyFrom,
       isRepositoryHidden: true,
-      shown: (event) => guestEvent(event, session.id),
+      shown: (event) => guestEvent(event, rights),
     };
   }
 }

@@ -19,7 +19,7 @@ test.each([
   ["demo", ["/bin/bash"], "/srv", "demo"],
 ])("a session called %j is %j to a guest", (name, command, cwd, shown) => {
   const { record } = new MemorySessions().add("s");
-  expect(guestRecord({ ...record, name, command, cwd }).name).toBe(shown);
+  expect(guestRecord({ ...record, name, command, cwd }, "view").name).toBe(shown);
 });
 
 test("a guest hears what happens to the session, and nothing about its repository, its owner or others", () => {
@@ -30,13 +30,20 @@ test("a guest hears what happens to the session, and nothing about its repositor
     sessionName: "x",
     remoteName: "box",
   } as const;
-  expect(guestEvent({ ...event, type: "session-exit", exitCode: 3 }, "s")).toEqual({
+  const guest = { session: { id: "s", created: "then" }, mode: "type" } as const;
+  expect(guestEvent({ ...event, type: "session-exit", exitCode: 3 }, guest)).toEqual({
     ...{ type: "session-exit", timestamp: "now", sessionId: "s", exitCode: 3 },
   });
-  expect(guestEvent({ ...event, type: "git-notification", sessionIds: ["s"] }, "s")).toBeUndefined();
-  expect(guestEvent({ ...event, type: "command-finished", command: "make" }, "s")).toBeUndefined();
-  expect(guestEvent({ ...event, type: "session-exit" }, "other")).toBeUndefined();
-  expect(guestEvent({ type: "remote-joined", timestamp: "now", remoteName: "box" }, "s")).toBeUndefined();
+  expect(guestEvent({ ...event, type: "git-notification", sessionIds: ["s"] }, guest)).toBeUndefined();
+  expect(guestEvent({ ...event, type: "command-finished", command: "make" }, guest)).toBeUndefined();
+  expect(guestEvent({ ...event, sessionId: "other", type: "session-exit" }, guest)).toBeUndefined();
+  expect(guestEvent({ type: "remote-joined", timestamp: "now", remoteName: "box" }, guest)).toBeUndefined();
+  const { record } = new MemorySessions().add("s");
+  expect(guestEvent({ ...event, type: "session-changed", record }, guest)).toEqual({
+    ...{ type: "session-changed", timestamp: "now", sessionId: "s" },
+    record: guestRecord(record, "type"),
+  });
+  expect(guestRecord(record, "type").access).toBe("type");
 });
 
 async function shown(view: View, text: string, cut: number): Promise<string> {
