@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 /** What dist/ is made of, from the root of the project: files, and folders with all that is in them. */
-const FILES = ["package.json", "package-lock.json", "tsconfig.json", "tsconfig.build.json", "vite.config.ts"];
+const FILES = ["package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
 const FOLDERS = ["src", "scripts"];
 
 /**

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // Entry point: the only file that reads arguments, environment and standard streams, and passes them on as values.
 import { readFileSync } from "node:fs";
+import { enableCompileCache } from "node:module";
 import { hostname, userInfo } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 
@@ -22,6 +24,8 @@ async function main(): Promise<number> {
     );
     return 1;
   }
+  // Compiled code is kept beside the bundles, where this user may write there: an eighth of a server's start.
+  if (!import.meta.filename.endsWith(".ts")) enableCompileCache(join(import.meta.dirname, ".cache"));
   const { hookEvent, tellServer } = await import("./cli/commands/follow/event.ts");
   const gitEvent = hookEvent(process.argv.slice(2));
   if (gitEvent !== undefined) {
@@ -78,6 +82,8 @@ function packageVersion(): string {
   return typeof version === "string" ? version : "0.0.0";
 }
 
-process.exitCode = await main();
-// All work is done; exit without waiting for idle connections and timers.
-if (!process.stdout.writableNeedDrain) process.exit();
+void main().then((exitCode) => {
+  process.exitCode = exitCode;
+  // All work is done; exit without waiting for idle connections and timers.
+  if (!process.stdout.writableNeedDrain) process.exit();
+});

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type ConfigInput, parseHostConfig } from "../config/config.ts";
+import type { ConfigInput } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { OPTIONS } from "../config/options/options.ts";
 import { attributeOf, type Flags } from "../config/sources/flags.ts";
@@ -33,6 +33,7 @@ export async function addControlDir(command: Command, context: ProcessContext): 
   if (!SERVER_OPTIONS.every((name) => hasOption(command, name)) || given.some(Boolean)) return;
   const input = await configInput({ config: flags.config }, context);
   if (input.file === undefined) return;
+  const { parseHostConfig } = await import("../config/config.ts");
   command.setOptionValue("controlDir", parseHostConfig(input).controlDir);
 }
 

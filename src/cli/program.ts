@@ -2,63 +2,56 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { addUp } from "./cluster/up.ts";
 import { ExitCode, type Finish, writeMessage } from "./command.ts";
-import { addAttach } from "./commands/attach.ts";
-import { addAudit } from "./commands/audit.ts";
-import { addConfig } from "./commands/config.ts";
-import { addFollow, addGitEvent, addUnfollow } from "./commands/follow/follow.ts";
-import { addHealth } from "./commands/health.ts";
-import { addKill } from "./commands/kill.ts";
-import { addLogin } from "./commands/login.ts";
-import { addEnrolmentCode, addLoginLink } from "./commands/login-link.ts";
-import { addLs } from "./commands/ls.ts";
-import { addPlay } from "./commands/play.ts";
-import { addRun } from "./commands/run.ts";
-import { addServe } from "./commands/serve.ts";
-import { addSessionHost } from "./commands/session-host.ts";
-import { addStatus } from "./commands/status.ts";
-import { addJoinToken, addRemoteKey, addToken } from "./commands/tokens.ts";
-import { addControlDir } from "./configuration.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
-import { inLogFormat } from "./stderr-format.ts";
-import { addSystemd } from "./systemd/command.ts";
 
-const COMMANDS = [
-  addServe,
-  addRun,
-  addAttach,
-  addLs,
-  addKill,
-  addPlay,
-  addStatus,
-  addFollow,
-  addUnfollow,
-  addGitEvent,
-  addHealth,
-  addLogin,
-  addLoginLink,
-  addEnrolmentCode,
-  addToken,
-  addAudit,
-  addUp,
-  addJoinToken,
-  addRemoteKey,
-  addSessionHost,
-  addConfig,
-  addSystemd,
-];
+type LoadCommand = () => Promise<(program: Command, cli: Cli, finish: Finish) => void>;
+
+const SERVICES: ReadonlySet<string> = new Set(["serve", "session-host"]);
+const VERSION_FLAGS: ReadonlySet<string> = new Set(["-V", "--version"]);
+const OWN_FLAGS: ReadonlySet<string> = new Set([...VERSION_FLAGS, "-h", "--help"]);
+
+/** In the order of the help. Each is loaded when it is asked for: most of a short command's time is loading code. */
+const LOADERS = new Map<string, LoadCommand>(
+  Object.entries({
+    serve: async () => (await import("./commands/serve.ts")).addServe,
+    run: async () => (await import("./commands/run.ts")).addRun,
+    attach: async () => (await import("./commands/attach.ts")).addAttach,
+    ls: async () => (await import("./commands/ls.ts")).addLs,
+    kill: async () => (await import("./commands/kill.ts")).addKill,
+    play: async () => (await import("./commands/play.ts")).addPlay,
+    status: async () => (await import("./commands/status.ts")).addStatus,
+    follow: async () => (await import("./commands/follow/follow.ts")).addFollow,
+    unfollow: async () => (await import("./commands/follow/follow.ts")).addUnfollow,
+    git: async () => (await import("./commands/follow/follow.ts")).addGitEvent,
+    health: async () => (await import("./commands/health.ts")).addHealth,
+    login: async () => (await import("./commands/login.ts")).addLogin,
+    "login-link": async () => (await import("./commands/login-link.ts")).addLoginLink,
+    "enrolment-code": async () => (await import("./commands/login-link.ts")).addEnrolmentCode,
+    token: async () => (await import("./commands/tokens.ts")).addToken,
+    audit: async () => (await import("./commands/audit.ts")).addAudit,
+    up: async () => (await import("./cluster/up.ts")).addUp,
+    "join-token": async () => (await import("./commands/tokens.ts")).addJoinToken,
+    "remote-key": async () => (await import("./commands/tokens.ts")).addRemoteKey,
+    "session-host": async () => (await import("./commands/session-host.ts")).addSessionHost,
+    config: async () => (await import("./commands/config.ts")).addConfig,
+    service: async () => (await import("./systemd/command.ts")).addSystemd,
+  }),
+);
+const ALL = [...LOADERS.values()];
 
 /** Runs the command that was asked for. Resolves with the exit code; whatever fails was told on standard error. */
 export async function runCli(started: Cli): Promise<number> {
-  const cli = await inLogFormat(started);
+  const command = commandOf(started.argv);
+  const cli = SERVICES.has(command) ? await inLogFormat(started) : started;
   let exitCode: number = ExitCode.Ok;
-  const program = createProgram(cli, (code) => {
-    exitCode = code;
-  });
   // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough. A terminal may be gone as well.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
   try {
+    const finish: Finish = (code) => {
+      exitCode = code;
+    };
+    const program = await createProgram(cli, finish, loadersFor(command));
     refuseUnknown(program, cli.argv[0]);
     await program.parseAsync(cli.argv, { from: "user" });
     return exitCode;
@@ -67,7 +60,30 @@ export async function runCli(started: Cli): Promise<number> {
   }
 }
 
-export function createProgram(cli: Cli, finish: Finish): Command {
+async function inLogFormat(cli: Cli): Promise<Cli> {
+  const { serviceInLogFormat } = await import("./stderr-format.ts");
+  return await serviceInLogFormat(cli);
+}
+
+/** The command that the arguments start with. Options alone belong to `serve`, except those of the program itself. */
+function commandOf(argv: readonly string[]): string {
+  const [word = "serve"] = argv;
+  if (!word.startsWith("-") || argv.some((argument) => OWN_FLAGS.has(argument))) return word;
+  return "serve";
+}
+
+/** Loads all commands where the help or a suggestion needs them. */
+function loadersFor(command: string): readonly LoadCommand[] {
+  if (VERSION_FLAGS.has(command)) return [];
+  const loader = LOADERS.get(command);
+  return loader === undefined ? ALL : [loader];
+}
+
+export async function createProgram(
+  cli: Cli,
+  finish: Finish,
+  loaders: readonly LoadCommand[] = ALL,
+): Promise<Command> {
   const program = new Command("ttyhq")
     .description(
       "Terminal sessions as a service: programs that any browser or terminal can look at and type into.",
@@ -85,8 +101,11 @@ export function createProgram(cli: Cli, finish: Finish): Command {
       getOutHelpWidth: () => cli.stdout.columns ?? 100,
       getErrHelpWidth: () => cli.stderr.columns ?? 100,
     });
-  program.hook("preAction", async (_, command) => await addControlDir(command, cli));
-  for (const add of COMMANDS) add(program, cli, finish);
+  program.hook("preAction", async (_, command) => {
+    const { addControlDir } = await import("./configuration.ts");
+    await addControlDir(command, cli);
+  });
+  for (const load of loaders) (await load())(program, cli, finish);
   return program;
 }
 

@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
-import { controlDirProblems } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
+import { controlDirProblems } from "../config/control-dir.ts";
 import { readTrustedFile } from "../lib/fs/trusted-path.ts";
 import { type Client, createClient } from "../protocol/client/client.ts";
 import type { OpenLink } from "../protocol/client/link.ts";
@@ -9,7 +9,7 @@ import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { createSender } from "../remote/send.ts";
-import { openLink, type UplinkTarget } from "../remote/uplink.ts";
+import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Cli, ProcessContext } from "./process-context.ts";
 
 /** The flags that say which server is meant, after parsing. */
@@ -106,6 +106,7 @@ function distantServer(text: string, cli: Cli): Server {
 /** Whichever answers, at every try anew: a terminal stays attached while the server in front of the host restarts. */
 function linkTo(targets: readonly UplinkTarget[]): OpenLink {
   return async (handlers, signal) => {
+    const { openLink } = await import("../remote/uplink.ts");
     let failure = new ServiceError("host_unreachable", "nowhere to connect to");
     for (const target of targets) {
       try {

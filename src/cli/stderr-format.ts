@@ -8,13 +8,9 @@ import { createLogger } from "../log.ts";
 import { configInput } from "./configuration.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
 
-const SERVICES: ReadonlySet<string | undefined> = new Set(["serve", "session-host"]);
-
-/** The same with standard error in JSON, warnings of Node and uncaught exceptions included, where that was asked for. */
-export async function inLogFormat(cli: Cli): Promise<Cli> {
-  const [command] = cli.argv;
-  const isService = command === undefined || command.startsWith("-") || SERVICES.has(command);
-  if (!isService || (await logFormatOf(cli)) !== "json") return cli;
+/** The command line of a service with standard error in JSON, warnings of Node and uncaught exceptions included, where that was asked for. */
+export async function serviceInLogFormat(cli: Cli): Promise<Cli> {
+  if ((await logFormatOf(cli)) !== "json") return cli;
   const log = createLogger({ level: "info", format: "json", destination: cli.stderr });
   cli.reportFaults({
     warning: (error) => log.warn({ error }, "warning of Node"),

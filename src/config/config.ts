@@ -1,7 +1,7 @@
 import { isLoopbackName } from "../lib/net/address.ts";
-import { MAX_SOCKET_DIRECTORY_BYTES } from "../lib/os/unix-socket.ts";
 import type { Secret } from "../lib/secret.ts";
 import { ConfigError } from "./config-error.ts";
+import { controlDirProblems } from "./control-dir.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
 import { type AuthConfig, readLogin } from "./login.ts";
 import { type AuditShipping, headersIn } from "./options/audit.ts";
@@ -232,15 +232,6 @@ function readControlDir(reader: OptionReader): string {
   const path = reader.path(OPTIONS.controlDir);
   for (const problem of controlDirProblems(path)) reader.refuse(problem);
   return path;
-}
-
-/** A sentence if the paths of sockets in this absolute control directory would be too long. */
-export function controlDirProblems(path: string): readonly string[] {
-  const length = Buffer.byteLength(path);
-  if (length <= MAX_SOCKET_DIRECTORY_BYTES) return [];
-  return [
-    `--control-dir: ${path} has ${length} bytes, must have at most ${MAX_SOCKET_DIRECTORY_BYTES}, because the paths of unix sockets in it are short by nature: give a shorter one, or a link to this one`,
-  ];
 }
 
 function finish<T extends object>(config: T, problems: readonly string[]): T {

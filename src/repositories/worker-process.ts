@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { FromWorker, MAX_WORKER_MESSAGE_LENGTH, type ToWorker } from "../git/worker/messages.ts";
 import { JsonLines } from "../lib/fs/json-lines.ts";
+import { programFile } from "../lib/os/installation.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
 /** How a program becomes one of a user: itself, or what runs it as that user. */
@@ -18,14 +18,9 @@ const HOST_SOCKET_FD = 3;
 /** More than one git command may take. */
 const END_TIMEOUT_MS = 90_000;
 
-/** The source is run as it is in development, and compiled otherwise. */
-const MAIN = fileURLToPath(
-  new URL(`../git/worker/main.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`, import.meta.url),
-);
-
 /** The program of a git worker, before it is known as which user it runs. */
 export function workerProgram(node: string, env: Readonly<Record<string, string>>): WorkerCommand {
-  return { file: node, args: [MAIN], env };
+  return { file: node, args: [programFile("git-worker")], env };
 }
 
 /** A git worker that runs. Its only way to anybody is the socket that it inherits. */

@@ -12,19 +12,19 @@ import { MAIN, TestServer } from "./harness/test-server.ts";
 const CHECKOUT = dirname(dirname(MAIN));
 const REVISION = /PROTOCOL_REVISION = (\d+)/;
 
-/** The built program as a later version would be: with the next revision of the protocol. */
+/** The program as a later version would be: its sources with the next revision of the protocol. */
 async function nextVersion(directory: string): Promise<string> {
-  await cp(join(CHECKOUT, "dist"), join(directory, "dist"), { recursive: true });
+  await cp(join(CHECKOUT, "src"), join(directory, "src"), { recursive: true });
   await cp(join(CHECKOUT, "package.json"), join(directory, "package.json"));
   for (const name of ["node_modules", "build"]) await symlink(join(CHECKOUT, name), join(directory, name));
-  const frame = join(directory, "dist/protocol/frame/frame.js");
+  const frame = join(directory, "src/protocol/frame/frame.ts");
   const code = await readFile(frame, "utf8");
   expect(code).toMatch(REVISION);
   await writeFile(
     frame,
     code.replace(REVISION, (_, revision) => `PROTOCOL_REVISION = ${Number(revision) + 1}`),
   );
-  return join(directory, "dist/main.js");
+  return join(directory, "src/main.ts");
 }
 
 test("a server of another protocol revision refuses to start, says why, and leaves the sessions running", async () => {

@@ -66,28 +66,31 @@ function sections(page: string): string[] {
   );
 }
 
-test.each(PAGES.filter((page) => !OF_OTHERS.has(page)))("every option and variable in %s exists", (page) => {
-  // A line with one of these in it speaks of its options.
-  const text = read(page)
-    .split("\n")
-    .filter((line) => !/docker|kubectl|make-secrets/.test(line))
-    .join("\n");
-  const options = Object.values<Option>(OPTIONS);
-  const flags = new Set([
-    ...["--help", "--version"],
-    ...options.map(flagOf),
-    ...commands()
-      .flatMap((command) => [command, ...command.commands])
-      .flatMap(({ options }) => options.map(({ long }) => long)),
-  ]);
-  expect(named(text, /(?<![\w-])(--[a-z][a-z-]+)/g).filter((flag) => !flags.has(flag))).toEqual([]);
-  const variables = options.flatMap((option) => spellingsOf(option).map(({ variable }) => variable));
-  const known = new Set([...variables, ...OF_COMMANDS, "TTYHQ_OPTION_NAME"]);
-  expect(named(text, /\b((?:TTYHQ|SERVICE)_[A-Z_]+)/g).filter((name) => !known.has(name))).toEqual([]);
-});
+test.each(PAGES.filter((page) => !OF_OTHERS.has(page)))(
+  "every option and variable in %s exists",
+  async (page) => {
+    // A line with one of these in it speaks of its options.
+    const text = read(page)
+      .split("\n")
+      .filter((line) => !/docker|kubectl|make-secrets/.test(line))
+      .join("\n");
+    const options = Object.values<Option>(OPTIONS);
+    const flags = new Set([
+      ...["--help", "--version"],
+      ...options.map(flagOf),
+      ...(await commands())
+        .flatMap((command) => [command, ...command.commands])
+        .flatMap(({ options }) => options.map(({ long }) => long)),
+    ]);
+    expect(named(text, /(?<![\w-])(--[a-z][a-z-]+)/g).filter((flag) => !flags.has(flag))).toEqual([]);
+    const variables = options.flatMap((option) => spellingsOf(option).map(({ variable }) => variable));
+    const known = new Set([...variables, ...OF_COMMANDS, "TTYHQ_OPTION_NAME"]);
+    expect(named(text, /\b((?:TTYHQ|SERVICE)_[A-Z_]+)/g).filter((name) => !known.has(name))).toEqual([]);
+  },
+);
 
-test.each(PAGES)("every command in %s exists", (page) => {
-  const names = commands().flatMap((command) => [command.name(), ...command.aliases()]);
+test.each(PAGES)("every command in %s exists", async (page) => {
+  const names = (await commands()).flatMap((command) => [command.name(), ...command.aliases()]);
   const used = named(read(page), /(?:`|npx |\()ttyhq ([a-z][a-z-]+)/g);
   expect(used.filter((name) => !names.includes(name))).toEqual([]);
 });
@@ -135,7 +138,7 @@ test("every row of the README's table has its paragraph with a test", () => {
   expect(missing).toEqual([]);
 });
 
-function commands() {
+async function commands() {
   const unwanted = (): never => {
     throw new Error("nothing is to be started");
   };
@@ -158,5 +161,5 @@ function commands() {
     ensureHost: unwanted,
     reportFaults: unwanted,
   };
-  return createProgram({ ...place, ...parts, program: { node: "", main: "" } }, unwanted).commands;
+  return (await createProgram({ ...place, ...parts, program: { node: "", main: "" } }, unwanted)).commands;
 }

@@ -1,10 +1,10 @@
 // Syslog: RFC 5424 messages over a unix socket, UDP (RFC 5426), or TCP with octet counting (RFC 6587).
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { createRequire } from "node:module";
 import { connect, isIPv6, type Socket } from "node:net";
 import { getSystemErrorName } from "node:util";
 import { withDeadline } from "../../lib/async/deadline.ts";
+import { loadNative } from "../../lib/os/installation.ts";
 import type { AuditReceiver } from "./shipper.ts";
 
 export type SyslogTarget =
@@ -59,7 +59,7 @@ function ipSender({ kind, host, port }: Extract<SyslogTarget, { readonly kind: "
 function unixSender(path: string): Sender {
   return {
     send: async (messages) => {
-      const { sendUnixDatagram } = nativeModule();
+      const { sendUnixDatagram }: NativeModule = loadNative("ttyhq.node");
       for (const [count, message] of messages.entries()) {
         const problem = sendUnixDatagram(path, message);
         if (problem === 0) continue;
@@ -125,12 +125,6 @@ function tcpSender(host: string, port: number): Sender {
 }
 
 type NativeModule = { sendUnixDatagram(path: string, message: Buffer): number };
-
-function nativeModule(): NativeModule {
-  const require = createRequire(import.meta.url);
-  // src/ and dist/ lie equally deep, so that this path is right from both.
-  return require("../../../build/Release/ttyhq.node");
-}
 
 /** RFC 5424 has names of printable ASCII. */
 function printable(hostname: string): string {

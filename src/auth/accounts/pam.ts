@@ -1,15 +1,14 @@
 // The process native/pam.c, which asks PAM about one login: starting it, and the protocol on its pipes.
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { withDeadline } from "../../lib/async/deadline.ts";
+import { nativeFile } from "../../lib/os/installation.ts";
 import { PAM_STEP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { PamStep } from "./questions.ts";
 
 /** The service's name in /etc/pam.d; without that file PAM uses "other". */
 export const PAM_SERVICE = "ttyhq";
-/** Valid from src/ and from dist/, which are equally deep. */
-export const PAM_PROGRAM = join(import.meta.dirname, "../../../build/Release/ttyhq-pam");
+export const PAM_PROGRAM = nativeFile("ttyhq-pam");
 /** PAM asks at most 32 questions of 512 bytes at a time; longer messages are an error. */
 const MAX_MESSAGE_BYTES = 256 * 1024;
 

@@ -1,13 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { join } from "node:path";
 import type { z } from "zod";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { programFile } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { ACCOUNT_WORKER_IDLE_MS } from "../../protocol/limits.ts";
 import { type Question, Reply } from "./questions.ts";
-
-/** Sources run directly in development, and compiled otherwise. */
-const WORKER = join(import.meta.dirname, import.meta.url.endsWith(".ts") ? "worker.ts" : "worker.js");
 
 type Pending = {
   readonly resolve: (answer: unknown) => void;
@@ -65,7 +62,7 @@ export class WorkerProcess implements Disposable {
   }
 
   #start(): ChildProcess {
-    const child = fork(WORKER, [], {
+    const child = fork(programFile("account-worker"), [], {
       env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
       execArgv: [],
       cwd: "/",

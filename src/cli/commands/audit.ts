@@ -11,10 +11,11 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE } from "../../protocol/limits.ts";
 import type { AuditRecord } from "../../protocol/schemas/audit.ts";
 import { auditFiles } from "../../sessions/storage/control-dir.ts";
-import { addGroup, addQuery, ExitCode, examples, type Finish, jsonText } from "../command.ts";
+import { addGroup, ExitCode, examples, type Finish, jsonText } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
+import { addQuery } from "../query.ts";
 import { table } from "../table.ts";
 
 const EXAMPLES = [

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
-import { addQuery } from "../command.ts";
 import type { Cli } from "../process-context.ts";
+import { addQuery } from "../query.ts";
 
 export function addLoginLink(program: Command, cli: Cli): void {
   addQuery(program, cli, {

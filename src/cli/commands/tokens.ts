@@ -8,10 +8,11 @@ import { MAX_API_TOKEN_LIFETIME_S, MAX_JOIN_TOKEN_LIFETIME_S } from "../../proto
 import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
 import { ApiTokenName, type ApiTokenRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
-import { addGroup, addQuery } from "../command.ts";
+import { addGroup } from "../command.ts";
 import { duration } from "../duration.ts";
 import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
+import { addQuery } from "../query.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { table } from "../table.ts";
 

@@ -9,6 +9,7 @@ import { delimiter, resolve } from "node:path";
 import type { DuplexOptions } from "node:stream";
 import { ReadStream } from "node:tty";
 import { getSystemErrorName } from "node:util";
+import { loadNative } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import { PtyInput } from "./input.ts";
@@ -57,7 +58,8 @@ export type Pty = Disposable & {
 
 /** Starts a program in a new terminal session. Throws ServiceError `launch_failed` where there is none to be had. */
 export function spawnPty(program: PtyProgram, listener: PtyListener): Pty {
-  const native = loadNative();
+  loaded ??= openNative();
+  const native = loaded;
   let master: Master | undefined;
   const ended = (code: number, signal: number): void => master?.exited(ptyExit(code, signal));
   const started = native.start(program, ended);
@@ -99,19 +101,13 @@ type NodePty = {
   readonly resize: Resize;
 };
 
+/** Loaded once and by need: a process that hosts no terminals does without the native modules. */
 let loaded: Native | undefined;
-
-/** Once a process, by need and not by import: one that hosts no terminals does without the native modules. */
-function loadNative(): Native {
-  loaded ??= openNative();
-  return loaded;
-}
 
 function openNative(): Native {
   const require = createRequire(import.meta.url);
   try {
-    // src/ and dist/ lie equally deep, so that this path is right from both.
-    const own: OwnModule = require("../../../build/Release/ttyhq.node");
+    const own: OwnModule = loadNative("ttyhq.node");
     closeInherited(own.setCloseOnExec);
     const { spawnInPty, resizePty } = own;
     if (spawnInPty === undefined || resizePty === undefined)

@@ -1,7 +1,7 @@
 // Sessions of other users than the session host's own, which then has to be root (contract 5.7).
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { isTimeout } from "../../lib/async/deadline.ts";
+import { nativeFile } from "../../lib/os/installation.ts";
 import { findSystemAccount, loginRefusal, type SystemAccount } from "../../lib/os/system-account.ts";
 import { type Finished, runSystemCommand } from "../../lib/os/system-command.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -13,8 +13,8 @@ import { atMost, formatLimits, type Limits, parseLimits, parseProcessRights } fr
 import type { DirectoryProblem, Runner } from "./runner.ts";
 import type { UserCgroups } from "./user-cgroups.ts";
 
-/** Becomes the user, see native/run-as.c. src/ and dist/ lie equally deep, so that this path is right from both. */
-const RUN_AS = join(import.meta.dirname, "../../../build/Release/ttyhq-run-as");
+/** Becomes the user, see native/run-as.c. */
+const RUN_AS = nativeFile("ttyhq-run-as");
 /** Its exit codes. */
 const DIRECTORY_PROBLEMS: ReadonlyMap<number, DirectoryProblem> = new Map([
   [10, "no such directory"],

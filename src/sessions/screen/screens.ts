@@ -2,6 +2,7 @@
 // started when the first one is needed and keeps no process alive.
 import { Worker } from "node:worker_threads";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
+import { programFile } from "../../lib/os/installation.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Resync } from "../../protocol/frame/payload.ts";
 import {
@@ -120,7 +121,7 @@ export class Screens implements AsyncDisposable {
   }
 
   #start(): Thread {
-    const worker = new Worker(workerUrl(), {
+    const worker = new Worker(programFile("screen-worker"), {
       workerData: this.#options,
       // Not those of this process, which may be about its own main module.
       execArgv: [],
@@ -159,12 +160,4 @@ export class Screens implements AsyncDisposable {
 
 function failure(message: string, cause?: unknown): ServiceError {
   return new ServiceError("internal_error", message, { cause });
-}
-
-/** The source is run as it is in development, and compiled beside this file otherwise. */
-function workerUrl(): URL {
-  return new URL(
-    import.meta.url.endsWith(".ts") ? "./thread/worker.ts" : "./thread/worker.js",
-    import.meta.url,
-  );
 }

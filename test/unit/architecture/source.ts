@@ -36,6 +36,8 @@ const NODE_GLOBALS = new Set([
   "require",
   "setImmediate",
 ]);
+/** Functions that load a module; `loadNative` is that of src/lib/os/installation.ts. */
+const LOADERS = new Set(["require", "loadNative"]);
 const PROCESS_READS = new Set(["env", "argv", "argv0", "execArgv"]);
 
 /** Reads one TypeScript file. Throws where it does not parse. */
@@ -81,7 +83,7 @@ function importVisitor(notes: Notes): Handlers {
     ImportExpression: (node) => notes.import("runtime", literal(node.source), node),
     TSImportType: (node) => notes.import("type", literal(node.source), node),
     CallExpression: (node) => {
-      const required = node.callee.type === "Identifier" && node.callee.name === "require";
+      const required = node.callee.type === "Identifier" && LOADERS.has(node.callee.name);
       if (required) notes.import("runtime", literal(node.arguments[0]), node);
     },
     NewExpression: (node) => {

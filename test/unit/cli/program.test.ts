@@ -8,7 +8,8 @@ import { createProgram } from "../../../src/cli/program.ts";
 import type { Config } from "../../../src/config/config.ts";
 import { cliOf, ran } from "./run-cli.ts";
 
-const names = createProgram(cliOf([]), () => undefined).commands.map((command) => command.name());
+const { commands } = await createProgram(cliOf([]), () => undefined);
+const names = commands.map((command) => command.name());
 
 describe("help", () => {
   test("names every command of the contract", () => {
