@@ -46,6 +46,7 @@ const LAYERS = [
   { name: "options", test: /src.cli.configuration\.ts$|src.config.sources.flags\.ts$/, priority: 3 },
   { name: "log", test: /src.cli.stderr-format\.ts$/, priority: 2 },
   { name: "config", test: /src.config.config\.ts$/, priority: 1 },
+  { name: "uplink", test: /src.remote.uplink\.ts$/, priority: 1 },
   { name: "server", test: /src.app\.ts$/, priority: 0 },
 ];
 

@@ -11,7 +11,7 @@ const MIN_NODE_MAJOR = 24;
 /**
  * Garbage collection. Output is held in buffers outside the heap, and V8 by default collects the whole heap for each 14 MB of
  * them. A larger growth factor halves CPU time. Young objects are few and die early, so a small young generation saves 13 MB
- * per process.
+ * per process. A short command would only collect garbage more often.
  */
 const HEAP_FLAGS = ["--heap-growing-percent=400", "--semi-space-growth-factor=1"];
 
@@ -26,15 +26,10 @@ async function main(): Promise<number> {
   }
   // Compiled code is kept beside the bundles, where this user may write there: an eighth of a server's start.
   if (!import.meta.filename.endsWith(".ts")) enableCompileCache(join(import.meta.dirname, ".cache"));
-  const { hookEvent, tellServer } = await import("./cli/commands/follow/event.ts");
-  const gitEvent = hookEvent(process.argv.slice(2));
-  if (gitEvent !== undefined) {
-    await tellServer(gitEvent, process.cwd());
-    return 0;
-  }
-  for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
+  if (process.argv[2] === "git" && (await reportGitEvent())) return 0;
   // Imported here because an older Node cannot parse these files. Server code is loaded only by commands that start a server.
-  const { runCli } = await import("./cli/program.ts");
+  const { isService, runCli } = await import("./cli/program.ts");
+  if (isService(process.argv.slice(2))) for (const flag of HEAP_FLAGS) setFlagsFromString(flag);
   const user = whoami();
   const { env, stdin, stdout, stderr } = process;
   const version = packageVersion();
@@ -65,6 +60,15 @@ async function main(): Promise<number> {
     },
     ensureHost: async (config) => (await import("./app.ts")).ensureSessionHost(config, context),
   });
+}
+
+/** Git's hooks call this, so it loads nothing else. False for any other command. */
+async function reportGitEvent(): Promise<boolean> {
+  const { hookEvent, tellServer } = await import("./cli/commands/follow/event.ts");
+  const gitEvent = hookEvent(process.argv.slice(2));
+  if (gitEvent === undefined) return false;
+  await tellServer(gitEvent, process.cwd());
+  return true;
 }
 
 /** A container may run as a uid without a user name. */

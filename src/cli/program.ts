@@ -43,7 +43,7 @@ const ALL = [...LOADERS.values()];
 /** Runs the command that was asked for. Resolves with the exit code; whatever fails was told on standard error. */
 export async function runCli(started: Cli): Promise<number> {
   const command = commandOf(started.argv);
-  const cli = SERVICES.has(command) ? await inLogFormat(started) : started;
+  const cli = isService(started.argv) ? await inLogFormat(started) : started;
   let exitCode: number = ExitCode.Ok;
   // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough. A terminal may be gone as well.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
@@ -58,6 +58,10 @@ export async function runCli(started: Cli): Promise<number> {
   } catch (error) {
     return report(error, cli.stderr);
   }
+}
+
+export function isService(argv: readonly string[]): boolean {
+  return SERVICES.has(commandOf(argv));
 }
 
 async function inLogFormat(cli: Cli): Promise<Cli> {
@@ -102,6 +106,8 @@ export async function createProgram(
       getErrHelpWidth: () => cli.stderr.columns ?? 100,
     });
   program.hook("preAction", async (_, command) => {
+    // Without a configuration file nothing is to be looked up, and no option need be loaded.
+    if (!command.opts().config && !cli.env.TTYHQ_CONFIG) return;
     const { addControlDir } = await import("./configuration.ts");
     await addControlDir(command, cli);
   });

@@ -5,7 +5,6 @@ import {
   type IncomingMessage,
   type ClientRequest as NodeRequest,
 } from "node:http";
-import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { urlToHttpOptions } from "node:url";
 import { currentTrace, traceHeaders } from "../lib/trace.ts";
 import type { ClientRequest, ClientResponse, Send } from "../protocol/client/send.ts";
@@ -37,7 +36,12 @@ function agentFor(target: UplinkTarget): Agent {
   if ("socketPath" in target)
     return target.noFollow === true ? exactAgent(target.socketPath, options) : new Agent(options);
   const isTls = new URL(target.url).protocol === "https:";
-  return isTls ? new TlsAgent({ ...options, ...trusting(target.ca) }) : new Agent(options);
+  return isTls ? new (https().Agent)({ ...options, ...trusting(target.ca) }) : new Agent(options);
+}
+
+/** Loaded by need: clients of a unix socket, such as most commands, would wait for it in vain. */
+function https(): typeof import("node:https") {
+  return process.getBuiltinModule("node:https");
 }
 
 /** `isOver`: it was given up, and nothing more goes over it. */
@@ -94,6 +98,6 @@ function open(target: UplinkTarget, agent: Agent, request: ClientRequest): NodeR
   }
   const headers = { ...target.headers, ...own };
   const { protocol, hostname, port } = urlToHttpOptions(new URL(target.url));
-  const make = protocol === "https:" ? httpsRequest : httpRequest;
+  const make = protocol === "https:" ? https().request : httpRequest;
   return make({ ...common, hostname, port, headers });
 }

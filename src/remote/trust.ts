@@ -1,4 +1,4 @@
-import { createSecureContext, getCACertificates, type SecureContext } from "node:tls";
+import type { SecureContext } from "node:tls";
 
 /**
  * One context for each authority, whatever the number of connections: it takes 1.3 MB and 13 ms to make. Kept for as
@@ -11,6 +11,7 @@ export function trusting(ca: Uint8Array | undefined): { readonly secureContext?:
   if (ca === undefined) return {};
   const known = contexts.get(ca);
   if (known !== undefined) return { secureContext: known };
+  const { createSecureContext, getCACertificates } = process.getBuiltinModule("node:tls");
   const secureContext = createSecureContext({
     ca: [...getCACertificates("default"), Buffer.from(ca)],
     minVersion: "TLSv1.2",
