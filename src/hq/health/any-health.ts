@@ -6,6 +6,7 @@ const AnyHealth = z.looseObject({
   instanceId: z.string().optional().catch(undefined),
   mode: z.string().optional().catch(undefined),
   remoteId: z.string().optional().catch(undefined),
+  uptime: z.number().optional().catch(undefined),
 });
 
 export const anyHealth = { ...endpoints.health, reply: { status: 200, json: AnyHealth } } as const;

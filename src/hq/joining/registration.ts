@@ -43,6 +43,9 @@ export type RegistrationOptions = {
 /** What was seen of the HQ: it is the one that knows this remote, another one, or out of reach. */
 export type HqIdentityCheck = "same" | "other" | "silent";
 
+/** What the HQ's health tells of it; the specification has the uptime alone. */
+type HqIdentity = { readonly instanceId?: string | undefined; readonly uptime?: number | undefined };
+
 /** Whether to register now (contract 6.2). `since…` in ms; `hq` and `hqBefore` are undefined where nobody looked. */
 export function isRegistrationDue(look: {
   readonly sinceRegistered: number;
@@ -64,7 +67,7 @@ export class Registration implements AsyncDisposable {
   readonly #stop = new AbortController();
   readonly #watching: Disposable;
   readonly #running: Promise<void>;
-  #hqInstance: string | undefined;
+  #seen: HqIdentity | undefined;
   #isRegistered = false;
   /** Aborted when the HQ says that it does not know this remote any more; another one with each registration. */
   #forgotten = new AbortController();
@@ -135,7 +138,7 @@ export class Registration implements AsyncDisposable {
     try {
       // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next
       // look. So is one that does not say which it is.
-      const instance = await this.#instanceOfHq().catch(() => undefined);
+      const identity = await this.#identityOfHq().catch(() => undefined);
       this.#stop.signal.throwIfAborted();
       this.#isKnown = true;
       const registration = hq.bytes(endpoints.registerRemote, { body: request });
@@ -145,7 +148,7 @@ export class Registration implements AsyncDisposable {
         "the registration with the HQ",
         this.#stop.signal,
       );
-      this.#hqInstance = instance;
+      this.#seen = identity;
       this.registrations.add("ok");
       if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");
       this.#isRegistered = true;
@@ -166,23 +169,19 @@ export class Registration implements AsyncDisposable {
 
   async #look(): Promise<HqIdentityCheck> {
     this.#lookedAt = this.#options.now();
+    const before = this.#seen;
     try {
-      return (await this.#instanceOfHq()) === this.#hqInstance ? "same" : "other";
+      this.#seen = await this.#identityOfHq();
     } catch {
       return "silent";
     }
+    return before !== undefined && isSame(this.#seen, before) ? "same" : "other";
   }
 
-  /** "" of an HQ that does not say which one it is: it is the same one as long as it answers. */
-  async #instanceOfHq(): Promise<string> {
+  async #identityOfHq(): Promise<HqIdentity> {
     const health = this.#options.hq.call(anyHealth);
-    const { instanceId = "" } = await withDeadline(
-      health,
-      HEALTH_CHECK_TIMEOUT_MS,
-      "the health of the HQ",
-      this.#stop.signal,
-    );
-    return instanceId;
+    const signal = this.#stop.signal;
+    return await withDeadline(health, HEALTH_CHECK_TIMEOUT_MS, "the health of the HQ", signal);
   }
 
   async #announce(action: "created" | "deleted", sessionId: string | undefined): Promise<void> {
@@ -199,6 +198,12 @@ export class Registration implements AsyncDisposable {
       if (error instanceof ServiceError && error.status === 404) forgotten.abort();
     }
   }
+}
+
+/** An HQ that does not say which one it is was started again when its uptime has gone back. */
+function isSame(now: HqIdentity, before: HqIdentity): boolean {
+  const isYounger = now.instanceId === undefined && (now.uptime ?? 0) < (before.uptime ?? 0);
+  return now.instanceId === before.instanceId && !isYounger;
 }
 
 function reasonOf(error: unknown): string {

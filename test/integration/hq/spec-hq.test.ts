@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { SpecHq } from "../fixtures/spec-hq.ts";
+import { bestTime } from "../harness/best-time.ts";
 import { eventually } from "../harness/eventually.ts";
 import { ask } from "../harness/raw-http.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
@@ -75,4 +76,36 @@ test("a remote that its HQ does not know any more is back within 2 s of its next
   await remote.logged("the HQ was not told of a session");
   const listed = (await ask(hq.url, "/api/sessions", { headers: hq.headers })).json;
   expect(listed).toEqual([expect.objectContaining({ id, source: "worker-1" })]);
+});
+
+test("a remote registers anew with an HQ that was started again and knows nothing of before, without being used", async () => {
+  await using hq = await SpecHq.open(CREDENTIALS);
+  await using remote = await startRemote(hq);
+  const { id } = await joined(hq);
+  const session = await remote.client().create({ command: ["cat"] });
+  const back = async (): Promise<number> => {
+    await hq.restart();
+    const started = performance.now();
+    expect((await joined(hq)).id).toBe(id);
+    return performance.now() - started;
+  };
+  expect(await bestTime(7_000, back)).toBeLessThan(7_000);
+  const listed = (await ask(hq.url, "/api/sessions", { headers: hq.headers })).json;
+  expect(listed).toEqual([expect.objectContaining({ id: session.id, source: "worker-1" })]);
+});
+
+test("a remote passes the health check of the specification, is removed by it when it has gone, and is back when it is started again", async () => {
+  await using hq = await SpecHq.open({ ...CREDENTIALS, healthCheckMs: 200 });
+  await using remote = await startRemote(hq);
+  const { id } = await joined(hq);
+  const gone = () => eventually(async () => !hq.remotes.has("worker-1") || undefined, "the removal");
+  await eventually(async () => hq.healthy >= 3 || undefined, "three health checks");
+  expect(hq.remotes.has("worker-1")).toBe(true);
+  await remote.kill();
+  await gone();
+  await remote.restart();
+  expect((await joined(hq)).id).toBe(id);
+  // The specification has no way to leave: the remote stops in order all the same.
+  expect(await remote.kill("SIGTERM")).toMatchObject({ code: 0 });
+  await gone();
 });

@@ -258,3 +258,17 @@ test("an HQ that knows the specification alone is the same one as long as it ans
   expect(requests).toEqual(["GET /api/health", REGISTER, "GET /api/health", LEAVE]);
   expect(warnings).toEqual([]);
 });
+
+test("an HQ that knows the specification alone is another one when its uptime has gone back", async () => {
+  let uptime = 100;
+  const { hq, asked } = hqOf(async ({ path }) =>
+    path === "/api/health" ? { status: "healthy", uptime, version: "0", sessions: 0 } : {},
+  );
+  let ms = 0;
+  const { enrolment } = enrolmentAt(hq, () => ms);
+  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  uptime = 4;
+  ms += HQ_CHECK_MS;
+  await asked(REGISTER, 2);
+  await enrolment[Symbol.asyncDispose]();
+});
