@@ -1,10 +1,15 @@
 // Many machines as one backend. The list is what is known here and waits for nobody; everything else goes to the owner.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
+import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
-import { HEALTH_CHECK_TIMEOUT_MS } from "../protocol/limits.ts";
+import {
+  HEALTH_CHECK_TIMEOUT_MS,
+  MAX_DEPARTED_SESSIONS,
+  SILENT_REMOTE_MEMORY_MS,
+} from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,
@@ -33,6 +38,8 @@ export type FleetOptions = {
   /** The HQ's own sessions, where it has some. */
   readonly local: SessionBackend | undefined;
   readonly log: FleetLog;
+  /** Milliseconds, never going back; that of the process unless another one is given. */
+  readonly clock?: () => number;
 };
 
 export class Fleet implements SessionBackend {
@@ -44,6 +51,8 @@ export class Fleet implements SessionBackend {
   readonly #remotes = new Map<string, RemoteConnection<RemoteSessionBackend>>();
   readonly #local: RemoteConnection | undefined;
   readonly #owners = new Ownership<RemoteConnection>();
+  /** By session id: the name of the remote that left with it. A remote that restarts leaves, and is back with its sessions. */
+  readonly #departed: ExpiringMap<string, string>;
   readonly #search: Search;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
@@ -52,13 +61,16 @@ export class Fleet implements SessionBackend {
 
   constructor(options: FleetOptions) {
     this.#options = options;
-    const { local, registry } = options;
+    const { local, registry, clock: now = () => performance.now() } = options;
+    const maxEntries = MAX_DEPARTED_SESSIONS;
+    this.#departed = new ExpiringMap({ lifetimeMs: SILENT_REMOTE_MEMORY_MS, maxEntries, now });
     if (local !== undefined) {
       this.#local = this.#follow(new RemoteConnection({ id: LOCAL, name: LOCAL }, local));
       this.#enter(this.#local);
     }
     this.#search = new Search({
       ...{ remotes: () => this.#present(), owners: this.#owners, silent: () => registry.silent },
+      departedRemote: (sessionId) => this.#departedRemote(sessionId),
     });
     this.#watching = registry.watch((change) => this.#registryChanged(change));
     for (const remote of registry.remotes) this.#join(remote);
@@ -299,12 +311,19 @@ export class Fleet implements SessionBackend {
   #leave({ id, name, url }: Remote): void {
     const remote = this.#remote(name);
     if (remote?.label.id !== id) return;
+    for (const sessionId of this.sessionsOf(name).ids) this.#departed.set(sessionId, name);
     remote.isPresent = false;
     // A remote that lives sees its connection close, and registers again.
     remote.sessions.retarget(undefined);
     this.#listed = undefined;
     this.#tell("remote-left", { id, name, url });
     this.#forgetUnwatched();
+  }
+
+  /** The remote that left with that session and is not back. */
+  #departedRemote(sessionId: string): string | undefined {
+    const name = this.#departed.get(sessionId);
+    return name === undefined || this.#remote(name) !== undefined ? undefined : name;
   }
 
   /** Until nobody watches, its sessions are its own: whoever types into one is told that the remote is away. */

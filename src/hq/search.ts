@@ -15,6 +15,7 @@ export class Search {
   readonly #remotes: () => readonly RemoteConnection[];
   readonly #owners: Ownership<RemoteConnection>;
   readonly #silent: () => Registry["silent"];
+  readonly #departedRemote: (sessionId: string) => string | undefined;
   readonly #searches = new KeyedSingleFlight<RemoteConnection>();
 
   constructor(options: {
@@ -22,15 +23,19 @@ export class Search {
     owners: Ownership<RemoteConnection>;
     /** Machines that may come back in a moment. */
     silent: () => Registry["silent"];
+    /** The remote that left with that session and may come back with it in a moment. */
+    departedRemote: (sessionId: string) => string | undefined;
   }) {
     this.#remotes = options.remotes;
     this.#owners = options.owners;
     this.#silent = options.silent;
+    this.#departedRemote = options.departedRemote;
   }
 
   /**
    * The owner, at once where it is known. Rejects with `session_not_found` when all say that they have no such session;
-   * as long as one of them cannot be asked, or one fell silent lately, nobody knows: `remote_unreachable`, `remote_timeout`.
+   * as long as one of them cannot be asked, one fell silent lately, or one has left with the session, nobody knows:
+   * `remote_unreachable`, `remote_timeout`.
    */
   ownerOf(sessionId: string): RemoteConnection | Promise<RemoteConnection> {
     const owner = this.#owners.of(sessionId);
@@ -52,8 +57,15 @@ export class Search {
 
   /** No machine that is here has it. */
   #missing(sessionId: string): ServiceError {
+    const departed = this.#departedRemote(sessionId);
     const silent = this.#silent();
     const latest = silent.at(-1);
+    if (latest === undefined && departed !== undefined) {
+      return new ServiceError(
+        "remote_unreachable",
+        `remote ${departed} left a moment ago with session ${sessionId}: try again when it is back`,
+      );
+    }
     if (latest === undefined) {
       return new ServiceError("session_not_found", `no session ${sessionId} on any machine`);
     }

@@ -108,18 +108,24 @@ test("a remote that leaves and comes back has its viewers where they were", asyn
   expect(textOf(viewer.output(id))).toBe("ready\r\nagain\r\n");
 });
 
-test("a viewer that comes while the remote is away is told, and one that waits gets it all when it is back", async () => {
-  await using fleet = await TestFleet.start();
-  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo all of it; exit 3"] });
-  await using before = await RawSocket.open(fleet.hq.url);
-  before.subscribe(id, { flags: Stdout });
-  await before.event("exit");
-  await fleet.remote("worker-1").kill();
-  await using viewer = await RawSocket.open(fleet.hq.url);
-  viewer.subscribe(id, { flags: Stdout });
-  expect(await viewer.errorCode()).toBe("remote_unreachable");
-  using waiting = new HashingViewer(fleet.hq.url, id);
-  await fleet.remote("worker-1").restart();
-  const sha256 = createHash("sha256").update("all of it\r\n").digest("hex");
-  expect(await waiting.ended).toEqual({ sha256, bytes: 11, resyncs: 0 });
-});
+test.each(["SIGKILL", "SIGTERM"] as const)(
+  "a viewer that comes while the remote is away by %s is told, and one that waits gets it all when it is back",
+  async (signal) => {
+    await using fleet = await TestFleet.start();
+    const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo all of it; exit 3"] });
+    await using before = await RawSocket.open(fleet.hq.url);
+    before.subscribe(id, { flags: Stdout });
+    await before.event("exit");
+    before.send(FrameType.UNSUBSCRIBE, id);
+    await before.settled();
+    await fleet.remote("worker-1").kill(signal);
+    await using viewer = await RawSocket.open(fleet.hq.url);
+    viewer.subscribe(id, { flags: Stdout });
+    expect(await viewer.errorCode()).toBe("remote_unreachable");
+    expect((await fleet.ask(`/api/sessions/${id}`)).json).toMatchObject({ code: "remote_unreachable" });
+    using waiting = new HashingViewer(fleet.hq.url, id);
+    await fleet.remote("worker-1").restart();
+    const sha256 = createHash("sha256").update("all of it\r\n").digest("hex");
+    expect(await waiting.ended).toEqual({ sha256, bytes: 11, resyncs: 0 });
+  },
+);

