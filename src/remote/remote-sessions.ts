@@ -28,7 +28,6 @@ import { followSession } from "./followed-session.ts";
 import { HostKeeper } from "./host-keeper.ts";
 import { createSender, type Sender } from "./send.ts";
 import { AnySession, AnySessions } from "./specified/session-record.ts";
-import { SpecifiedLink } from "./specified/specified-link.ts";
 import { SpecifiedRemote } from "./specified/specified-remote.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
 import { viewRequest } from "./view-request.ts";
@@ -79,8 +78,14 @@ export class RemoteSessions implements SessionBackend {
     });
     this.#directory = this.#scope.use(
       new DirectoryWatch({
-        list: async (signal) => snapshotOf(await this.#caller.reply(listSessions, {}, signal)),
-        onNews: (news) => this.#events.emit(newsEvent(news)),
+        list: async (signal) => {
+          const snapshot = snapshotOf(await this.#caller.reply(listSessions, {}, signal));
+          return { ...snapshot, records: this.#sized(snapshot.records) };
+        },
+        onNews: (news) => {
+          if (news.kind === "session-removed") this.#specified?.forget(news.record.id);
+          this.#events.emit(newsEvent(news));
+        },
       }),
     );
     this.#scope.use(this.#socket.subscribeGlobal((event) => this.#heard(event)));
@@ -132,13 +137,14 @@ export class RemoteSessions implements SessionBackend {
     this.#keeper?.[Symbol.dispose]();
   }
 
-  list(): Promise<readonly SessionRecord[]> {
-    return this.#caller.call(listSessions);
+  async list(): Promise<readonly SessionRecord[]> {
+    return this.#sized(await this.#caller.call(listSessions));
   }
 
   async get(id: string): Promise<SessionRecord> {
     try {
-      return await this.#caller.call(getSession, { params: { id } });
+      const record = await this.#caller.call(getSession, { params: { id } });
+      return this.#specified?.sized(record) ?? record;
     } catch (cause) {
       // Other servers have codes of their own.
       if (!(cause instanceof ServiceError) || cause.status !== 404) throw cause;
@@ -276,6 +282,11 @@ export class RemoteSessions implements SessionBackend {
     return this.#peer;
   }
 
+  #sized(records: readonly SessionRecord[]): readonly SessionRecord[] {
+    const specified = this.#specified;
+    return specified === undefined ? records : records.map((record) => specified.sized(record));
+  }
+
   get #specified(): SpecifiedRemote | undefined {
     return this.#kind === "ours" ? undefined : this.#kind;
   }
@@ -289,7 +300,7 @@ export class RemoteSessions implements SessionBackend {
     const { target } = this.#reachable;
     const kind = this.#kind ?? (await this.#detect(target, signal));
     const open = (own: LinkHandlers): Promise<Link> => openLink(target, own, signal);
-    const link = kind === "ours" ? await open(handlers) : await SpecifiedLink.open(open, handlers, this);
+    const link = await (kind === "ours" ? open(handlers) : kind.open(open, handlers));
     this.#kind = kind;
     return link;
   }
@@ -300,7 +311,7 @@ export class RemoteSessions implements SessionBackend {
     const { protocol } = await this.#caller.call(health, {}, signal);
     if (protocol !== undefined) return "ours";
     return new SpecifiedRemote({
-      ...{ caller: this.#caller, socket: this.#socket, get: (id) => this.get(id) },
+      ...{ caller: this.#caller, socket: this.#socket, sessions: this },
     });
   }
 

@@ -13,14 +13,12 @@ const LOSS_MARKER = new TextEncoder().encode("\x1b[7m[output before this may be 
 /** A RESYNC payload and its fields. */
 export type Screen = { readonly payload: Uint8Array; readonly resync: Resync };
 
-/** The screen of now; of an unrecorded session, which nobody can draw, a marker where the window begins. */
-export async function readScreen(feed: Feed, backend: SessionBackend, signal: AbortSignal): Promise<Screen> {
-  const { sessionId, start, record, isRecorded, isWhole } = feed;
-  if (!isRecorded) {
-    const { cols, rows } = record;
-    const bytes = isWhole ? new Uint8Array() : LOSS_MARKER;
-    return screenAt(start, { offset: start, size: { cols, rows }, bytes });
-  }
+/** The screen of a recorded session. */
+export async function readScreen(
+  sessionId: string,
+  backend: SessionBackend,
+  signal: AbortSignal,
+): Promise<Screen> {
   const { body } = await backend.view(sessionId, { kind: "resync" }, signal);
   const payload = await collectBytes(body, MAX_RESYNC_BYTES);
   try {
@@ -29,6 +27,18 @@ export async function readScreen(feed: Feed, backend: SessionBackend, signal: Ab
     // Another machine sent it: the client is not at fault.
     throw new ServiceError("internal_error", "the screen of the session cannot be decoded", { cause });
   }
+}
+
+/**
+ * Of an unrecorded session nobody can draw the screen: a marker where output is missing. `isLiveOnly`: what came so far
+ * is not for the client.
+ */
+export function unrecordedScreen(feed: Feed, isLiveOnly: boolean): Screen {
+  const { isWhole, start, end, record } = feed;
+  const { cols, rows } = record;
+  const bytes = isWhole && !isLiveOnly ? new Uint8Array() : LOSS_MARKER;
+  const offset = isLiveOnly ? end : start;
+  return screenAt(offset, { offset, size: { cols, rows }, bytes });
 }
 
 /** The same screen at another offset. */

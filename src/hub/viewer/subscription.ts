@@ -17,7 +17,7 @@ import { headerEvent, planReplay } from "../legacy/replay.ts";
 import { StdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
 import { History } from "./history.ts";
-import { readScreen, screenAt } from "./screen.ts";
+import { readScreen, type Screen, screenAt, unrecordedScreen } from "./screen.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
 /** The parts of a connection that its subscriptions use. */
@@ -120,7 +120,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     if (!wantsOutput) this.#followEvents();
     else {
       this.#resume(request.from !== undefined || this.#isResuming);
-      if (isFirst && this.#isElsewhere(request)) this.#redraw();
+      if (isFirst && this.#isMissingOutput(request)) this.#redraw();
       else this.#isReplaying = isFirst && !hasOffsets;
     }
     this.#applySnapshots(request);
@@ -183,9 +183,13 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     return Math.min(from ?? this.#taken ?? 0, Math.max(this.feed.end, known));
   }
 
-  /** A byte of another subscription's count, to a session whose bytes are counted from its own. */
-  #isElsewhere({ from }: Subscribe): boolean {
-    return !this.feed.isRecorded && typeof from === "number" && from > 0;
+  /**
+   * Bytes of an unrecorded session are counted from its feed's subscription: an offset that the client has from before
+   * means nothing, and where the output begins that a guest may see is not known.
+   */
+  #isMissingOutput({ from }: Subscribe): boolean {
+    if (this.feed.isRecorded) return false;
+    return this.#hidden !== undefined || (typeof from === "number" && from > 0);
   }
 
   /** Forgets what was not taken: the next output begins at `offset`. */
@@ -352,7 +356,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   /** `emptyFrom`: the journal has no output from there up to the window. */
   #redraw(emptyFrom?: number): void {
     this.#work(
-      () => readScreen(this.feed, this.#backend, this.#abort.signal),
+      () => this.#screen(),
       (drawn) => {
         const { offset } = drawn.resync;
         // Output that died with its host is in the window at most: nobody has the bytes between the screen and that.
@@ -365,6 +369,12 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
         this.#resume(true);
       },
     );
+  }
+
+  async #screen(): Promise<Screen> {
+    const { feed } = this;
+    if (feed.isRecorded) return await readScreen(feed.sessionId, this.#backend, this.#abort.signal);
+    return unrecordedScreen(feed, this.#hidden !== undefined);
   }
 
   /** Does something that takes a while; until then the client gets nothing of this session. */

@@ -20,11 +20,11 @@ import {
   type Subscribe,
   SubscribeFlag,
 } from "../../protocol/frame/payload.ts";
-import type { SessionRecord } from "../../protocol/schemas/session.ts";
+import type { SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
 /** How often the sessions are listed while one is subscribed to, in ms. A session that is not running and silent for as long has ended. */
-const END_CHECK_INTERVAL_MS = 2_000;
+const LIST_INTERVAL_MS = 2_000;
 
 /** A subscription. Output counts from its SUBSCRIBE on; output before that belongs to another subscription. */
 type Count = {
@@ -34,34 +34,45 @@ type Count = {
   isOver: boolean;
   /** `next` when the session was last found to have ended. */
   quietAt?: number;
+  /** The size that was last told. */
+  size?: TerminalSize;
 };
 
-type Sessions = Pick<SessionBackend, "list" | "get">;
+/** The sessions of the server; `caughtUp` lists them anew. */
+export type SpecifiedSessions = Pick<SessionBackend, "get" | "all"> & {
+  caughtUp(): Promise<void>;
+};
+
+export type SpecifiedLinkParts = {
+  readonly sessions: SpecifiedSessions;
+  /** The server told the size of a session. */
+  readonly onResized: (sessionId: string, size: TerminalSize) => void;
+};
 
 /**
  * A link to a server that knows the specification alone, in the words of one of ours. Bytes are numbered here, from the
  * subscription on. A subscription that names a byte has had a cut, in which output may have been lost: it gets RESYNC.
- * The server need not tell the end of a session: the link finds it in the list.
+ * The server need not tell ends and sizes of sessions: the link finds them in the list.
  */
 export class SpecifiedLink implements Link {
   readonly #counts = new Map<string, Count>();
   readonly #deliver: (message: Uint8Array) => void;
-  readonly #sessions: Sessions;
+  readonly #parts: SpecifiedLinkParts;
   readonly #closed = new AbortController();
   #link: Link | undefined;
 
-  private constructor(handlers: LinkHandlers, sessions: Sessions) {
+  private constructor(handlers: LinkHandlers, parts: SpecifiedLinkParts) {
     this.#deliver = (message) => handlers.onMessage(message);
-    this.#sessions = sessions;
+    this.#parts = parts;
   }
 
-  /** `open`: as OpenLink. `sessions`: those of the server. */
+  /** `open`: as OpenLink. */
   static async open(
     open: (handlers: LinkHandlers) => Promise<Link>,
     handlers: LinkHandlers,
-    sessions: Sessions,
-  ): Promise<Link> {
-    const link = new SpecifiedLink(handlers, sessions);
+    parts: SpecifiedLinkParts,
+  ): Promise<SpecifiedLink> {
+    const link = new SpecifiedLink(handlers, parts);
     const onClose: LinkHandlers["onClose"] = (reason) => {
       link.#closed.abort();
       handlers.onClose(reason);
@@ -92,9 +103,18 @@ export class SpecifiedLink implements Link {
     this.#link?.send(message);
   }
 
-  async #over(opening: Promise<Link>): Promise<Link> {
+  /** Tells the viewers of a session its size, unless they know it. */
+  resized(sessionId: string, { cols, rows }: TerminalSize): void {
+    const count = this.#counts.get(sessionId);
+    const isKnown = count?.size?.cols === cols && count.size.rows === rows;
+    if (count?.isOn !== true || isKnown) return;
+    count.size = { cols, rows };
+    this.#tell(FrameType.EVENT, sessionId, encodeJson(resizeEvent({ cols, rows })));
+  }
+
+  async #over(opening: Promise<Link>): Promise<SpecifiedLink> {
     this.#link = await opening;
-    void this.#watchEnds();
+    void this.#watchSessions();
     return this;
   }
 
@@ -114,6 +134,7 @@ export class SpecifiedLink implements Link {
     if (record === undefined) return;
     count.isOn = true;
     const { cols, rows, status } = record;
+    count.size = { cols, rows };
     const offset = count.next;
     this.#tell(FrameType.SUBSCRIBED, sessionId, encodeJson({ flags, offset, cols, rows, status }));
     if (offset > 0 && (flags & SubscribeFlag.Stdout) !== 0) {
@@ -127,7 +148,7 @@ export class SpecifiedLink implements Link {
   async #read(sessionId: string, count: Count): Promise<SessionRecord | undefined> {
     const isHeld = (): boolean => this.#counts.get(sessionId) === count;
     try {
-      const record = await this.#sessions.get(sessionId);
+      const record = await this.#parts.sessions.get(sessionId);
       return isHeld() ? record : undefined;
     } catch (error) {
       const { error: message, code } = errorBody(error);
@@ -137,39 +158,37 @@ export class SpecifiedLink implements Link {
     }
   }
 
-  async #watchEnds(): Promise<void> {
+  async #watchSessions(): Promise<void> {
     const { signal } = this.#closed;
-    const ticks = setInterval(END_CHECK_INTERVAL_MS, undefined, { signal, ref: false });
+    const ticks = setInterval(LIST_INTERVAL_MS, undefined, { signal, ref: false });
     try {
-      for await (const _ of ticks) await this.#checkEnds();
+      for await (const _ of ticks) await this.#checkSessions();
     } catch (error) {
       if (!signal.aborted) throw error;
     }
   }
 
-  async #checkEnds(): Promise<void> {
+  async #checkSessions(): Promise<void> {
     if (this.#counts.size === 0) return;
-    const sessions = await this.#sessions.list().catch(() => undefined);
-    if (sessions === undefined) return;
-    const listed = new Map(sessions.map((record) => [record.id, record]));
+    const { sessions } = this.#parts;
+    const isListed = await sessions.caughtUp().then(
+      () => true,
+      () => false,
+    );
+    if (!isListed) return;
+    const listed = new Map(sessions.all().map((record) => [record.id, record]));
     for (const [sessionId, count] of this.#counts) {
       const record = listed.get(sessionId);
-      const isSettled = count.isOver ? record !== undefined : record?.status === "running";
-      if (!count.isOn || isSettled) continue;
+      if (record === undefined || !count.isOn || count.isOver) continue;
+      this.resized(sessionId, record);
+      if (record.status === "running") continue;
       if (count.quietAt === count.next) this.#end(sessionId, count, record);
       count.quietAt = count.next;
     }
   }
 
-  /** Tells the end of a session: its exit, or that it was removed. */
-  #end(sessionId: string, count: Count, record: SessionRecord | undefined): void {
-    if (record === undefined) {
-      const event = { type: "session-removed", timestamp: new Date().toISOString(), sessionId };
-      this.#tell(FrameType.EVENT, "", encodeJson(event));
-      return;
-    }
+  #end(sessionId: string, count: Count, { exitCode = 0, exitSignal }: SessionRecord): void {
     count.isOver = true;
-    const { exitCode = 0, exitSignal } = record;
     this.#tell(FrameType.EVENT, sessionId, encodeJson(exitEvent(sessionId, exitCode, exitSignal)));
   }
 
@@ -221,14 +240,17 @@ export class SpecifiedLink implements Link {
   #event(sessionId: string, payload: Uint8Array): void {
     const event: Readonly<Record<string, unknown>> = Object(decodeJson(payload));
     const [, cols, rows] = /^(\d+)x(\d+)$/.exec(String(event.dimensions)) ?? [];
-    const isResize = event.kind === "resize" && cols !== undefined;
-    const resize = isResize ? resizeEvent({ cols: Number(cols), rows: Number(rows) }) : {};
+    if (event.kind === "resize" && cols !== undefined) {
+      const size = { cols: Number(cols), rows: Number(rows) };
+      this.#parts.onResized(sessionId, size);
+      return;
+    }
+    if (event.type === "connected") return;
     const isExit = event.kind === "exit";
     const exit = isExit ? exitEvent(sessionId, 0, undefined) : {};
     const count = this.#counts.get(sessionId);
     if (isExit && count !== undefined) count.isOver = true;
-    if (event.type === "connected") return;
-    this.#tell(FrameType.EVENT, sessionId, encodeJson({ ...exit, ...resize, ...event }));
+    this.#tell(FrameType.EVENT, sessionId, encodeJson({ ...exit, ...event }));
   }
 }
 

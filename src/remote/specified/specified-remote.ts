@@ -1,10 +1,12 @@
 import { KeyedMutex } from "../../lib/async/mutex.ts";
 import type { Caller } from "../../protocol/client/caller.ts";
+import type { Link, LinkHandlers } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { CreateSession, Removal, SessionRecord, TerminalSize } from "../../protocol/schemas/session.ts";
 import { AnySession } from "./session-record.ts";
+import { SpecifiedLink, type SpecifiedSessions } from "./specified-link.ts";
 
 const createSession = { ...endpoints.createSession, reply: { status: 200, json: AnySession } } as const;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -13,7 +15,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export class SpecifiedRemote {
   readonly #caller: Caller;
   readonly #socket: Pick<SessionSocket, "write" | "resize">;
-  readonly #get: (id: string) => Promise<SessionRecord>;
+  readonly #sessions: SpecifiedSessions;
+  /** By session id: the size that was last set or told, and that of the record meanwhile. */
+  readonly #sizes = new Map<string, { readonly size: TerminalSize; recorded?: TerminalSize }>();
+  #link: SpecifiedLink | undefined;
   readonly #mutex = new KeyedMutex();
   /** How input and sizes are sent, found out by the first of them: calls may be limited, messages never are. */
   #way: Promise<"socket" | "rest"> | undefined;
@@ -21,11 +26,35 @@ export class SpecifiedRemote {
   constructor(parts: {
     readonly caller: Caller;
     readonly socket: Pick<SessionSocket, "write" | "resize">;
-    readonly get: (id: string) => Promise<SessionRecord>;
+    readonly sessions: SpecifiedSessions;
   }) {
     this.#caller = parts.caller;
     this.#socket = parts.socket;
-    this.#get = parts.get;
+    this.#sessions = parts.sessions;
+  }
+
+  /** Opens a link to it, as SpecifiedLink.open. */
+  async open(open: (handlers: LinkHandlers) => Promise<Link>, handlers: LinkHandlers): Promise<Link> {
+    const onResized = (id: string, size: TerminalSize): void => this.#resized(id, size);
+    const link = await SpecifiedLink.open(open, handlers, { sessions: this.#sessions, onResized });
+    this.#link = link;
+    return link;
+  }
+
+  /** The record with the size that is known of the session: its own where that has changed, which it need not have. */
+  sized(record: SessionRecord): SessionRecord {
+    const { cols, rows } = record;
+    const known = this.#sizes.get(record.id);
+    if (known === undefined) return record;
+    known.recorded ??= { cols, rows };
+    if (known.recorded.cols === cols && known.recorded.rows === rows) return { ...record, ...known.size };
+    this.#sizes.delete(record.id);
+    return record;
+  }
+
+  /** The session was removed. */
+  forget(id: string): void {
+    this.#sizes.delete(id);
   }
 
   /**
@@ -49,14 +78,16 @@ export class SpecifiedRemote {
     const places = cwd === undefined ? {} : { cwd, workingDir: cwd };
     const body = { ...request, ...places, ...(words === undefined ? {} : { command: words }) };
     const { id } = await this.#caller.call(createSession, { body });
-    return await this.#get(id);
+    const { cols, rows } = request;
+    this.#resized(id, { cols, rows });
+    return await this.#sessions.get(id);
   }
 
   /** What became of it is not shown by the specification: whether it is still there says so. */
   async remove(id: string): Promise<Removal> {
     await this.#caller.bytes(endpoints.deleteSession, { params: { id } });
     try {
-      const { exitCode } = await this.#get(id);
+      const { exitCode } = await this.#sessions.get(id);
       return { success: true, status: "exited", ...(exitCode === undefined ? {} : { exitCode }) };
     } catch (error) {
       if (error instanceof ServiceError && error.status === 404) return { success: true, status: "removed" };
@@ -75,10 +106,16 @@ export class SpecifiedRemote {
 
   resize(id: string, size: TerminalSize): Promise<void> {
     return this.#command(id, async () => {
-      if ((await this.#wayOf(id)) === "socket") return await this.#socket.resize(id, size);
       const body = { params: { id }, body: size };
-      await this.#mutex.take(id, () => this.#caller.bytes(endpoints.resizeSession, body));
+      if ((await this.#wayOf(id)) === "socket") await this.#socket.resize(id, size);
+      else await this.#mutex.take(id, () => this.#caller.bytes(endpoints.resizeSession, body));
+      this.#resized(id, size);
     });
+  }
+
+  #resized(id: string, size: TerminalSize): void {
+    this.#sizes.set(id, { size });
+    this.#link?.resized(id, size);
   }
 
   /** The server's error for a session that has ended may be any: the record tells. */
@@ -86,7 +123,7 @@ export class SpecifiedRemote {
     try {
       await work();
     } catch (cause) {
-      if (isUnreachable(cause) || (await this.#get(id)).status === "running") throw cause;
+      if (isUnreachable(cause) || (await this.#sessions.get(id)).status === "running") throw cause;
       throw new ServiceError("session_not_running", `session ${id} has ended`, { cause });
     }
   }
@@ -105,7 +142,7 @@ export class SpecifiedRemote {
       await this.#socket.write(id, new Uint8Array());
       return "socket";
     } catch (error) {
-      if (isUnreachable(error) || (await this.#get(id)).status !== "running") throw error;
+      if (isUnreachable(error) || (await this.#sessions.get(id)).status !== "running") throw error;
       return "rest";
     }
   }

@@ -3,11 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
+import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { basic, TestFleet } from "../harness/test-fleet.ts";
 
 const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
 const SCRIPT = 'stty -echo; echo ready; while read line; do echo "<$line>"; stty size; done; exit 7';
+
+/** Output before this line may be missing: what RESYNC draws where nothing is recorded. */
+const LOSS = /output before this may be missing/;
 
 describe("a remote that knows the specification alone", () => {
   let fleet: TestFleet;
@@ -51,6 +55,19 @@ describe("a remote that knows the specification alone", () => {
     expect(preview.outputBytes).toBe(0);
   });
 
+  test("has the end of a session that nobody watches told to everybody once its list is read", async () => {
+    const { id } = await run();
+    await using events = await fleet.events();
+    expect((await at(id, "/input", { text: "\u0004" })).status).toBe(200);
+    const told = () => events.all.some(({ type, sessionId }) => type === "session-exit" && sessionId === id);
+    // As a remote does that has another session [6.1]; without that the next health check reads the list.
+    const body = { action: "created", sessionId: "another" };
+    await eventually(async () => {
+      expect((await fleet.ask("/api/remotes/other/refresh-sessions", { body })).status).toBe(200);
+      return told() || undefined;
+    }, "the end");
+  });
+
   test("announces what a cut may have lost with RESYNC, and goes on", async () => {
     const { id } = await run();
     await using viewer = await RawSocket.open(fleet.hq.url);
@@ -72,5 +89,58 @@ describe("a remote that knows the specification alone", () => {
     back.subscribe(id, { flags: Stdout | Offsets, from: 5 });
     await back.frame(FrameType.RESYNC);
     await back.shows(/<after>/);
+  });
+});
+
+describe("a share link from now on, to a session of a remote that knows the specification alone", () => {
+  let fleet: TestFleet;
+  let remote: SpecRemote;
+  beforeAll(async () => {
+    fleet = await TestFleet.start({ remotes: 0, isGuarded: true });
+    remote = await SpecRemote.open();
+    expect(await remote.register(fleet.hq.url, "other", basic())).toBe(200);
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await remote[Symbol.asyncDispose]();
+  });
+
+  const open = (token?: string) => {
+    const headers = { authorization: token === undefined ? basic() : `Bearer ${token}` };
+    return RawSocket.open(fleet.hq.url, { headers });
+  };
+  const share = async (id: string): Promise<string> => {
+    const { status, json } = await fleet.ask(`/api/sessions/${id}/share`, { body: { history: false } });
+    expect(status).toBe(201);
+    return json.token;
+  };
+
+  test.each([
+    ["with offsets", { flags: Stdout | Offsets, from: 0 }],
+    ["without offsets", { flags: Stdout }],
+  ])("shows a guest %s no byte from before it, and RESYNC for what may be missing", async (_, request) => {
+    const { id } = await fleet.create("other", { command: ["sh", "-c", SCRIPT] });
+    await using owner = await open();
+    owner.subscribe(id, { flags: Stdout });
+    await owner.settled();
+    owner.type(id, "before\n");
+    await owner.shows(/<before>/);
+    await using guest = await open(await share(id));
+    guest.subscribe(id, request);
+    await (request.flags & Offsets ? guest.frame(FrameType.RESYNC) : guest.shows(LOSS));
+    owner.type(id, "after\n");
+    await guest.shows(/<after>/);
+    expect(textOf(guest.output(id))).not.toContain("before>");
+    const [resync] = guest.of(FrameType.RESYNC);
+    if (resync !== undefined) expect(textOf(decodeResync(resync.payload).bytes)).toMatch(LOSS);
+  });
+
+  test("says so as well to the first who watches: what came since the link was made is missing", async () => {
+    const { id } = await fleet.create("other", { command: ["sh", "-c", SCRIPT] });
+    const token = await share(id);
+    expect((await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "unseen\n" } })).status).toBe(200);
+    await using guest = await open(token);
+    guest.subscribe(id, { flags: Stdout | Offsets, from: 0 });
+    expect(textOf(decodeResync((await guest.frame(FrameType.RESYNC)).payload).bytes)).toMatch(LOSS);
   });
 });

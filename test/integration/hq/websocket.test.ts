@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
-import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { Rest } from "../harness/rest.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";
@@ -33,6 +34,7 @@ describe.each(REMOTE_KINDS)("the sessions of a remote $what", (kind) => {
   const run = (script: string): Promise<SessionRecord> =>
     fleet.create("worker-1", { command: ["sh", "-c", `read go; ${script}`] });
   const open = (): Promise<RawSocket> => RawSocket.open(fleet.hq.url);
+  const listed = async (id: string) => (await fleet.sessions()).find((record) => record.id === id);
   const watch = async (viewer: RawSocket, id: string, request: Parameters<RawSocket["subscribe"]>[1]) => {
     viewer.subscribe(id, request);
     await viewer.settled();
@@ -135,6 +137,25 @@ describe.each(REMOTE_KINDS)("the sessions of a remote $what", (kind) => {
     expect(await viewer.errorCode()).toBe("session_not_running");
   });
 
+  test("tell a resize to all who watch them, and their end to those who watch everything", async () => {
+    const { id } = await run("exit 7");
+    await using viewer = await open();
+    await using other = await open();
+    await using watcher = await open();
+    for (const each of [viewer, other]) await watch(each, id, { flags: Stdout | Events });
+    await watch(watcher, "", { flags: Events });
+    viewer.send(FrameType.RESIZE, id, encodeSize({ cols: 132, rows: 43 }));
+    const resize = await other.json(FrameType.EVENT, ({ dimensions }) => dimensions === "132x43");
+    expect(resize).toMatchObject({ kind: "resize", cols: 132, rows: 43 });
+    await eventually(async () => (await listed(id))?.cols === 132 || undefined, "its size in the list");
+    viewer.type(id, "go\n");
+    const told = await watcher.json(
+      FrameType.EVENT,
+      ({ type, sessionId }) => type === "session-exit" && sessionId === id,
+    );
+    expect(told).toMatchObject({ remoteName: "worker-1", ...(kind.isOurs && { exitCode: 7 }) });
+  });
+
   test("are lost to their viewers when they are removed on the remote itself", async () => {
     const { id } = await run("cat");
     await using viewer = await open();
@@ -174,22 +195,6 @@ test("each remote has one connection of its own", async () => {
   const clients = ["worker-1", "worker-2"].map((name) => metric(fleet.remote(name), "ttyhq_clients"));
   expect(await Promise.all(clients)).toEqual([1, 1]);
   expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(2);
-});
-
-test("a resize and the end are told to those who watch the session, and the end to those who watch everything", async () => {
-  await using fleet = await TestFleet.start();
-  const { id } = await fleet.create("worker-1", { command: ["sh", "-c", "echo ready; read line; exit 7"] });
-  await using viewer = await RawSocket.open(fleet.hq.url);
-  await using watcher = await RawSocket.open(fleet.hq.url);
-  viewer.subscribe(id, { flags: Stdout | Events });
-  watcher.subscribe("", { flags: Events });
-  await viewer.event("header");
-  viewer.send(FrameType.RESIZE, id, Uint8Array.of(132, 0, 0, 0, 43, 0, 0, 0));
-  const resize = await viewer.json(FrameType.EVENT, ({ dimensions }) => dimensions === "132x43");
-  expect(resize).toMatchObject({ kind: "resize", cols: 132, rows: 43 });
-  viewer.type(id, "\n");
-  const told = await watcher.json(FrameType.EVENT, ({ type }) => type === "session-exit");
-  expect(told).toMatchObject({ sessionId: id, exitCode: 7, remoteName: "worker-1" });
 });
 
 test("what is typed arrives in order also at a session that the HQ does not know yet", async () => {

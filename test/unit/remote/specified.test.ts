@@ -47,7 +47,8 @@ test("a session with an owner is not made on a machine that knows no owners, and
   };
   const remote = new SpecifiedRemote({
     caller: createCaller(nobody),
-    ...{ socket: { write: nobody, resize: nobody }, get: nobody },
+    ...{ socket: { write: nobody, resize: nobody } },
+    sessions: { get: nobody, all: () => [], caughtUp: nobody },
   });
   const request = CreateSession.parse({ command: ["sh"], owner: "somebody" });
   await expect(remote.create(request)).rejects.toMatchObject({ code: "forbidden" });
