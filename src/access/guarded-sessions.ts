@@ -1,4 +1,5 @@
 import type { Rights } from "../auth/roles.ts";
+import { keyOf } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import type {
@@ -113,10 +114,11 @@ export class GuardedSessions implements SessionBackend {
     }
   }
 
-  #has({ id, created, owner }: Pick<SessionRecord, "id" | "created" | "owner">): boolean {
+  #has(record: SessionRecord): boolean {
+    const { owner } = record;
     const holder = this.#holder;
     if (holder.kind === "owner") return owner !== undefined && owner === holder.owner;
-    return id === holder.session.id && created === holder.session.created;
+    return keyOf(record) === holder.session.key;
   }
 
   #shown(record: SessionRecord): SessionRecord {

@@ -30,7 +30,7 @@ export function openAccess(parts: {
   const { shares, users } = gate;
   const stack = new DisposableStack();
   const access = new SessionAccess(backend);
-  if (shares !== undefined) stack.use(forgetRemoved(backend, (id) => shares.forget(id)));
+  if (shares !== undefined) stack.use(forgetRemoved(backend, (key) => shares.forget(key)));
   const viewOf = (principal: Principal): HubView => access.of(principal);
   const sessionsOf = (principal: Principal | undefined): SessionBackend => viewOf(known(principal)).sessions;
   return {
@@ -61,10 +61,10 @@ export function openAccess(parts: {
   };
 }
 
-function forgetRemoved(backend: SessionBackend, forget: (sessionId: string) => Promise<void>): Disposable {
-  return backend.watch(({ type, sessionId }) => {
+function forgetRemoved(backend: SessionBackend, forget: (sessionKey: string) => Promise<void>): Disposable {
+  return backend.watch(({ type, key }) => {
     // What cannot be written now opens nothing all the same: the session of that link is gone.
-    if (type === "session-removed" && sessionId !== undefined) void forget(sessionId).catch(() => undefined);
+    if (type === "session-removed" && key !== undefined) void forget(key).catch(() => undefined);
   });
 }
 

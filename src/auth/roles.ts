@@ -153,10 +153,10 @@ export type Rights =
   | ({ readonly kind: "own" } & OfRole)
   /** A remote's credential: registers, refreshes and unregisters that remote. */
   | { readonly kind: "remote"; readonly id: string; readonly name: string }
-  /** One session, by a share link. `created` distinguishes it from a later session with the same id. */
+  /** One session, by a share link. `key` distinguishes it from a later session with the same id. */
   | {
       readonly kind: "invited";
-      readonly session: { readonly id: string; readonly created: string };
+      readonly session: { readonly id: string; readonly key: string };
       readonly mode: ShareMode;
       /** Output before this offset is hidden; `undefined`: none. */
       readonly from?: number | undefined;

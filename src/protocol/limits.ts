@@ -6,6 +6,7 @@ export const DEFAULT_ROWS = 24;
 
 /** A session id is 1 to this many of `A-Za-z0-9_-`; longer ones are refused at every entrance. */
 export const MAX_SESSION_ID_LENGTH = 64;
+export const MAX_SESSION_KEY_LENGTH = 256;
 /** Session id field of a frame, in bytes (contract 1.1). */
 export const MAX_FRAME_SESSION_ID_BYTES = 256;
 /** One WebSocket message; a longer one closes the connection with 1009 (contract 1.5). */

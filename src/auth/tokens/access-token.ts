@@ -7,6 +7,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import {
   MAX_API_TOKEN_LIFETIME_S,
   MAX_SESSION_ID_LENGTH,
+  MAX_SESSION_KEY_LENGTH,
   MAX_SHARE_LIFETIME_S,
   MAX_TOKEN_LENGTH,
   REMOTE_CREDENTIAL_LIFETIME_S,
@@ -27,10 +28,10 @@ const ISSUER = "ttyhq";
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** The session of a share link. `created` distinguishes it from a later one with the same id. */
+/** The session of a share link. `key` distinguishes it from a later one with the same id. */
 const SharedSession = z.object({
   id: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
-  created: z.string().max(64),
+  key: z.string().min(1).max(MAX_SESSION_KEY_LENGTH),
   mode: ShareMode,
   /** Of a link without history: the output's end at its creation. */
   from: z.int().nonnegative().optional(),

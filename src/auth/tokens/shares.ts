@@ -10,12 +10,12 @@ const CreatedThrough = z.enum(["login", "proxy", "other"]);
 const Creator = z.object({ user: z.string(), through: CreatedThrough });
 export type Creator = Readonly<z.infer<typeof Creator>>;
 
-const Kept = Share.extend({ sessionCreated: z.string(), createdThrough: CreatedThrough.default("login") });
+const Kept = Share.extend({ sessionKey: z.string(), createdThrough: CreatedThrough.default("login") });
 type Kept = z.infer<typeof Kept>;
 const SHARE = "share";
 
-/** A later session may have the same id. */
-type SharedSession = { readonly id: string; readonly created: string };
+/** `key`: a later session may have the same id. */
+type SharedSession = { readonly id: string; readonly key: string };
 
 /** `from`: output before that offset is hidden. */
 type NewLink = {
@@ -46,7 +46,7 @@ export class Shares {
     // The link contains nothing else about the session.
     const share = {
       id: session.id,
-      created: session.created,
+      key: session.key,
       mode,
       ...(from === undefined ? {} : { from }),
     };
@@ -54,7 +54,7 @@ export class Shares {
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const history = from === undefined;
     const own = { id, sessionId: session.id, mode, history, createdBy: by.user, ...times };
-    const value: Kept = { ...own, sessionCreated: session.created, createdThrough: by.through };
+    const value: Kept = { ...own, sessionKey: session.key, createdThrough: by.through };
     const record = { id, kind: SHARE, expiresAtS, value };
     try {
       await records.put(record);
@@ -67,9 +67,9 @@ export class Shares {
   }
 
   /** Links of one session, oldest first. */
-  of(session: SharedSession): readonly Share[] {
+  of(session: Pick<SharedSession, "key">): readonly Share[] {
     return this.#kept()
-      .filter(({ kept }) => isOf(kept, session))
+      .filter(({ kept }) => kept.sessionKey === session.key)
       .map(({ kept }) => Share.parse(kept))
       .toSorted((a, b) => a.createdAt.localeCompare(b.createdAt));
   }
@@ -80,15 +80,15 @@ export class Shares {
   }
 
   /** Disconnects its guests at once. ServiceError `share_not_found`. */
-  async revoke(session: SharedSession, id: string): Promise<void> {
-    const share = this.#kept().find(({ kept }) => kept.id === id && isOf(kept, session));
+  async revoke(session: Pick<SharedSession, "key">, id: string): Promise<void> {
+    const share = this.#kept().find(({ kept }) => kept.id === id && kept.sessionKey === session.key);
     if (share === undefined) throw new ServiceError("share_not_found", `no share link ${id} of this session`);
     await this.#options.records.end([share.record]);
   }
 
   /** For a removed session. */
-  async forget(sessionId: string): Promise<void> {
-    const over = this.#kept().filter(({ kept }) => kept.sessionId === sessionId);
+  async forget(sessionKey: string): Promise<void> {
+    const over = this.#kept().filter(({ kept }) => kept.sessionKey === sessionKey);
     await this.#options.records.end(over.map(({ record }) => record));
   }
 
@@ -114,10 +114,6 @@ export type SharesOptions = {
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
-
-function isOf(kept: Kept, { id, created }: SharedSession): boolean {
-  return kept.sessionId === id && kept.sessionCreated === created;
-}
 
 function iso(ms: number): string {
   return new Date(ms).toISOString();

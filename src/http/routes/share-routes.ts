@@ -1,5 +1,6 @@
 import { creatorOf } from "../../auth/accounts/account-check.ts";
 import type { Shares } from "../../auth/tokens/shares.ts";
+import { keyOf } from "../../protocol/directory/session-change.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";
@@ -20,8 +21,10 @@ export function shareRoutes(parts: {
       "without a login everybody sees every session: there is nothing to share",
     );
   };
-  const sessionOf = ({ principal }: Context, id: string): ReturnType<ReturnType<typeof sessionsOf>["get"]> =>
-    sessionsOf(principal).get(id);
+  const sessionOf = async ({ principal }: Context, id: string) => {
+    const record = await sessionsOf(principal).get(id);
+    return { ...record, key: keyOf(record) };
+  };
   return {
     createShare: async ({ params, body: { mode, history, expiresIn } }, context) => {
       const shares = sharesOrThrow();

@@ -100,7 +100,7 @@ const CALLERS: readonly (readonly [string, Caller])[] = [
     `a guest who may ${mode}`,
     {
       who: () => guests[mode],
-      rights: { kind: "invited", session: { id: "", created: "" }, mode },
+      rights: { kind: "invited", session: { id: "", key: "" }, mode },
     },
   ]),
   ...SCOPED.map(({ role, scope }): [string, Caller] => [

@@ -163,7 +163,7 @@ test("a link tells whoever has it nothing of the session but its id and when it 
   const { token } = await share(await startCat(), "view");
   const claims = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
   expect(Object.keys(claims).sort()).toEqual(["aud", "exp", "iat", "iss", "jti", "share", "sub"]);
-  expect(Object.keys(claims.share).sort()).toEqual(["created", "id", "mode"]);
+  expect(Object.keys(claims.share).sort()).toEqual(["id", "key", "mode"]);
 });
 
 test("a revoked link opens nothing, and whoever came by it is out within a second", async () => {

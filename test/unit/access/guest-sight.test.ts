@@ -3,6 +3,7 @@ import { guestEvent, guestRecord, guestView } from "../../../src/access/guest-si
 import { SessionAccess } from "../../../src/access/session-access.ts";
 import { Hub } from "../../../src/hub/hub.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
+import { keyOf } from "../../../src/protocol/directory/session-change.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { View } from "../../../src/sessions/backend.ts";
@@ -87,8 +88,8 @@ test("output and markers that a feed still holds are not for a guest of a later 
   session.sink?.({ kind: "event", offset: session.end, event: { ...event, gitBehindCount: 0 } });
   await owner.settled();
   expect(owner.json(FrameType.EVENT)).toEqual([]);
-  const { id, created } = session;
-  const rights = { kind: "invited", session: { id, created }, mode: "view", from: session.end } as const;
+  const shared = { id: session.id, key: keyOf(session) };
+  const rights = { kind: "invited", session: shared, mode: "view", from: session.end } as const;
   for (const from of [undefined, 0, 1, "live", session.end] as const) {
     await using guest = new MemoryClient(hub, access.of({ rights }));
     guest.subscribe("s", { flags: Stdout | Events | Offsets, ...(from === undefined ? {} : { from }) });
@@ -102,4 +103,16 @@ test("output and markers that a feed still holds are not for a guest of a later 
     expect(all()).not.toContain("git-status");
     expect(guest.frames.filter(({ type }) => type === FrameType.ERROR)).toEqual([]);
   }
+});
+
+test("a share link opens the session that it was made for, and not a later one with the same id and time", async () => {
+  const sessions = new MemorySessions();
+  const session = sessions.add("s");
+  const of = (key: string) => {
+    const rights = { kind: "invited", session: { id: "s", key }, mode: "view" } as const;
+    return new SessionAccess(sessions).of({ rights }).sessions;
+  };
+  expect(await of(keyOf(session)).get("s")).toMatchObject({ id: "s" });
+  await expect(of("another").get("s")).rejects.toMatchObject({ code: "session_not_found" });
+  expect(await of("another").list()).toEqual([]);
 });

@@ -135,7 +135,7 @@ test("what a client of the WebSocket may not do is told of, and keys that come t
   const { lines, all } = auditor();
   const guest: Principal = {
     ...{ user: "guest-1", method: "share" },
-    rights: { kind: "invited", session: { id: "s1", created: "c" }, mode: "view" },
+    rights: { kind: "invited", session: { id: "s1", key: "k" }, mode: "view" },
   };
   const client = all.client({ principal: guest, address });
   client.typed("s1", new ServiceError("forbidden", "no"));
@@ -157,7 +157,7 @@ test("who never logs in, but proves it with each request, is told of once a day"
   const proxied: Principal = { user: "eve@example.com", method: "proxy", rights: OWN };
   const guest: Principal = {
     ...{ user: "guest-1", method: "share" },
-    rights: { kind: "invited", session: { id: "s1", created: "c" }, mode: "type" },
+    rights: { kind: "invited", session: { id: "s1", key: "k" }, mode: "type" },
   };
   for (let count = 0; count < 10; count++) {
     ask(proxied);

@@ -70,7 +70,7 @@ test.each(["proxy", "hq"] as const)("whom a %s names may be unknown here, but no
 });
 
 test("the guest of a share link is let in as long as the account of whoever made it is open", async () => {
-  const rights = { kind: "invited", session: { id: "x", created: "now" }, mode: "type" } as const;
+  const rights = { kind: "invited", session: { id: "x", key: "k" }, mode: "type" } as const;
   const guest: Principal = { user: "guest-1", method: "share", rights, tokenId: "of-ada" };
   expect(await stage(guest).ask()).toBe(guest);
   await expect(stage(guest, { status: MISSING }).ask()).rejects.toMatchObject(refused);
@@ -84,7 +84,7 @@ test("the guest of a share link is let in as long as the account of whoever made
 });
 
 test("the server's own user and guests of that user are not looked up", async () => {
-  const session = { id: "x", created: "now" };
+  const session = { id: "x", key: "k" };
   const guest: Principal = {
     user: "guest-1",
     method: "share",
