@@ -59,11 +59,15 @@ function guestName({ name, command: [program = "", ...args], cwd }: SessionRecor
 /** Only what happens to the session itself; `undefined`: nothing for this guest. */
 export function guestEvent(
   event: ServerEvent,
-  { session: { id: sessionId }, mode }: Pick<Extract<Rights, { kind: "invited" }>, "session" | "mode">,
+  {
+    session: { id: sessionId, key: sharedKey },
+    mode,
+  }: Pick<Extract<Rights, { kind: "invited" }>, "session" | "mode">,
 ): ServerEvent | undefined {
   const { type, timestamp, exitCode, epoch, revision, key, record } = event;
   if (type === "connected") return { type, timestamp };
-  if (event.sessionId !== sessionId || NOT_FOR_GUESTS.has(type)) return undefined;
+  if (event.sessionId !== sessionId || (key ?? sharedKey) !== sharedKey || NOT_FOR_GUESTS.has(type))
+    return undefined;
   return {
     ...{ type, timestamp, sessionId },
     ...(exitCode === undefined ? {} : { exitCode }),

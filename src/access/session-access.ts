@@ -1,9 +1,8 @@
 // What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
 import type { Principal } from "../auth/principal.ts";
-import { frameRefusals } from "../auth/roles.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
-import type { CreateSession } from "../protocol/schemas/session.ts";
+import { type CreateSession, RandomUuid } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import { GuardedSessions } from "./guarded-sessions.ts";
 import { guestEvent } from "./guest-sight.ts";
@@ -17,36 +16,47 @@ export type SessionView = {
   readonly historyFrom?: number | undefined;
   /** Nothing of the repository that a session is in is for them. */
   readonly isRepositoryHidden?: boolean;
-  /** The types of frames that they may not send, each with the reason. */
-  readonly refusals: ReadonlyMap<number, string>;
 };
+
+/** As whom a user's programs run here. */
+type AccountOf = (user: string) => string | undefined;
 
 const everything = (event: ServerEvent): ServerEvent => event;
 
 export class SessionAccess {
   readonly #backend: SessionBackend;
+  readonly #accountOf: AccountOf;
 
   /** Whoever may everything gets `backend` itself. */
-  constructor(backend: SessionBackend) {
+  constructor({ backend, accountOf }: { readonly backend: SessionBackend; readonly accountOf: AccountOf }) {
     this.#backend = backend;
+    this.#accountOf = accountOf;
   }
+
+  /** Throws `unauthorized` where nobody has logged in. */
+  readonly sessionsOf = (principal: Principal | undefined): SessionBackend =>
+    this.of(loggedIn(principal)).sessions;
+
+  /** The request with whose session it will be. Throws `forbidden` for an id that may tell of others' sessions. */
+  readonly ownRequest = (request: CreateSession, principal: Principal | undefined): CreateSession => {
+    if (this.sessionsOf(principal) !== this.#backend) refuseGuessable(request.id);
+    return ownedRequest(request, loggedIn(principal), this.#accountOf);
+  };
 
   of({ rights, owner }: Pick<Principal, "rights" | "owner">): SessionView {
     if (rights.kind === "remote") {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
-    const refusals = frameRefusals(rights);
-    if (rights.kind === "all") return { sessions: this.#backend, shown: everything, refusals };
+    if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
     const sessions = new GuardedSessions({
       backend: this.#backend,
       holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
     });
     if (rights.kind === "own")
-      return { sessions, refusals, shown: (event) => (isOf(event, owner) ? event : undefined) };
+      return { sessions, shown: (event) => (isOf(event, owner) ? event : undefined) };
     const { from: historyFrom } = rights;
     return {
       sessions,
-      refusals,
       historyFrom,
       isRepositoryHidden: true,
       shown: (event) => guestEvent(event, rights),
@@ -62,12 +72,12 @@ function isOf(event: ServerEvent, owner: string | undefined): boolean {
 
 /**
  * The request with whose session it will be and as whom it will run. A server that asks for one of its own users (an
- * HQ, or the server to its session host) says so itself; `accountOf`: as whom a user's programs run here.
+ * HQ, or the server to its session host) says so itself.
  */
 export function ownedRequest(
   request: CreateSession,
   { method, owner, account }: Pick<Principal, "method" | "owner" | "account">,
-  accountOf: (user: string) => string | undefined,
+  accountOf: AccountOf,
 ): CreateSession {
   const { owner: named, account: asked, ...rest } = request;
   if (method === "socket") return request;
@@ -81,4 +91,18 @@ function part<Name extends string>(name: Name, value: string | undefined): { rea
   const members: { [N in Name]?: string } = {};
   if (value !== undefined) members[name] = value;
   return members;
+}
+
+/** That an id is taken tells of others' sessions, unless nobody could name it without having heard of it. */
+function refuseGuessable(id: string | undefined): void {
+  if (id === undefined || RandomUuid.safeParse(id).success) return;
+  throw new ServiceError(
+    "forbidden",
+    "an id of your own choice is a random UUID (version 4 or 7): use one, or leave the id out",
+  );
+}
+
+export function loggedIn(principal: Principal | undefined): Principal {
+  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
+  return principal;
 }

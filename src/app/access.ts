@@ -1,15 +1,14 @@
 // Sessions as each of those who log in may see and touch them, over REST and /ws.
-import { ownedRequest, SessionAccess } from "../access/session-access.ts";
+import { loggedIn, SessionAccess } from "../access/session-access.ts";
 import type { Gate } from "../auth/gate.ts";
 import type { Principal } from "../auth/principal.ts";
+import { frameRefusals } from "../auth/roles.ts";
 import type { Routes } from "../http/route.ts";
 import { sessionRoutes } from "../http/routes/session-routes.ts";
 import { shareRoutes } from "../http/routes/share-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
 import type { Hub, HubView } from "../hub/hub.ts";
-import { ServiceError } from "../protocol/errors.ts";
-import { RandomUuid } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 
 export type Access = Disposable & {
@@ -29,10 +28,13 @@ export function openAccess(parts: {
   const { backend, hub, gate } = parts;
   const { shares, users } = gate;
   const stack = new DisposableStack();
-  const access = new SessionAccess(backend);
+  const access = new SessionAccess({ backend, accountOf: users.accountOf });
+  const { sessionsOf, ownRequest } = access;
   if (shares !== undefined) stack.use(forgetRemoved(backend, (key) => shares.forget(key)));
-  const viewOf = (principal: Principal): HubView => access.of(principal);
-  const sessionsOf = (principal: Principal | undefined): SessionBackend => viewOf(known(principal)).sessions;
+  const viewOf = (principal: Principal): HubView => ({
+    ...access.of(principal),
+    refusals: frameRefusals(principal.rights),
+  });
   return {
     viewOf,
     routes: (url) => ({
@@ -40,17 +42,14 @@ export function openAccess(parts: {
       ...vibeTunnelRoutes({
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
         connector: ({ address, ...context }) => {
-          const principal = known(context.principal);
+          const principal = loggedIn(context.principal);
           refuseTooMany(hub.clients, principal);
           return (peer) => hub.connect(peer, { user: principal.user, address }, viewOf(principal));
         },
       }),
       ...sessionRoutes({
         sessionsOf,
-        ownRequest: (request, principal) => {
-          if (sessionsOf(principal) !== backend) refuseGuessable(request.id);
-          return ownedRequest(request, known(principal), users.accountOf);
-        },
+        ownRequest,
         viewersOf: (id) => hub.viewersOf(id),
         position: () => hub.position,
         remotes: parts.remotes,
@@ -66,18 +65,4 @@ function forgetRemoved(backend: SessionBackend, forget: (sessionKey: string) => 
     // What cannot be written now opens nothing all the same: the session of that link is gone.
     if (type === "session-removed" && key !== undefined) void forget(key).catch(() => undefined);
   });
-}
-
-/** That an id is taken tells of others' sessions, unless nobody could name it without having heard of it. */
-function refuseGuessable(id: string | undefined): void {
-  if (id === undefined || RandomUuid.safeParse(id).success) return;
-  throw new ServiceError(
-    "forbidden",
-    "an id of your own choice is a random UUID (version 4 or 7): use one, or leave the id out",
-  );
-}
-
-function known(principal: Principal | undefined): Principal {
-  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
-  return principal;
 }

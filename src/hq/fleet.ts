@@ -21,9 +21,8 @@ import type {
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { Ownership } from "./ownership.ts";
-import { reach } from "./reach.ts";
 import type { Registry, RegistryChange, Remote } from "./registry/registry.ts";
-import { RemoteConnection, type RemoteSessionBackend } from "./remote-connection.ts";
+import { RemoteConnection, type RemoteSessionBackend, reach } from "./remote-connection.ts";
 import { Search } from "./search.ts";
 
 export type FleetLog = {

@@ -3,9 +3,9 @@ import { KeyedSingleFlight } from "../lib/async/single-flight.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { SESSION_SEARCH_TIMEOUT_MS } from "../protocol/limits.ts";
 import type { Ownership } from "./ownership.ts";
-import { reach } from "./reach.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { RemoteConnection } from "./remote-connection.ts";
+import { reach } from "./remote-connection.ts";
 
 /**
  * Finds whose session an id means. One whose owner is not known yet is looked for on all machines, once for all who

@@ -6,6 +6,9 @@ import { ServiceError } from "../protocol/errors.ts";
 /** After each piece, of at most 64 KiB, of a body that is discarded: a client has to hear why, but not to keep us busy. */
 const DISCARD_PAUSE_MS = 20;
 
+/** Nothing that this service is asked has more levels; what has, is made to exhaust whoever walks through it. */
+const MAX_DEPTH = 32;
+
 /** Resolves with undefined for an empty body. Rejects with `body_too_large`, unread where the length was announced. */
 export async function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
   const { "content-encoding": encoding = "identity", "content-length": length = "0" } = request.headers;
@@ -18,10 +21,27 @@ export async function readJsonBody(request: IncomingMessage, limit: number): Pro
     throw new ServiceError("invalid_request", "the body ended too early", { cause });
   });
   if (bytes.length === 0) return undefined;
+  const value = parsed(bytes);
+  refuseDeep(value);
+  return value;
+}
+
+function parsed(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch (cause) {
     throw new ServiceError("invalid_json", "the body is no JSON", { cause });
+  }
+}
+
+/** Throws `invalid_request` for a value that is nested deeper than MAX_DEPTH, without ever calling itself. */
+export function refuseDeep(value: unknown): void {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) {
+      throw new ServiceError("invalid_request", `the body is nested deeper than ${MAX_DEPTH} levels`);
+    }
+    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
   }
 }
 
@@ -36,18 +56,4 @@ export function discardBody(request: IncomingMessage): void {
     request.pause();
     setTimeout(() => request.resume(), DISCARD_PAUSE_MS);
   });
-}
-
-/** Nothing that this service is asked has more levels; what has, is made to exhaust whoever walks through it. */
-const MAX_DEPTH = 32;
-
-/** Throws `invalid_request` for a value that is nested deeper than MAX_DEPTH, without ever calling itself. */
-export function refuseDeep(value: unknown): void {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) {
-      throw new ServiceError("invalid_request", `the body is nested deeper than ${MAX_DEPTH} levels`);
-    }
-    level = level.flatMap((each) => (typeof each === "object" && each !== null ? Object.values(each) : []));
-  }
 }

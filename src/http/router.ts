@@ -21,7 +21,7 @@ import type { RateLimit } from "./limits/rate-limit.ts";
 import { type AvatarSource, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
 import { sendError, sendJson, sendMedia } from "./reply.ts";
-import { bodyTooLarge, discardBody, readJsonBody, refuseDeep } from "./request-body.ts";
+import { bodyTooLarge, discardBody, readJsonBody } from "./request-body.ts";
 import type { RequestMeter } from "./request-meter.ts";
 import type { Context, Media, Routes } from "./route.ts";
 import { traced } from "./traced.ts";
@@ -171,7 +171,6 @@ async function answerOf(
   // It is read after the call was counted; a stranger's is short.
   const limit = seen.principal === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
   const body = hasJsonBody(request) ? await readJsonBody(request, limit) : undefined;
-  refuseDeep(body);
   let input: RequestInput;
   try {
     input = {

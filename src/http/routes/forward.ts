@@ -1,5 +1,5 @@
 import { ENDPOINT_NEEDS, type Need, permits, refusalOf } from "../../auth/roles.ts";
-import { reach } from "../../hq/reach.ts";
+import { reach } from "../../hq/remote-connection.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { ClientRequest, ClientResponse, Send } from "../../protocol/client/send.ts";
 import { type Endpoint, matchPath } from "../../protocol/endpoints/endpoint.ts";

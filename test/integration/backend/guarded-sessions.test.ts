@@ -7,7 +7,7 @@ const owner = "ada";
 
 describeBackend("sessions as their owner has them", async () => {
   const terminals = await ownTerminals();
-  const access = new SessionAccess(terminals.backend);
+  const access = new SessionAccess({ backend: terminals.backend, accountOf: () => undefined });
   return {
     backend: access.of({ rights: OWN, owner }).sessions,
     place: { owner },

@@ -31,13 +31,14 @@ test("a guest hears what happens to the session, and nothing about its repositor
     sessionName: "x",
     remoteName: "box",
   } as const;
-  const guest = { session: { id: "s", created: "then" }, mode: "type" } as const;
+  const guest = { session: { id: "s", key: "k" }, mode: "type" } as const;
   expect(guestEvent({ ...event, type: "session-exit", exitCode: 3 }, guest)).toEqual({
     ...{ type: "session-exit", timestamp: "now", sessionId: "s", exitCode: 3 },
   });
   expect(guestEvent({ ...event, type: "git-notification", sessionIds: ["s"] }, guest)).toBeUndefined();
   expect(guestEvent({ ...event, type: "command-finished", command: "make" }, guest)).toBeUndefined();
   expect(guestEvent({ ...event, sessionId: "other", type: "session-exit" }, guest)).toBeUndefined();
+  expect(guestEvent({ ...event, type: "session-start", key: "of a later one" }, guest)).toBeUndefined();
   expect(guestEvent({ type: "remote-joined", timestamp: "now", remoteName: "box" }, guest)).toBeUndefined();
   const { record } = new MemorySessions().add("s");
   expect(guestEvent({ ...event, type: "session-changed", record }, guest)).toEqual({
@@ -75,7 +76,7 @@ test("a recording has neither input nor what its header says of the program, how
 test("output and markers that a feed still holds are not for a guest of a later link", async () => {
   const sessions = new MemorySessions();
   await using hub = new Hub({ backend: sessions, now: () => performance.now() });
-  const access = new SessionAccess(sessions);
+  const access = new SessionAccess({ backend: sessions, accountOf: () => undefined });
   const session = sessions.add("s");
   // Keeps the feed, and so its window, from the beginning on.
   await using owner = new MemoryClient(hub);
@@ -110,7 +111,7 @@ test("a share link opens the session that it was made for, and not a later one w
   const session = sessions.add("s");
   const of = (key: string) => {
     const rights = { kind: "invited", session: { id: "s", key }, mode: "view" } as const;
-    return new SessionAccess(sessions).of({ rights }).sessions;
+    return new SessionAccess({ backend: sessions, accountOf: () => undefined }).of({ rights }).sessions;
   };
   expect(await of(keyOf(session)).get("s")).toMatchObject({ id: "s" });
   await expect(of("another").get("s")).rejects.toMatchObject({ code: "session_not_found" });

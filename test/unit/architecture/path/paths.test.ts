@@ -4,16 +4,26 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 
-const RECORDER = fileURLToPath(new URL("recorder.ts", import.meta.url));
 const PAGE = new URL("../../../../docs/architecture.md", import.meta.url);
 /** At most so many files of src are on the way of each. */
-const MAX_FILES = { byte: 12, key: 12 } as const;
-const HEADINGS = { byte: "The way of a byte", key: "The way of a key" } as const;
+const MAX_FILES = { byte: 12, key: 12, create: 14 } as const;
+const HEADINGS = {
+  byte: "The way of a byte",
+  key: "The way of a key",
+  create: "The way of a new session through an HQ",
+} as const;
 
 type Paths = Readonly<Record<keyof typeof MAX_FILES, readonly string[]>>;
 
 async function recorded(): Promise<Paths> {
-  const { stdout } = await promisify(execFile)(process.execPath, [RECORDER], { timeout: 60_000 });
+  const [frames, create] = await Promise.all([record("recorder.ts"), record("create-recorder.ts")]);
+  return { ...frames, create };
+}
+
+/** What that file prints as JSON. */
+async function record(file: string) {
+  const path = fileURLToPath(new URL(file, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [path], { timeout: 60_000 });
   return JSON.parse(stdout);
 }
 
@@ -24,9 +34,9 @@ function listed(page: string, heading: string): readonly string[] {
   return [...section.matchAll(/^\d+\. `src\/([^`]+)`/gm)].map(([, file = ""]) => file);
 }
 
-test("a byte and a key pass the files that docs/architecture.md lists, and no others", async () => {
+test("a byte, a key and a new session pass the files that docs/architecture.md lists, and no others", async () => {
   const [paths, page] = await Promise.all([recorded(), readFile(PAGE, "utf8")]);
-  for (const way of ["byte", "key"] as const) {
+  for (const way of ["byte", "key", "create"] as const) {
     const files = listed(page, HEADINGS[way]);
     expect(files.toSorted(), way).toEqual(paths[way].toSorted());
     expect(files.length, way).toBeLessThanOrEqual(MAX_FILES[way]);

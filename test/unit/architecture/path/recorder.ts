@@ -5,45 +5,18 @@ import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { constants, openSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
-import { Session as Inspector, type Profiler } from "node:inspector";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { WebSocket } from "ws";
 import { startServer, startSessionHost } from "../../../../src/app.ts";
 import { parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../../src/protocol/frame/frame.ts";
 import { encodeSubscribe, SubscribeFlag } from "../../../../src/protocol/frame/payload.ts";
+import { Coverage, contextIn, inputIn, OWN } from "./coverage.ts";
 
 /** More than one, so that a timer that fires in between belongs to none. */
 const RUNS = 5;
-const SOURCE = new URL("../../../../src/", import.meta.url).href;
-
-/** Counts which files ran since it was last asked. */
-class Coverage {
-  readonly #inspector = new Inspector();
-
-  constructor() {
-    this.#inspector.connect();
-    this.#inspector.post("Profiler.enable");
-    this.#inspector.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-  }
-
-  take(): ReadonlySet<string> {
-    let taken: Profiler.ScriptCoverage[] = [];
-    // The inspector of one's own thread answers before this returns.
-    this.#inspector.post("Profiler.takePreciseCoverage", (error, { result }) => {
-      if (error !== null) throw error;
-      taken = result;
-    });
-    const hasRun = ({ functions }: Profiler.ScriptCoverage): boolean =>
-      functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0);
-    const files = taken.filter((script) => script.url.startsWith(SOURCE) && hasRun(script));
-    return new Set(files.map(({ url }) => url.slice(SOURCE.length)));
-  }
-}
-
 const coverage = new Coverage();
 /** The frames that are followed, and the files that have run for them so far. */
 let followed: { readonly type: number; readonly files: Set<string> } | undefined;
@@ -89,19 +62,8 @@ await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-path-"));
 const { path } = folder;
 const fifos = { toProgram: join(path, "to"), fromProgram: join(path, "from") };
 execFileSync("mkfifo", [fifos.toProgram, fifos.fromProgram]);
-const quiet = { write: () => true };
-const context = {
-  ...{ env: process.env, account: { user: "me", home: path, shell: "/bin/sh" }, isRoot: false, version: "0" },
-  ...{ hostname: "here", node: process.execPath, main: fileURLToPath(`${SOURCE}main.ts`), pageDir: path },
-  ...{ stderr: quiet, stdout: process.stderr },
-};
-const input = (flags: Readonly<Record<string, unknown>>) => ({
-  ...{ flags, env: {}, home: path, cwd: path, user: "me", hostname: "here" },
-  readFile: () => new Uint8Array(),
-});
-await using _host = await startSessionHost(parseHostConfig(input({ controlDir: path })), context);
-const own = { controlDir: path, port: "0", bind: "127.0.0.1", auth: false, sessionHost: "external" };
-await using server = await startServer(parseConfig(input(own)), context);
+await using _host = await startSessionHost(parseHostConfig(inputIn(path, {})), contextIn(path));
+await using server = await startServer(parseConfig(inputIn(path, OWN)), contextIn(path));
 // What it reads from one FIFO it prints; what is typed goes to the other.
 const script = `stty raw -echo; cat '${fifos.toProgram}' & exec cat > '${fifos.fromProgram}'`;
 const created = await fetch(`${server.url}/api/sessions`, {
