@@ -1,5 +1,5 @@
 // A VibeTunnel v3 client of an HQ, for sessions of another machine: it needs no change.
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
@@ -13,12 +13,12 @@ const PREVIEW = 2;
 const GLOBAL = 4;
 const IOS = 6;
 
-// A cluster each, two at a time: starting them is what these tests take a processor for.
-vi.setConfig({ maxConcurrency: 2 });
-
+let cluster: Cluster;
 beforeAll(async () => {
   await builtImage();
+  cluster = await Cluster.start({ remotes: ["box"] });
 }, BUILD_TIMEOUT_MS);
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** Somebody who is logged in to the HQ, and works on its one machine. */
 type User = { readonly hqUrl: string; readonly token: string; readonly remoteId: string | undefined };
@@ -44,9 +44,10 @@ async function ask<T extends z.ZodType>(
 }
 
 /** As the web's login page does. */
-async function logIn({ hq, remotes, login: { username, password } }: Cluster): Promise<User> {
+async function logIn(): Promise<User> {
+  const { hq, remotes, login } = cluster;
   const answer = z.object({ token: z.string() });
-  const body = { userId: username, password };
+  const body = { userId: login.username, password: login.password };
   const { token } = await ask(`${hq.url}/api/auth/password`, { body, answer });
   return { hqUrl: hq.url, token, remoteId: (await remotes[0]?.health())?.remoteId };
 }
@@ -64,8 +65,7 @@ function open({ hqUrl, token }: User): Promise<VibeTunnelClient> {
 }
 
 test.concurrent("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  const user = await logIn(cluster);
+  const user = await logIn();
   const id = await start(user, "stty -echo -icrnl; printf 'before \\342\\202\\254\\n'; head -c 9; exit 3");
   await using early = await open(user);
   early.subscribe(id, WEB);
@@ -87,8 +87,7 @@ test.concurrent("the web's terminal gets the header, the history and what is liv
 });
 
 test.concurrent("the web's terminal is resized, and the program with it", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  const user = await logIn(cluster);
+  const user = await logIn();
   const id = await start(user, "trap 'stty size' WINCH; echo ready; while :; do sleep 60 & wait; done");
   await using client = await open(user);
   client.subscribe(id, WEB);
@@ -101,8 +100,7 @@ test.concurrent("the web's terminal is resized, and the program with it", async 
 });
 
 test.concurrent("the iOS client gets a screen at once, each change, and the exit", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  const user = await logIn(cluster);
+  const user = await logIn();
   const id = await start(
     user,
     "stty -echo; printf '\\033]2;ready\\007'; read a; printf '\\033[1;31mred\\033[m 語\\n'; read b; exit 4",
@@ -127,8 +125,7 @@ test.concurrent("the iOS client gets a screen at once, each change, and the exit
 });
 
 test.concurrent("the web's previews and its global channel share one socket", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  const user = await logIn(cluster);
+  const user = await logIn();
   await using client = await open(user);
   client.subscribe("", GLOBAL);
   await client.until(() => client.events("").some(({ type }) => type === "connected"));
@@ -152,9 +149,9 @@ function told(client: VibeTunnelClient, sessionId: string, type: string): boolea
   );
 }
 
-test.concurrent("after the HQ's server was killed it comes back by itself, and its terminal is whole again", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  const user = await logIn(cluster);
+// After the others, whose connections it ends.
+test("after the HQ's server was killed it comes back by itself, and its terminal is whole again", async () => {
+  const user = await logIn();
   const id = await start(user, "cat");
   await using client = await open(user);
   client.subscribe(id, WEB);

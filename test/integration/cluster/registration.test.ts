@@ -1,5 +1,5 @@
 // Who belongs to an HQ: machines that join, that may not, and that come back; an HQ that does.
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import { ServiceContainer } from "../../../packages/testing/src/container.ts";
 import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
@@ -18,19 +18,28 @@ const RETURN_MS = 2_000;
 /** From the death of the server to an answer of the session, through the HQ. */
 const RESUMPTION_MS = 5_000;
 
-// A cluster each, two at a time: starting them is what these tests take a processor for.
+// Starting clusters is what these tests take a processor for.
 vi.setConfig({ maxConcurrency: 2 });
 
+/** Of the tests that leave its HQ alone. */
+let steady: Cluster;
+let client: ServerClient;
 beforeAll(async () => {
   await builtImage();
+  steady = await Cluster.start({ remotes: ["box", "spare"] });
+  client = await steady.client();
 }, BUILD_TIMEOUT_MS);
+afterAll(async () => {
+  client[Symbol.dispose]();
+  await steady[Symbol.asyncDispose]();
+});
 
 /** Another machine that wants to join. */
-function stranger({ network, login }: Pick<Cluster, "network" | "login">): ServiceContainer {
+function stranger(name: string, login = steady.login): ServiceContainer {
   return new ServiceContainer()
-    .withName("stranger")
+    .withName(name)
     .asRemote({ ...login, hqUrl: HQ_URL })
-    .withNetwork(network);
+    .withNetwork(steady.network);
 }
 
 function logs(service: StartedService, text: string | RegExp): Promise<true> {
@@ -52,61 +61,32 @@ async function identities(client: ServerClient) {
 }
 
 test.concurrent("two machines are listed under their names and the ids and addresses that they have", async () => {
-  await using cluster = await Cluster.start({ remotes: 2 });
-  using client = await cluster.client();
   const records = await client.api.call(endpoints.listRemotes);
-  expect(records.map(({ name }) => name).toSorted()).toEqual(["remote-1", "remote-2"]);
+  expect(records.map(({ name }) => name).toSorted()).toEqual(["box", "spare"]);
   for (const { id, name, url, sessionIds } of records) {
-    const remote = cluster.remote(name);
+    const remote = steady.remote(name);
     expect(await remote.health()).toMatchObject({ mode: "remote", remoteId: id });
     expect({ url, sessionIds }).toEqual({ url: remote.internalUrl, sessionIds: [] });
   }
-  expect(await cluster.hq.health()).toMatchObject({ mode: "hq", remotes: 2 });
+  expect(await steady.hq.health()).toMatchObject({ mode: "hq", remotes: 2 });
   const keys = await client.api.call(endpoints.listRemoteKeys);
-  expect(keys.map(({ name }) => name).toSorted()).toEqual(["remote-1", "remote-2"]);
+  expect(keys.map(({ name }) => name).toSorted()).toEqual(["box", "spare"]);
 });
 
 test.concurrent("a machine with the wrong password is not let in, and its log says so", async () => {
-  await using cluster = await Cluster.start({ remotes: 0 });
-  using client = await cluster.client();
-  const { network } = cluster;
-  const login = { ...cluster.login, password: "wrong" };
-  await using remote = await stranger({ network, login }).start();
+  const login = { ...steady.login, password: "wrong" };
+  await using remote = await stranger("stranger", login).start();
   await logs(remote, /not registered with the HQ .*reason="wrong user name or password"/);
   expect(await machineOf(client, "stranger")).toBeUndefined();
-  using person = await cluster.hq.client(login);
+  using person = await steady.hq.client(login);
   await expect(person.api.list()).rejects.toMatchObject({ code: "unauthorized" });
 });
 
 test.concurrent("a second machine of the same name is refused while the first one answers", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  using client = await cluster.client();
   const { id, url } = await knownMachine(client, "box");
-  await using second = await stranger(cluster).withEnvironment({ TTYHQ_NAME: "box" }).start();
+  await using second = await stranger("second").withEnvironment({ TTYHQ_NAME: "box" }).start();
   await logs(second, "another remote has the name box");
   expect(await knownMachine(client, "box")).toMatchObject({ id, url });
-});
-
-test.concurrent("a remote that was restarted is back within 2 s of its server's listening", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  using client = await cluster.client();
-  const remote = cluster.remote("box");
-  const { id } = await knownMachine(client, "box");
-  const back = async (): Promise<number> => {
-    const { registeredAt } = await knownMachine(client, "box");
-    const starts = listenings(remote).length;
-    await remote.restart();
-    const record = await eventually(async () => {
-      const found = await machineOf(client, "box");
-      return found?.registeredAt === registeredAt ? undefined : found;
-    }, "its return");
-    expect(record.id).toBe(id);
-    const listening = await eventually(async () => listenings(remote)[starts], "the log of its new start");
-    return Date.parse(record.registeredAt) - listening;
-  };
-  expect(await bestTime(RETURN_MS, back)).toBeLessThan(RETURN_MS);
-  using session = await client.run({ remoteId: id, command: ["true"] });
-  await session.ended();
 });
 
 type Outage = { readonly what: string; readonly of: (hq: StartedService) => Promise<void> };
@@ -142,11 +122,29 @@ test.concurrent.each(OUTAGES)(
   },
 );
 
-// By itself: what the others start is not what it measures.
+// These by themselves: what the others start is not what they measure.
+test("a remote that was restarted is back within 2 s of its server's listening", async () => {
+  const remote = steady.remote("box");
+  const { id } = await knownMachine(client, "box");
+  const back = async (): Promise<number> => {
+    const { registeredAt } = await knownMachine(client, "box");
+    const starts = listenings(remote).length;
+    await remote.restart();
+    const record = await eventually(async () => {
+      const found = await machineOf(client, "box");
+      return found?.registeredAt === registeredAt ? undefined : found;
+    }, "its return");
+    expect(record.id).toBe(id);
+    const listening = await eventually(async () => listenings(remote)[starts], "the log of its new start");
+    return Date.parse(record.registeredAt) - listening;
+  };
+  expect(await bestTime(RETURN_MS, back)).toBeLessThan(RETURN_MS);
+  using session = await client.run({ remoteId: id, command: ["true"] });
+  await session.ended();
+});
+
 test("the sessions of a remote whose server was killed are used through the HQ within 5 s", async () => {
-  await using cluster = await Cluster.start({ remotes: ["box"] });
-  using client = await cluster.client();
-  const remote = cluster.remote("box");
+  const remote = steady.remote("box");
   const { id: remoteId } = await knownMachine(client, "box");
   using shell = await client.run({ remoteId, command: ["sh"] });
   await answers(shell, 42);
@@ -161,7 +159,7 @@ test("the sessions of a remote whose server was killed are used through the HQ w
       await client.api.input(shell.sessionId, { text: `echo $((${sum / 2} * 2))\r` });
       return true;
     };
-    await eventually(typed, "an input that is taken", {}, () => cluster.scene);
+    await eventually(typed, "an input that is taken", {}, () => steady.scene);
     await shell.shows(new RegExp(`^${sum}$`, "m"));
     return performance.now() - killed;
   };

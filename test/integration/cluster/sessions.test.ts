@@ -1,5 +1,5 @@
 // Every operation on a session of a remote through its HQ (contract 2), on machines that have nothing but the network in common.
-import { beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import type { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
@@ -21,12 +21,12 @@ const MAX_BODY_BYTES = 1_000_000;
 /** From the creation of a session on the remote itself to its place in the HQ's list. */
 const APPEARANCE_MS = 2_000;
 
-// A cluster each, two at a time: starting them is what these tests take a processor for.
-vi.setConfig({ maxConcurrency: 2 });
-
+let cluster: Cluster;
 beforeAll(async () => {
   await builtImage();
+  cluster = await Cluster.start({ remotes: 2 });
 }, BUILD_TIMEOUT_MS);
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** A script of the shell on the first remote, shown. */
 async function run(client: ServerClient, script: string, more: object = {}): Promise<TerminalClient> {
@@ -50,7 +50,6 @@ function played({ header, events }: Asciicast): { readonly text: string; readonl
 }
 
 test.concurrent("a session is made with the environment, the directory and the size that are asked for, and knows no secret", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   const script = 'echo "$GREETING"; pwd; stty size; env | grep -cE "PASSWORD|SECRET|TTYHQ_HQ"; cat';
   const request = { env: { GREETING: "héllo" }, cwd: "/tmp", cols: 101, rows: 31, name: "mine" };
@@ -70,7 +69,6 @@ test.concurrent("a session is made with the environment, the directory and the s
 });
 
 test.concurrent("text, keys and bytes arrive in the order in which they were sent", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   using terminal = await run(client, "stty raw -echo; printf ready; head -c 12 | od -An -tx1; cat");
   await terminal.shows("ready");
@@ -84,7 +82,6 @@ test.concurrent("text, keys and bytes arrive in the order in which they were sen
 });
 
 test.concurrent("a session is resized, renamed, marked and signalled", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   using terminal = await run(
     client,
@@ -111,7 +108,6 @@ test.concurrent("a session is resized, renamed, marked and signalled", async () 
 });
 
 test.concurrent("the screen, the output and its ranges are those of the terminal", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   using terminal = await run(client, "seq 1 40; printf '\\033[7mlast\\033[0m'");
   await terminal.ended();
@@ -146,7 +142,6 @@ test.concurrent("the screen, the output and its ranges are those of the terminal
 });
 
 test.concurrent("the recording, played, ends with the screen of the terminal", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   using terminal = await run(
     client,
@@ -173,7 +168,6 @@ test.concurrent("the recording, played, ends with the screen of the terminal", a
 });
 
 test.concurrent("the stream of events is live, ends with the exit, and resumes behind any event", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   using terminal = await run(client, "echo one; read answer; echo two");
   const id = terminal.sessionId;
@@ -197,7 +191,6 @@ test.concurrent("the stream of events is live, ends with the exit, and resumes b
 });
 
 test.concurrent("a session is ended by the first DELETE and removed by the second; an ended one by cleanup", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   using terminal = await run(client, "exec sleep 1000");
   const { sessionId } = terminal;
@@ -215,7 +208,6 @@ test.concurrent("a session is ended by the first DELETE and removed by the secon
 });
 
 test.concurrent("of two sessions with one id the first is reached, the other is told of, and takes its place", async () => {
-  await using cluster = await Cluster.start({ remotes: 2 });
   using client = await cluster.client();
   using direct = await cluster.remote("remote-2").client();
   const command = (word: string) => ["sh", "-c", `echo ${word}; exec cat`];
@@ -240,7 +232,6 @@ test.concurrent("of two sessions with one id the first is reached, the other is 
 });
 
 test.concurrent("a session that was begun on the remote itself is in the list within 2 s, and is used there", async () => {
-  await using cluster = await Cluster.start({ remotes: 1 });
   using client = await cluster.client();
   const command = ["ttyhq", "run", "--detach", "--json", "--name", "by hand", "--", "cat"];
   let begun = "";
@@ -259,8 +250,8 @@ test.concurrent("a session that was begun on the remote itself is in the list wi
   await terminal.shows(/^typed\ntyped$/m);
 });
 
-test.concurrent("all ended sessions of all machines are removed by one call, and no running one", async () => {
-  await using cluster = await Cluster.start({ remotes: 2 });
+// After the others, whose ended sessions it would remove.
+test("all ended sessions of all machines are removed by one call, and no running one", async () => {
   using client = await cluster.client();
   const machines = await client.api.call(endpoints.listRemotes);
   using running = await run(client, "exec cat");
