@@ -88,8 +88,11 @@ export class KeyJudge implements AsyncDisposable {
   /** Who lets the key in from there. */
   async judge(from: Place = "127.0.0.1"): Promise<Judgement> {
     const key = readPublicKey(this.line) ?? { bytes: new Uint8Array() };
-    const sshd = await this.#sshd.letsIn(this.user.name, join(this.#directory, "key"), from);
-    return { sshd, ttyhq: await this.#keys.admit(this.user.name, key, from) };
+    const [sshd, ttyhq] = await Promise.all([
+      this.#sshd.letsIn(this.user.name, join(this.#directory, "key"), from),
+      this.#keys.admit(this.user.name, key, from),
+    ]);
+    return { sshd, ttyhq };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
