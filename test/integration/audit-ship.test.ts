@@ -10,11 +10,11 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { AuditLog } from "./harness/audit-log.ts";
 import { bestTime } from "./harness/best-time.ts";
-import { eventually } from "./harness/eventually.ts";
+import { ask } from "./harness/http.ts";
 import { askAs, logIn, PASSWORD, passwordServer, USERNAME } from "./harness/password-server.ts";
-import { ask } from "./harness/raw-http.ts";
 import { MAIN } from "./harness/test-server.ts";
 
 const LOOPBACK = "127.0.0.1";

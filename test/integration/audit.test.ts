@@ -3,15 +3,15 @@ import { chmod, mkdtempDisposable, rename, stat, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { FrameType } from "../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import { AuditLog, type Line } from "./harness/audit-log.ts";
 import { ttyhq } from "./harness/command.ts";
-import { eventually } from "./harness/eventually.ts";
+import { ask, shakeHands } from "./harness/http.ts";
 import { knownToken } from "./harness/known-logins.ts";
 import { askAs, bearer, logIn, PASSWORD, passwordServer, USERNAME } from "./harness/password-server.ts";
 import { People } from "./harness/people.ts";
-import { ask, shakeHands } from "./harness/raw-http.ts";
 import { RawSocket } from "./harness/raw-socket.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 import { TestServer } from "./harness/test-server.ts";

@@ -1,8 +1,8 @@
 // The picture of a user, which the page shows before anybody has logged in (contract 5.11).
 import { userInfo } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask } from "./harness/http.ts";
 import { passwordServer } from "./harness/password-server.ts";
-import { ask } from "./harness/raw-http.ts";
 import type { TestServer } from "./harness/test-server.ts";
 
 let server: TestServer;

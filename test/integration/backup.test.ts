@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import type { SessionRecord } from "../../src/protocol/schemas/session.ts";
 import { isRunning } from "../../src/sessions/pty/process-tree.ts";
 import { parseCast } from "./harness/asciicast.ts";
-import { eventually } from "./harness/eventually.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
 import { TestServer } from "./harness/test-server.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ttyhq } from "./harness/command.ts";
-import { call } from "./harness/http-call.ts";
+import { ask } from "./harness/http.ts";
 import { Installation } from "./harness/installation.ts";
 import { TestServer } from "./harness/test-server.ts";
 
@@ -23,8 +23,8 @@ test("a server is as its configuration file says, and commands find it by that",
     "service-username: admin\nservice-password: s3cret\nmax-recording-size: 5kB\ncontrol-dir: c\naudit-log: deeds.log\n",
   );
   await using server = await TestServer.start({ args: ["--config", config], controlDir: join(path, "c") });
-  const login = { method: "POST", path: "/api/auth/token", body: { username: "admin", password: "s3cret" } };
-  expect((await call(server.url, login)).status).toBe(200);
+  const login = { body: { username: "admin", password: "s3cret" } };
+  expect((await ask(server.url, "/api/auth/token", login)).status).toBe(200);
   expect(await readdir(path)).toContain("deeds.log");
 
   expect(await ttyhq(["health", "--wait", "30", "--config", config])).toMatchObject({ code: 0, stderr: "" });
@@ -68,8 +68,8 @@ test("the token for another machine's server may be in a file", async () => {
     args: [],
     env: { SERVICE_USERNAME: "admin", SERVICE_PASSWORD: "s3cret" },
   });
-  const login = { method: "POST", path: "/api/auth/token", body: { username: "admin", password: "s3cret" } };
-  const { token } = JSON.parse((await call(server.url, login)).text);
+  const login = { body: { username: "admin", password: "s3cret" } };
+  const { token } = JSON.parse((await ask(server.url, "/api/auth/token", login)).text);
   const file = join(directory.path, "token");
   await writeFile(file, `${token}\n`);
   const ls = ["ls", "--json", "--url", server.url];

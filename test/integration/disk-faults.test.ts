@@ -1,8 +1,8 @@
 // A disk under the control directory that takes nothing for a while: sessions go on, and so do their recordings later.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { asciinemaCat, parseCast } from "./harness/asciicast.ts";
-import { eventually } from "./harness/eventually.ts";
 import { FailingDisk } from "./harness/failing-disk.ts";
 import { Follower } from "./harness/follower.ts";
 import { LINES_A_MIB, startPrinter } from "./harness/printer.ts";

@@ -2,13 +2,13 @@
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { FrameType } from "../../src/protocol/frame/frame.ts";
 import { decodeGoAway, encodeJson } from "../../src/protocol/frame/payload.ts";
 import { headOf } from "./harness/answer-head.ts";
-import { eventually } from "./harness/eventually.ts";
+import { ask } from "./harness/http.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
-import { ask } from "./harness/raw-http.ts";
 import { RawSocket } from "./harness/raw-socket.ts";
 import { TestServer } from "./harness/test-server.ts";
 import { VibeTunnelClient } from "./harness/vibetunnel-client.ts";

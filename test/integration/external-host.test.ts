@@ -5,10 +5,10 @@ import { mkdtempDisposable, readdir, readFile, rm, stat, symlink } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { isRunning } from "../../src/sessions/pty/process-tree.ts";
 import { ttyhq } from "./harness/command.ts";
-import { eventually } from "./harness/eventually.ts";
 import { Rest } from "./harness/rest.ts";
 import { MAIN, TestServer } from "./harness/test-server.ts";
 

@@ -1,11 +1,12 @@
 // Bad input over REST: nothing makes the server or its session host crash, answer 5xx, or keep what it was given.
+import { Agent } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { isErrorCode } from "../../src/protocol/errors.ts";
-import { eventually } from "./harness/eventually.ts";
-import { type Answer, type Call, call } from "./harness/http-call.ts";
+import { type Answer, ask, type PathQuestion } from "./harness/http.ts";
 import { oddRequest, SESSION_IDS } from "./harness/odd-requests.ts";
 import { openFiles, residentBytes, zombiesOf } from "./harness/processes.ts";
 import { Rest } from "./harness/rest.ts";
@@ -25,6 +26,9 @@ const CONTEXT = {
 };
 const MAX_MORE_FILES = 20;
 
+/** Thousands of calls do not need as many ports. */
+const agent = new Agent({ keepAlive: true });
+
 const UNLIMITED = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];
 
 let server: TestServer;
@@ -38,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-function expectSane(asked: Call, { status, text, headers }: Answer, from: string): void {
+function expectSane(asked: PathQuestion, { status, text, headers }: Answer, from: string): void {
   const about = `${from}: ${JSON.stringify(asked)} got ${status} ${text.slice(0, 300)}`;
   expect(status, about).toBeLessThan(500);
   if (status < 400 || asked.method === "HEAD" || asked.isHeadEnough === true) return;
@@ -47,11 +51,11 @@ function expectSane(asked: Call, { status, text, headers }: Answer, from: string
   expect([typeof error, isErrorCode(code), typeof details], about).toEqual(["string", true, "object"]);
 }
 
-async function callAll(requests: readonly Call[], from: string): Promise<void> {
+async function callAll(requests: readonly PathQuestion[], from: string): Promise<void> {
   const waiting = [...requests];
   const worker = async (): Promise<void> => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const answer = await call(server.url, next);
+      const answer = await ask(server.url, next.path, { agent, ...next });
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
       expectSane(next, answer, from);
     }

@@ -1,11 +1,11 @@
 // Server and session host are two processes: each may stop, die and come back without the other.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { endpoints } from "../../src/protocol/endpoints/endpoints.ts";
 import { FrameType } from "../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../src/protocol/frame/payload.ts";
 import { ttyhq } from "./harness/command.ts";
-import { eventually } from "./harness/eventually.ts";
 import { RawSocket, textOf } from "./harness/raw-socket.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 

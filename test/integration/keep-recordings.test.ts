@@ -2,9 +2,9 @@
 import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import type { ServerEvent } from "../../src/protocol/frame/event.ts";
-import { eventually } from "./harness/eventually.ts";
-import { ask } from "./harness/raw-http.ts";
+import { ask } from "./harness/http.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const OPEN = ["--no-auth", "--rate-limit-api", "0", "--rate-limit-sessions", "0"];

@@ -11,6 +11,7 @@ import { encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
 import { headOf } from "./harness/answer-head.ts";
 import { bestTime } from "./harness/best-time.ts";
 import { Follower } from "./harness/follower.ts";
+import { openSocket } from "./harness/http.ts";
 import { keepLogins, knownToken } from "./harness/known-logins.ts";
 import {
   askAs,
@@ -22,7 +23,6 @@ import {
   USERNAME,
 } from "./harness/password-server.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
-import { openSocket } from "./harness/raw-http.ts";
 import type { TestServer } from "./harness/test-server.ts";
 
 const LIMIT_MS = 1_000;

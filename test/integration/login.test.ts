@@ -2,6 +2,7 @@
 import { userInfo } from "node:os";
 import { expect, test } from "vitest";
 import { ttyhq } from "./harness/command.ts";
+import { type Answer, ask, shakeHands } from "./harness/http.ts";
 import {
   askAs,
   bearer,
@@ -11,7 +12,6 @@ import {
   ticketFor,
   USERNAME,
 } from "./harness/password-server.ts";
-import { type Answer, ask, shakeHands } from "./harness/raw-http.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const WRONG = { error: "wrong user name or password", code: "invalid_credentials", details: {} };

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freePort } from "../../packages/testing/src/free-port.ts";
 import { ttyhq } from "./harness/command.ts";
+import { ask, shakeHands } from "./harness/http.ts";
 import { passwordServer } from "./harness/password-server.ts";
-import { ask, shakeHands } from "./harness/raw-http.ts";
 
 async function server() {
   const port = await freePort();

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { FollowRepository } from "./git/follow-repository.ts";
-import { type Answer, type Call, call } from "./harness/http-call.ts";
+import { type Answer, ask, type PathQuestion } from "./harness/http.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 const Schema = z.record(z.string(), z.unknown());
@@ -49,7 +49,7 @@ beforeAll(async () => {
     args: ["--rate-limit-api", "0", "--rate-limit-sessions", "0"],
     env: { SERVICE_USERNAME: CREDENTIALS.username, SERVICE_PASSWORD: CREDENTIALS.password },
   });
-  document = Document.parse((await call(server.url, { path: "/api/openapi.json" })).json);
+  document = Document.parse((await ask(server.url, "/api/openapi.json")).json);
   described = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       method,
@@ -57,7 +57,7 @@ beforeAll(async () => {
       operation: Operation.parse(operation),
     })),
   );
-  const login = await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
+  const login = await ask(server.url, "/api/auth/token", { body: CREDENTIALS });
   authorization = `Bearer ${Object(login.json).token}`;
 });
 afterAll(async () => {
@@ -65,8 +65,8 @@ afterAll(async () => {
   await made.disposeAsync();
 });
 
-const asUser = (request: Call): Promise<Answer> =>
-  call(server.url, { ...request, headers: { authorization, ...request.headers } });
+const asUser = (request: PathQuestion): Promise<Answer> =>
+  ask(server.url, request.path, { ...request, headers: { authorization, ...request.headers } });
 
 async function session(command: readonly string[]): Promise<string> {
   const answer = await asUser({ method: "POST", path: "/api/sessions", body: { command } });
@@ -154,7 +154,7 @@ const INPUTS: Readonly<Record<string, () => Promise<Input>>> = {
   secondFactor: async () => ({ body: { challengeId: "any", recoveryCode: "any" } }),
   listLogins: async () => ({ query: "?all=1" }),
   endLogin: async () => {
-    await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
+    await ask(server.url, "/api/auth/token", { body: CREDENTIALS });
     const { json } = await asUser({ path: "/api/auth/logins" });
     const all = z.array(z.object({ id: z.string(), current: z.boolean() })).parse(json);
     return { loginId: all.find(({ current }) => !current)?.id ?? "" };
@@ -211,7 +211,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 function requestOf(
   { method, path }: Described,
   { id, shareId, loginId, tokenId, branch, query = "", body, isHeadEnough = false }: Input,
-): Call {
+): PathQuestion {
   const filled = path
     .replace("{id}", id ?? "nobody")
     .replace("{shareId}", shareId ?? "none")
@@ -233,7 +233,7 @@ function expectDescribed({ operation, method, path }: Described, answer: Answer)
   const response = operation.responses[answer.status];
   expect(response, about).toBeDefined();
   const content = response?.content ?? {};
-  const type = answer.headers["content-type"] ?? "";
+  const type = String(answer.headers["content-type"] ?? "");
   const bare = type.replace(/; charset=utf-8$/, "");
   const media = content[type] ?? content[bare] ?? content[bare.replace(/\/.*/, "/*")];
   expect(media, `${about} as ${type}`).toBeDefined();
@@ -257,7 +257,7 @@ test("every endpoint answers valid input as it says", async () => {
     expect(`${operationId} ${answer.status}`).toBe(`${operationId} ${expected}`);
     expectDescribed(each, answer);
   }
-  const login = await call(server.url, { method: "POST", path: "/api/auth/token", body: CREDENTIALS });
+  const login = await ask(server.url, "/api/auth/token", { body: CREDENTIALS });
   authorization = `Bearer ${Object(login.json).token}`;
 });
 
@@ -265,7 +265,8 @@ describe("every endpoint refuses as it says", () => {
   test("whoever is not logged in", async () => {
     for (const each of described.filter(({ operation }) => operation.security.length > 0)) {
       for (const headers of [{}, { authorization: "Bearer nonsense" }, { authorization: "Basic YTpi" }]) {
-        const answer = await call(server.url, { ...requestOf(each, {}), headers });
+        const request = requestOf(each, {});
+        const answer = await ask(server.url, request.path, { ...request, headers });
         expect(`${each.operation.operationId} ${answer.status}`).toBe(`${each.operation.operationId} 401`);
         expect(answer.headers["www-authenticate"]).toMatch(/^Bearer /);
         expectDescribed(each, answer);

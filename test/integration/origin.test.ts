@@ -2,8 +2,8 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { ask, shakeHands } from "./harness/http.ts";
 import { askAs, bearer, logIn, passwordServer } from "./harness/password-server.ts";
-import { ask, shakeHands } from "./harness/raw-http.ts";
 import { MAIN, TestServer } from "./harness/test-server.ts";
 
 const ALLOWED = "https://term.example.com";

@@ -1,6 +1,6 @@
 // How often one may call (contract 4.2).
 import { expect, test } from "vitest";
-import type { Answer } from "./harness/http-call.ts";
+import type { Answer } from "./harness/http.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 

@@ -9,10 +9,10 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { hostHealth } from "../../src/remote/host-process.ts";
+import { ask } from "./harness/http.ts";
 import { bearer } from "./harness/password-server.ts";
 import { killIfThere } from "./harness/processes.ts";
 import { Program } from "./harness/program.ts";
-import { ask } from "./harness/raw-http.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,7 +1,7 @@
 // A recording that must stop, at its size limit (contract 3).
 import { describe, expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { parseCast } from "./harness/asciicast.ts";
-import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";

@@ -1,7 +1,7 @@
 // Recordings (contract 3), read by the format's description and by the real asciinema.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { asciinemaCat, asciinemaPlay, parseCast } from "./harness/asciicast.ts";
-import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";

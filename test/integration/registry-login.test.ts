@@ -14,7 +14,7 @@ import type { Routes } from "../../src/http/route.ts";
 import { createRouter } from "../../src/http/router.ts";
 import { Secret } from "../../src/lib/secret.ts";
 import { createLogger } from "../../src/log.ts";
-import { call } from "./harness/http-call.ts";
+import { ask } from "./harness/http.ts";
 
 const remote = {
   ...{ id: "a", name: "a", url: "http://a", sessionIds: [] },
@@ -71,7 +71,7 @@ async function hq(options: Partial<GateOptions>) {
     statuses: (calls: readonly (typeof REGISTRY)[number][], headers: Record<string, string> = {}) =>
       Promise.all(
         calls.map(async (each) => {
-          const { status, headers: answered } = await call(`http://127.0.0.1:${listener.port}`, {
+          const { status, headers: answered } = await ask(`http://127.0.0.1:${listener.port}`, each.path, {
             ...each,
             headers,
           });

@@ -1,8 +1,8 @@
 // What is refused over REST, and how (contract 4.1).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { SessionRecord } from "../../src/protocol/schemas/session.ts";
-import { eventually } from "./harness/eventually.ts";
-import { type Answer, type Call, call } from "./harness/http-call.ts";
+import { type Answer, ask, type PathQuestion } from "./harness/http.ts";
 import { Rest } from "./harness/rest.ts";
 import { TestServer } from "./harness/test-server.ts";
 
@@ -164,7 +164,7 @@ describe("a session's endpoints refuse", () => {
 
 describe("the service refuses", () => {
   const json = { "content-type": "application/json" };
-  const send = (request: Call): Promise<Answer> => call(server.url, request);
+  const send = (request: PathQuestion): Promise<Answer> => ask(server.url, request.path, request);
 
   test.each(["{", '{"a":}', "[1,]", "cat", '{"command":"cat"'])("malformed JSON: %s", async (body) => {
     expectError(
@@ -237,12 +237,12 @@ describe("the service refuses", () => {
 
 describe("a request that never became one is refused in the same shape", () => {
   test("an address of 20,000 characters", async () => {
-    const answer = await call(server.url, { path: `/api/sessions?x=${"x".repeat(20_000)}` });
+    const answer = await ask(server.url, `/api/sessions?x=${"x".repeat(20_000)}`);
     expectError(answer, 431, "headers_too_large");
   });
 
   test("a length that is none", async () => {
-    const answer = await call(server.url, { path: "/api/health", headers: { "content-length": "-1" } });
+    const answer = await ask(server.url, "/api/health", { headers: { "content-length": "-1" } });
     expectError(answer, 400, "invalid_request");
   });
 });

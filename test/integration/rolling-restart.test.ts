@@ -2,13 +2,13 @@
 // that something went wrong.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import type { ConnectionState } from "../../src/protocol/client/connection.ts";
 import type { SessionSocket } from "../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../src/protocol/errors.ts";
 import { decodeOutput, FrameType } from "../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../src/protocol/frame/payload.ts";
-import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
 import { PacedProgram } from "./harness/paced-program.ts";

@@ -7,8 +7,8 @@ import { encodeFrame, FrameType } from "../../src/protocol/frame/frame.ts";
 import { encodeJson } from "../../src/protocol/frame/payload.ts";
 import { ttyhq } from "./harness/command.ts";
 import { Follower } from "./harness/follower.ts";
+import { ask, shakeHands } from "./harness/http.ts";
 import { askAs, bearer, ticketFor } from "./harness/password-server.ts";
-import { ask, shakeHands } from "./harness/raw-http.ts";
 import { TestServer } from "./harness/test-server.ts";
 
 /** Told apart from anything that a log says of itself. */

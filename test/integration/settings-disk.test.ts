@@ -2,9 +2,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { eventually } from "./harness/eventually.ts";
+import { eventually } from "../../packages/testing/src/wait.ts";
+import { ask } from "./harness/http.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
-import { ask } from "./harness/raw-http.ts";
 import { Scrape } from "./harness/scrape.ts";
 import { SmallDisk } from "./harness/small-disk.ts";
 import { TestServer } from "./harness/test-server.ts";

@@ -9,14 +9,14 @@ import type { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { eventually } from "../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { headOf } from "./harness/answer-head.ts";
 import { ttyhq } from "./harness/command.ts";
-import { eventually } from "./harness/eventually.ts";
 import { Follower } from "./harness/follower.ts";
+import { ask, openSocket } from "./harness/http.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 import { killIfThere } from "./harness/processes.ts";
-import { ask, openSocket } from "./harness/raw-http.ts";
 import { gone, TestServer } from "./harness/test-server.ts";
 
 const OPEN = ["--no-auth", "--bind", "127.0.0.1", "--port", "0", "--session-host", "inline"];

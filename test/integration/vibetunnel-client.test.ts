@@ -1,6 +1,7 @@
 // A VibeTunnel v3 client needs no change.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually } from "./harness/eventually.ts";
+import { eventually } from "../../packages/testing/src/wait.ts";
+import { ask } from "./harness/http.ts";
 import { TestServer } from "./harness/test-server.ts";
 import {
   decodeOldFrame,
@@ -25,22 +26,12 @@ afterAll(async () => {
 
 /** As the web client starts one: the command as an array, the folder as workingDir; the answer has a sessionId. */
 async function start(command: readonly string[], more: object = {}): Promise<string> {
-  const response = await fetch(`${server.url}/api/sessions`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ command, workingDir: "/tmp", ...more }),
-  });
-  const { sessionId } = (await response.json()) as { sessionId: string };
-  return sessionId;
+  const body = { command, workingDir: "/tmp", ...more };
+  return (await ask(server.url, "/api/sessions", { body })).json.sessionId;
 }
 
 test("a create request with workingDir answers 200, and one with cwd 201", async () => {
-  const create = async (body: object) => {
-    const method = "POST";
-    const headers = { "content-type": "application/json" };
-    const answer = await fetch(`${server.url}/api/sessions`, { method, headers, body: JSON.stringify(body) });
-    return { status: answer.status, json: Object(await answer.json()) };
-  };
+  const create = (body: object) => ask(server.url, "/api/sessions", { body });
   const size = { cols: 100, rows: 30 };
   const old = await create({ command: ["cat"], workingDir: "/tmp", ...size });
   const own = await create({ command: ["cat"], cwd: "/tmp", ...size });
@@ -180,13 +171,9 @@ test("POST /api/test-notification sends a test-notification event to the global 
   await using deaf = await VibeTunnelClient.open(server.url);
   client.subscribe("", GLOBAL);
   await client.until(() => client.events("").length > 0);
-  const answer = await fetch(`${server.url}/api/test-notification`, { method: "POST" });
-  const { success, message, event } = Object(await answer.json());
-  expect([answer.status, success, message]).toEqual([
-    200,
-    true,
-    expect.stringContaining("1 of your clients"),
-  ]);
+  const { status, json } = await ask(server.url, "/api/test-notification", { method: "POST" });
+  const { success, message, event } = json;
+  expect([status, success, message]).toEqual([200, true, expect.stringContaining("1 of your clients")]);
   await client.until(() => client.events("test-session").length > 0);
   expect(client.events("test-session")).toEqual([event]);
   expect(event).toMatchObject({ type: "test-notification", sessionId: "test-session" });

@@ -25,11 +25,12 @@ export async function waitFor<T>(
   }
 }
 
-const POLL_MS = 50;
+/** Between two calls of a check: short at first, then long enough that a long wait costs little. */
+const [MIN_POLL_MS, MAX_POLL_MS] = [10, 50];
 
 /**
- * Looks every 50 ms for what does not tell of itself, until `look` finds something. A look that fails is tried again; the
- * last failure is the cause of the Error that it rejects with when the time is over.
+ * Calls `check` until it returns something: for what sends no event. A check that fails is repeated; the last failure is the
+ * cause of the Error that it rejects with when the time is over.
  */
 export async function eventually<T>(
   check: (signal: AbortSignal) => Promise<T | undefined>,
@@ -39,7 +40,7 @@ export async function eventually<T>(
 ): Promise<T> {
   let cause: unknown;
   const search = async (stop: AbortSignal): Promise<T> => {
-    for (;;) {
+    for (let pollMs = MIN_POLL_MS; ; pollMs = Math.min(1.5 * pollMs, MAX_POLL_MS)) {
       try {
         const found = await check(stop);
         if (found !== undefined) return found;
@@ -47,7 +48,7 @@ export async function eventually<T>(
       } catch (error) {
         cause = error;
       }
-      await pause(POLL_MS, undefined, { signal: stop });
+      await pause(pollMs, undefined, { signal: stop });
     }
   };
   try {

@@ -5,6 +5,7 @@ import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { type ApiTokenRecord, NewApiToken } from "../../../src/protocol/schemas/login.ts";
 import { AuditLog, type Line } from "../harness/audit-log.ts";
 import { ttyhq } from "../harness/command.ts";
+import { ask } from "../harness/http.ts";
 import { logIn, PASSWORD, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import type { TestServer } from "../harness/test-server.ts";
@@ -143,14 +144,10 @@ test("the audit log has who made, used and revoked which token", async () => {
 });
 
 test("whoever came in by no login of this server gets no token", async () => {
-  const { url } = server;
-  const response = await fetch(`${url}${TOKENS}`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ name: "local", scope: ["sessions:view"], expiresIn: 60 }),
+  const body = { name: "local", scope: ["sessions:view"], expiresIn: 60 };
+  expect(await ask(server.url, TOKENS, { body })).toMatchObject({
+    ...{ status: 403, json: { error: expect.stringContaining("log in first") } },
   });
-  expect(response.status).toBe(403);
-  expect(await response.json()).toMatchObject({ error: expect.stringContaining("log in first") });
 });
 
 describe("the command line", () => {

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { Authenticator } from "../harness/authenticator.ts";
 import { ttyhq } from "../harness/command.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { askAs, PASSWORD, passwordServer, USERNAME } from "../harness/password-server.ts";
-import { type Answer, ask } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 const ORIGIN = "https://ttyhq.test";

@@ -1,11 +1,11 @@
 // What a guest of a share link gets to see, by every endpoint and frame: the screen, and nothing of what is around it.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { concatBytes } from "../../../src/lib/data/collect.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { type Subscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { NewShare } from "../../../src/protocol/schemas/share.ts";
-import { eventually } from "../harness/eventually.ts";
 import { logIn } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
 import type { TestServer } from "../harness/test-server.ts";

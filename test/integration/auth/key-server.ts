@@ -1,7 +1,7 @@
 // A server that people log in to with SSH keys, and a client that does.
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Answer, ask } from "../harness/raw-http.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { SshAgent } from "./ssh-agent.ts";
 

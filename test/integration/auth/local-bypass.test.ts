@@ -1,8 +1,8 @@
 // --allow-local-bypass: this machine needs no login, and nothing that only looks like it gets in (contract 5.10).
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask, shakeHands } from "../harness/http.ts";
 import { passwordServer } from "../harness/password-server.ts";
-import { ask, shakeHands } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 const TOKEN = "a token of this machine";

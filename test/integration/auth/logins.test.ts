@@ -2,15 +2,15 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import type { LoginRecord } from "../../../src/protocol/schemas/login.ts";
 import { headOf } from "../harness/answer-head.ts";
 import { AuditLog } from "../harness/audit-log.ts";
-import { eventually } from "../harness/eventually.ts";
+import { ask } from "../harness/http.ts";
 import { logIn, PASSWORD, USERNAME } from "../harness/password-server.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { People, Person } from "../harness/people.ts";
-import { ask } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 const LOGIN_OVER = 4401;

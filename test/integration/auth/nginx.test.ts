@@ -1,10 +1,10 @@
 // Debian's nginx in place of our own proxy: --enable-proxy-serve --proxy-external (specification 5.4, contract 5.9).
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { ask, shakeHands } from "../harness/http.ts";
 import { IDENTITY, Nginx } from "../harness/nginx.ts";
 import { PASSWORD, passwordServer, USERNAME } from "../harness/password-server.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
-import { ask, shakeHands } from "../harness/raw-http.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import type { TestServer } from "../harness/test-server.ts";
 

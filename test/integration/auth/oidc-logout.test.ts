@@ -1,10 +1,10 @@
 // Logging out of the reverse proxy, and what is kept of logins (contract 5.9).
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { AuditLog } from "../harness/audit-log.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { eventually } from "../harness/eventually.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { NAVIGATION } from "../harness/tls-client.ts";
 import { LOGIN_COOKIE, useOidcStage } from "./oidc-stage.ts";

@@ -1,8 +1,8 @@
 // A login at a provider lasts for as long as the provider says so, and a provider need not always be there.
 import { once } from "node:events";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
-import { eventually } from "../harness/eventually.ts";
 import { ADA } from "../harness/login-provider.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";

@@ -2,7 +2,7 @@
 import { createHmac, generateKeyPairSync } from "node:crypto";
 import jwt from "jsonwebtoken";
 import { expect, test } from "vitest";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { CLIENT_SECRET } from "../harness/login-provider.ts";
 import type { TlsClient } from "../harness/tls-client.ts";
 import { useOidcStage } from "./oidc-stage.ts";

@@ -4,14 +4,14 @@ import { writeFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
-import { eventually } from "../harness/eventually.ts";
+import { ask } from "../harness/http.ts";
 import { OpensslAuthority, type OpensslIdentity } from "../harness/openssl-authority.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { People } from "../harness/people.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
-import { ask } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";
 

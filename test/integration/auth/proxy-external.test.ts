@@ -2,8 +2,8 @@
 import { networkInterfaces } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ttyhq } from "../harness/command.ts";
+import { ask, shakeHands } from "../harness/http.ts";
 import { logIn, passwordServer, USERNAME } from "../harness/password-server.ts";
-import { ask, shakeHands } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 const scope = new AsyncDisposableStack();

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import type { Question } from "../harness/http.ts";
 import { logIn, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
-import type { Question } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 const FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Offsets | SubscribeFlag.Events;

@@ -1,5 +1,6 @@
 // Every endpoint and every frame, for every role and every guest, at an HQ and through it at a remote.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import {
   ENDPOINT_NEEDS,
   FRAME_NEEDS,
@@ -17,10 +18,9 @@ import { type Permission, TokenScope } from "../../../src/protocol/schemas/permi
 import { Role } from "../../../src/protocol/schemas/role.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { NewShare, ShareMode } from "../../../src/protocol/schemas/share.ts";
-import { eventually } from "../harness/eventually.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { logIn } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
-import { type Answer, ask } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { SystemUser } from "./system-user.ts";
 

@@ -8,9 +8,9 @@ import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.t
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { NewShare, type ShareMode } from "../../../src/protocol/schemas/share.ts";
 import { bestTime } from "../harness/best-time.ts";
+import type { Question } from "../harness/http.ts";
 import { logIn, PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
-import type { Question } from "../harness/raw-http.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 const FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Offsets | SubscribeFlag.Events;

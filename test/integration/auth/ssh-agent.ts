@@ -6,8 +6,8 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
-import { eventually } from "../harness/eventually.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 
 const run = promisify(execFile);

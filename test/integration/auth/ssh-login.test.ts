@@ -1,8 +1,8 @@
 import { chmod, chown, mkdir, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { expect, test } from "vitest";
-import type { Answer } from "../harness/raw-http.ts";
-import { ask } from "../harness/raw-http.ts";
+import type { Answer } from "../harness/http.ts";
+import { ask } from "../harness/http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 import { KeyServer } from "./key-server.ts";
 import { SystemUser } from "./system-user.ts";

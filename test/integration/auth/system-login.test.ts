@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { type Answer, ask } from "../harness/raw-http.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { SystemUser } from "./system-user.ts";
 

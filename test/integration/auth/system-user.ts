@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const run = promisify(execFile);
 

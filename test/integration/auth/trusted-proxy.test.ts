@@ -1,8 +1,8 @@
 // --trusted-proxy: what proxies in front say of where a request came from, and what anybody else may say (contract 4.2, 5.8).
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
+import { ask, shakeHands } from "../harness/http.ts";
 import { PASSWORD, passwordServer } from "../harness/password-server.ts";
-import { ask, shakeHands } from "../harness/raw-http.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
 /** The proxy, and somebody who is none. */

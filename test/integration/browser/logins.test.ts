@@ -1,6 +1,6 @@
 // A user's logins in the page: seen, and ended one by one.
 import { expect, test } from "vitest";
-import { ask } from "../harness/raw-http.ts";
+import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { useStage } from "./stage.ts";
 

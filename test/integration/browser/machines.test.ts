@@ -1,7 +1,7 @@
 // The page on an HQ.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { decodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { eventually } from "../harness/eventually.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { Chromium } from "./chromium.ts";

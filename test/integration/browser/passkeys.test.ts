@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ttyhq } from "../harness/command.ts";
-import { ask } from "../harness/raw-http.ts";
+import { ask } from "../harness/http.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { ServerProcess } from "./server-process.ts";
 import { useStage } from "./stage.ts";

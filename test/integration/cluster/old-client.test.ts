@@ -5,6 +5,7 @@ import { Cluster } from "../../../packages/testing/src/cluster.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
+import { ask } from "../harness/http.ts";
 import { oldScreenText, VibeTunnelClient } from "../harness/vibetunnel-client.ts";
 
 /** What the official clients ask for: the web's terminal, its previews, its global channel, and iOS. */
@@ -23,41 +24,24 @@ afterAll(() => cluster[Symbol.asyncDispose]());
 /** Somebody who is logged in to the HQ, and works on its one machine. */
 type User = { readonly hqUrl: string; readonly token: string; readonly remoteId: string | undefined };
 
-type Question<T extends z.ZodType> = {
-  readonly body: object;
-  readonly answer: T;
-  readonly headers?: Record<string, string>;
-};
-
-async function ask<T extends z.ZodType>(
-  url: string,
-  { body, answer, headers = {} }: Question<T>,
-): Promise<z.infer<T>> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`status ${response.status}: ${text}`);
-  return answer.parse(JSON.parse(text));
-}
-
 /** As the web's login page does. */
 async function logIn(): Promise<User> {
   const { hq, remotes, login } = cluster;
-  const answer = z.object({ token: z.string() });
   const body = { userId: login.username, password: login.password };
-  const { token } = await ask(`${hq.url}/api/auth/password`, { body, answer });
-  return { hqUrl: hq.url, token, remoteId: (await remotes[0]?.health())?.remoteId };
+  const { json } = await ask(hq.url, "/api/auth/password", { body });
+  return {
+    hqUrl: hq.url,
+    token: z.string().parse(json.token),
+    remoteId: (await remotes[0]?.health())?.remoteId,
+  };
 }
 
 /** As the web client starts one on another machine: the folder as workingDir; the answer has a sessionId. */
 async function start({ hqUrl, token, remoteId }: User, script: string, more: object = {}): Promise<string> {
   const body = { command: ["sh", "-c", script], workingDir: "/tmp", remoteId, ...more };
-  const answer = z.object({ sessionId: z.string() });
   const headers = { authorization: `Bearer ${token}` };
-  return (await ask(`${hqUrl}/api/sessions`, { body, answer, headers })).sessionId;
+  const { json } = await ask(hqUrl, "/api/sessions", { body, headers });
+  return z.string().parse(json.sessionId);
 }
 
 function open({ hqUrl, token }: User): Promise<VibeTunnelClient> {

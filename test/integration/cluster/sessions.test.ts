@@ -13,7 +13,7 @@ import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
 import { type Asciicast, parseCast } from "../harness/asciicast.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { call } from "../harness/http-call.ts";
+import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { knownMachine } from "./known-machine.ts";
 
@@ -132,7 +132,7 @@ test.concurrent("the screen, the output and its ranges are those of the terminal
   const { username, password } = cluster.login;
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   const headers = { authorization, range: "bytes=-4" };
-  const range = await call(cluster.hq.url, { path: `/api/sessions/${id}/output`, headers });
+  const range = await ask(cluster.hq.url, `/api/sessions/${id}/output`, { headers });
   const total = terminal.offset ?? 0;
   expect([range.status, range.headers["content-range"], range.text]).toEqual([
     206,

@@ -14,10 +14,10 @@ import {
 } from "docker-compose";
 import type { Access } from "../../../packages/testing/src/access.ts";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import type { Client } from "../../../src/protocol/client/client.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
-import { eventually } from "../harness/eventually.ts";
 import { IMAGE, ROOT } from "./built-image.ts";
 import { output } from "./docker.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { buildImage, builtImage, IMAGE } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker, run } from "./docker.ts";
 import { ServerContainer } from "./server-container.ts";

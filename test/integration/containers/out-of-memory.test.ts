@@ -1,7 +1,7 @@
 // A container with little memory, and programs that want more: the kernel takes them, and nothing else.
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { Scrape } from "../harness/scrape.ts";
 import { builtImage } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker } from "./docker.ts";

@@ -3,7 +3,7 @@ import { env } from "node:process";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { Chromium } from "../browser/chromium.ts";
-import { type Answer, call } from "../harness/http-call.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { Program } from "../harness/program.ts";
 import { MAIN } from "../harness/test-server.ts";
 import { buildImage } from "./built-image.ts";
@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => scope.disposeAsync());
 
 const post = (path: string, body: object): Promise<Answer> =>
-  call(container.url, { method: "POST", path: `/api/auth/${path}`, body });
+  ask(container.url, `/api/auth/${path}`, { body });
 const token = (username: string, password = PASSWORD) => post("token", { username, password });
 const answer = (challengeId: string, ...answers: string[]) => post("answers", { challengeId, answers });
 
@@ -142,7 +142,7 @@ test("the command line asks on the terminal, and shows no answer", async () => {
   expect(program.text).not.toContain(THIRD);
   expect(program.text).not.toContain(PASSWORD);
   const headers = { authorization: `Bearer ${issued}` };
-  expect((await call(container.url, { path: "/api/auth/verify", headers })).json).toMatchObject({
+  expect((await ask(container.url, "/api/auth/verify", { headers })).json).toMatchObject({
     userId: "alice",
   });
 });

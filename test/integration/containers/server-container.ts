@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { eventually } from "../harness/eventually.ts";
-import { type Answer, call } from "../harness/http-call.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { IMAGE } from "./built-image.ts";
 import { docker } from "./docker.ts";
 
@@ -43,14 +43,14 @@ export class ServerContainer implements AsyncDisposable {
 
   async answers(): Promise<void> {
     const healthy = async (): Promise<true | undefined> => {
-      const answer = await call(this.url, { path: "/api/health" }).catch(() => undefined);
+      const answer = await ask(this.url, "/api/health").catch(() => undefined);
       return answer?.status === 200 ? true : undefined;
     };
     await eventually(healthy, `the server in ${this.name}`);
   }
 
   send(method: string, path: string, body?: unknown): Promise<Answer> {
-    return call(this.url, { method, path, body });
+    return ask(this.url, path, { method, body });
   }
 
   async create(body: object): Promise<SessionRecord> {

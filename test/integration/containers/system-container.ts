@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { eventually } from "../harness/eventually.ts";
-import { type Answer, call } from "../harness/http-call.ts";
+import { type Answer, ask } from "../harness/http.ts";
 import { IMAGE } from "./built-image.ts";
 import { docker, type Ran, run } from "./docker.ts";
 
@@ -89,7 +89,7 @@ export class SystemContainer implements AsyncDisposable {
 
   async answers(): Promise<void> {
     const healthy = async (): Promise<true | undefined> => {
-      const answer = await call(this.url, { path: "/api/health" }).catch(() => undefined);
+      const answer = await ask(this.url, "/api/health").catch(() => undefined);
       return answer?.status === 200 ? true : undefined;
     };
     await eventually(healthy, `the server in ${this.name}`);
@@ -115,16 +115,14 @@ export class SystemContainer implements AsyncDisposable {
 
   /** What somebody who has logged in sends. */
   async as(username: string): Promise<SystemUser> {
-    const answer = await call(this.url, {
-      ...{ method: "POST", path: "/api/auth/token", body: { username, password: PASSWORD } },
-    });
+    const answer = await ask(this.url, "/api/auth/token", { body: { username, password: PASSWORD } });
     if (answer.status !== 200) throw new Error(`${username} cannot log in: ${answer.text}`);
     const { token } = z.object({ token: z.string() }).parse(answer.json);
     return new SystemUser(this.url, token);
   }
 
   get(path: string): Promise<Answer> {
-    return call(this.url, { path });
+    return ask(this.url, path);
   }
 
   logs(): Promise<Ran> {
@@ -146,7 +144,7 @@ export class SystemUser {
   }
 
   send(method: string, path: string, body?: unknown): Promise<Answer> {
-    return call(this.#url, { method, path, body, headers: { authorization: `Bearer ${this.#token}` } });
+    return ask(this.#url, path, { method, body, headers: { authorization: `Bearer ${this.#token}` } });
   }
 
   async create(body: object): Promise<SessionRecord> {

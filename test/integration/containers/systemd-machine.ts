@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { env } from "node:process";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { buildImage } from "./built-image.ts";
 import { docker, type Ran, run } from "./docker.ts";
 

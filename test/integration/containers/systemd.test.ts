@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { eventually } from "../harness/eventually.ts";
 import { ROOT } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS, docker } from "./docker.ts";
 import { SystemdMachine, systemdImage } from "./systemd-machine.ts";

@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { findSystemAccount, type SystemAccount } from "../../../src/lib/os/system-account.ts";
 import { GitRoom } from "../harness/git-repository.ts";
+import type { Answer } from "../harness/http.ts";
 import { People, Person } from "../harness/people.ts";
-import type { Answer } from "../harness/raw-http.ts";
 
 const run = promisify(execFile);
 /** Nobody else can start a program as another user. */

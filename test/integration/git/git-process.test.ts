@@ -2,10 +2,10 @@ import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { MAX_GIT_PROCESSES } from "../../../src/git/git-limits.ts";
 import { type GitCommand, type GitLimits, type GitRun, runGit } from "../../../src/git/git-process.ts";
-import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 let room: GitRoom;

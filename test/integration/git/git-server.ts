@@ -1,7 +1,7 @@
 // A server, a folder for repositories, and what tests ask of the two again and again.
 import type { WorktreeList, WorktreeRecord } from "../../../src/protocol/schemas/git.ts";
 import { GitRoom } from "../harness/git-repository.ts";
-import { type Answer, ask, type Question } from "../harness/raw-http.ts";
+import { type Answer, ask, type Question } from "../harness/http.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 export class GitServer implements AsyncDisposable {

@@ -4,6 +4,7 @@ import { chmod, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { ask } from "../harness/http.ts";
 import { MAIN, TestServer } from "../harness/test-server.ts";
 import { together } from "./follow-looks.ts";
 import { FollowRepository } from "./follow-repository.ts";
@@ -173,10 +174,10 @@ test("a worktree that is removed through the service is not followed any more", 
   await using server = await TestServer.start();
   await ttyhq(server, repository.main.path, "follow", "feature");
   const path = encodeURIComponent(repository.main.path);
-  const removed = await fetch(`${server.url}/api/worktrees/feature?repoPath=${path}`, { method: "DELETE" });
-  expect(removed.status).toBe(200);
-  const status = await fetch(`${server.url}/api/git/follow?path=${path}`);
-  expect(await status.json()).toMatchObject({ enabled: false, followMode: false });
+  const worktree = `/api/worktrees/feature?repoPath=${path}`;
+  expect((await ask(server.url, worktree, { method: "DELETE" })).status).toBe(200);
+  const { json } = await ask(server.url, `/api/git/follow?path=${path}`);
+  expect(json).toMatchObject({ enabled: false, followMode: false });
   expect(await hooksOf(repository)).toEqual([]);
 });
 
@@ -209,9 +210,9 @@ test("a switch through the service to a worktree's branch follows it", async () 
   await using repository = await FollowRepository.make();
   await using server = await TestServer.start();
   const { main, tree } = repository;
-  const body = JSON.stringify({ repoPath: main.path, branch: "feature" });
-  const reply = await fetch(`${server.url}/api/worktrees/switch`, { method: "POST", body });
-  expect(await reply.json()).toMatchObject({ success: true, following: true, currentBranch: "feature" });
+  const body = { repoPath: main.path, branch: "feature" };
+  const { json } = await ask(server.url, "/api/worktrees/switch", { body });
+  expect(json).toMatchObject({ success: true, following: true, currentBranch: "feature" });
   await tree.commit("x.txt", "x\n");
   await expect.poll(() => main.read("x.txt")).toBe("x\n");
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { ask } from "../harness/http.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { FollowRepository } from "./follow-repository.ts";
@@ -8,15 +9,14 @@ import { FollowRepository } from "./follow-repository.ts";
 type Told = { readonly notifications: readonly { readonly title: string; readonly type: string }[] };
 
 async function told(server: TestServer, client: string): Promise<readonly string[]> {
-  const reply = await fetch(`${server.url}/api/git/notifications?client=${client}`);
-  const { notifications }: Told = await reply.json();
+  const { json } = await ask(server.url, `/api/git/notifications?client=${client}`);
+  const { notifications }: Told = json;
   return notifications.map(({ title }) => title);
 }
 
 async function follow(server: TestServer, repository: FollowRepository): Promise<void> {
-  const body = JSON.stringify({ repoPath: repository.main.path, branch: "feature", enable: true });
-  const reply = await fetch(`${server.url}/api/worktrees/follow`, { method: "POST", body });
-  expect(reply.status).toBe(200);
+  const body = { repoPath: repository.main.path, branch: "feature", enable: true };
+  expect((await ask(server.url, "/api/worktrees/follow", { body })).status).toBe(200);
 }
 
 test("each client is told each notification once", async () => {
@@ -68,10 +68,10 @@ test("an event says what it has found", async () => {
   await using server = await TestServer.start();
   const session = await server.client().create({ command: ["cat"], cwd: repository.main.path });
   await follow(server, repository);
-  const body = JSON.stringify({ repoPath: repository.tree.path, event: "commit" });
-  const reply = await fetch(`${server.url}/api/git/event`, { method: "POST", body });
+  const body = { repoPath: repository.tree.path, event: "commit" };
+  const { json } = await ask(server.url, "/api/git/event", { body });
   const repoPath = repository.main.path;
-  expect(await reply.json()).toEqual({
+  expect(json).toEqual({
     ...{ success: true, repoPath, sessionsUpdated: 1, followMode: true },
     notification: {
       ...{ type: "git-event", repoPath, branch: "feature", event: "commit" },

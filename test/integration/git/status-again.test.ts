@@ -5,7 +5,7 @@ import { cpSync, renameSync, rmSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "vitest";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { clean, dirty, inside, on, StatusRoom } from "./status-room.ts";
 

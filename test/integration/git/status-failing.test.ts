@@ -5,8 +5,8 @@ import { mkdir, open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { GIT_CACHE_MS } from "../../../src/git/git-limits.ts";
-import { eventually } from "../harness/eventually.ts";
 import { inside, on, StatusRoom } from "./status-room.ts";
 
 async function there(path: string): Promise<void> {

@@ -3,13 +3,13 @@ import { chmod, chown, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SystemUser } from "../auth/system-user.ts";
 import { AuditLog } from "../harness/audit-log.ts";
-import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { gitWorkers } from "../harness/git-workers.ts";
+import type { Answer } from "../harness/http.ts";
 import { People, Person } from "../harness/people.ts";
-import type { Answer } from "../harness/raw-http.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { GitServer } from "./git-server.ts";
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually } from "../harness/eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { GitServer } from "./git-server.ts";
 
@@ -77,12 +77,14 @@ describe("GET /api/worktrees", () => {
   test("is up to 5 s old, but never older than a change that the service made", async () => {
     const count = async (path: string): Promise<number> => (await server.list(path)).worktrees.length;
     // Again with another one where a busy machine takes more than 5 s from list to list.
+    const first = new Set<number>();
     const repository = await eventually(async () => {
       const path = await fresh();
-      expect(await count(path)).toBe(1);
+      first.add(await count(path));
       await room.worktree(path, "aside");
       return (await count(path)) === 1 ? path : undefined;
     }, "a list that is kept");
+    expect([...first]).toEqual([1]);
     await server.add({ repoPath: repository, branch: "side" });
     expect(await count(repository)).toBe(3);
     await server.remove("side", { repoPath: `${repository}/folder` });

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { readJsonFile } from "../../../src/lib/fs/atomic-file.ts";
-import { eventually } from "./eventually.ts";
 
 const Line = z.strictObject({
   seq: z.int().positive(),

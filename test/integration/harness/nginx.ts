@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../../../packages/testing/src/free-port.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const run = promisify(execFile);
 

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import type { Endpoint } from "../../../src/protocol/endpoints/endpoint.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
-import type { Call } from "./http-call.ts";
+import type { PathQuestion } from "./http.ts";
 
 /** Ids that most of the requests are about. */
 export const SESSION_IDS = ["one", "two", "three"] as const;
@@ -130,7 +130,7 @@ const oddHeaders = fc.record(
 );
 const oddMethod = fc.constantFrom("GET", "POST", "PATCH", "DELETE", "PUT", "HEAD", "OPTIONS");
 
-function requestOf(name: string, { method, path }: Endpoint): fc.Arbitrary<Call> {
+function requestOf(name: string, { method, path }: Endpoint): fc.Arbitrary<PathQuestion> {
   const body = BODIES[name];
   return fc
     .record({
@@ -151,7 +151,7 @@ function requestOf(name: string, { method, path }: Endpoint): fc.Arbitrary<Call>
 }
 
 /** Any endpoint, each about as often as the others. */
-export const oddRequest: fc.Arbitrary<Call> = fc.oneof(
+export const oddRequest: fc.Arbitrary<PathQuestion> = fc.oneof(
   ...Object.entries(endpoints).map(([name, endpoint]) => requestOf(name, endpoint)),
 );
 

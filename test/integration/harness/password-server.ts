@@ -1,5 +1,5 @@
 // A server that people log in to with a name and a password.
-import { type Answer, ask, type Question } from "./raw-http.ts";
+import { type Answer, ask, type Question } from "./http.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 
 export const USERNAME = "ada";

@@ -4,9 +4,9 @@ import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { SystemUser } from "../auth/system-user.ts";
+import { type Answer, ask, type Question } from "./http.ts";
 import { keepLogins, knownToken } from "./known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "./password-server.ts";
-import { type Answer, ask, type Question } from "./raw-http.ts";
 import { RawSocket } from "./raw-socket.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";
 

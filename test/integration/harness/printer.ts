@@ -1,7 +1,7 @@
 // A session that prints as many lines as it is told to, on a disk that the test does something to.
 import { expect } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { eventually } from "./eventually.ts";
 import { Follower } from "./follower.ts";
 import { Rest } from "./rest.ts";
 import { TestServer } from "./test-server.ts";

@@ -1,4 +1,6 @@
 // One of the HQs that share a ledger on a real Redis, as far as the ledger goes.
+
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { RedisFollower } from "../../../src/hq/registry/redis-follower.ts";
 import { RedisRecords } from "../../../src/hq/registry/redis-records.ts";
 import { RedisRegistryStore } from "../../../src/hq/registry/redis-store.ts";
@@ -6,7 +8,6 @@ import type { RegistryStoreChange, Remote } from "../../../src/hq/registry/regis
 import { TokenSeal } from "../../../src/hq/registry/token-seal.ts";
 import { parseRedisAddress } from "../../../src/lib/net/redis-address.ts";
 import { Secret } from "../../../src/lib/secret.ts";
-import { eventually } from "./eventually.ts";
 
 const SECRET = "a secret of at least 32 bytes, as it were";
 export const OUT_OF_REACH = "registry is out of reach: going on with what is known";

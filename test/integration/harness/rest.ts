@@ -2,7 +2,7 @@
 import supertest from "supertest";
 import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
 import { Follower } from "./follower.ts";
-import { type Answer, call } from "./http-call.ts";
+import { type Answer, ask } from "./http.ts";
 import type { TestServer } from "./test-server.ts";
 
 export class Rest {
@@ -16,12 +16,12 @@ export class Rest {
   }
 
   get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {
-    return call(this.#server.url, { path, headers });
+    return ask(this.#server.url, path, { headers });
   }
 
   /** Any other method, with a body that is JSON unless it is text. */
   send(method: string, path: string, body?: unknown): Promise<Answer> {
-    return call(this.#server.url, { method, path, body });
+    return ask(this.#server.url, path, { method, body });
   }
 
   post(path: string, body?: unknown): Promise<Answer> {

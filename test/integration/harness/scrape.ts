@@ -1,5 +1,5 @@
 // What a server's /metrics says, taken apart.
-import { call } from "./http-call.ts";
+import { ask } from "./http.ts";
 
 export type Sample = {
   readonly name: string;
@@ -31,8 +31,8 @@ export class Scrape {
   static async of(server: string | { readonly url: string; readonly controlDir: string }): Promise<Scrape> {
     const answer =
       typeof server === "string"
-        ? await call(server, { path: "/metrics" })
-        : await call(server.url, { path: "/metrics", socketPath: `${server.controlDir}/server.sock` });
+        ? await ask(server, "/metrics")
+        : await ask(server.url, "/metrics", { socketPath: `${server.controlDir}/server.sock` });
     if (answer.status !== 200) throw new Error(`status ${answer.status}: ${answer.text}`);
     return new Scrape(answer.text);
   }

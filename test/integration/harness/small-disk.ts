@@ -4,7 +4,7 @@ import { appendFile, mkdir, mkdtemp, rm, rmdir, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 
 const run = promisify(execFile);
 

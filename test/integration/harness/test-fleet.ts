@@ -1,9 +1,10 @@
 // An HQ and its remotes as plain processes, on ports of loopback that the system chose.
+
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
 import type { CreateSessionBody, SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { eventually } from "./eventually.ts";
-import { type Answer, ask, type Question } from "./raw-http.ts";
+import { type Answer, ask, type Question } from "./http.ts";
 import { Scrape } from "./scrape.ts";
 import { ServerEvents } from "./server-events.ts";
 import { TestServer, type TestServerOptions } from "./test-server.ts";

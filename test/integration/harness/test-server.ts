@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { type Client, createClient } from "../../../src/protocol/client/client.ts";
 import { SessionSocket } from "../../../src/protocol/client/session-socket.ts";
@@ -13,7 +14,6 @@ import { hostHealth } from "../../../src/remote/host-process.ts";
 import { createSender } from "../../../src/remote/send.ts";
 import { openLink, type UplinkTarget } from "../../../src/remote/uplink.ts";
 import { isRunning } from "../../../src/sessions/pty/process-tree.ts";
-import { eventually } from "./eventually.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { killIfThere } from "./processes.ts";
 

@@ -6,11 +6,10 @@ import type { TLSSocket } from "node:tls";
 import { connect } from "node:tls";
 import { WebSocket } from "ws";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
-import { collectBytes } from "../../../src/lib/data/collect.ts";
 import { headOf } from "./answer-head.ts";
+import { type Answer, answerOf, bodyOf } from "./http.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
-const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
 const MAX_REDIRECTS = 20;
 
 export type TlsClientOptions = {
@@ -26,15 +25,7 @@ export type Visit = {
   readonly body?: string | Uint8Array;
 };
 
-export type Page = {
-  readonly url: string;
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly bytes: Uint8Array;
-  readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what a test expects of it, the test says
-  readonly json: any;
-};
+export type Page = Answer & { readonly url: string };
 
 /** What a browser sends when somebody follows a link. */
 export const NAVIGATION = {
@@ -55,10 +46,7 @@ export class TlsClient {
   async ask(url: string, { method = "GET", headers = {}, body }: Visit = {}): Promise<Page> {
     const answer = async (): Promise<Page> => {
       const response = await this.open(url, { method, headers, ...(body === undefined ? {} : { body }) });
-      const bytes = await collectBytes(response, MAX_ANSWER_BYTES);
-      const text = new TextDecoder().decode(bytes);
-      const { statusCode: status = 0, headers: answered } = response;
-      return { url, status, headers: answered, bytes, text, json: parse(text) };
+      return { url, ...answerOf(response, await bodyOf(response)) };
     };
     return await withDeadline(answer(), PATIENCE_MS, `${method} ${url}`);
   }
@@ -159,11 +147,3 @@ export class TlsClient {
 
 /** By host name, as browsers have them: without the port. */
 type Cookie = { readonly host: string; readonly name: string; readonly path: string; readonly value: string };
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -7,10 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { type Client, createClient } from "../../../src/protocol/client/client.ts";
 import { createSender } from "../../../src/remote/send.ts";
-import { eventually } from "./eventually.ts";
 import { killIfThere } from "./processes.ts";
 import { type Exit, MAIN } from "./test-server.ts";
 

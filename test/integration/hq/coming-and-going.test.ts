@@ -2,11 +2,11 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../../../src/protocol/limits.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { eventually } from "../harness/eventually.ts";
-import { ask } from "../harness/raw-http.ts";
+import { ask } from "../harness/http.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import type { TestServer } from "../harness/test-server.ts";

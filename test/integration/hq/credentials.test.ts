@@ -1,7 +1,7 @@
 // Who may join an HQ, and who may use it (specification 5.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { eventually } from "../harness/eventually.ts";
-import { ask, shakeHands } from "../harness/raw-http.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
+import { ask, shakeHands } from "../harness/http.ts";
 import { basic, CREDENTIALS, TestFleet } from "../harness/test-fleet.ts";
 
 const REGISTRATION = { id: "by-hand", name: "by-hand", url: "http://127.0.0.1:9", token: "token-by-hand" };

@@ -1,10 +1,10 @@
 // An uplink that breaks: every viewer goes on at its byte, and nothing that was typed meanwhile arrives later.
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
-import { eventually } from "../harness/eventually.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
 import { PacedProgram } from "../harness/paced-program.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";

@@ -1,8 +1,8 @@
 // Subscription flags are aggregated per session by the HQ (specification 6.4): what its viewers want together and no more.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
-import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { RecordingProxy } from "../harness/recording-proxy.ts";
 import { TestFleet } from "../harness/test-fleet.ts";

@@ -17,8 +17,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { freePort } from "../../../packages/testing/src/free-port.ts";
-import { eventually } from "../harness/eventually.ts";
-import { call } from "../harness/http-call.ts";
+import { eventually } from "../../../packages/testing/src/wait.ts";
+import { ask } from "../harness/http.ts";
 import { Installation } from "../harness/installation.ts";
 import { OpensslAuthority } from "../harness/openssl-authority.ts";
 
@@ -51,7 +51,7 @@ test("an HQ and a remote start as the guide says, and the remote needs no login 
   remote.start(startRemote);
   const remotes = await eventually(async () => {
     if (remote.hasEnded) throw new Error(`the remote does not start: ${remote.output}`);
-    const { json } = await call("http://hq", { path: "/api/remotes", socketPath: hq.socket });
+    const { json } = await ask("http://hq", "/api/remotes", { socketPath: hq.socket });
     return Array.isArray(json) && json.length > 0 ? json : undefined;
   }, "the remote at its HQ");
   expect(remotes).toMatchObject([{ name: "build-1" }]);

@@ -1,9 +1,9 @@
 // The list of an HQ: what it knows of its remotes, kept true, and never waiting for one (contract 6.4, 6.6).
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
-import { ask } from "../harness/raw-http.ts";
+import { ask } from "../harness/http.ts";
 import { Rest } from "../harness/rest.ts";
 import { Scrape } from "../harness/scrape.ts";
 import { ServerEvents } from "../harness/server-events.ts";

@@ -3,11 +3,11 @@ import { mkdtempDisposable } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import type { RecordStore } from "../../../src/lib/data/live-records.ts";
 import { MAX_API_TOKENS_PER_USER } from "../../../src/protocol/limits.ts";
-import { eventually } from "../harness/eventually.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { Replica } from "../harness/replica.ts";
 

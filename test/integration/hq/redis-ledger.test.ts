@@ -2,11 +2,11 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { CertificateAuthority } from "../../unit/certificate-authority.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { eventually } from "../harness/eventually.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { REDIS_PASSWORD, RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";

@@ -2,12 +2,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { keptTokenSecret } from "../../../src/auth/secret.ts";
 import { registryFile } from "../../../src/hq/registry/registry-file.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
-import { eventually } from "../harness/eventually.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
-import { ask } from "../harness/raw-http.ts";
+import { ask } from "../harness/http.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { REMOTE_KINDS } from "./remote-kinds.ts";
 

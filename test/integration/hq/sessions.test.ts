@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import type { Answer } from "../harness/http-call.ts";
+import type { Answer } from "../harness/http.ts";
 import { RawSocket } from "../harness/raw-socket.ts";
 import { Rest } from "../harness/rest.ts";
 import { TestFleet } from "../harness/test-fleet.ts";

@@ -1,9 +1,9 @@
 // What HQs agree on that share a registry: on a real Redis, without servers.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
 import { Registry, type RegistryChange, type Remote } from "../../../src/hq/registry/registry.ts";
 import { CutProxy } from "../harness/cut-proxy.ts";
-import { eventually } from "../harness/eventually.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
 

@@ -1,11 +1,11 @@
 // Our remote under an HQ that knows the specification alone.
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { SpecHq } from "../fixtures/spec-hq.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { eventually } from "../harness/eventually.ts";
-import { ask } from "../harness/raw-http.ts";
+import { ask } from "../harness/http.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 

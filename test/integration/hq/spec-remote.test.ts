@@ -1,9 +1,9 @@
 // Remotes that know the specification alone, behind our HQ (contract 10.5).
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeResync, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
-import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { basic, TestFleet } from "../harness/test-fleet.ts";
 

@@ -1,10 +1,10 @@
 // /ws of an HQ: many viewers of a remote's sessions over one socket to that remote (contract 6.7).
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
-import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { Rest } from "../harness/rest.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";

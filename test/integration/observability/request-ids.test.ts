@@ -2,12 +2,12 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { AuditLog } from "../harness/audit-log.ts";
-import { eventually } from "../harness/eventually.ts";
 import { Follower } from "../harness/follower.ts";
+import { ask, openSocket, shakeHands } from "../harness/http.ts";
 import { OpensslAuthority } from "../harness/openssl-authority.ts";
 import { proxiedServer, proxyOrigin } from "../harness/proxied-server.ts";
-import { ask, openSocket, shakeHands } from "../harness/raw-http.ts";
 import { TestFleet } from "../harness/test-fleet.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { TlsClient } from "../harness/tls-client.ts";

@@ -3,12 +3,12 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SystemUser } from "../auth/system-user.ts";
-import { eventually } from "../harness/eventually.ts";
+import type { Question } from "../harness/http.ts";
 import { keepLogins } from "../harness/known-logins.ts";
 import { PASSWORD, TOKEN_SECRET, USERNAME } from "../harness/password-server.ts";
 import { Person } from "../harness/people.ts";
-import type { Question } from "../harness/raw-http.ts";
 import { TestServer } from "../harness/test-server.ts";
 
 /** Those that the tests take. */

@@ -3,8 +3,8 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeRemote } from "../harness/fake-remote.ts";
+import { type Answer, ask, shakeHands } from "../harness/http.ts";
 import { askAs, bearer, logIn, PASSWORD, passwordServer } from "../harness/password-server.ts";
-import { type Answer, ask, shakeHands } from "../harness/raw-http.ts";
 import { rawRequest, sendRaw } from "../harness/raw-request.ts";
 import { MAIN, TestServer } from "../harness/test-server.ts";
 

@@ -1,11 +1,11 @@
 // What one user may have at a time, so that the others have room left.
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { MAX_USER_SOCKETS } from "../../../src/http/upgrade.ts";
 import { MAX_SHARES_OF_USER } from "../../../src/protocol/limits.ts";
-import { eventually } from "../harness/eventually.ts";
+import { openSocket, shakeHands } from "../harness/http.ts";
 import { logIn, passwordServer } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
-import { openSocket, shakeHands } from "../harness/raw-http.ts";
 
 test("a user has so many connections and no more, until one of them is closed", async () => {
   await using server = await passwordServer("inline");

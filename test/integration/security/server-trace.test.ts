@@ -5,12 +5,12 @@ import { chmod, chown, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { SystemUser } from "../auth/system-user.ts";
-import { eventually } from "../harness/eventually.ts";
 import { GitRoom } from "../harness/git-repository.ts";
+import { ask } from "../harness/http.ts";
 import { PASSWORD } from "../harness/password-server.ts";
 import { People, Person } from "../harness/people.ts";
-import { ask } from "../harness/raw-http.ts";
 import { type SystemCall, SystemCallTrace } from "../harness/system-calls.ts";
 import { TestServer } from "../harness/test-server.ts";
 

@@ -2,13 +2,13 @@
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { Listener } from "../../../src/http/listener.ts";
 import { noUpgrade } from "../../../src/http/upgrade.ts";
 import { bestTime } from "../harness/best-time.ts";
-import { eventually } from "../harness/eventually.ts";
+import { ask } from "../harness/http.ts";
 import { passwordServer } from "../harness/password-server.ts";
 import { openFiles } from "../harness/processes.ts";
-import { ask } from "../harness/raw-http.ts";
 import { openConnection, rawRequest, sendRaw, untilClosed } from "../harness/raw-request.ts";
 import type { TestServer } from "../harness/test-server.ts";
 

@@ -1,7 +1,7 @@
 // What a request costs the server that comes from nobody in particular. bench/strangers.ts measures it.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ask } from "../harness/http.ts";
 import { askAs, logIn, PASSWORD, passwordServer } from "../harness/password-server.ts";
-import { ask } from "../harness/raw-http.ts";
 import { openConnection, untilClosed } from "../harness/raw-request.ts";
 import type { TestServer } from "../harness/test-server.ts";
 

@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { decodeFrame, encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
+import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -261,8 +262,7 @@ test("who connects is known by its HELLO", async () => {
   await using socket = await RawSocket.open(server.url);
   socket.send(FrameType.HELLO, "", '{"client":"a test","version":"7"}');
   await socket.settled();
-  const response = await fetch(`${server.url}/api/clients`);
-  expect(await response.json()).toEqual(
+  expect((await ask(server.url, "/api/clients")).json).toEqual(
     expect.arrayContaining([expect.objectContaining({ client: "a test", version: "7" })]),
   );
 });

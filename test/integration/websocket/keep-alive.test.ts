@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { chain, everyoneIs, neverOver } from "../../../src/auth/chain.ts";
 import { connectionOf } from "../../../src/http/client-address.ts";
 import { Listener } from "../../../src/http/listener.ts";
@@ -12,7 +13,6 @@ import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { createLogger } from "../../../src/log.ts";
 import { encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { MemorySessions } from "../../unit/hub/memory-sessions.ts";
-import { eventually } from "../harness/eventually.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 
 const PING_INTERVAL_MS = 100;

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { decodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
+import { shakeHands } from "../harness/http.ts";
 import { askAs, logIn, passwordServer, ticketFor } from "../harness/password-server.ts";
-import { shakeHands } from "../harness/raw-http.ts";
 import { Rest } from "../harness/rest.ts";
 import { TestServer } from "../harness/test-server.ts";
 

@@ -1,9 +1,9 @@
 // Contract 1.4: output by offset, for clients with the flag Offsets.
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { decodeOutput, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeResync, encodeSubscribe, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
-import { eventually } from "../harness/eventually.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
 import { TestServer } from "../harness/test-server.ts";
 
