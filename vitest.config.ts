@@ -1,11 +1,69 @@
+import { accessSync } from "node:fs";
+import { join } from "node:path";
 import { env } from "node:process";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** These pause, cut off and kill what they run on, and measure how soon it is back: after the others. */
-const CONTAINERS = ["test/integration/{cluster,containers,testing}/**/*.test.ts"];
+/**
+ * The longest files of their projects, the longest first: a project ends late when one of these starts last.
+ * The others follow by size.
+ */
+const LONGEST = [
+  "readme",
+  "containers/systemd",
+  "containers/compose",
+  "containers/pam",
+  "auth/ssh-authorized-keys",
+  "browser/machines",
+  "cli",
+  "hq/websocket",
+  "hq/sessions",
+  "git/hooks",
+  "git/status-server",
+  "containers/image",
+  "browser/share",
+  "auth/oidc-renewal",
+  "start-and-stop",
+  "hq/registry-redis",
+  "git/follow",
+  "security/slow",
+  "hq/coming-and-going",
+  "cli-up",
+  "git/follow-users",
+  "login",
+  "auth/ssh-key-files",
+  "hq/cuts",
+  "rolling-restart",
+  "browser/terminal",
+  "hq/silence",
+  "websocket/slow-viewer",
+  "cluster/faults",
+  "containers/user-cgroups",
+  "cluster/expiry",
+].map((name) => join(import.meta.dirname, `test/integration/${name}.test.ts`));
+for (const file of LONGEST) accessSync(file);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const group = ({ project }: TestSpecification): number => project.config.sequence.groupOrder;
+    const place = ({ moduleId }: TestSpecification): number =>
+      LONGEST.includes(moduleId) ? LONGEST.indexOf(moduleId) : LONGEST.length;
+    return (await super.sort(files)).toSorted((a, b) => group(a) - group(b) || place(a) - place(b));
+  }
+}
+
+/** These exhaust machines, or measure how soon they are back that were paused, cut off or killed: after the others. */
+const FAULTS = [
+  "test/integration/cluster/**/*.test.ts",
+  "test/integration/containers/{out-of-memory,user-cgroups}.test.ts",
+];
+const CONTAINERS = ["test/integration/{containers,testing}/**/*.test.ts"];
 
 /** On a cluster that is there: the last ones, so that they have the machine to themselves where it is the cluster as well. */
 const KUBERNETES = ["test/integration/kubernetes/**/*.test.ts"];
+
+/** More than there are cores: most of a test's time goes by in waiting for processes, networks and pages. */
+const WORKERS = 5;
 
 const kubernetes = {
   test: {
@@ -22,6 +80,7 @@ const kubernetes = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -29,6 +88,7 @@ export default defineConfig({
           include: ["test/unit/**/*.test.ts"],
           // Modules keep no state, so the files of a worker share them: each need not load them anew.
           isolate: false,
+          maxWorkers: 2,
           // Longer than a wait has unless given another, which then says what did not come.
           testTimeout: 90_000,
           expect: { poll: { timeout: 60_000, interval: 10 } },
@@ -38,14 +98,13 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
-          exclude: [...CONTAINERS, ...KUBERNETES],
+          exclude: [...CONTAINERS, ...FAULTS, ...KUBERNETES],
           // Each wait in them has a deadline of its own, and says what did not come.
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // What is looked for again and again comes when a busy machine lets it.
           expect: { poll: { timeout: 60_000, interval: 10 } },
-          // More than there are cores: most of a test's time goes by in waiting for processes, networks and pages.
-          maxWorkers: 3,
+          maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },
       },
@@ -53,6 +112,17 @@ export default defineConfig({
         test: {
           name: "containers",
           include: CONTAINERS,
+          exclude: FAULTS,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          maxWorkers: WORKERS,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: "faults",
+          include: FAULTS,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,

@@ -1,4 +1,4 @@
-// Runs the tests: `node scripts/test.ts [--times=N] [unit|integration|containers|kubernetes] [arguments of vitest…]`.
+// Runs the tests: `node scripts/test.ts [--times=N] [unit|integration|containers|faults|kubernetes] [arguments of vitest…]`.
 // Its last line is the sum of them. `--times` repeats them beside busy loops, one for each core.
 import { spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { z } from "zod";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const PROJECTS = ["unit", "integration", "containers", "kubernetes"];
+const PROJECTS = ["unit", "integration", "containers", "faults", "kubernetes"];
 
 const Report = z.object({
   numPassedTests: z.int(),
@@ -38,10 +38,23 @@ if (!process.env.KUBECONFIG && [undefined, "kubernetes"].includes(args[0])) {
   if (args[0] === "kubernetes") process.exit(1);
 }
 await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-test-"));
+const image = needsImage() ? buildImage() : undefined;
 const sum = times === undefined ? await run() : await runLoaded(Number(times));
+await image;
 const skipped = sum.skipped === 0 ? "" : `, ${sum.skipped} skipped`;
 console.log(`${sum.passed} passed, ${sum.failed} failed${skipped}`);
 process.exitCode = sum.failed > 0 || (sum.passed === 0 && !mayBeNone) ? 1 : 0;
+
+/** Whether all tests run, or all of the projects with the container suites. */
+function needsImage(): boolean {
+  return process.env.TTYHQ_IMAGE === undefined && (args.length === 0 || args.at(-1) === "faults");
+}
+
+/** Builds the image beside the unit tests. A build that fails is repeated, and reported, by the suites that need the image. */
+async function buildImage(): Promise<void> {
+  const child = spawn("sh", [join(ROOT, "docker/build.sh"), "--quiet"], { stdio: "ignore" });
+  await once(child, "exit");
+}
 
 async function runLoaded(count: number): Promise<Sum> {
   using load = new DisposableStack();
