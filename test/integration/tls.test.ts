@@ -4,18 +4,12 @@ import { createServer, type RequestListener } from "node:http";
 import { connect as connectTcp } from "node:net";
 import { connect, setDefaultCACertificates } from "node:tls";
 import { expect, test } from "vitest";
-import { chain, everyoneIs, neverOver } from "../../src/auth/chain.ts";
-import { connectionOf } from "../../src/http/client-address.ts";
-import { Listener } from "../../src/http/listener.ts";
-import { createUpgrade } from "../../src/http/upgrade.ts";
-import { Hub } from "../../src/hub/hub.ts";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
-import { createLogger } from "../../src/log.ts";
 import type { Link } from "../../src/protocol/client/link.ts";
 import { createSender } from "../../src/remote/send.ts";
 import { openLink, type UplinkTarget } from "../../src/remote/uplink.ts";
 import { CertificateAuthority, type Identity } from "../unit/certificate-authority.ts";
-import { MemorySessions } from "../unit/hub/memory-sessions.ts";
+import { serveHub } from "./harness/hub-server.ts";
 import { PATIENCE_MS } from "./harness/patience.ts";
 
 const authority = new CertificateAuthority("private authority");
@@ -23,29 +17,8 @@ const ca = authority.cert;
 const identity = authority.issue(["127.0.0.1", "localhost"]);
 const hello: RequestListener = (request, response) => response.end(`hello ${request.headers.authorization}`);
 
-async function serve(tls?: Identity, request: RequestListener = hello, host = "127.0.0.1") {
-  const hub = new Hub({ backend: new MemorySessions(), now: () => performance.now() });
-  const log = createLogger({ level: "silent", destination: { write: () => true } });
-  const authenticate = chain([everyoneIs("me", "socket")]);
-  const upgrade = createUpgrade({
-    hub,
-    log,
-    authenticate,
-    whenOver: neverOver,
-    clientOf: connectionOf,
-    viewOf: undefined,
-    policy: undefined,
-  });
-  const listener = await Listener.open({ host, port: 0 }, { request, upgrade }, tls);
-  return {
-    port: listener.port,
-    url: `${tls === undefined ? "http" : "https"}://${host.includes(":") ? `[${host}]` : host}:${listener.port}`,
-    [Symbol.asyncDispose]: async () => {
-      await listener[Symbol.asyncDispose]();
-      await hub[Symbol.asyncDispose]();
-    },
-  };
-}
+const serve = (tls?: Identity, request = hello, host?: string) =>
+  serveHub({ tls, request, ...(host === undefined ? {} : { host }) });
 
 type Origin = { readonly url: string; readonly ca?: Uint8Array };
 const headers = { authorization: "Bearer x" };

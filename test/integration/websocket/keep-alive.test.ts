@@ -4,47 +4,12 @@ import { connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { chain, everyoneIs, neverOver } from "../../../src/auth/chain.ts";
-import { connectionOf } from "../../../src/http/client-address.ts";
-import { Listener } from "../../../src/http/listener.ts";
-import { createUpgrade } from "../../../src/http/upgrade.ts";
-import { Hub } from "../../../src/hub/hub.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
-import { createLogger } from "../../../src/log.ts";
 import { encodeFrame, FrameType } from "../../../src/protocol/frame/frame.ts";
-import { MemorySessions } from "../../unit/hub/memory-sessions.ts";
+import { serveHub } from "../harness/hub-server.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 
 const PING_INTERVAL_MS = 100;
-
-/** A hub at a /ws of its own. */
-async function serve() {
-  const hub = new Hub({
-    backend: new MemorySessions(),
-    now: () => performance.now(),
-    pingIntervalMs: PING_INTERVAL_MS,
-  });
-  const log = createLogger({ level: "silent", destination: { write: () => true } });
-  const authenticate = chain([everyoneIs("me", "socket")]);
-  const upgrade = createUpgrade({
-    hub,
-    log,
-    authenticate,
-    whenOver: neverOver,
-    clientOf: connectionOf,
-    viewOf: undefined,
-    policy: undefined,
-  });
-  const listener = await Listener.open({ host: "127.0.0.1", port: 0 }, { request: () => {}, upgrade });
-  return {
-    hub,
-    port: listener.port,
-    [Symbol.asyncDispose]: async () => {
-      await listener[Symbol.asyncDispose]();
-      await hub[Symbol.asyncDispose]();
-    },
-  };
-}
 
 /** A client that took part in the handshake and does nothing any more, as one whose machine fell asleep. */
 async function silent(port: number): Promise<Socket> {
@@ -57,7 +22,7 @@ async function silent(port: number): Promise<Socket> {
 }
 
 test("a client that answers no ping is dropped after two of them", async () => {
-  await using server = await serve();
+  await using server = await serveHub({ pingIntervalMs: PING_INTERVAL_MS });
   const started = performance.now();
   const socket = await silent(server.port);
   socket.resume();
@@ -68,7 +33,7 @@ test("a client that answers no ping is dropped after two of them", async () => {
 });
 
 test("a client that answers the pings, or sends its own, or frames, stays", async () => {
-  await using server = await serve();
+  await using server = await serveHub({ pingIntervalMs: PING_INTERVAL_MS });
   const url = `ws://127.0.0.1:${server.port}/ws`;
   const answering = new WebSocket(url);
   const pinging = new WebSocket(url, { autoPong: false });
