@@ -5,9 +5,8 @@ import type { AccessTokens } from "../auth/tokens/access-token.ts";
 import type { Config } from "../config/config.ts";
 import type { JoiningConfig } from "../config/fleet-role.ts";
 import { Fleet } from "../hq/fleet.ts";
-import { refuseLoop } from "../hq/health/loop.ts";
-import { isAlive, Probe } from "../hq/health/probe.ts";
-import { RecoveryProbe } from "../hq/health/recovery-probe.ts";
+import { HealthCheck } from "../hq/health/health-check.ts";
+import { askHealth, isAlive, refuseLoop } from "../hq/health/remote-health.ts";
 import { Joining } from "../hq/joining/joining.ts";
 import { JoiningFile, type JoiningStore } from "../hq/joining/joining-store.ts";
 import { redisJoiningStore } from "../hq/joining/redis-joining-store.ts";
@@ -15,10 +14,10 @@ import { FileRegistryStore } from "../hq/registry/file-store.ts";
 import type { RedisRecords } from "../hq/registry/redis-records.ts";
 import type { RunScript } from "../hq/registry/redis-scripts.ts";
 import type { RedisRegistryStore } from "../hq/registry/redis-store.ts";
-import { Registry, type Remote } from "../hq/registry/registry.ts";
+import { type IsAlive, Registry } from "../hq/registry/registry.ts";
 import { registryFile } from "../hq/registry/registry-file.ts";
 import { TokenSeal } from "../hq/registry/token-seal.ts";
-import { askHealth, remoteTarget } from "../hq/remote-send.ts";
+import { remoteTarget } from "../hq/remote-connection.ts";
 import type { Routes } from "../http/route.ts";
 import { joinRoutes, RegistrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
@@ -33,7 +32,7 @@ import type { ControlDir } from "../sessions/storage/control-dir.ts";
 export type Headquarters = AsyncDisposable & {
   readonly fleet: Fleet;
   readonly registry: Registry;
-  readonly probe: Probe;
+  readonly healthCheck: HealthCheck;
   /** Whether what keeps the registry can be reached; of one that is this HQ's alone, whether its file has all of it. */
   readonly isRegistryConnected: () => boolean;
   /** `tokens`: of the server, for the credentials of remotes. */
@@ -66,8 +65,8 @@ export async function openHeadquarters(parts: {
   const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
   const redis = await sharedRegistry(config, instanceId, log);
   const stored = stack.use(redis?.store ?? ownStore(secret, controlDir, log));
-  const isUp = (remote: Remote): Promise<boolean> => isAlive(ask, remote);
-  const registry = stack.use(await Registry.open({ ledger: stored, isAlive: isUp, now: () => new Date() }));
+  const isUp: IsAlive = (remote, timeoutMs) => isAlive(ask, remote, timeoutMs);
+  const registry = stack.use(await Registry.open({ store: stored, isAlive: isUp, now: () => new Date() }));
   const records = await redis?.openRecords();
   const fleet = new Fleet({
     ...{ registry, local, log },
@@ -75,14 +74,11 @@ export async function openHeadquarters(parts: {
     connect: (target) => new RemoteSessions({ target, version }),
   });
   stack.use(fleet);
-  const recoveryProbe = stack.use(new RecoveryProbe({ registry, ask }));
-  const probe = stack.use(
-    new Probe({
-      ...{ registry, ask, lease: redis?.store.lease },
+  const healthCheck = stack.use(
+    new HealthCheck({
+      ...{ registry, isAlive: isUp, lease: redis?.store.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
-      onSilent: (remote) => {
-        const { id, name, url } = remote;
-        recoveryProbe.expect(remote);
+      onDown: ({ id, name, url }) => {
         log.warn({ remote: name, url }, "remote does not answer");
         audit.write({ action: "remote.expire", result: "ok", remote: name, details: { id, url } });
       },
@@ -99,7 +95,7 @@ export async function openHeadquarters(parts: {
   });
   const owned = stack.move();
   return {
-    ...{ fleet, registry, probe, records, instanceId: sharedInstanceId },
+    ...{ fleet, registry, healthCheck, records, instanceId: sharedInstanceId },
     routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens) }),
     isRegistryConnected: () => stored.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
@@ -131,7 +127,7 @@ function joiningAt(
 function ownStore(secret: Secret, controlDir: ControlDir, log: Log): FileRegistryStore {
   const path = controlDir.registry;
   return new FileRegistryStore({
-    store: registryFile(path, secret),
+    file: registryFile(path, secret),
     onSaveFailure: (error) => log.error({ error, path }, "registry not saved"),
     onSavedAgain: () => log.info({ path }, "registry saved again"),
     now: () => new Date(),

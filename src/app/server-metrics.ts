@@ -170,19 +170,19 @@ export function measureHost(metrics: Metrics, send: Send): void {
 }
 
 export function measureFleet(metrics: Metrics, headquarters: Headquarters): void {
-  const { fleet, registry, probe } = headquarters;
+  const { fleet, registry, healthCheck } = headquarters;
   metrics.gauge(
     "registry_connected",
     "Whether what keeps the registry is in reach and has it: 1, or 0.",
     () => (headquarters.isRegistryConnected() ? 1 : 0),
   );
-  metrics.gauge("remotes_unkept", "Remotes that are in memory alone.", () => registry.unkept);
+  metrics.gauge("remotes_unkept", "Remotes that are in memory alone.", () => registry.unstored);
   metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
   metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
   metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
-  metrics.counter("probes_total", "Looks at remotes, by what they answered.", () => probe.results);
-  metrics.histogram(probe.durations);
-  metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => probe.removed);
+  metrics.counter("probes_total", "Looks at remotes, by what they answered.", () => healthCheck.results);
+  metrics.histogram(healthCheck.durations);
+  metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => healthCheck.removed);
 }
 
 /** `enrolment`: from the moment on at which the server listens. */

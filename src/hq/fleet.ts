@@ -8,7 +8,7 @@ import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import {
   HEALTH_CHECK_TIMEOUT_MS,
   MAX_DEPARTED_SESSIONS,
-  SILENT_REMOTE_MEMORY_MS,
+  DOWN_REMOTE_MEMORY_MS,
 } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type {
@@ -21,8 +21,9 @@ import type {
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { Ownership } from "./ownership.ts";
-import type { Registry, RegistryChange, Remote } from "./registry/registry.ts";
+import type { Registry, RegistryChange } from "./registry/registry.ts";
 import { RemoteConnection, type RemoteSessionBackend, reach } from "./remote-connection.ts";
+import type { Remote } from "./remote-state.ts";
 import { Search } from "./search.ts";
 
 export type FleetLog = {
@@ -62,17 +63,17 @@ export class Fleet implements SessionBackend {
     this.#options = options;
     const { local, registry, clock: now = () => performance.now() } = options;
     const maxEntries = MAX_DEPARTED_SESSIONS;
-    this.#departed = new ExpiringMap({ lifetimeMs: SILENT_REMOTE_MEMORY_MS, maxEntries, now });
+    this.#departed = new ExpiringMap({ lifetimeMs: DOWN_REMOTE_MEMORY_MS, maxEntries, now });
     if (local !== undefined) {
       this.#local = this.#follow(new RemoteConnection({ id: LOCAL, name: LOCAL }, local));
-      this.#enter(this.#local);
+      this.#announceSessions(this.#local);
     }
     this.#search = new Search({
-      ...{ remotes: () => this.#present(), owners: this.#owners, silent: () => registry.silent },
+      ...{ remotes: () => this.#listedRemotes(), owners: this.#owners, down: () => registry.down },
       departedRemote: (sessionId) => this.#departedRemote(sessionId),
     });
     this.#watching = registry.watch((change) => this.#registryChanged(change));
-    for (const remote of registry.remotes) this.#join(remote);
+    for (const remote of registry.remotes) this.#register(remote, true);
   }
 
   /** Sessions of a remote as known here, and the ids among them that another one had first. */
@@ -110,7 +111,7 @@ export class Fleet implements SessionBackend {
 
   /** Sessions whose program runs, as far as known here. */
   get running(): number {
-    const counts = this.#present().map((remote) => remote.running - this.#hiddenRunning(remote));
+    const counts = this.#listedRemotes().map((remote) => remote.running - this.#hiddenRunning(remote));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
@@ -121,7 +122,7 @@ export class Fleet implements SessionBackend {
 
   /** Newest first. */
   all(): readonly SessionRecord[] {
-    this.#listed ??= this.#present()
+    this.#listed ??= this.#listedRemotes()
       .flatMap((remote) => [...remote.records.values()].filter(({ id }) => this.#owners.of(id) === remote))
       .sort((a, b) => Number(a.created < b.created) - Number(a.created > b.created));
     return this.#listed;
@@ -218,7 +219,7 @@ export class Fleet implements SessionBackend {
         "say on which machine, as remoteId: GET /api/remotes has them",
       );
     }
-    const remote = this.#present().find(({ label }) => label.id === remoteId);
+    const remote = this.#listedRemotes().find(({ label }) => label.id === remoteId);
     if (remote !== undefined) return remote;
     const own = "start the HQ with --hq-sessions for sessions of its own";
     const hint = remoteId === LOCAL ? own : "GET /api/remotes has them";
@@ -227,12 +228,17 @@ export class Fleet implements SessionBackend {
 
   #remote(name: string): RemoteConnection<RemoteSessionBackend> | undefined {
     const remote = this.#remotes.get(name);
-    return remote?.isPresent === true ? remote : undefined;
+    return remote !== undefined && this.#isListed(remote) ? remote : undefined;
   }
 
-  #present(): readonly RemoteConnection[] {
-    const remotes = [...this.#remotes.values()].filter(({ isPresent }) => isPresent);
+  #listedRemotes(): readonly RemoteConnection[] {
+    const remotes = [...this.#remotes.values()].filter((remote) => this.#isListed(remote));
     return this.#local === undefined ? remotes : [this.#local, ...remotes];
+  }
+
+  /** Sessions of an unlisted remote are kept for their viewers only. */
+  #isListed({ label }: RemoteConnection): boolean {
+    return label === this.#local?.label || this.#options.registry.byName(label.name)?.id === label.id;
   }
 
   /** Running sessions of a remote whose ids others had first. */
@@ -245,10 +251,10 @@ export class Fleet implements SessionBackend {
 
   #registryChanged({ kind, remote }: RegistryChange): void {
     if (kind === "left") this.#leave(remote);
-    else this.#join(remote);
+    else this.#register(remote, kind === "joined");
   }
 
-  #join(registered: Remote): void {
+  #register(registered: Remote, isNew: boolean): void {
     const { connect, targetOf } = this.#options;
     const target = targetOf(registered);
     const known = this.#remotes.get(registered.name);
@@ -257,27 +263,23 @@ export class Fleet implements SessionBackend {
     remote.sessions.retarget(target);
     const isRelabelled = remote.label.id !== registered.id || remote.label.url !== registered.url;
     remote.label = registered;
-    if (remote.isPresent && !isRelabelled) return;
-    const isNew = !remote.isPresent;
-    this.#enter(remote);
+    if (isNew || isRelabelled) this.#announceSessions(remote);
     if (isNew) void this.#introduce(remote, registered);
   }
 
-  /** Its sessions are listed from now on. */
-  #enter(remote: RemoteConnection): void {
-    remote.isPresent = true;
+  #announceSessions(remote: RemoteConnection): void {
     for (const record of remote.records.values())
       this.#heard(remote, sessionEvent("session-changed", record));
   }
 
-  /** When its sessions are in the list: whoever is told reads that. */
+  /** Clients read the list when they hear of the remote, so its sessions have to be in it. */
   async #introduce(remote: RemoteConnection<RemoteSessionBackend>, registered: Remote): Promise<void> {
     await withDeadline(
       remote.sessions.caughtUp(),
       HEALTH_CHECK_TIMEOUT_MS,
       `the sessions of ${registered.name}`,
     ).catch(() => undefined);
-    if (remote.isPresent) this.#tell("remote-joined", registered);
+    if (this.#isListed(remote)) this.#tell("remote-joined", registered);
   }
 
   #follow<Backend extends SessionBackend>(remote: RemoteConnection<Backend>): RemoteConnection<Backend> {
@@ -294,7 +296,7 @@ export class Fleet implements SessionBackend {
     }
     // What happens to a session whose id another remote had first concerns nobody: its id means the other one.
     const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
-    if (remote.isPresent && isOwner) this.#events.emit(event);
+    if (isOwner && this.#isListed(remote)) this.#events.emit(event);
     if (type === "session-removed" && !remote.records.has(sessionId ?? ""))
       this.#release(sessionId ?? "", remote);
   }
@@ -302,16 +304,17 @@ export class Fleet implements SessionBackend {
   /** The id is free, or that of the next one who has it. */
   #release(sessionId: string, remote: RemoteConnection): void {
     const next = this.#owners.release(sessionId, remote);
-    const record = next?.isPresent === true ? next.records.get(sessionId) : undefined;
+    const record = next !== undefined && this.#isListed(next) ? next.records.get(sessionId) : undefined;
     this.#listed = undefined;
     if (record !== undefined) this.#events.emit(sessionEvent("session-changed", record));
   }
 
   #leave({ id, name, url }: Remote): void {
-    const remote = this.#remote(name);
+    const remote = this.#remotes.get(name);
     if (remote?.label.id !== id) return;
-    for (const sessionId of this.sessionsOf(name).ids) this.#departed.set(sessionId, name);
-    remote.isPresent = false;
+    for (const sessionId of remote.records.keys()) {
+      if (this.#owners.of(sessionId) === remote) this.#departed.set(sessionId, name);
+    }
     // A remote that lives sees its connection close, and registers again.
     remote.sessions.retarget(undefined);
     this.#listed = undefined;
@@ -325,10 +328,10 @@ export class Fleet implements SessionBackend {
     return name === undefined || this.#remote(name) !== undefined ? undefined : name;
   }
 
-  /** Until nobody watches, its sessions are its own: whoever types into one is told that the remote is away. */
+  /** The sessions of an unlisted remote are kept while they have viewers, whose input is refused as `remote_unreachable`. */
   #forgetUnwatched(): void {
     for (const [name, remote] of this.#remotes) {
-      if (remote.isPresent || remote.isWatched) continue;
+      if (this.#isListed(remote) || remote.isWatched) continue;
       this.#remotes.delete(name);
       for (const sessionId of remote.records.keys()) this.#release(sessionId, remote);
       void remote[Symbol.asyncDispose]();

@@ -9,7 +9,7 @@ import type { ServerEvent } from "../protocol/frame/event.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend, Sink, Subscription } from "../sessions/backend.ts";
-import type { Remote } from "./registry/registry.ts";
+import type { Remote } from "./remote-state.ts";
 
 /** The sessions of another server, which may come back at another address and with another token: RemoteSessions. */
 export type RemoteSessionBackend = SessionBackend & {
@@ -24,7 +24,15 @@ export type RemoteSessionBackend = SessionBackend & {
   caughtUp(): Promise<void>;
 };
 
-/** What of a remote its sessions are labelled with. */
+/** How a remote is reached: over http(s), with the bearer token that it registered. `ca` is trusted besides Node's roots. */
+export function remoteTarget(
+  { url, token }: Pick<Remote, "url" | "token">,
+  ca: Uint8Array | undefined,
+): UplinkTarget {
+  return { url, headers: { authorization: `Bearer ${token}` }, ...(ca === undefined ? {} : { ca }) };
+}
+
+/** The part of a remote that its sessions are labelled with. */
 export type RemoteLabel = Pick<Remote, "id" | "name"> & { readonly url?: string };
 
 export class RemoteConnection<Backend extends SessionBackend = SessionBackend> implements AsyncDisposable {
@@ -36,8 +44,6 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
   #label: RemoteLabel;
   #running: number | undefined;
   #subscriptions = 0;
-  /** Listed and used; else its sessions are kept for their viewers alone. */
-  isPresent = false;
 
   constructor(label: RemoteLabel, sessions: Backend) {
     this.#label = label;

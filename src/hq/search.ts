@@ -14,21 +14,21 @@ import { reach } from "./remote-connection.ts";
 export class Search {
   readonly #remotes: () => readonly RemoteConnection[];
   readonly #owners: Ownership<RemoteConnection>;
-  readonly #silent: () => Registry["silent"];
+  readonly #down: () => Registry["down"];
   readonly #departedRemote: (sessionId: string) => string | undefined;
   readonly #searches = new KeyedSingleFlight<RemoteConnection>();
 
   constructor(options: {
     remotes: () => readonly RemoteConnection[];
     owners: Ownership<RemoteConnection>;
-    /** Machines that may come back in a moment. */
-    silent: () => Registry["silent"];
+    /** Remotes that may come back in a moment. */
+    down: () => Registry["down"];
     /** The remote that left with that session and may come back with it in a moment. */
     departedRemote: (sessionId: string) => string | undefined;
   }) {
     this.#remotes = options.remotes;
     this.#owners = options.owners;
-    this.#silent = options.silent;
+    this.#down = options.down;
     this.#departedRemote = options.departedRemote;
   }
 
@@ -58,8 +58,8 @@ export class Search {
   /** No machine that is here has it. */
   #missing(sessionId: string): ServiceError {
     const departed = this.#departedRemote(sessionId);
-    const silent = this.#silent();
-    const latest = silent.at(-1);
+    const down = this.#down();
+    const latest = down.at(-1);
     if (latest === undefined && departed !== undefined) {
       return new ServiceError(
         "remote_unreachable",
@@ -69,7 +69,7 @@ export class Search {
     if (latest === undefined) {
       return new ServiceError("session_not_found", `no session ${sessionId} on any machine`);
     }
-    const others = silent.length === 1 ? "" : `, as ${silent.length - 1} others did,`;
+    const others = down.length === 1 ? "" : `, as ${down.length - 1} others did,`;
     const ago = `fell silent ${Math.round(latest.forMs / 1000)} s ago`;
     return new ServiceError(
       "remote_unreachable",

@@ -240,8 +240,8 @@ export const SESSION_SEARCH_TIMEOUT_MS = 2_000;
  * How long nobody says of a session that it does not exist because a machine fell silent that may have it; longer than
  * REGISTRATION_REFRESH_MS. And how many such machines are remembered, the latest.
  */
-export const SILENT_REMOTE_MEMORY_MS = 90_000;
-export const MAX_SILENT_REMOTES = 1_000;
+export const DOWN_REMOTE_MEMORY_MS = 90_000;
+export const MAX_DOWN_REMOTES = 1_000;
 /** Sessions of remotes that left within that time which are remembered, the latest. */
 export const MAX_DEPARTED_SESSIONS = 10_000;
 /** How often such a machine is asked whether it is back, and how long it may take to answer. */

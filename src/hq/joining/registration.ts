@@ -19,7 +19,7 @@ import {
 } from "../../protocol/limits.ts";
 import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
-import { anyHealth } from "../health/any-health.ts";
+import { anyHealth } from "../health/remote-health.ts";
 
 export type RegistrationLog = {
   info(fields: object, message: string): void;

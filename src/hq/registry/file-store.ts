@@ -1,86 +1,91 @@
 import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
-import { type Silence, Silences } from "../health/silences.ts";
-import {
-  isUnchanged,
-  type RegistryFile,
-  type RegistryStore,
-  type RegistryStoreChange,
-  type Remote,
-  rivalOf,
-} from "./registry.ts";
+import { MAX_DOWN_REMOTES } from "../../protocol/limits.ts";
+import type { DownRemote, Registered, Remote } from "../remote-state.ts";
+import type { RegistryStore, RegistryStoreChange } from "./registry.ts";
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 5_000;
 
+export type RegistryContents = { readonly remotes: readonly Remote[]; readonly down: readonly DownRemote[] };
+
+/** The file of one HQ's registry, read and written as a whole. */
+export type RegistryFile = {
+  load(): Promise<RegistryContents>;
+  save(contents: RegistryContents): Promise<void>;
+};
+
 /**
- * The ledger of one HQ alone: kept in memory, and as a whole in a store. What the store did not take is tried again until
- * it does, after half a second, then less and less often, at least every 5 s.
+ * The store of a single HQ: in memory, and as a whole in a file. A failed write is retried until it succeeds, first after
+ * half a second, then less often, at least every 5 s.
  */
 export class FileRegistryStore implements RegistryStore, AsyncDisposable {
-  readonly #store: RegistryFile;
+  readonly #file: RegistryFile;
   readonly #onSaveFailure: (error: unknown) => void;
   readonly #onSavedAgain: () => void;
+  readonly #now: () => Date;
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
-  readonly #remotes = new Map<string, Remote>();
-  readonly #silences: Silences;
+  /** By id. */
+  readonly #remotes = new Map<string, Registered>();
+  /** The latest last; at most MAX_DOWN_REMOTES, the earliest are dropped. */
+  #down: readonly DownRemote[] = [];
+  #puts = 0;
   readonly #changes = new Emitter<RegistryStoreChange>();
   #saving: Promise<void> = Promise.resolve();
-  /** The write that begins when the one that runs is over. */
+  /** The write that follows the running one. */
   #nextSave: Promise<void> | undefined;
   #isSaved = true;
   #retry: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: {
-    readonly store: RegistryFile;
-    /** Hears of the first that failed. What could not be saved is in memory alone: after a restart remotes register again. */
+    readonly file: RegistryFile;
+    /** Called for the first failure. Unsaved remotes are in memory only: after a restart of the HQ they register again. */
     readonly onSaveFailure: (error: unknown) => void;
     readonly onSavedAgain?: () => void;
     readonly now: () => Date;
   }) {
-    this.#store = options.store;
+    this.#file = options.file;
     this.#onSaveFailure = options.onSaveFailure;
     this.#onSavedAgain = options.onSavedAgain ?? (() => {});
-    this.#silences = new Silences(options.now);
+    this.#now = options.now;
   }
 
-  /** Whether the store took all that is known here. */
+  /** Whether the file has everything. */
   get isConnected(): boolean {
     return this.#isSaved;
   }
 
-  get silent(): readonly Silence[] {
-    return this.#silences.recent;
+  async load(): Promise<void> {
+    const { remotes, down } = await this.#file.load();
+    this.#down = down;
+    for (const remote of remotes) this.#set(remote);
+    this.#changes.emit({ kind: "read", remotes: [...this.#remotes.values()], down });
   }
 
-  async load(): Promise<readonly Remote[]> {
-    const { remotes, silent } = await this.#store.load();
-    this.#silences.restore(silent);
-    for (const remote of remotes) this.#remotes.set(remote.id, remote);
-    return remotes;
-  }
-
-  async put(remote: Remote): Promise<Remote | undefined> {
-    const holder = rivalOf(this.#remotes.values(), remote);
-    if (holder !== undefined) return holder;
-    this.#remotes.set(remote.id, remote);
-    this.#silences.end(remote.name);
-    this.#changes.emit({ kind: "kept", remote });
+  async put(remote: Remote): Promise<Registered | undefined> {
+    for (const holder of this.#remotes.values()) {
+      if (holder.remote.name === remote.name && holder.remote.id !== remote.id) return holder;
+    }
+    const stored = this.#set(remote);
+    this.#down = this.#down.filter(({ name }) => name !== remote.name);
+    this.#changes.emit({ kind: "stored", ...stored });
     await this.#save();
     return undefined;
   }
 
-  async drop(remote: Remote, when: "always" | "unchanged"): Promise<void> {
-    const { id } = remote;
-    if (when === "unchanged" && !isUnchanged(this.#remotes.get(id), remote)) return;
-    if (!this.#remotes.delete(id)) return;
-    if (when === "unchanged") this.#silences.begin(remote.name);
-    this.#changes.emit({ kind: "dropped", id });
+  async remove(id: string, version?: string): Promise<void> {
+    const stored = this.#remotes.get(id);
+    if (stored === undefined || (version !== undefined && version !== stored.version)) return;
+    this.#remotes.delete(id);
+    const { name } = stored.remote;
+    const down = version === undefined ? undefined : { name, since: this.#now().toISOString() };
+    if (down !== undefined) this.#down = [...this.#down, down].slice(-MAX_DOWN_REMOTES);
+    this.#changes.emit({ kind: "removed", id, down });
     await this.#save();
   }
 
-  /** Tries a last time. What the store does not take then is lost. */
+  /** Tries to save a last time; a failure then loses the changes. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#retry);
@@ -92,10 +97,14 @@ export class FileRegistryStore implements RegistryStore, AsyncDisposable {
     return this.#changes.on(listener);
   }
 
-  /**
-   * One write at a time, each with what is there by then: a thousand registrations at once are a few writes, and each
-   * waits for two of them at most.
-   */
+  #set(remote: Remote): Registered {
+    this.#puts += 1;
+    const stored = { remote, version: `${this.#puts}` };
+    this.#remotes.set(remote.id, stored);
+    return stored;
+  }
+
+  /** One write at a time, each with the latest content. A thousand concurrent registrations cost two or three writes. */
   #save(): Promise<void> {
     this.#nextSave ??= this.#saving.then(() => {
       this.#nextSave = undefined;
@@ -108,7 +117,8 @@ export class FileRegistryStore implements RegistryStore, AsyncDisposable {
   async #write(): Promise<void> {
     clearTimeout(this.#retry);
     try {
-      await this.#store.save({ remotes: [...this.#remotes.values()], silent: this.silent });
+      const remotes = [...this.#remotes.values()].map(({ remote }) => remote);
+      await this.#file.save({ remotes, down: this.#down });
     } catch (error) {
       if (this.#isSaved) this.#onSaveFailure(error);
       this.#isSaved = false;

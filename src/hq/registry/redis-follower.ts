@@ -8,7 +8,7 @@ import { formatRedisAddress, type RedisAddress } from "../../lib/net/redis-addre
 import { ServiceError } from "../../protocol/errors.ts";
 import { REGISTRY_RETRY_MAX_MS, REGISTRY_TIMEOUT_MS, RETRY_FIRST_MS } from "../../protocol/limits.ts";
 import { RedisLink, type StreamEntry } from "./redis-link.ts";
-import { LEDGER_KEYS, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
+import { REGISTRY_KEYS, REVISION, type RunScript, type Script } from "./redis-scripts.ts";
 
 export type FollowerLog = {
   info(fields: object, message: string): void;
@@ -31,8 +31,8 @@ export type FollowedPart = {
   read(run: RunScript): Promise<number>;
   /** A change, by name. May be older than what was read; parts ignore what is of no other concern to them. */
   apply(fields: Readonly<Record<string, string>>): void;
-  /** All parts were read anew after the connection was lost. */
-  back(): void;
+  /** All parts were read over a new connection, which can be used from now on. */
+  ready(): void;
 };
 
 /** It is not the Redis any more that it was. */
@@ -77,6 +77,7 @@ export class RedisFollower implements AsyncDisposable {
         return;
       }
       const link = await this.#connect();
+      part.ready();
       this.#following = this.#follow(link);
     } catch (error) {
       const where = formatRedisAddress(this.#options.address);
@@ -127,7 +128,7 @@ export class RedisFollower implements AsyncDisposable {
     for (let link: RedisLink | undefined = first; link !== undefined; link = await this.#reconnect()) {
       if (link !== first) {
         log.info({ registry }, "registry is back");
-        for (const part of this.#parts) part.back();
+        for (const part of this.#parts) part.ready();
       }
       const reason = await this.#readChanges(link);
       if (!this.#stop.signal.aborted) {
@@ -140,7 +141,7 @@ export class RedisFollower implements AsyncDisposable {
   async #readChanges(link: RedisLink): Promise<string> {
     try {
       for (;;) {
-        const entries = await link.readAfter(`${this.#revision}-0`, LEDGER_KEYS.changes);
+        const entries = await link.readAfter(`${this.#revision}-0`, REGISTRY_KEYS.changes);
         this.#backoff.reset();
         for (const entry of entries) this.#apply(entry);
         if (entries.length === 0) await this.#look(link);
@@ -189,7 +190,7 @@ export class RedisFollower implements AsyncDisposable {
 
   /** Nothing came for a while: because nothing happened, one would think. */
   async #look(link: RedisLink): Promise<void> {
-    const at = Revision.parse(await link.run(REVISION, [LEDGER_KEYS.revision], []));
+    const at = Revision.parse(await link.run(REVISION, [REGISTRY_KEYS.revision], []));
     if (at < this.#revision) throw new Error(FORGOTTEN);
   }
 

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { PROBE_LEASE_MS, PROBE_LEASE_PASSED_MS, REPLICA_LIFETIME_MS } from "../../protocol/limits.ts";
-import type { Lease, LeaseState } from "../health/probe.ts";
-import { LEAVE, LEDGER_KEYS, PASS, type RunScript, TAKE } from "./redis-scripts.ts";
+import type { Lease, LeaseState } from "../health/health-check.ts";
+import { LEAVE, PASS, REGISTRY_KEYS, type RunScript, TAKE } from "./redis-scripts.ts";
 
-const KEYS = [LEDGER_KEYS.lease, LEDGER_KEYS.replicas];
+const KEYS = [REGISTRY_KEYS.lease, REGISTRY_KEYS.replicas];
 const Taken = z.enum(["own", "passed", "other"]);
 
 /** Held in Redis for PROBE_LEASE_MS: an HQ that dies, or cannot reach Redis, has it no more after that. */

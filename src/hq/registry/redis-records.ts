@@ -12,10 +12,10 @@ import type { FollowedPart, RedisFollower } from "./redis-follower.ts";
 import {
   END_RECORD,
   FIND_RECORD,
-  LEDGER_KEYS,
   PUT_RECORD,
   PUT_TICKET,
   READ_RECORDS,
+  REGISTRY_KEYS,
   REPLACE_RECORD,
   type RunScript,
   type Script,
@@ -31,7 +31,7 @@ export type RedisRecordsOptions = {
   readonly now: () => number;
 };
 
-const { revision, changes, records, recordTimes, endedRecords } = LEDGER_KEYS;
+const { revision, changes, records, recordTimes, endedRecords } = REGISTRY_KEYS;
 const KEYS = [revision, changes, records, recordTimes, endedRecords];
 
 /** Lists of ids and values in turn. */
@@ -135,7 +135,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     else this.#put(id, sealed);
   }
 
-  back(): void {}
+  ready(): void {}
 
   /** What another secret sealed is as if it were not there. */
   #put(id: string, text: string): void {
@@ -194,7 +194,7 @@ class RedisTickets implements TicketStore {
 }
 
 function keysOf({ name }: TicketKind): readonly string[] {
-  return [`${LEDGER_KEYS.tickets}:${name}`, `${LEDGER_KEYS.ticketTimes}:${name}`];
+  return [`${REGISTRY_KEYS.tickets}:${name}`, `${REGISTRY_KEYS.ticketTimes}:${name}`];
 }
 
 /** What was sealed as one thing is nothing in the place of another. */

@@ -1,9 +1,9 @@
 // What a ledger does in Redis as one step each. Every key is given, so that a user may be let to those alone.
 import {
+  DOWN_REMOTE_MEMORY_MS,
+  MAX_DOWN_REMOTES,
   MAX_ENDED_RECORDS,
   MAX_REGISTRY_CHANGES,
-  MAX_SILENT_REMOTES,
-  SILENT_REMOTE_MEMORY_MS,
 } from "../../protocol/limits.ts";
 
 export type Script = { readonly name: string; readonly text: string };
@@ -16,7 +16,7 @@ export type RunScript = (
 ) => Promise<unknown>;
 
 /** Where everything is kept. */
-export const LEDGER_KEYS = {
+export const REGISTRY_KEYS = {
   /** Text: who all HQs of this registry are, and a proof that they have the same secret. */
   instance: "ttyhq:instance",
   /** Number: goes up by one with each change. */
@@ -46,7 +46,7 @@ export const LEDGER_KEYS = {
   replicas: "ttyhq:replicas",
 } as const;
 
-const SILENT_S = SILENT_REMOTE_MEMORY_MS / 1000;
+const SILENT_S = DOWN_REMOTE_MEMORY_MS / 1000;
 
 const CHANGE = `
 local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
@@ -58,7 +58,7 @@ local function change(id, remote, silent)
 end
 local function silence(name)
   redis.call('ZADD', KEYS[5], redis.call('TIME')[1], name)
-  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_SILENT_REMOTES + 1})
+  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_DOWN_REMOTES + 1})
   redis.call('EXPIRE', KEYS[5], ${SILENT_S})
 end
 local function freeName(remote, id)

@@ -1,87 +1,76 @@
-// The ledger that several HQs share: kept in Redis (contract 6.8).
+// The registry store that several HQs share, in Redis (contract 6.8).
 import { z } from "zod";
 import { Emitter } from "../../lib/async/emitter.ts";
-import { type Silence, Silences } from "../health/silences.ts";
+import type { DownRemote, Registered, Remote } from "../remote-state.ts";
 import type { FollowedPart, RedisFollower } from "./redis-follower.ts";
 import { RedisLease } from "./redis-lease.ts";
-import { DROP, LEDGER_KEYS, PUT, READ, type RunScript, type Script } from "./redis-scripts.ts";
-import { isUnchanged, type RegistryStore, type RegistryStoreChange, type Remote } from "./registry.ts";
+import { DROP, PUT, READ, REGISTRY_KEYS, type RunScript, type Script } from "./redis-scripts.ts";
+import type { RegistryStore, RegistryStoreChange } from "./registry.ts";
 import { SealedRemote, type TokenSeal } from "./token-seal.ts";
 
 export type RedisRegistryStoreOptions = {
-  /** Disposed of with the ledger. */
+  /** Disposed of with the store. */
   readonly follower: RedisFollower;
   /** The same for all HQs of the registry. */
   readonly seal: TokenSeal;
-  /** This HQ among them: another one after every start. */
+  /** Identifies this HQ among them; new at every start. */
   readonly replicaId: string;
   readonly now: () => Date;
 };
 
-const SilentFor = z.tuple([z.string(), z.int()]);
-const Contents = z.tuple([z.string(), z.int(), z.array(z.string()), z.array(SilentFor)]);
+const DownFor = z.tuple([z.string(), z.int()]);
+const Contents = z.tuple([z.string(), z.int(), z.array(z.string()), z.array(DownFor)]);
 const Holder = z.string().optional();
 
-const { instance, revision, changes, remotes, names, silent } = LEDGER_KEYS;
+const { instance, revision, changes, remotes, names, silent } = REGISTRY_KEYS;
 const READ_KEYS = [instance, revision, remotes, silent];
 const CHANGE_KEYS = [revision, changes, remotes, names, silent];
 
-/** A remote as it stands in Redis, and what that means. */
-type Known = { readonly text: string; readonly remote: Remote };
-
-/** What this HQ does is believed here when it comes back as a change: so all HQs see the same in the same order. */
+/**
+ * A change of this HQ takes effect when it comes back from Redis, so all HQs see the same changes in the same order. The
+ * version of a remote is its text in Redis.
+ */
 export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDisposable {
-  /** Which of the HQs may remove remotes. */
+  /** Held by the HQ that may remove remotes. */
   readonly lease: RedisLease;
   readonly #options: RedisRegistryStoreOptions;
   readonly #changes = new Emitter<RegistryStoreChange>();
-  readonly #silences: Silences;
-  /** As many as there are remotes. */
-  #known = new Map<string, Known>();
+  /** As read last, until it is told. */
+  #contents: Extract<RegistryStoreChange, { kind: "read" }> = { kind: "read", remotes: [], down: [] };
   #instanceId: string;
 
   constructor(options: RedisRegistryStoreOptions) {
     this.#options = options;
-    this.#silences = new Silences(options.now);
     this.#instanceId = options.replicaId;
     this.lease = new RedisLease({ replicaId: options.replicaId, run: options.follower.run });
   }
 
-  /** Who all HQs of this registry are to a remote. After `load`; another one when Redis has lost it, and got another. */
+  /** The id that all HQs of this registry show to remotes. Valid after `load`; changes if Redis loses it. */
   get instanceId(): string {
     return this.#instanceId;
   }
 
-  /** Whether it can be reached at this moment. */
   get isConnected(): boolean {
     return this.#options.follower.isConnected;
   }
 
-  get silent(): readonly Silence[] {
-    return this.#silences.recent;
-  }
-
   /** Throws `start_failed`. */
-  async load(): Promise<readonly Remote[]> {
-    await this.#options.follower.add(this);
-    return this.#remotes();
+  load(): Promise<void> {
+    return this.#options.follower.add(this);
   }
 
-  async put(remote: Remote, how: "new" | "restored"): Promise<Remote | undefined> {
+  async put(remote: Remote, how: "new" | "restored"): Promise<Registered | undefined> {
     const { id, name, lastHeartbeat } = remote;
     const text = JSON.stringify(this.#options.seal.sealed(remote));
     const holder = await this.#change(PUT, [id, name, text, how === "restored" ? lastHeartbeat : ""]);
     if (holder === undefined) return undefined;
-    const known = this.#parsed(holder);
-    if (known === undefined) throw new Error(`nobody can tell who has the name ${name}`);
-    return known.remote;
+    const stored = this.#parsed(holder);
+    if (stored === undefined) throw new Error(`the registry's record of ${name} cannot be read`);
+    return stored;
   }
 
-  async drop(remote: Remote, when: "always" | "unchanged"): Promise<void> {
-    const known = this.#known.get(remote.id);
-    const isOther = when === "unchanged" && !isUnchanged(known?.remote, remote);
-    if (isOther && this.isConnected) return;
-    await this.#change(DROP, [remote.id, when === "unchanged" ? (known?.text ?? "") : ""]);
+  async remove(id: string, version = ""): Promise<void> {
+    await this.#change(DROP, [id, version]);
   }
 
   watch(listener: (change: RegistryStoreChange) => void): Disposable {
@@ -89,41 +78,31 @@ export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDis
   }
 
   async read(run: RunScript): Promise<number> {
-    const { seal } = this.#options;
+    const { seal, now } = this.#options;
     const own = `${this.#instanceId}.${seal.seal(this.#instanceId, this.#instanceId)}`;
-    const [known, at, texts, silentFor] = Contents.parse(await run(READ, READ_KEYS, [own]));
+    const [known, at, texts, downFor] = Contents.parse(await run(READ, READ_KEYS, [own]));
     this.#instanceId = this.#proven(known);
-    const all = texts.flatMap((text) => this.#parsed(text) ?? []);
-    this.#known = new Map(all.map((each) => [each.remote.id, each]));
-    for (const { remote } of all) this.#silences.end(remote.name);
-    this.#silences.restore(silentFor.map((each) => this.#silence(each)));
+    const down = downFor.map(([name, seconds]): DownRemote => {
+      return { name, since: new Date(now().getTime() - seconds * 1000).toISOString() };
+    });
+    this.#contents = { kind: "read", remotes: texts.flatMap((text) => this.#parsed(text) ?? []), down };
     return at;
   }
 
   apply({ id, remote: text = "", silent: name = "" }: Readonly<Record<string, string>>): void {
     if (id === undefined) return;
-    if (name !== "") this.#silences.begin(name);
-    const known = text === "" ? undefined : this.#parsed(text);
-    if (known === undefined) {
-      this.#known.delete(id);
-      this.#changes.emit({ kind: "dropped", id });
-    } else {
-      this.#known.set(id, known);
-      this.#silences.end(known.remote.name);
-      this.#changes.emit({ kind: "kept", remote: known.remote });
-    }
+    const stored = text === "" ? undefined : this.#parsed(text);
+    const down = name === "" ? undefined : { name, since: this.#options.now().toISOString() };
+    this.#changes.emit(stored === undefined ? { kind: "removed", id, down } : { kind: "stored", ...stored });
   }
 
-  back(): void {
-    this.#changes.emit({ kind: "reread", remotes: this.#remotes() });
+  ready(): void {
+    this.#changes.emit(this.#contents);
+    this.#contents = { kind: "read", remotes: [], down: [] };
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.#options.follower.stop(() => this.lease.leave());
-  }
-
-  #remotes(): readonly Remote[] {
-    return [...this.#known.values()].map(({ remote }) => remote);
   }
 
   #proven(known: string): string {
@@ -134,22 +113,17 @@ export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDis
     );
   }
 
-  #silence([name, forSeconds]: z.infer<typeof SilentFor>): Silence {
-    const since = new Date(this.#options.now().getTime() - forSeconds * 1000);
-    return { name, since: since.toISOString() };
-  }
-
-  /** Undefined for what another version or another secret wrote: it is as if that remote were not there. */
-  #parsed(text: string): Known | undefined {
+  /** Undefined for a record of another version or secret, which is treated as missing. */
+  #parsed(text: string): Registered | undefined {
     try {
       const remote = this.#options.seal.opened(SealedRemote.parse(JSON.parse(text)));
-      return remote && { text, remote };
+      return remote && { remote, version: text };
     } catch {
       return undefined;
     }
   }
 
-  /** Returns the remote that was in its way, as it stands in Redis. */
+  /** Returns the remote that has the name, as it stands in Redis. */
   async #change(script: Script, values: readonly string[]): Promise<string | undefined> {
     const [holder] = await this.#options.follower.change(script, CHANGE_KEYS, values);
     return Holder.parse(holder);

@@ -1,50 +1,49 @@
-// Which machines belong to this HQ. It survives a restart; who is in it was heard of lately, or is removed by the probe.
+// The remotes of this HQ: one state for each name (remote-state.ts), kept in a store so that it survives a restart.
 import { Emitter } from "../../lib/async/emitter.ts";
 import { Tally } from "../../lib/data/tally.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import { HEALTH_CHECK_TIMEOUT_MS, MAX_DOWN_REMOTES } from "../../protocol/limits.ts";
 import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
-import type { Silence } from "../health/silences.ts";
+import {
+  type DownRemote,
+  isDownLately,
+  isRegistered,
+  isUnchanged,
+  LEFT,
+  type Registered,
+  type Remote,
+  type RemoteAction,
+  type RemoteEvent,
+  type RemoteState,
+  transition,
+} from "../remote-state.ts";
 
-/** A remote with the bearer token that opens it, which is told to nobody. Times are ISO 8601. */
-export type Remote = RegisterRemote & {
-  readonly registeredAt: string;
-  readonly lastHeartbeat: string;
-};
-
-export type RegistryContents = { readonly remotes: readonly Remote[]; readonly silent: readonly Silence[] };
-
-/** Where the registry of one HQ is kept: as a whole. */
-export type RegistryFile = {
-  load(): Promise<RegistryContents>;
-  save(contents: RegistryContents): Promise<void>;
-};
-
-/** What became of a ledger; `reread`: changes may have been missed, and this is all that there is. */
 export type RegistryStoreChange =
-  | { readonly kind: "kept"; readonly remote: Remote }
-  | { readonly kind: "dropped"; readonly id: string }
-  | { readonly kind: "reread"; readonly remotes: readonly Remote[] };
+  | (Registered & { readonly kind: "stored" })
+  /** `down`: it was removed because it did not answer. */
+  | { readonly kind: "removed"; readonly id: string; readonly down: DownRemote | undefined }
+  /** The whole content: at the start, and when changes may have been missed. */
+  | {
+      readonly kind: "read";
+      readonly remotes: readonly Registered[];
+      readonly down: readonly DownRemote[];
+    };
 
 /**
  * Stores the remotes of one HQ (FileRegistryStore) or of several that share a registry (RedisRegistryStore), and decides
- * which of them are registered. It logs what it could not store.
+ * which remote has a name. It logs failures.
  */
 export type RegistryStore = {
-  /** Everything that is kept. To be called once, before all else; listeners hear of what changes from then on. */
-  load(): Promise<readonly Remote[]>;
+  /** Reads everything and tells it to the listeners. Call it once, before anything else. */
+  load(): Promise<void>;
   /**
-   * Keeps a remote unless one with another id has its name, and returns that one. A restored one gives way to what the
-   * ledger knows of it since. Listeners have heard of it when this resolves. Rejects when it is not kept for now.
+   * Stores a remote unless another one has its name, and returns that one. A restored remote does not replace a newer
+   * registration. Listeners have heard of the change when this resolves. Rejects if the remote could not be stored.
    */
-  put(remote: Remote, how: "new" | "restored"): Promise<Remote | undefined>;
-  /**
-   * Removes a remote: whatever has become of it, or, because it does not answer, only as it is known here. Rejects as
-   * `put`.
-   */
-  drop(remote: Remote, when: "always" | "unchanged"): Promise<void>;
-  /** Who was removed lately because it did not answer, and is not kept under that name since; the latest last. */
-  readonly silent: readonly Silence[];
-  /** Whether it is in reach and has what it was told. */
+  put(remote: Remote, how: "new" | "restored"): Promise<Registered | undefined>;
+  /** With a version: removes that version, since the remote does not answer, and nothing newer. Rejects like `put`. */
+  remove(id: string, version?: string): Promise<void>;
+  /** Whether the store can be reached and has everything. */
   readonly isConnected: boolean;
   watch(listener: (change: RegistryStoreChange) => void): Disposable;
 };
@@ -52,84 +51,75 @@ export type RegistryStore = {
 export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; readonly remote: Remote };
 
 /** Whether a remote still answers as itself. Never rejects. */
-export type IsAlive = (remote: Remote) => Promise<boolean>;
+export type IsAlive = (remote: Remote, timeoutMs: number) => Promise<boolean>;
 
 export type RegistryOptions = {
-  readonly ledger: RegistryStore;
+  readonly store: RegistryStore;
   readonly isAlive: IsAlive;
   readonly now: () => Date;
 };
 
-/** A name is claimed so often at most while its holders come and go, or do not answer. */
+/** Limit for attempts to claim a name whose holders change or do not answer. */
 const MAX_CLAIMS = 16;
 
-/** Of the holders of that name, the one with another id: perhaps the predecessor, perhaps somebody else. */
-export function rivalOf(
-  remotes: Iterable<Remote>,
-  { id, name }: Pick<RegisterRemote, "id" | "name">,
-): Remote | undefined {
-  for (const remote of remotes) if (remote.name === name && remote.id !== id) return remote;
-  return undefined;
-}
-
-/** Whether it is to be reached as before: it may have been heard of since. */
-export function isUnchanged(remote: Remote | undefined, before: Remote): boolean {
-  return remote?.token === before.token && remote.url === before.url && remote.name === before.name;
-}
-
-/**
- * Remotes, unique by id and by name. Whoever has the credentials of the HQ adds them, the probe removes what does not
- * answer. What the ledger cannot keep for now is in memory alone, and kept when it can.
- */
 export class Registry implements Disposable {
-  /** What became of registrations since the start: `new`, `refreshed`, or `refused` because the name is taken. */
+  /** Registrations since the start: `new`, `refreshed`, or `refused` because the name is taken. */
   readonly registrations = new Tally("result").expecting(["new"], ["refreshed"], ["refused"]);
   readonly #options: RegistryOptions;
-  readonly #remotes = new Map<string, Remote>();
+  /** By name. At most MAX_DOWN_REMOTES are down, in the order of their removal; beyond that the first is forgotten. */
+  readonly #states = new Map<string, RemoteState>();
   readonly #changes = new Emitter<RegistryChange>();
   readonly #watching: Disposable;
-  /** Ids of those that are in memory alone; no more than there are remotes. */
-  #unkept = new Set<string>();
 
   private constructor(options: RegistryOptions) {
     this.#options = options;
-    this.#watching = options.ledger.watch((change) => this.#heard(change));
+    this.#watching = options.store.watch((change) => this.#storeChanged(change));
   }
 
   static async open(options: RegistryOptions): Promise<Registry> {
     const registry = new Registry(options);
-    for (const remote of await options.ledger.load()) registry.#remotes.set(remote.id, remote);
+    await options.store.load();
     return registry;
   }
 
   get remotes(): readonly Remote[] {
-    return [...this.#remotes.values()];
+    return this.#registered().map(({ remote }) => remote);
   }
 
   get size(): number {
-    return this.#remotes.size;
+    return this.#registered().length;
   }
 
-  /** Remotes that the ledger could not keep for now. */
-  get unkept(): number {
-    return this.#unkept.size;
+  /** Number of remotes that the store does not have. */
+  get unstored(): number {
+    return this.#registered().filter(({ version }) => version === undefined).length;
   }
 
-  /** Remotes that were removed lately because they did not answer, and are not back; the latest last. */
-  get silent(): readonly { readonly name: string; readonly forMs: number }[] {
-    const { ledger, now } = this.#options;
-    const names = new Set(this.remotes.map(({ name }) => name));
-    const gone = ledger.silent.filter(({ name }) => !names.has(name));
-    return gone.map(({ name, since }) => ({ name, forMs: Math.max(0, now().getTime() - Date.parse(since)) }));
+  /** Remotes that did not answer the last health check. */
+  get suspects(): readonly Remote[] {
+    const states = this.#registered();
+    return states.flatMap((state) =>
+      state.status === "suspect" && state.reason === "no-answer" ? [state.remote] : [],
+    );
+  }
+
+  /** Remotes that are down, and for how long; the latest last. */
+  get down(): readonly { readonly name: string; readonly forMs: number }[] {
+    const now = this.#options.now();
+    return [...this.#states].flatMap(([name, state]) =>
+      state.status === "down" && isDownLately(state.since, now.toISOString())
+        ? [{ name, forMs: Math.max(0, now.getTime() - Date.parse(state.since)) }]
+        : [],
+    );
   }
 
   byId(id: string): Remote | undefined {
-    return this.#remotes.get(id);
+    return this.#registered().find(({ remote }) => remote.id === id)?.remote;
   }
 
   byName(name: string): Remote | undefined {
-    for (const remote of this.#remotes.values()) if (remote.name === name) return remote;
-    return undefined;
+    const state = this.#states.get(name);
+    return isRegistered(state) ? state.remote : undefined;
   }
 
   /** Called with every change, before the promise of the call that made it resolves. */
@@ -137,159 +127,201 @@ export class Registry implements Disposable {
     return this.#changes.on(listener);
   }
 
-  /** Adds or refreshes a remote (contract 6.1). Throws `remote_name_taken` when another one with that name answers. */
+  /** Adds or refreshes a remote (contract 6.1). Throws `remote_name_taken` if another remote with that name answers. */
   async register(request: RegisterRemote): Promise<Remote> {
     const refreshed = (): Remote => {
-      const lastHeartbeat = this.#options.now().toISOString();
-      const registeredAt = this.#remotes.get(request.id)?.registeredAt ?? lastHeartbeat;
+      const lastHeartbeat = this.#now();
+      const registeredAt = this.byId(request.id)?.registeredAt ?? lastHeartbeat;
       return { ...request, registeredAt, lastHeartbeat };
     };
-    const isKnown = this.#remotes.has(request.id);
+    const isKnown = this.byId(request.id) !== undefined;
     const { remote, holder } = await this.#claim(refreshed, "new");
     this.registrations.add(holder !== undefined ? "refused" : isKnown ? "refreshed" : "new");
     if (holder === undefined) return remote;
+    const { name, url } = holder.remote;
     throw new ServiceError(
       "remote_name_taken",
-      `another remote has the name ${holder.name} and answers at ${holder.url}: choose another --name`,
+      `another remote has the name ${name} and answers at ${url}: choose another --name`,
     );
   }
 
-  /** It was heard of just now. */
+  /** The remote gave a sign of life just now. */
   seen(id: string): void {
-    const remote = this.#remotes.get(id);
-    if (remote === undefined) return;
-    this.#remotes.set(id, { ...remote, lastHeartbeat: this.#options.now().toISOString() });
+    const name = this.#nameOf(id);
+    if (name !== undefined) void this.#apply(name, { type: "answered", id, at: this.#now() });
+  }
+
+  /** The result of a health check of `asked`. */
+  checked(asked: Remote, hasAnswered: boolean): Promise<void> {
+    const event: RemoteEvent = hasAnswered
+      ? { type: "answered", id: asked.id, at: this.#now() }
+      : { type: "unanswered", asked };
+    return this.#apply(asked.name, event);
+  }
+
+  /** Removes a suspect. A remote that registered again, here or with another HQ of this registry, stays. */
+  expire({ name }: Pick<Remote, "name">): Promise<void> {
+    return this.#apply(name, { type: "expired", at: this.#now() });
+  }
+
+  /** Checks the remotes that this HQ has removed, and takes back those that answer. Resolves when each has been checked. */
+  async recover(): Promise<void> {
+    const names = [...this.#states].filter(([, { status }]) => status === "down").map(([name]) => name);
+    await Promise.all(names.map((name) => this.#apply(name, { type: "tick", at: this.#now() })));
   }
 
   /** Throws `remote_not_found`. */
   async remove(id: string): Promise<Remote> {
-    const remote = this.#remotes.get(id);
+    const remote = this.byId(id);
     if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the id ${id}`);
-    await this.#discard(remote, "always");
-    // Of one that it has lost the ledger tells nothing.
-    if (this.#remotes.get(id) === remote) this.#drop(remote);
+    await this.#options.store.remove(id).catch(() => undefined);
+    // The store tells nothing of a remote that it does not have.
+    if (isUnchanged(this.byId(id), remote)) {
+      await this.#apply(remote.name, { type: "removed", id, since: undefined });
+    }
     return remote;
-  }
-
-  /** Removes one that does not answer, unless it registered anew, here or with another HQ of this registry. */
-  async expire(remote: Remote): Promise<void> {
-    await this.#discard(remote, "unchanged");
-  }
-
-  /** One that was removed because it did not answer, and answers again; not where its id or its name is another's by now. */
-  async takeBack(remote: Remote): Promise<void> {
-    if (this.#remotes.has(remote.id) || this.byName(remote.name) !== undefined) return;
-    // With the time of then: it may have told another HQ of a new token since.
-    await this.#claim(() => remote, "restored");
-    this.seen(remote.id);
   }
 
   [Symbol.dispose](): void {
     this.#watching[Symbol.dispose]();
   }
 
+  #now(): string {
+    return this.#options.now().toISOString();
+  }
+
+  #registered(): readonly Extract<RemoteState, { status: "up" | "suspect" }>[] {
+    return [...this.#states.values()].filter(isRegistered);
+  }
+
+  #nameOf(id: string): string | undefined {
+    for (const [name, state] of this.#states) {
+      if (state.status !== "left" && state.remote?.id === id) return name;
+    }
+    return undefined;
+  }
+
+  /** Never rejects. The state has changed and listeners have heard of it when this returns. */
+  async #apply(name: string, event: RemoteEvent): Promise<void> {
+    const before = this.#states.get(name) ?? LEFT;
+    const { state, actions } = transition(before, event);
+    if (isRegistered(state) !== isRegistered(before)) this.#states.delete(name);
+    if (state.status === "left") this.#states.delete(name);
+    else this.#states.set(name, state);
+    if (state.status === "down" && before.status !== "down") this.#forgetFirstDown();
+    await Promise.all(actions.map((action) => this.#perform(action)));
+  }
+
+  #forgetFirstDown(): void {
+    const down = [...this.#states].filter(([, { status }]) => status === "down");
+    for (const [name] of down.slice(0, -MAX_DOWN_REMOTES)) this.#states.delete(name);
+  }
+
+  async #perform(action: RemoteAction): Promise<void> {
+    const { remote } = action;
+    switch (action.type) {
+      case "check":
+        return await this.checked(remote, await this.#options.isAlive(remote, action.timeoutMs));
+      case "restore":
+        return await this.#restore(remote, action.answeredAt);
+      case "remove":
+        return await this.#discard(action);
+      default:
+        this.#changes.emit({ kind: action.type, remote });
+    }
+  }
+
+  async #restore(remote: Remote, answeredAt: string | undefined): Promise<void> {
+    const { holder } = await this.#claim(() => remote, "restored");
+    if (holder !== undefined) this.#put({ type: "registered", ...holder });
+    else if (answeredAt !== undefined) {
+      await this.#apply(remote.name, { type: "answered", id: remote.id, at: answeredAt });
+    }
+  }
+
   /**
-   * Keeps a remote, or tells who holds its name and answers. A remote that lost its control directory comes back with
-   * another id: the old one gives way unless it answers.
+   * Stores a remote, or returns the holder of its name that answers. A remote that lost its control directory comes back
+   * with another id and takes the place of the old one, which does not answer.
    */
   async #claim(
     make: () => Remote,
     how: "new" | "restored",
-  ): Promise<{ readonly remote: Remote; readonly holder?: Remote }> {
-    const { isAlive } = this.#options;
+  ): Promise<{ readonly remote: Remote; readonly holder?: Registered }> {
     for (let claims = 1; ; claims += 1) {
       const remote = make();
-      const holder = await this.#keep(remote, how);
+      const holder = await this.#store(remote, how);
       if (holder === undefined) return { remote };
-      if (claims === MAX_CLAIMS || (await isAlive(holder))) return { remote, holder };
-      await this.#discard(holder, "unchanged");
+      const isHeld = await this.#options.isAlive(holder.remote, HEALTH_CHECK_TIMEOUT_MS);
+      if (claims === MAX_CLAIMS || isHeld) return { remote, holder };
+      await this.#discard(holder);
     }
   }
 
-  /** What is in memory alone the ledger cannot remove. */
-  async #discard(remote: Remote, when: "always" | "unchanged"): Promise<void> {
-    await this.#options.ledger.drop(remote, when).catch(() => this.#drop(remote));
-    if (this.#unkept.has(remote.id)) this.#drop(remote);
+  /** The store cannot remove a registration that it does not have. */
+  async #discard({ remote, version }: Registered): Promise<void> {
+    const { id, name } = remote;
+    const isDone =
+      version !== undefined &&
+      (await this.#options.store.remove(id, version).then(
+        () => true,
+        () => false,
+      ));
+    if (isDone || !isUnchanged(this.byId(id), remote)) return;
+    await this.#apply(name, { type: "removed", id, since: this.#now() });
   }
 
-  async #keep(remote: Remote, how: "new" | "restored"): Promise<Remote | undefined> {
+  /** A registration that the store does not take is in memory only until the store is read again. */
+  async #store(remote: Remote, how: "new" | "restored"): Promise<Registered | undefined> {
     try {
-      return await this.#options.ledger.put(remote, how);
+      return await this.#options.store.put(remote, how);
     } catch {
-      const rival = rivalOf(this.#remotes.values(), remote);
-      if (rival !== undefined) return rival;
-      this.#unkept.add(remote.id);
-      this.#put(remote);
+      const state = this.#states.get(remote.name);
+      if (isRegistered(state) && state.remote.id !== remote.id) return state;
+      this.#put({ type: "registered", remote, version: undefined });
       return undefined;
     }
   }
 
-  #heard(change: RegistryStoreChange): void {
-    if (change.kind === "reread") {
-      void this.#settle(change.remotes);
-      return;
+  #storeChanged(change: RegistryStoreChange): void {
+    switch (change.kind) {
+      case "read":
+        this.#read(change.remotes, change.down);
+        break;
+      case "stored":
+        this.#put({ ...change, type: "registered" });
+        break;
+      case "removed": {
+        const { id, down } = change;
+        const name = this.#nameOf(id) ?? down?.name;
+        if (name !== undefined) void this.#apply(name, { type: "removed", id, since: down?.since });
+      }
     }
-    const id = change.kind === "kept" ? change.remote.id : change.id;
-    const known = this.#remotes.get(id);
-    this.#unkept.delete(id);
-    if (change.kind === "kept") this.#put(change.remote);
-    else if (known !== undefined) this.#drop(known);
   }
 
-  #put(remote: Remote): void {
-    const known = this.#remotes.get(remote.id);
-    if (known !== undefined && known.name !== remote.name) this.#drop(known);
-    // The ledger says whose the name is: what is here was dropped by another HQ that is still to tell of it.
-    const rival = rivalOf(this.#remotes.values(), remote);
-    if (rival !== undefined) this.#drop(rival);
-    const kind = this.#remotes.has(remote.id) ? "refreshed" : "joined";
-    this.#remotes.set(remote.id, remote);
-    this.#changes.emit({ kind, remote });
-  }
-
-  /** Unless it has changed since. */
-  #drop(remote: Remote): void {
-    const current = this.#remotes.get(remote.id);
-    if (current === undefined || !isUnchanged(current, remote)) return;
-    this.#remotes.delete(remote.id);
-    this.#unkept.delete(remote.id);
-    this.#changes.emit({ kind: "left", remote: current });
-  }
-
-  /**
-   * After a time without the ledger: what others did is taken over. What it does not know was removed by others, or
-   * the ledger has lost it: who answers is put back.
-   */
-  async #settle(kept: readonly Remote[]): Promise<void> {
-    const keptById = new Map(kept.map((remote) => [remote.id, remote]));
-    const unkept = new Set(
-      [...this.#unkept].filter((id) => !isNewer(keptById.get(id), this.#remotes.get(id))),
-    );
-    this.#unkept = new Set();
-    for (const remote of kept) {
-      const rival = rivalOf(this.#remotes.values(), remote);
-      const isDisputed = unkept.has(remote.id) || (rival !== undefined && unkept.has(rival.id));
-      if (!isDisputed && !isUnchanged(this.#remotes.get(remote.id), remote)) this.#put(remote);
+  #put(event: Extract<RemoteEvent, Registered>): void {
+    const { id, name } = event.remote;
+    const former = this.#nameOf(id);
+    if (former !== undefined && former !== name) {
+      void this.#apply(former, { type: "removed", id, since: undefined });
     }
-    const own = this.remotes.filter(({ id }) => unkept.has(id) || !keptById.has(id));
-    await Promise.all(own.map((remote) => this.#restore(remote, unkept.has(remote.id))));
+    void this.#apply(name, event);
   }
 
-  async #restore(remote: Remote, isNews: boolean): Promise<void> {
-    const isSilent = !isNews && !(await this.#options.isAlive(remote));
-    const current = this.#remotes.get(remote.id);
-    // To have been heard of while it was asked is a sign of life, too.
-    if (isSilent && current?.lastHeartbeat === remote.lastHeartbeat) {
-      this.#drop(remote);
-      return;
+  /** Registrations that only this HQ knows win over older ones of the store, and claim a name that another one has. */
+  #read(stored: readonly Registered[], down: readonly DownRemote[]): void {
+    for (const { remote, version } of stored) {
+      const own = this.#states.get(this.#nameOf(remote.id) ?? remote.name);
+      const isNews = own?.status === "up" && own.version === undefined;
+      const isNewer = isNews && own.remote.lastHeartbeat >= remote.lastHeartbeat;
+      if (isNews && (isNewer || own.remote.id !== remote.id)) continue;
+      this.#put({ type: "fetched", remote, version });
     }
-    // It is another one by now, or gone: whoever heard that has told the ledger.
-    if (!isUnchanged(current, remote)) return;
-    const { holder } = await this.#claim(() => remote, "restored");
-    if (holder !== undefined) this.#put(holder);
+    const ids = new Set(stored.map(({ remote }) => remote.id));
+    const sinceByName = new Map(down.map(({ name, since }) => [name, since]));
+    for (const name of new Set([...this.#states.keys(), ...sinceByName.keys()])) {
+      const state = this.#states.get(name);
+      if (isRegistered(state) && state.version !== undefined && ids.has(state.remote.id)) continue;
+      void this.#apply(name, { type: "missing", since: sinceByName.get(name) });
+    }
   }
-}
-
-function isNewer(remote: Remote | undefined, than: Remote | undefined): boolean {
-  return remote !== undefined && (than === undefined || remote.lastHeartbeat > than.lastHeartbeat);
 }

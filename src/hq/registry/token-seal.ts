@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { z } from "zod";
 import type { Secret } from "../../lib/secret.ts";
 import { RegisterRemote } from "../../protocol/schemas/remote.ts";
-import type { Remote } from "./registry.ts";
+import type { Remote } from "../remote-state.ts";
 
 const IV_BYTES = 12;
 const TAG_BYTES = 16;

@@ -1,5 +1,6 @@
 import type { Fleet } from "../../hq/fleet.ts";
-import type { Registry, Remote } from "../../hq/registry/registry.ts";
+import type { Registry } from "../../hq/registry/registry.ts";
+import type { Remote } from "../../hq/remote-state.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { RegisterRemote, RemoteRecord } from "../../protocol/schemas/remote.ts";
 import type { Context, Media, Routes } from "../route.ts";

@@ -18,9 +18,9 @@ let own: SessionRecord;
 
 beforeAll(async () => {
   const terminals = scope.use(await ownTerminals());
-  const store = { load: async () => ({ remotes: [], silent: [] }), save: async () => {} };
-  const ledger = new FileRegistryStore({ store, onSaveFailure: () => {}, now: () => new Date() });
-  const registry = await Registry.open({ ledger, isAlive: async () => true, now: () => new Date() });
+  const file = { load: async () => ({ remotes: [], down: [] }), save: async () => {} };
+  const store = new FileRegistryStore({ file, onSaveFailure: () => {}, now: () => new Date() });
+  const registry = await Registry.open({ store, isAlive: async () => true, now: () => new Date() });
   const fleet = scope.use(
     new Fleet({
       ...{ registry, local: terminals.backend, log: { info: () => {}, warn: () => {} } },

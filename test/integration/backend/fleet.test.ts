@@ -1,7 +1,7 @@
 import { Fleet } from "../../../src/hq/fleet.ts";
 import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
 import { Registry } from "../../../src/hq/registry/registry.ts";
-import { remoteTarget } from "../../../src/hq/remote-send.ts";
+import { remoteTarget } from "../../../src/hq/remote-connection.ts";
 import { RemoteSessions } from "../../../src/remote/remote-sessions.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { TestServer } from "../harness/test-server.ts";
@@ -9,9 +9,9 @@ import { describeBackend } from "./conformance.ts";
 
 /** A registry that is kept nowhere. */
 function passingRegistry(): Promise<Registry> {
-  const store = { load: async () => ({ remotes: [], silent: [] }), save: async () => {} };
-  const registryStore = new FileRegistryStore({ store, onSaveFailure: () => {}, now: () => new Date() });
-  return Registry.open({ ledger: registryStore, isAlive: async () => true, now: () => new Date() });
+  const file = { load: async () => ({ remotes: [], down: [] }), save: async () => {} };
+  const registryStore = new FileRegistryStore({ file, onSaveFailure: () => {}, now: () => new Date() });
+  return Registry.open({ store: registryStore, isAlive: async () => true, now: () => new Date() });
 }
 
 describeBackend("the terminals of a remote, through its HQ", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
+import { REGISTRY_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import type { RemoteRecord } from "../../../src/protocol/schemas/remote.ts";
@@ -264,7 +264,7 @@ test("nothing that is secret is told in Redis or in a log", async () => {
   expect((await fleet.ask("/api/remotes/register", { body })).status).toBe(200);
   await hqs.remotesAt(second, has("by-hand"));
   const [kept, changes] = await redis.ask((asking) =>
-    Promise.all([asking.hvals(LEDGER_KEYS.remotes), asking.xrange(LEDGER_KEYS.changes, "-", "+")]),
+    Promise.all([asking.hvals(REGISTRY_KEYS.remotes), asking.xrange(REGISTRY_KEYS.changes, "-", "+")]),
   );
   await redis.stop({ isDataKept: true });
   await eventually(async () => second.log.includes(OUT_OF_REACH) || undefined, "a word about it");

@@ -1,8 +1,9 @@
 // What HQs agree on that share a registry: on a real Redis, without servers.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { LEDGER_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
-import { Registry, type RegistryChange, type Remote } from "../../../src/hq/registry/registry.ts";
+import { REGISTRY_KEYS } from "../../../src/hq/registry/redis-scripts.ts";
+import { Registry, type RegistryChange } from "../../../src/hq/registry/registry.ts";
+import type { Remote } from "../../../src/hq/remote-state.ts";
 import { CutProxy } from "../harness/cut-proxy.ts";
 import { RedisServer } from "../harness/redis-server.ts";
 import { BACK, OUT_OF_REACH, Replica, remote } from "../harness/replica.ts";
@@ -22,7 +23,7 @@ const openHq = async (
 ): Promise<Hq> => {
   const replica = new Replica(name, { url });
   const isAlive = async ({ id }: Remote): Promise<boolean> => alive.has(id);
-  const registry = await Registry.open({ ledger: replica.store, isAlive, now: () => new Date() });
+  const registry = await Registry.open({ store: replica.store, isAlive, now: () => new Date() });
   return { replica, registry, [Symbol.asyncDispose]: () => replica[Symbol.asyncDispose]() };
 };
 const request = (name: string, more: object = {}) => {
@@ -115,7 +116,7 @@ test("lose nobody who answers when Redis comes back empty, and stay who they are
     `${idsOf(one)} ${idsOf(other)}` === "id-of-a id-of-a" ? true : undefined;
   await eventually(isSettled, "only who answers");
   await eventually(
-    () => redis.ask(async (asking) => ((await asking.hlen(LEDGER_KEYS.remotes)) === 1 ? true : undefined)),
+    () => redis.ask(async (asking) => ((await asking.hlen(REGISTRY_KEYS.remotes)) === 1 ? true : undefined)),
     "the registry in Redis",
   );
   expect(changes.filter(({ kind }) => kind === "left").map(({ remote: { id } }) => id)).toEqual(["id-of-b"]);
@@ -140,7 +141,8 @@ test("do not keep a machine that left while Redis refused to write, and do one t
   await one.replica.said(BACK);
   await has(other, "id-of-b");
   const left = await eventually(async () => one.registry.byId("id-of-a"), "what Redis still has");
-  // As the probe does, of which there is one for all HQs.
+  // The health check of one of the HQs does this.
+  await one.registry.checked(left, false);
   await one.registry.expire(left);
   await eventually(async () => (other.registry.byId("id-of-a") === undefined ? true : undefined), "its end");
 });

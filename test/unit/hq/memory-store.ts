@@ -1,15 +1,15 @@
 // A registry whose file is an array, and whose remotes answer as they are told to.
-import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
 import {
-  Registry,
+  FileRegistryStore,
   type RegistryContents,
   type RegistryFile,
-  type Remote,
-} from "../../../src/hq/registry/registry.ts";
+} from "../../../src/hq/registry/file-store.ts";
+import { type IsAlive, Registry } from "../../../src/hq/registry/registry.ts";
+import type { Remote } from "../../../src/hq/remote-state.ts";
 import type { RegisterRemote } from "../../../src/protocol/schemas/remote.ts";
 
 export class MemoryStore implements RegistryFile {
-  contents: RegistryContents = { remotes: [], silent: [] };
+  contents: RegistryContents = { remotes: [], down: [] };
   saves = 0;
   /** What a save waits for. */
   disk: Promise<void> = Promise.resolve();
@@ -37,14 +37,23 @@ export function registration(name: string, more: Partial<RegisterRemote> = {}): 
 export async function memoryRegistry(
   parts: {
     readonly store?: RegistryFile;
-    readonly isAlive?: (remote: Remote) => Promise<boolean>;
+    readonly isAlive?: IsAlive;
     readonly onSaveFailure?: (error: unknown) => void;
     readonly now?: (() => Date) | undefined;
   } = {},
 ): Promise<Registry> {
   const { store = new MemoryStore(), isAlive = async () => false, onSaveFailure = () => {} } = parts;
   const { now = tickingClock() } = parts;
-  return await Registry.open({ ledger: new FileRegistryStore({ store, onSaveFailure, now }), isAlive, now });
+  const file = new FileRegistryStore({ file: store, onSaveFailure, now });
+  return await Registry.open({ store: file, isAlive, now });
+}
+
+/** As the health check does it when that remote does not answer. */
+export async function expire(registry: Registry, name: string): Promise<void> {
+  const remote = registry.byName(name);
+  if (remote === undefined) throw new Error(`no remote ${name}`);
+  await registry.checked(remote, false);
+  await registry.expire(remote);
 }
 
 function tickingClock(): () => Date {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { FileRegistryStore } from "../../../../src/hq/registry/file-store.ts";
-import type { RegistryContents } from "../../../../src/hq/registry/registry.ts";
+import { FileRegistryStore, type RegistryContents } from "../../../../src/hq/registry/file-store.ts";
 import { MemoryStore, registration } from "../memory-store.ts";
 
 const FULL = new Error("disk full");
@@ -17,15 +16,15 @@ class Disk extends MemoryStore {
 }
 
 function setUp() {
-  const store = new Disk();
+  const disk = new Disk();
   const told: unknown[] = [];
-  const ledger = new FileRegistryStore({
-    store,
+  const store = new FileRegistryStore({
+    file: disk,
     onSaveFailure: (error) => told.push(error),
     onSavedAgain: () => told.push("saved"),
     now: () => new Date(),
   });
-  return { store, ledger, told };
+  return { disk, store, told };
 }
 
 describe("what a full disk did not take", () => {
@@ -33,49 +32,49 @@ describe("what a full disk did not take", () => {
   afterEach(() => void vi.useRealTimers());
 
   test("is saved once there is room, with what came meanwhile, and told of once", async () => {
-    const { store, ledger, told } = setUp();
-    await using _ = ledger;
-    store.isFull = true;
-    await ledger.put(remote("a"));
-    await ledger.put(remote("b"));
-    await ledger.drop(remote("a"), "always");
-    expect(ledger.isConnected).toBe(false);
+    const { disk, store, told } = setUp();
+    await using _ = store;
+    disk.isFull = true;
+    await store.put(remote("a"));
+    await store.put(remote("b"));
+    await store.remove("id-of-a");
+    expect(store.isConnected).toBe(false);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(told).toEqual([FULL]);
-    store.isFull = false;
+    disk.isFull = false;
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(store.remotes.map(({ name }) => name)).toEqual(["b"]);
-    expect([ledger.isConnected, told]).toEqual([true, [FULL, "saved"]]);
+    expect(disk.remotes.map(({ name }) => name)).toEqual(["b"]);
+    expect([store.isConnected, told]).toEqual([true, [FULL, "saved"]]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
   test("is tried again at most every half a second, at least every five", async () => {
-    const { store, ledger } = setUp();
-    await using _ = ledger;
-    store.isFull = true;
-    await ledger.put(remote("a"));
+    const { disk, store } = setUp();
+    await using _ = store;
+    disk.isFull = true;
+    await store.put(remote("a"));
     await vi.advanceTimersByTimeAsync(499);
-    expect(store.saves).toBe(1);
+    expect(disk.saves).toBe(1);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(store.saves).toBeGreaterThan(60 / 5);
-    expect(store.saves).toBeLessThan(60 / 5 + 6);
+    expect(disk.saves).toBeGreaterThan(60 / 5);
+    expect(disk.saves).toBeLessThan(60 / 5 + 6);
   });
 
   test("is not tried again by the clock when a change took it along", async () => {
-    const { store, ledger, told } = setUp();
-    await using _ = ledger;
-    store.isFull = true;
-    await ledger.put(remote("a"));
-    store.isFull = false;
-    await ledger.put(remote("b"));
-    expect([store.remotes.length, vi.getTimerCount(), told]).toEqual([2, 0, [FULL, "saved"]]);
+    const { disk, store, told } = setUp();
+    await using _ = store;
+    disk.isFull = true;
+    await store.put(remote("a"));
+    disk.isFull = false;
+    await store.put(remote("b"));
+    expect([disk.remotes.length, vi.getTimerCount(), told]).toEqual([2, 0, [FULL, "saved"]]);
   });
 
   test("is tried a last time at the end, and never after it", async () => {
-    const { store, ledger } = setUp();
-    store.isFull = true;
-    await ledger.put(remote("a"));
-    await ledger[Symbol.asyncDispose]();
-    expect([store.saves, vi.getTimerCount()]).toEqual([2, 0]);
+    const { disk, store } = setUp();
+    disk.isFull = true;
+    await store.put(remote("a"));
+    await store[Symbol.asyncDispose]();
+    expect([disk.saves, vi.getTimerCount()]).toEqual([2, 0]);
   });
 });

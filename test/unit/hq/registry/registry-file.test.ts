@@ -10,9 +10,9 @@ const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-registry-"));
 const SECRET = Secret.fromText("a secret of at least 32 bytes, as it were");
 const times = { registeredAt: "2026-01-01T00:00:00.000Z", lastHeartbeat: "2026-01-02T00:00:00.000Z" };
 const REMOTES = ["a", "b"].map((name) => ({ ...registration(name), ...times }));
-const SILENT = [{ name: "c", since: "2026-01-02T00:00:00.000Z" }];
-const CONTENTS = { remotes: REMOTES, silent: SILENT };
-const NOTHING = { remotes: [], silent: [] };
+const DOWN = [{ name: "c", since: "2026-01-02T00:00:00.000Z" }];
+const CONTENTS = { remotes: REMOTES, down: DOWN };
+const NOTHING = { remotes: [], down: [] };
 
 test("remotes come back as they were, and who was silent", async () => {
   await using directory = await scratch();
@@ -27,8 +27,8 @@ test("the longest token that may be registered comes back, too", async () => {
   await using directory = await scratch();
   const path = join(directory.path, "registry.json");
   const remotes = [{ ...registration("a", { token: "x".repeat(4096) }), ...times }];
-  await registryFile(path, SECRET).save({ remotes, silent: [] });
-  expect(await registryFile(path, SECRET).load()).toEqual({ remotes, silent: [] });
+  await registryFile(path, SECRET).save({ remotes, down: [] });
+  expect(await registryFile(path, SECRET).load()).toEqual({ remotes, down: [] });
 });
 
 test("no token stands in the file, plain or in base64, and the same one looks different each time", async () => {
@@ -76,7 +76,7 @@ test("a file that says nothing of who was silent is read as before", async () =>
   await registryFile(path, SECRET).save(CONTENTS);
   const { silent: _, ...older } = JSON.parse(await readFile(path, "utf8"));
   await writeFile(path, JSON.stringify(older));
-  expect(await registryFile(path, SECRET).load()).toEqual({ remotes: REMOTES, silent: [] });
+  expect(await registryFile(path, SECRET).load()).toEqual({ remotes: REMOTES, down: [] });
 });
 
 test("a file that is none of ours is an error that names it", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type RegistryChange, rivalOf } from "../../../../src/hq/registry/registry.ts";
+import type { RegistryChange } from "../../../../src/hq/registry/registry.ts";
 import { MemoryStore, memoryRegistry, registration } from "../memory-store.ts";
 
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -7,22 +7,6 @@ const codeOf = (work: Promise<unknown>): Promise<unknown> =>
     () => "success",
     (error: { code?: unknown }) => error.code,
   );
-
-describe("the rival of a name", () => {
-  const times = { registeredAt: "", lastHeartbeat: "" };
-  const a = { ...registration("a"), ...times };
-  const b = { ...registration("b"), ...times };
-
-  test("is its holder with another id", () => {
-    expect(rivalOf([a, b], { id: "other", name: "b" })).toBe(b);
-  });
-
-  test("is nobody for the holder itself, and for a name that is free", () => {
-    expect(rivalOf([a, b], b)).toBeUndefined();
-    expect(rivalOf([a, b], { id: "other", name: "c" })).toBeUndefined();
-    expect(rivalOf([], a)).toBeUndefined();
-  });
-});
 
 describe("a registration", () => {
   test("adds a remote and tells it", async () => {

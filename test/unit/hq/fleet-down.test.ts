@@ -1,8 +1,8 @@
 // A machine that fell silent and was removed: for a while nobody says that its sessions do not exist.
 import { expect, test } from "vitest";
-import { SILENT_REMOTE_MEMORY_MS } from "../../../src/protocol/limits.ts";
+import { DOWN_REMOTE_MEMORY_MS } from "../../../src/protocol/limits.ts";
 import { MemoryFleet, settled } from "./memory-fleet.ts";
-import { MemoryStore, registration } from "./memory-store.ts";
+import { expire, MemoryStore, registration } from "./memory-store.ts";
 
 /** Of a question after that session, the code, or `success`. */
 const codeOf = (hq: MemoryFleet, sessionId: string): Promise<unknown> =>
@@ -16,26 +16,19 @@ function stoppedClock() {
   return { clock, now: () => new Date(clock.ms) };
 }
 
-/** As the probe does it. */
-async function fallSilent(hq: MemoryFleet, name: string): Promise<void> {
-  const remote = hq.registry.byName(name);
-  if (remote === undefined) throw new Error(`no remote ${name}`);
-  await hq.registry.expire(remote);
-}
-
 test("a session of nobody may be that of a machine that fell silent lately, and after a while is nobody's", async () => {
   const { clock, now } = stoppedClock();
   await using hq = await MemoryFleet.of({ now });
   await hq.join("a", ["one"]);
   await hq.join("b", ["two"]);
-  await fallSilent(hq, "a");
+  await expire(hq.registry, "a");
   clock.ms += 12_000;
   await expect(hq.fleet.get("one")).rejects.toMatchObject({
     code: "remote_unreachable",
     message: "remote a fell silent 12 s ago and may have session one: try again in a moment",
   });
   expect(await codeOf(hq, "two")).toBe("success");
-  clock.ms += SILENT_REMOTE_MEMORY_MS - 12_000;
+  clock.ms += DOWN_REMOTE_MEMORY_MS - 12_000;
   expect(await codeOf(hq, "one")).toBe("session_not_found");
 });
 
@@ -43,7 +36,7 @@ test("of several that fell silent the last one is named, and the others are coun
   const { now } = stoppedClock();
   await using hq = await MemoryFleet.of({ now });
   for (const name of ["a", "b", "c"]) await hq.join(name);
-  for (const name of ["b", "c", "a"]) await fallSilent(hq, name);
+  for (const name of ["b", "c", "a"]) await expire(hq.registry, name);
   await expect(hq.fleet.get("one")).rejects.toThrow("remote a fell silent 0 s ago, as 2 others did, and may");
 });
 
@@ -51,7 +44,7 @@ test("a session whose machine is here and says that it is gone is missing, whoev
   await using hq = await MemoryFleet.of();
   await hq.join("a");
   const machine = await hq.join("b", ["two"]);
-  await fallSilent(hq, "a");
+  await expire(hq.registry, "a");
   machine.sessions.delete("two");
   expect(await codeOf(hq, "two")).toBe("session_not_found");
 });
@@ -62,7 +55,7 @@ test("a viewer that comes back to an HQ that was started again is told to try ag
   {
     await using before = await MemoryFleet.of({ store, now });
     await before.join("a", ["one"]);
-    await fallSilent(before, "a");
+    await expire(before.registry, "a");
   }
   await using hq = await MemoryFleet.of({ store, now });
   expect(await codeOf(hq, "one")).toBe("remote_unreachable");
@@ -75,7 +68,7 @@ test("a viewer that lost its connection when the machine was removed finds its s
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["one"]);
   const subscription = await hq.fleet.subscribe("one", () => {});
-  await fallSilent(hq, "a");
+  await expire(hq.registry, "a");
   subscription[Symbol.dispose]();
   await expect(hq.fleet.subscribe("one", () => {})).rejects.toMatchObject({ code: "remote_unreachable" });
   await expect(hq.fleet.write("one", new Uint8Array(1))).rejects.toMatchObject({
@@ -100,7 +93,7 @@ test("a session of a machine that left in order may be back with it in a moment,
   await hq.join("a");
   expect(await codeOf(hq, "one")).toBe("session_not_found");
   await hq.registry.remove("id-of-a");
-  clock.ms += SILENT_REMOTE_MEMORY_MS;
+  clock.ms += DOWN_REMOTE_MEMORY_MS;
   expect(await codeOf(hq, "one")).toBe("session_not_found");
 });
 
@@ -112,7 +105,7 @@ test("nobody waits for a machine whose name went to another one, or that came ba
   expect(await codeOf(hq, "one")).toBe("session_not_found");
 
   await hq.join("c");
-  await fallSilent(hq, "c");
+  await expire(hq.registry, "c");
   expect(await codeOf(hq, "one")).toBe("remote_unreachable");
   await hq.join("c");
   await hq.registry.remove("id-of-c");

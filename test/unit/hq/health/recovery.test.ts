@@ -1,0 +1,126 @@
+import { expect, test } from "vitest";
+import { HealthCheck } from "../../../../src/hq/health/health-check.ts";
+import {
+  Registry,
+  type RegistryStore,
+  type RegistryStoreChange,
+} from "../../../../src/hq/registry/registry.ts";
+import { Emitter } from "../../../../src/lib/async/emitter.ts";
+import { DOWN_REMOTE_MEMORY_MS, MAX_DOWN_REMOTES } from "../../../../src/protocol/limits.ts";
+import { expire, memoryRegistry, registration } from "../memory-store.ts";
+
+/** All of these remotes were removed because they did not answer; those with a name in `here` answer by now. */
+async function removed(...names: readonly string[]) {
+  const clock = { ms: Date.parse("2026-01-01T00:00:00.000Z") };
+  const here = new Set<string>();
+  const asked: string[] = [];
+  const registry = await memoryRegistry({
+    now: () => new Date(clock.ms),
+    isAlive: async ({ name }) => {
+      asked.push(name);
+      return here.has(name);
+    },
+  });
+  for (const name of names) {
+    await registry.register(registration(name));
+    await expire(registry, name);
+  }
+  return { registry, clock, here, asked };
+}
+
+function namesOf(registry: Registry): readonly string[] {
+  return registry.remotes.map(({ name }) => name);
+}
+
+test("a machine that was removed and answers again is in the registry, as it was", async () => {
+  const stage = await removed("a", "b");
+  const { registry, here, asked } = stage;
+  await registry.recover();
+  expect(namesOf(registry)).toEqual([]);
+  here.add("a");
+  await registry.recover();
+  expect(registry.remotes).toMatchObject([registration("a")]);
+  expect(registry.down.map(({ name }) => name)).toEqual(["b"]);
+  asked.length = 0;
+  await registry.recover();
+  expect(asked).toEqual(["b"]);
+});
+
+test("who came back by itself, or whose name is another's by now, is left alone", async () => {
+  const stage = await removed("a", "b");
+  const { registry, here } = stage;
+  const a = await registry.register(registration("a", { url: "http://new.test" }));
+  const b = await registry.register(registration("b", { id: "another", url: "http://other.test" }));
+  for (const name of ["a", "b"]) here.add(name);
+  await registry.recover();
+  expect(registry.remotes).toEqual([a, b]);
+});
+
+test("nobody is asked for longer than it is remembered, and no more than so many", async () => {
+  const names = Array.from({ length: MAX_DOWN_REMOTES + 2 }, (_, index) => `m${index}`);
+  const stage = await removed(...names);
+  const { registry, clock, asked } = stage;
+  await registry.recover();
+  expect(asked).toEqual(names.slice(2));
+  clock.ms += DOWN_REMOTE_MEMORY_MS;
+  await registry.recover();
+  expect(asked).toHaveLength(MAX_DOWN_REMOTES);
+});
+
+test("one that takes long to answer is not asked again meanwhile, and keeps nobody waiting", async () => {
+  const slow = Promise.withResolvers<boolean>();
+  let questions = 0;
+  const registry = await memoryRegistry({
+    isAlive: async ({ name }) => {
+      questions += 1;
+      return name === "slow" ? await slow.promise : true;
+    },
+  });
+  for (const name of ["slow", "quick"]) {
+    await registry.register(registration(name));
+    await expire(registry, name);
+  }
+  const first = registry.recover();
+  await registry.recover();
+  await new Promise(setImmediate);
+  expect([questions, namesOf(registry)]).toEqual([2, ["quick"]]);
+  slow.resolve(true);
+  await first;
+  expect(namesOf(registry)).toEqual(["quick", "slow"]);
+});
+
+test("of too many the one that went down first is forgotten", async () => {
+  const { registry } = await removed(...Array.from({ length: MAX_DOWN_REMOTES + 1 }, (_, n) => `m${n}`));
+  const names = registry.down.map(({ name }) => name);
+  expect(names).toHaveLength(MAX_DOWN_REMOTES);
+  expect([names[0], names.at(-1)]).toEqual(["m1", `m${MAX_DOWN_REMOTES}`]);
+});
+
+test("one that answers before its removal is done is asked again when it is", async () => {
+  const remote = { ...registration("a"), registeredAt: "", lastHeartbeat: "" };
+  const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const changes = new Emitter<RegistryStoreChange>();
+  const store: RegistryStore = {
+    isConnected: true,
+    load: async () => changes.emit({ kind: "read", remotes: [{ remote, version: "1" }], down: [] }),
+    put: async (stored) => void changes.emit({ kind: "stored", remote: stored, version: "2" }),
+    remove: async (id) => {
+      begun.resolve();
+      await done.promise;
+      changes.emit({ kind: "removed", id, down: { name: "a", since: new Date().toISOString() } });
+    },
+    watch: (listener) => changes.on(listener),
+  };
+  let isHere = false;
+  const isAlive = async (): Promise<boolean> => isHere;
+  const registry = await Registry.open({ store, isAlive, now: () => new Date() });
+  using check = new HealthCheck({ registry, isAlive, onDown: () => {}, onAlive: () => {} });
+  const checking = check.check();
+  await begun.promise;
+  isHere = true;
+  await registry.recover();
+  done.resolve();
+  await checking;
+  await registry.recover();
+  expect(namesOf(registry)).toEqual(["a"]);
+});
