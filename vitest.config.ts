@@ -35,7 +35,7 @@ const LONGEST = [
   "hq/cuts",
   "rolling-restart",
   "browser/terminal",
-  "hq/silence",
+  "hq/down",
   "websocket/slow-viewer",
   "cluster/faults",
   "containers/user-cgroups",

@@ -5,11 +5,7 @@ import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
-import {
-  HEALTH_CHECK_TIMEOUT_MS,
-  MAX_DEPARTED_SESSIONS,
-  DOWN_REMOTE_MEMORY_MS,
-} from "../protocol/limits.ts";
+import { DOWN_REMOTE_MEMORY_MS, HEALTH_CHECK_TIMEOUT_MS, MAX_DEPARTED_SESSIONS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type {
   CreateSession,

@@ -45,7 +45,7 @@ export class Search {
 
   async #find(sessionId: string): Promise<RemoteConnection> {
     try {
-      await Promise.any(this.#remotes().map((remote) => look(remote, sessionId)));
+      await Promise.any(this.#remotes().map((remote) => ask(remote, sessionId)));
     } catch (cause) {
       throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? this.#missing(sessionId);
     }
@@ -78,7 +78,7 @@ export class Search {
   }
 }
 
-async function look(remote: RemoteConnection, sessionId: string): Promise<void> {
+async function ask(remote: RemoteConnection, sessionId: string): Promise<void> {
   const asked = reach(remote.label, async () => remote.sessions.find(sessionId));
   try {
     await withDeadline(asked, SESSION_SEARCH_TIMEOUT_MS, "the search for a session");

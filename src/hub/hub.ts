@@ -18,7 +18,7 @@ import { Traffic } from "./traffic.ts";
 import { Viewer } from "./viewer/viewer.ts";
 
 /** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
-type Shared = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
+type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
 
 /** A session, and the flags of SubscribeFlag with which somebody subscribes to it. */
 type Wanted = { readonly sessionId: string; readonly flags: number };
@@ -71,7 +71,7 @@ export class Hub implements AsyncDisposable {
   readonly #backend: SessionBackend;
   readonly #now: () => number;
   readonly #onFailure: (error: unknown) => void;
-  readonly #feeds = new Map<string, Shared>();
+  readonly #feeds = new Map<string, SharedFeed>();
   readonly #clients = new Set<Connected>();
   readonly #watching: Disposable;
   readonly #keepAlive: NodeJS.Timeout;
@@ -240,11 +240,12 @@ export class Hub implements AsyncDisposable {
 
   /** Another session may get the same id: nobody must be given the feed of the old one. */
   #removed({ sessionId, key }: ServerEvent): void {
-    const shared = this.#feeds.get(sessionId ?? "");
-    if (shared === undefined || (shared.feed !== undefined && keyOf(shared.feed.record) !== key)) return;
+    const sharedFeed = this.#feeds.get(sessionId ?? "");
+    if (sharedFeed === undefined || (sharedFeed.feed !== undefined && keyOf(sharedFeed.feed.record) !== key))
+      return;
     this.#feeds.delete(sessionId ?? "");
     const loss = new ServiceError("session_not_found", `session ${sessionId} was removed`);
-    shared.opening.then(
+    sharedFeed.opening.then(
       (feed) => feed.lose(loss),
       () => {},
     );
@@ -265,29 +266,29 @@ export class Hub implements AsyncDisposable {
   }
 
   async #openFeed({ sessionId, flags }: Wanted): Promise<Feed> {
-    const shared = this.#feeds.get(sessionId) ?? this.#share(sessionId, flags);
-    shared.users += 1;
+    const sharedFeed = this.#feeds.get(sessionId) ?? this.#share(sessionId, flags);
+    sharedFeed.users += 1;
     try {
-      shared.feed = await shared.opening;
-      return shared.feed;
+      sharedFeed.feed = await sharedFeed.opening;
+      return sharedFeed.feed;
     } catch (error) {
-      if (this.#feeds.get(sessionId) === shared) this.#feeds.delete(sessionId);
+      if (this.#feeds.get(sessionId) === sharedFeed) this.#feeds.delete(sessionId);
       throw error;
     }
   }
 
-  #share(sessionId: string, flags: number): Shared {
-    const shared = { opening: Feed.open(this.#backend, sessionId, flags), feed: undefined, users: 0 };
-    this.#feeds.set(sessionId, shared);
-    return shared;
+  #share(sessionId: string, flags: number): SharedFeed {
+    const sharedFeed = { opening: Feed.open(this.#backend, sessionId, flags), feed: undefined, users: 0 };
+    this.#feeds.set(sessionId, sharedFeed);
+    return sharedFeed;
   }
 
   /** The feed of a removed session may have a successor by now. */
   #closeFeed(feed: Feed): void {
-    const shared = this.#feeds.get(feed.sessionId);
-    if (shared?.feed !== feed) return;
-    shared.users -= 1;
-    if (shared.users > 0) return;
+    const sharedFeed = this.#feeds.get(feed.sessionId);
+    if (sharedFeed?.feed !== feed) return;
+    sharedFeed.users -= 1;
+    if (sharedFeed.users > 0) return;
     this.#feeds.delete(feed.sessionId);
     feed[Symbol.dispose]();
   }

@@ -3,7 +3,7 @@ import type { HookPlace } from "../git/hooks/hook-script.ts";
 import type { FromWorker } from "../git/worker/messages.ts";
 import type { Log } from "../log.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import type { GitFacts } from "../protocol/schemas/session.ts";
+import type { GitStatus } from "../protocol/schemas/session.ts";
 import type { RepositoryInput } from "./repositories.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
@@ -32,7 +32,7 @@ type Pending = {
 type Presence = {
   readonly cwd: string;
   isLive: boolean;
-  facts: GitFacts | undefined;
+  facts: GitStatus | undefined;
   readonly onChange: () => void;
 };
 
@@ -359,7 +359,7 @@ async function endOf(worker: WorkerProcess): Promise<void> {
 
 export type PresenceOfSession = Disposable & {
   /** What is known at this moment; waits for nobody. */
-  readonly facts: GitFacts | undefined;
+  readonly facts: GitStatus | undefined;
   /** Its program has ended. */
   ended(): void;
 };

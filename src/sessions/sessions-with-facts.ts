@@ -2,7 +2,7 @@
 import { Emitter } from "../lib/async/emitter.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { gitStatusEvent, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
-import type { CreateSession, GitFacts, SessionRecord } from "../protocol/schemas/session.ts";
+import type { CreateSession, GitStatus, SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend, Sink, Subscription } from "./backend.ts";
 
 /** What is known of folders, and kept true as long as somebody is there: LocalRepositories. */
@@ -25,7 +25,7 @@ export type AccountOf = (sessionId: string) => { readonly account: string | unde
 /** Sessions of this process. */
 type Terminals = Omit<SessionBackend, "find"> & { find(id: string): SessionRecord };
 
-type Presence = Disposable & { readonly facts: GitFacts | undefined; ended(): void };
+type Presence = Disposable & { readonly facts: GitStatus | undefined; ended(): void };
 
 /**
  * A backend whose records carry git facts. Nothing waits for them: a record has them once they are known, and when they

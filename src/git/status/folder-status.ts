@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
-import type { GitFacts } from "../../protocol/schemas/session.ts";
+import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
 import { MAX_STATUS_RETRY_MS, STATUS_LAST_EVENT_MS, STATUS_RETRY_MS } from "../git-limits.ts";
 import { findRepository, type Repository, repositoryMark } from "../repository.ts";
@@ -36,7 +36,7 @@ export class FolderStatus implements Disposable {
   readonly #sessions = new Set<SessionThere>();
   /** How many of their programs run: there may be thousands of sessions. */
   #live = 0;
-  #facts: GitFacts | undefined;
+  #facts: GitStatus | undefined;
   #found: { readonly mark: string; readonly repository: Repository } | undefined;
   /** The status is to be as new as that, and is. */
   #wantedMs = -Infinity;
@@ -54,7 +54,7 @@ export class FolderStatus implements Disposable {
     this.#options = options;
   }
 
-  get facts(): GitFacts | undefined {
+  get facts(): GitStatus | undefined {
     return this.#facts;
   }
 
@@ -148,7 +148,7 @@ export class FolderStatus implements Disposable {
   }
 
   /** Sessions that ended long ago emit no events; clients see the change on the next list. */
-  #tell(facts: GitFacts | undefined): void {
+  #tell(facts: GitStatus | undefined): void {
     if (isDeepStrictEqual(facts, this.#facts)) return;
     this.#facts = facts;
     const oldestMs = this.#options.now() - STATUS_LAST_EVENT_MS;

@@ -4,7 +4,7 @@
 import { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { GitFacts } from "../../protocol/schemas/session.ts";
+import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { GitProgram } from "../git.ts";
 import {
   GIT_CACHE_MS,
@@ -19,7 +19,7 @@ import { TreeStatus } from "./tree-status.ts";
 /** A session in a folder. */
 export type StatusPresence = Disposable & {
   /** The status as far as it is known at this moment. */
-  readonly facts: GitFacts | undefined;
+  readonly facts: GitStatus | undefined;
   /** The session's program has ended: its status stays, unless another program runs there. */
   ended(): void;
 };

@@ -1,4 +1,4 @@
-import type { GitFacts } from "../../protocol/schemas/session.ts";
+import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import type { Repository } from "../repository.ts";
@@ -81,7 +81,7 @@ function count(counts: Counts, line: string): void {
 
 /** The part of a session's record that describes its repository, and the refs that it depends on. */
 export type SessionStatus = {
-  readonly facts: GitFacts;
+  readonly facts: GitStatus;
   /** Short names. */
   readonly branch: string | undefined;
   readonly upstream: string | undefined;
@@ -110,7 +110,7 @@ export function sessionStatus(repository: Repository, status: Status): SessionSt
   return { facts, branch, upstream };
 }
 
-function placeOf({ root, mainRoot, isWorktree }: Repository, branch: string | undefined): GitFacts {
+function placeOf({ root, mainRoot, isWorktree }: Repository, branch: string | undefined): GitStatus {
   const place = { gitRepoPath: root, gitIsWorktree: isWorktree, gitMainRepoPath: mainRoot };
   return { ...place, gitBranch: branch ?? "" };
 }

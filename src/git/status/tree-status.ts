@@ -1,7 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Semaphore } from "../../lib/async/semaphore.ts";
-import type { GitFacts } from "../../protocol/schemas/session.ts";
+import type { GitStatus } from "../../protocol/schemas/session.ts";
 import { FolderWatch, type WatchedFolder } from "../folder-watch.ts";
 import type { Git } from "../git.ts";
 import { STATUS_PAUSE_FACTOR, STATUS_SETTLE_MS } from "../git-limits.ts";
@@ -29,7 +29,7 @@ type Turn = { beganMs: number };
 /** The git status of one working tree, read once for all sessions in it. */
 export class TreeStatus implements Disposable {
   readonly #options: TreeStatusOptions;
-  #last: { readonly turn: Turn; readonly facts: Promise<GitFacts> } | undefined;
+  #last: { readonly turn: Turn; readonly facts: Promise<GitStatus> } | undefined;
   /** Before then git does not run again: it gets at most a fifth of a core for one tree. */
   #earliestMs = -Infinity;
   #watch: { readonly watch: FolderWatch; readonly key: string } | undefined;
@@ -44,7 +44,7 @@ export class TreeStatus implements Disposable {
   }
 
   /** A status that git began to read at `notBeforeMs` or later. Rejects as `Git.read` does. */
-  async read(notBeforeMs: number): Promise<GitFacts> {
+  async read(notBeforeMs: number): Promise<GitStatus> {
     const last = this.#last;
     if (last !== undefined && last.turn.beganMs >= notBeforeMs) return await last.facts;
     const turn: Turn = { beganMs: Infinity };
@@ -63,7 +63,7 @@ export class TreeStatus implements Disposable {
     this.rest();
   }
 
-  async #inTurn(turn: Turn, before: Promise<GitFacts> | undefined): Promise<GitFacts> {
+  async #inTurn(turn: Turn, before: Promise<GitStatus> | undefined): Promise<GitStatus> {
     const { now, slots } = this.#options;
     try {
       await before?.catch(() => undefined);
@@ -80,7 +80,7 @@ export class TreeStatus implements Disposable {
     }
   }
 
-  async #read(): Promise<GitFacts> {
+  async #read(): Promise<GitStatus> {
     const { git, repository } = this.#options;
     this.#keepWatching();
     const at = git();

@@ -2,7 +2,7 @@
 // The worker is a user's process: the host checks every message from it.
 import { z } from "zod";
 import { GitNotification } from "../../protocol/schemas/follow.ts";
-import { GitFacts } from "../../protocol/schemas/session.ts";
+import { GitStatus } from "../../protocol/schemas/session.ts";
 import { FollowEntry } from "../follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
@@ -46,7 +46,7 @@ export type ToWorker = z.infer<typeof ToWorker>;
 const Fields = z.record(z.string(), z.unknown());
 /** Records of sessions go to everybody who may list them. */
 const MAX_FACTS_LENGTH = 16_384;
-const Facts = GitFacts.refine((facts) => JSON.stringify(facts).length <= MAX_FACTS_LENGTH, "too long");
+const Facts = GitStatus.refine((facts) => JSON.stringify(facts).length <= MAX_FACTS_LENGTH, "too long");
 
 /** From the worker. */
 export const FromWorker = z.discriminatedUnion("type", [

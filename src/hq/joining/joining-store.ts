@@ -33,7 +33,7 @@ type Tables = Readonly<Record<JoiningTable, ReadonlyMap<string, string>>>;
 /** The store of one HQ alone. What the disk does not take is not done. */
 export class JoiningFile implements JoiningStore {
   readonly #path: string;
-  readonly #turns = new Mutex();
+  readonly #mutex = new Mutex();
   #tables: Tables;
 
   private constructor(path: string, tables: Tables) {
@@ -56,7 +56,7 @@ export class JoiningFile implements JoiningStore {
   }
 
   commit(changes: readonly JoiningChange[]): Promise<boolean> {
-    return this.#turns.take(async () => {
+    return this.#mutex.take(async () => {
       const isAsBefore = changes.every(({ table, id, before }) => this.#tables[table].get(id) === before);
       if (!isAsBefore) return false;
       const tables = { tokens: new Map(this.#tables.tokens), keys: new Map(this.#tables.keys) };

@@ -144,7 +144,7 @@ export class RedisFollower implements AsyncDisposable {
         const entries = await link.readAfter(`${this.#revision}-0`, REGISTRY_KEYS.changes);
         this.#backoff.reset();
         for (const entry of entries) this.#apply(entry);
-        if (entries.length === 0) await this.#look(link);
+        if (entries.length === 0) await this.#checkRevision(link);
       }
     } catch (error) {
       return textOf(error);
@@ -189,7 +189,7 @@ export class RedisFollower implements AsyncDisposable {
   }
 
   /** Nothing came for a while: because nothing happened, one would think. */
-  async #look(link: RedisLink): Promise<void> {
+  async #checkRevision(link: RedisLink): Promise<void> {
     const at = Revision.parse(await link.run(REVISION, [REGISTRY_KEYS.revision], []));
     if (at < this.#revision) throw new Error(FORGOTTEN);
   }
@@ -198,8 +198,8 @@ export class RedisFollower implements AsyncDisposable {
     const at = Number.parseInt(entryId, 10);
     if (at !== this.#revision + 1) throw new Error("changes were missed");
     this.#revision = at;
-    const members = membersOf(fields);
-    for (const part of this.#parts) part.apply(members);
+    const changed = fieldsOf(fields);
+    for (const part of this.#parts) part.apply(changed);
     this.#progress.emit();
   }
 
@@ -214,7 +214,7 @@ export class RedisFollower implements AsyncDisposable {
   }
 }
 
-function membersOf(fields: readonly string[]): Readonly<Record<string, string>> {
+function fieldsOf(fields: readonly string[]): Readonly<Record<string, string>> {
   const pairs = fields.flatMap((name, index) => (index % 2 === 0 ? [[name, fields[index + 1] ?? ""]] : []));
   return Object.fromEntries(pairs);
 }

@@ -35,7 +35,7 @@ export async function planReplay(
   if (bytes === undefined || (clear === undefined && from > 0)) return undefined;
   const offset = from + (clear?.index ?? 0);
   const sizes = hasSize ? await historySizes(backend, sessionId, 0, signal) : [];
-  const size = sizes.findLast((past) => past.offset <= offset);
+  const size = sizes.findLast((earlier) => earlier.offset <= offset);
   return { offset, prefix: new TextEncoder().encode(clear?.modes), size };
 }
 

@@ -23,10 +23,10 @@ export class StdoutEncoder {
     return this.#characters.held.length;
   }
 
-  /** Undefined where the bytes complete no character. `shared`: the same bytes with the frame that all clients share. */
-  output(bytes: Uint8Array, shared?: SharedOutput): Uint8Array | undefined {
+  /** Undefined where the bytes complete no character. `run`: the same bytes with the frame that all clients share. */
+  output(bytes: Uint8Array, run?: SharedOutput): Uint8Array | undefined {
     const whole = this.#characters.take(bytes);
-    if (whole === bytes && shared !== undefined) return shared.stdout(this.#magic);
+    if (whole === bytes && run !== undefined) return run.stdout(this.#magic);
     return whole.length === 0 ? undefined : this.frame(whole);
   }
 

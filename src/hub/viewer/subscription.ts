@@ -73,7 +73,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   #hasEnded = false;
   /** The client was told of the failure that is being retried. */
   #hasFailed = false;
-  #past: History | undefined;
+  #history: History | undefined;
   #snapshots: Snapshots | undefined;
   #isStatusDue = false;
 
@@ -166,7 +166,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#abort.abort();
     this.#following[Symbol.dispose]();
     this.#snapshots?.[Symbol.dispose]();
-    await this.#past?.[Symbol.asyncDispose]();
+    await this.#history?.[Symbol.asyncDispose]();
   }
 
   #has(flag: number): boolean {
@@ -205,7 +205,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#next = Number.POSITIVE_INFINITY;
     this.#turn += 1;
     this.#isReplaying = false;
-    this.#forgetPast();
+    this.#forgetHistory();
   }
 
   /** Output goes on at the position. A client that named that byte gets all from there on, as long as it is held. */
@@ -245,7 +245,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     const position = this.#position;
     if (this.#isReplaying) this.#replay();
     else if (this.#hidden !== undefined && position < this.#hidden.to) this.#redraw();
-    else if (this.#past === undefined && position >= this.feed.start) {
+    else if (this.#history === undefined && position >= this.feed.start) {
       this.#next = this.feed.find(position);
       this.#mode = "live";
     } else this.#catchUp(position);
@@ -301,34 +301,34 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   #read(): void {
-    this.#past ??= this.#openPast();
-    const past = this.#past;
+    this.#history ??= this.#openHistory();
+    const history = this.#history;
     this.#work(
-      () => past.next(),
+      () => history.next(),
       (piece) => {
         this.#mode = "behind";
         if (piece instanceof Uint8Array) this.#pushOwn(piece);
         else if (piece !== undefined) this.#pushEvent(piece);
         else {
-          this.#forgetPast();
-          if (!past.hasOutput) this.#redraw(this.#position);
+          this.#forgetHistory();
+          if (!history.hasOutput) this.#redraw(this.#position);
         }
       },
     );
   }
 
   /** The window from its beginning on is kept meanwhile, so that the stretch leads there. */
-  #openPast(): History {
+  #openHistory(): History {
     this.#next = this.feed.first;
     const { sessionId, start: to, sizesAtStart: sizesAfter } = this.feed;
     const stretch = { from: this.#position, to, hasSizes: this.hasEvents, sizesAfter };
     return new History(this.#backend, sessionId, stretch);
   }
 
-  #forgetPast(): void {
+  #forgetHistory(): void {
     // Not waited for: it only gives back what it holds, and cannot fail.
-    void this.#past?.[Symbol.asyncDispose]();
-    this.#past = undefined;
+    void this.#history?.[Symbol.asyncDispose]();
+    this.#history = undefined;
   }
 
   /** The history of a client without offsets, then the output (contract 1.7). */
@@ -396,7 +396,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   #retry(error: unknown): void {
     if (!this.#hasFailed) this.#host.failed(this.feed.sessionId, error);
     this.#hasFailed = true;
-    this.#forgetPast();
+    this.#forgetHistory();
     if (error instanceof ServiceError && error.code === "session_not_found") return;
     const { signal } = this.#abort;
     this.#work(

@@ -2,7 +2,7 @@
 
 import { keyOf } from "../directory/session-change.ts";
 import type { GitNotification } from "../schemas/follow.ts";
-import type { GitFacts, SessionRecord, TerminalSize } from "../schemas/session.ts";
+import type { GitStatus, SessionRecord, TerminalSize } from "../schemas/session.ts";
 
 export type ExitEvent = {
   readonly kind: "exit";
@@ -105,10 +105,10 @@ export function resizeEvent(size: TerminalSize): ResizeEvent {
 }
 
 /** `undefined` where the counts are not known: outside a repository, and of a bare one. */
-export function gitStatusEvent(sessionId: string, facts: GitFacts): GitStatusEvent | undefined {
-  const { gitModifiedCount, gitAddedCount = 0, gitDeletedCount = 0 } = facts;
+export function gitStatusEvent(sessionId: string, status: GitStatus): GitStatusEvent | undefined {
+  const { gitModifiedCount, gitAddedCount = 0, gitDeletedCount = 0 } = status;
   if (gitModifiedCount === undefined) return undefined;
-  const { gitAheadCount = 0, gitBehindCount = 0 } = facts;
+  const { gitAheadCount = 0, gitBehindCount = 0 } = status;
   return {
     ...{ kind: "git-status", type: "git-status-update", sessionId },
     ...{ gitModifiedCount, gitAddedCount, gitDeletedCount, gitAheadCount, gitBehindCount },

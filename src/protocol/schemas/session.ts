@@ -90,7 +90,7 @@ export const ExitReason = z.enum(["exit", "signal", "host_lost"]);
 export type ExitReason = z.infer<typeof ExitReason>;
 
 /** What is known of the repository that a session was started in (contract 2.2). Outside one there is none of it. */
-export const GitFacts = z.object({
+export const GitStatus = z.object({
   gitRepoPath: z.string().optional().describe("the top of the working tree that cwd is in"),
   gitBranch: z.string().optional().describe("empty where HEAD is detached"),
   gitAheadCount: z
@@ -109,7 +109,7 @@ export const GitFacts = z.object({
   gitIsWorktree: z.boolean().optional().describe("whether it is a linked working tree"),
   gitMainRepoPath: z.string().optional().describe("the top of the repository's main working tree"),
 });
-export type GitFacts = z.infer<typeof GitFacts>;
+export type GitStatus = z.infer<typeof GitStatus>;
 
 /** A session as clients see it (specification 2.3, contract 2.2). Times are ISO 8601, sizes in cells, bytes in bytes. */
 export const SessionRecord = z.object({
@@ -155,7 +155,7 @@ export const SessionRecord = z.object({
     .optional()
     .describe("bytes of output that the recording does not have, for want of a disk"),
   title: z.string().optional().describe("the last title that the program set"),
-  ...GitFacts.shape,
+  ...GitStatus.shape,
   owner: z.string().optional().describe("the user whose session it is; absent: the server's own"),
   access: ShareMode.optional().describe("to whoever came by a share link: what it allows"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../protocol/limits.ts";
-import { GitFacts, SessionRecord, SessionStatus } from "../../protocol/schemas/session.ts";
+import { GitStatus, SessionRecord, SessionStatus } from "../../protocol/schemas/session.ts";
 
 const Text = z.string().optional().catch(undefined);
 const Whole = z.int().optional().catch(undefined);
@@ -39,7 +39,7 @@ function complete(given: z.infer<typeof Specified>, context: z.RefinementCtx): S
   const cwd = given.cwd ?? given.workingDir ?? "";
   const { command = [], args = [], title, pid, exitCode, exitSignal, initialCols, initialRows } = given;
   return {
-    ...GitFacts.catch({}).parse(given),
+    ...GitStatus.catch({}).parse(given),
     ...{ id, sessionId: id, name: given.name ?? id, created, startedAt: created, cwd, workingDir: cwd },
     ...{ status: given.status ?? "running", pid, exitCode, exitSignal, initialCols, initialRows, title },
     command: typeof command === "string" ? [command, ...args] : command,

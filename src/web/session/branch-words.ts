@@ -1,5 +1,5 @@
 // What the page says about the branch that a session's folder is on.
-import type { GitFacts } from "../../protocol/schemas/session.ts";
+import type { GitStatus } from "../../protocol/schemas/session.ts";
 import { folderWords } from "./words.ts";
 
 export type BranchWords = {
@@ -13,7 +13,7 @@ export type BranchWords = {
 };
 
 /** `undefined` outside a repository. */
-export function branchWords(git: GitFacts): BranchWords | undefined {
+export function branchWords(git: GitStatus): BranchWords | undefined {
   const { gitBranch, gitRepoPath, gitHasChanges: isDirty = false } = git;
   if (gitBranch === undefined || gitRepoPath === undefined) return undefined;
   const { gitAheadCount: ahead = 0, gitBehindCount: behind = 0 } = git;
@@ -31,7 +31,7 @@ export function branchWords(git: GitFacts): BranchWords | undefined {
   };
 }
 
-function repositoryWords({ gitIsWorktree, gitMainRepoPath }: GitFacts, root: string): string {
+function repositoryWords({ gitIsWorktree, gitMainRepoPath }: GitStatus, root: string): string {
   if (gitIsWorktree !== true || gitMainRepoPath === undefined) return folderWords(root);
   return `${folderWords(root)}, a worktree of ${folderWords(gitMainRepoPath)}`;
 }

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
-import type { GitFacts } from "../../protocol/schemas/session.ts";
+import type { GitStatus } from "../../protocol/schemas/session.ts";
 import { Icon } from "../components/icon.tsx";
 import { branchWords } from "./branch-words.ts";
 
 /** The branch of a session's folder, with a dot where something is not committed; nothing outside a repository. */
-export function Branch({ git }: { readonly git: GitFacts }): VNode | undefined {
+export function Branch({ git }: { readonly git: GitStatus }): VNode | undefined {
   const words = branchWords(git);
   if (words === undefined) return undefined;
   return (

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findRepository } from "../../../src/git/repository.ts";
 import { readSessionStatus } from "../../../src/git/status/status.ts";
-import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
+import type { GitStatus } from "../../../src/protocol/schemas/session.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { inside, StatusRoom } from "./status-room.ts";
 
@@ -46,7 +46,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   collect: git("gc", "--quiet"),
 };
 
-async function gitSays(room: GitRoom, tree: string): Promise<GitFacts | undefined> {
+async function gitSays(room: GitRoom, tree: string): Promise<GitStatus | undefined> {
   const at = room.program.at(tree);
   const repository = await findRepository(at);
   return repository && (await readSessionStatus(at, repository)).facts;

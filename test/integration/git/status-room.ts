@@ -4,7 +4,7 @@ import { GitProgram } from "../../../src/git/git.ts";
 import { LiveStatus, type StatusPresence } from "../../../src/git/status/live-status.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
-import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
+import type { GitStatus } from "../../../src/protocol/schemas/session.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 const CHANGE_TIMEOUT_MS = 60_000;
@@ -50,18 +50,21 @@ export class Onlooker implements Disposable {
     this.#check = () => live.check([cwd]);
   }
 
-  get facts(): GitFacts | undefined {
+  get facts(): GitStatus | undefined {
     return this.presence.facts;
   }
 
   /** Resolves when the status is like that, as while the session has viewers or output. */
-  async checked(fits: (facts: GitFacts | undefined) => boolean, what: string): Promise<GitFacts | undefined> {
+  async checked(
+    fits: (facts: GitStatus | undefined) => boolean,
+    what: string,
+  ): Promise<GitStatus | undefined> {
     const checks = setInterval(this.#check, CHECK_MS);
     return await this.until(fits, what).finally(() => clearInterval(checks));
   }
 
   /** The same, by changes of git's own files alone. */
-  async until(fits: (facts: GitFacts | undefined) => boolean, what: string): Promise<GitFacts | undefined> {
+  async until(fits: (facts: GitStatus | undefined) => boolean, what: string): Promise<GitStatus | undefined> {
     const { promise, resolve } = Promise.withResolvers<void>();
     using _listening = this.changed.on(() => {
       if (fits(this.facts)) resolve();
@@ -72,7 +75,7 @@ export class Onlooker implements Disposable {
   }
 
   /** Resolves with the facts once there are some. */
-  async known(): Promise<GitFacts> {
+  async known(): Promise<GitStatus> {
     const facts = await this.until((found) => found !== undefined, "facts");
     if (facts === undefined) throw new Error("no facts");
     return facts;
@@ -140,14 +143,14 @@ export async function inside(place: StatusRoom, cwd: string): Promise<Onlooker> 
   return one;
 }
 
-export function on(branch: string): (facts: GitFacts | undefined) => boolean {
+export function on(branch: string): (facts: GitStatus | undefined) => boolean {
   return (facts) => facts?.gitBranch === branch;
 }
 
-export function dirty(facts: GitFacts | undefined): boolean {
+export function dirty(facts: GitStatus | undefined): boolean {
   return facts?.gitHasChanges === true;
 }
 
-export function clean(facts: GitFacts | undefined): boolean {
+export function clean(facts: GitStatus | undefined): boolean {
   return facts?.gitHasChanges === false;
 }

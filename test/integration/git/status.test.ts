@@ -2,7 +2,7 @@
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { GitFacts } from "../../../src/protocol/schemas/session.ts";
+import type { GitStatus } from "../../../src/protocol/schemas/session.ts";
 import { clean, dirty, inside, on, StatusRoom } from "./status-room.ts";
 
 const UNTOUCHED = { gitModifiedCount: 0, gitStagedCount: 0, gitDeletedCount: 0, gitAddedCount: 0 };
@@ -102,7 +102,7 @@ test("ahead and behind are counted against the upstream, and only where there is
   await room.git(room.path, "clone", "--quiet", origin, clone);
   using one = await inside(place, clone);
   expect(one.facts).toMatchObject({ gitAheadCount: 0, gitBehindCount: 0 });
-  const counts = (ahead: number | undefined, behind: number | undefined) => (facts: GitFacts | undefined) =>
+  const counts = (ahead: number | undefined, behind: number | undefined) => (facts: GitStatus | undefined) =>
     facts !== undefined && facts.gitAheadCount === ahead && facts.gitBehindCount === behind;
   await room.commit(clone);
   await one.until(counts(1, 0), "a commit ahead");

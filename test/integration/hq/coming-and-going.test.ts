@@ -75,10 +75,10 @@ test("a remote that left and was started again is back within 2 s, as the same o
     const before = new Set(events.all);
     await remote.kill("SIGTERM");
     await events.first((event) => !before.has(event) && event.type === "remote-left");
-    const past = new Set(events.all);
+    const earlier = new Set(events.all);
     await remote.restart();
     const tookMs = await usableAfter(fleet.hq, session.id, performance.now());
-    await events.first((event) => !past.has(event) && event.type === "remote-joined");
+    await events.first((event) => !earlier.has(event) && event.type === "remote-joined");
     return tookMs;
   };
   expect(await bestTime(2_000, back)).toBeLessThan(2_000);
@@ -150,9 +150,9 @@ test.each([
     await viewer.shows(/before\r\nbefore\r\n/);
   }
   const back = async (): Promise<number> => {
-    const past = new Set(events.all);
+    const earlier = new Set(events.all);
     expect((await fleet.ask(`/api/remotes/${id}`, { method: "DELETE" })).status).toBe(200);
-    await events.first((event) => !past.has(event) && event.type === "remote-left");
+    await events.first((event) => !earlier.has(event) && event.type === "remote-left");
     const started = performance.now();
     const session = await remote.client().create({ command: ["cat"] });
     const tookMs = await usableAfter(fleet.hq, session.id, started);

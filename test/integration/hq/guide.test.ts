@@ -36,12 +36,12 @@ test("an HQ and a remote start as the guide says, and the remote needs no login 
   const [startHq = "", createToken = "", startRemote = ""] = (await commandsOfGuide()).map(here);
   await writeFile(at("secret"), "correct horse\n", { mode: 0o600 });
   const { certFile, keyFile } = await authority.issue({ subject: "/CN=hq", names: "DNS:localhost" });
-  await using hq = await Machine.make(at("hq"), at("bin"), { TTYHQ_PORT: `${port}` });
+  await using hq = await Computer.make(at("hq"), at("bin"), { TTYHQ_PORT: `${port}` });
   await copyFile(certFile, at("hq", "hq.pem"));
   await copyFile(keyFile, at("hq", "hq.key"));
   await chmod(at("hq", "hq.key"), 0o600);
   const env = { TTYHQ_PORT: "0", NODE_EXTRA_CA_CERTS: authority.certFile };
-  await using remote = await Machine.make(at("remote"), at("bin"), env);
+  await using remote = await Computer.make(at("remote"), at("bin"), env);
 
   hq.start(startHq);
   await hq.says(/\bhttps:\/\//);
@@ -80,7 +80,7 @@ async function installWithoutPam(directory: string): Promise<void> {
 }
 
 /** A home, and what is run there. Disposing it ends that. */
-class Machine implements AsyncDisposable {
+class Computer implements AsyncDisposable {
   output = "";
   hasEnded = false;
   readonly #home: string;
@@ -94,9 +94,9 @@ class Machine implements AsyncDisposable {
     this.#scope.use(new Installation(join(home, ".ttyhq")));
   }
 
-  static async make(home: string, bin: string, more: Readonly<Record<string, string>>): Promise<Machine> {
+  static async make(home: string, bin: string, more: Readonly<Record<string, string>>): Promise<Computer> {
     await mkdir(home);
-    return new Machine(home, { HOME: home, PATH: `${bin}:${process.env.PATH}`, ...more });
+    return new Computer(home, { HOME: home, PATH: `${bin}:${process.env.PATH}`, ...more });
   }
 
   get socket(): string {

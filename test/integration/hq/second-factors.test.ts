@@ -26,11 +26,11 @@ type Stage = { readonly one: SecondFactor; readonly other: SecondFactor };
 
 function secondFactor(store: FactorStore, tickets: TicketStore): SecondFactor {
   const pending = new Tickets(SECOND_FACTORS, PendingFactor, tickets);
-  const enrolments = new Tickets(ENROLMENT_CODES, z.string(), tickets);
+  const enrolmentCodes = new Tickets(ENROLMENT_CODES, z.string(), tickets);
   return new SecondFactor({
     store,
     pending,
-    enrolmentCodes: enrolments,
+    enrolmentCodes: enrolmentCodes,
     isRequired: false,
     now: () => new Date(),
   });
@@ -59,7 +59,7 @@ async function onRedis(): Promise<Stage> {
   return { one: await hq("one"), other: await hq("other") };
 }
 
-async function enrolled(
+async function withPasskey(
   { one }: Stage,
   user: string,
 ): Promise<{ readonly device: Authenticator; readonly codes: readonly string[] }> {
@@ -97,7 +97,7 @@ describe.each([
   });
 
   test("a passkey made at one is asked for at the other, whose challenge either takes", async () => {
-    const { device } = await enrolled(stage, user);
+    const { device } = await withPasskey(stage, user);
     const { challengeId, assertion } = await challenge(stage.other, user);
     const pending = await stage.one.take(challengeId);
     await stage.one.prove(pending, { assertion: device.get(assertion) });
@@ -105,7 +105,7 @@ describe.each([
   });
 
   test("a recovery code that is used at both at once works once", async () => {
-    const { codes } = await enrolled(stage, `${user}-codes`);
+    const { codes } = await withPasskey(stage, `${user}-codes`);
     for (const [used, code] of codes.entries()) {
       const tries = [stage.one, stage.other, stage.one, stage.other].map((at) =>
         at.useRecoveryCode(`${user}-codes`, code),
@@ -117,7 +117,7 @@ describe.each([
 
   test("a signature counter that is used at both at once, as by a copy of the device, works once", async () => {
     const name = `${user}-counter`;
-    const { device } = await enrolled(stage, name);
+    const { device } = await withPasskey(stage, name);
     for (let round = 0; round < 5; round++) {
       const counter = device.counter;
       const tries = [stage.one, stage.other].map(async (at) => {

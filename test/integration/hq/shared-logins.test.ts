@@ -144,13 +144,13 @@ test("a share link that one made is listed and revoked at the other, and its gue
   const { id } = await one.start({ command: ["cat"], cwd: "/", remoteId });
   const path = `/api/sessions/${id}`;
   const share = NewShare.parse((await one.ask(`${path}/share`, { body: {} })).json);
-  const guests = hqs.map((hq) => new Person(hq, share.token));
-  for (const guest of guests) expect((await guest.ask(path)).status).toBe(200);
-  const sockets = await Promise.all(guests.map((guest) => guest.connect()));
+  const people = hqs.map((hq) => new Person(hq, share.token));
+  for (const person of people) expect((await person.ask(path)).status).toBe(200);
+  const sockets = await Promise.all(people.map((person) => person.connect()));
   expect((await other.ask(`${path}/shares`)).json).toEqual([expect.objectContaining({ id: share.id })]);
   expect((await other.ask(`${path}/shares/${share.id}`, { method: "DELETE" })).status).toBe(200);
   for (const socket of sockets) expect((await socket.closed()).code).toBe(LOGIN_OVER);
-  for (const guest of guests) expect((await guest.ask(path)).status).toBe(401);
+  for (const person of people) expect((await person.ask(path)).status).toBe(401);
   expect((await one.ask(`${path}/shares`)).json).toEqual([]);
 });
 

@@ -125,13 +125,13 @@ describe("a share link from now on, to a session of a remote that knows the spec
     await owner.settled();
     owner.type(id, "before\n");
     await owner.shows(/<before>/);
-    await using guest = await open(await share(id));
-    guest.subscribe(id, request);
-    await (request.flags & Offsets ? guest.frame(FrameType.RESYNC) : guest.shows(LOSS));
+    await using person = await open(await share(id));
+    person.subscribe(id, request);
+    await (request.flags & Offsets ? person.frame(FrameType.RESYNC) : person.shows(LOSS));
     owner.type(id, "after\n");
-    await guest.shows(/<after>/);
-    expect(textOf(guest.output(id))).not.toContain("before>");
-    const [resync] = guest.of(FrameType.RESYNC);
+    await person.shows(/<after>/);
+    expect(textOf(person.output(id))).not.toContain("before>");
+    const [resync] = person.of(FrameType.RESYNC);
     if (resync !== undefined) expect(textOf(decodeResync(resync.payload).bytes)).toMatch(LOSS);
   });
 
@@ -139,8 +139,8 @@ describe("a share link from now on, to a session of a remote that knows the spec
     const { id } = await fleet.create("other", { command: ["sh", "-c", SCRIPT] });
     const token = await share(id);
     expect((await fleet.ask(`/api/sessions/${id}/input`, { body: { text: "unseen\n" } })).status).toBe(200);
-    await using guest = await open(token);
-    guest.subscribe(id, { flags: Stdout | Offsets, from: 0 });
-    expect(textOf(decodeResync((await guest.frame(FrameType.RESYNC)).payload).bytes)).toMatch(LOSS);
+    await using person = await open(token);
+    person.subscribe(id, { flags: Stdout | Offsets, from: 0 });
+    expect(textOf(decodeResync((await person.frame(FrameType.RESYNC)).payload).bytes)).toMatch(LOSS);
   });
 });

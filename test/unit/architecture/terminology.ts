@@ -61,6 +61,7 @@ export const EXCEPTIONS: readonly { readonly name: RegExp; readonly why: string 
     name: /enrolment[-_]?codes?/i,
     why: "an enrolment code is the API's word for the code that a first passkey needs",
   },
+  { name: /^enrolled(At)?$/, why: "fields of the API: a join token enrolls a key" },
   { name: /^(picture|PICTURE_URL)$/, why: "the claim of OpenID Connect, and a word of macOS' directory" },
   { name: /^Picture$/, why: "the attribute of macOS' directory" },
   {
@@ -71,14 +72,14 @@ export const EXCEPTIONS: readonly { readonly name: RegExp; readonly why: string 
 
 /** Names that are being replaced together with the code around them. */
 const PENDING: readonly string[] = [
-  ...["access", "git", "hq", "hub", "repositories"].flatMap((folder) => [
+  ...["access", "git", "repositories"].flatMap((folder) => [
     `src/${folder}/`,
     `test/unit/${folder}/`,
     `test/integration/${folder}/`,
   ]),
+  "src/hq/joining/registration.ts",
+  "test/unit/hq/joining/registration.test.ts",
   "src/sessions/sessions-with-facts.ts",
-  "src/protocol/schemas/session.ts",
-  "src/protocol/frame/event.ts",
   "test/integration/backend/sessions-with-facts.test.ts",
   "test/unit/sessions/sessions-with-facts.test.ts",
 ];

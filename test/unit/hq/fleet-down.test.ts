@@ -43,9 +43,9 @@ test("of several that fell silent the last one is named, and the others are coun
 test("a session whose machine is here and says that it is gone is missing, whoever is silent", async () => {
   await using hq = await MemoryFleet.of();
   await hq.join("a");
-  const machine = await hq.join("b", ["two"]);
+  const remote = await hq.join("b", ["two"]);
   await expire(hq.registry, "a");
-  machine.sessions.delete("two");
+  remote.sessions.delete("two");
   expect(await codeOf(hq, "two")).toBe("session_not_found");
 });
 
@@ -89,7 +89,7 @@ test("a session of a machine that left in order may be back with it in a moment,
     message: "remote a left a moment ago with session one: try again when it is back",
   });
   expect(await codeOf(hq, "nobody")).toBe("session_not_found");
-  hq.machine("http://a.test").sessions.delete("one");
+  hq.remote("http://a.test").sessions.delete("one");
   await hq.join("a");
   expect(await codeOf(hq, "one")).toBe("session_not_found");
   await hq.registry.remove("id-of-a");

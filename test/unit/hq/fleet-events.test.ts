@@ -7,14 +7,14 @@ import { MemoryFleet, settled } from "./memory-fleet.ts";
 describe("what happens to sessions is told", () => {
   test("with the whole record, when the list has it, and asks nobody", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a");
+    const remote = await hq.join("a");
     // Whatever is asked of it is not answered.
-    machine.gate = new Promise(() => {});
+    remote.gate = new Promise(() => {});
     const listed: (readonly string[])[] = [];
     hq.fleet.watch(({ type }) => {
       if (type === "session-start") listed.push(hq.fleet.all().map(({ id }) => id));
     });
-    machine.add("new");
+    remote.add("new");
     expect(hq.events.at(-1)).toMatchObject({
       ...{ type: "session-start", sessionId: "new", remoteName: "a" },
       record: { id: "new", source: "a", remoteUrl: "http://a.test" },
@@ -24,25 +24,25 @@ describe("what happens to sessions is told", () => {
 
   test("in order", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a");
-    machine.add("new");
-    machine.announce("bell", "new");
-    machine.announce("session-changed", "new");
-    await machine.remove("new");
+    const remote = await hq.join("a");
+    remote.add("new");
+    remote.announce("bell", "new");
+    remote.announce("session-changed", "new");
+    await remote.remove("new");
     expect(hq.told("new")).toEqual(["session-start", "bell", "session-changed", "session-removed"]);
     expect(await hq.ids()).toEqual([]);
   });
 
   test("of a session that took the place of another: the old one is removed, and the list has the new one", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
-    const old = machine.sessions.get("one")?.record;
-    await machine.remove("one");
-    machine.add("one").created = "2031-01-01T00:00:00.000Z";
-    machine.announce("session-changed", "one");
+    const remote = await hq.join("a", ["one"]);
+    const old = remote.sessions.get("one")?.record;
+    await remote.remove("one");
+    remote.add("one").created = "2031-01-01T00:00:00.000Z";
+    remote.announce("session-changed", "one");
     // The removal is told once more, as by a slow connection: it is that of the old one.
     const key = old && keyOf(old);
-    machine.memory.announce({
+    remote.memory.announce({
       type: "session-removed",
       timestamp: "",
       sessionId: "one",
@@ -56,9 +56,9 @@ describe("what happens to sessions is told", () => {
 describe("a machine that joins", () => {
   test("is told when its sessions are in the list", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = hq.machine("http://a.test");
+    const remote = hq.remote("http://a.test");
     const gate = Promise.withResolvers<void>();
-    machine.gate = gate.promise;
+    remote.gate = gate.promise;
     await hq.join("a", ["one"]);
     expect(hq.told()).toEqual([]);
     gate.resolve();
@@ -69,11 +69,11 @@ describe("a machine that joins", () => {
 
   test("and refreshes its registration is told once, and another address is taken over", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
+    const remote = await hq.join("a", ["one"]);
     await hq.registry.register({ id: "id-of-a", name: "a", url: "http://new.test", token: "new" });
     await settled();
     expect(hq.told()).toEqual(["remote-joined"]);
-    expect(machine.targets.at(-1)).toEqual({ url: "http://new.test", headers: { authorization: "new" } });
+    expect(remote.targets.at(-1)).toEqual({ url: "http://new.test", headers: { authorization: "new" } });
     expect((await hq.fleet.list())[0]?.remoteUrl).toBe("http://new.test");
   });
 
@@ -95,10 +95,10 @@ describe("a machine that joins", () => {
 describe("a session that is watched when its machine leaves", () => {
   test("is out of the list, refuses input as unreachable, and goes on when the machine is back", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
+    const remote = await hq.join("a", ["one"]);
     const got: Delivery[] = [];
     const subscription = await hq.fleet.subscribe("one", (delivery) => got.push(delivery));
-    machine.memory.command = () => Promise.reject(new ServiceError("host_unreachable", "disconnected"));
+    remote.memory.command = () => Promise.reject(new ServiceError("host_unreachable", "disconnected"));
     await hq.registry.remove("id-of-a");
     expect(await hq.ids()).toEqual([]);
     await expect(hq.fleet.write("one", new Uint8Array(1))).rejects.toMatchObject({
@@ -106,21 +106,21 @@ describe("a session that is watched when its machine leaves", () => {
     });
     await hq.registry.register({ id: "new-id", name: "a", url: "http://a.test", token: "new" });
     await settled();
-    expect(machine.isDisposed).toBe(false);
+    expect(remote.isDisposed).toBe(false);
     expect((await hq.fleet.list())[0]).toMatchObject({ id: "one", remoteId: "new-id" });
-    machine.sessions.get("one")?.print("more");
+    remote.sessions.get("one")?.print("more");
     expect(got).toMatchObject([{ kind: "output", offset: 0 }]);
     subscription[Symbol.dispose]();
-    expect(machine.isDisposed).toBe(false);
+    expect(remote.isDisposed).toBe(false);
   });
 
   test("is given up with its last viewer, and its id is free", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
+    const remote = await hq.join("a", ["one"]);
     const subscription = await hq.fleet.subscribe("one", () => {});
     await hq.registry.remove("id-of-a");
     subscription[Symbol.dispose]();
-    expect(machine.isDisposed).toBe(true);
+    expect(remote.isDisposed).toBe(true);
     await hq.join("b", ["one"]);
     expect((await hq.fleet.get("one")).source).toBe("b");
   });

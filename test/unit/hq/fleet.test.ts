@@ -32,7 +32,7 @@ describe("the list", () => {
   test("waits for no machine", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a", ["one"]);
-    const hanging = hq.machine("http://b.test");
+    const hanging = hq.remote("http://b.test");
     hanging.gate = new Promise(() => {});
     hanging.hide("two");
     await hq.join("b");
@@ -45,7 +45,7 @@ describe("the list", () => {
     await hq.registry.remove("id-of-a");
     expect(await hq.ids()).toEqual([]);
     expect(await codeOf(hq.fleet.get("nobody"))).toBe("session_not_found");
-    expect(hq.machine("http://a.test").isDisposed).toBe(true);
+    expect(hq.remote("http://a.test").isDisposed).toBe(true);
   });
 });
 
@@ -53,29 +53,29 @@ describe("a session that is not known", () => {
   test("is looked for on the machines, and known from then on", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a");
-    const machine = await hq.join("b");
-    machine.hide("new");
+    const remote = await hq.join("b");
+    remote.hide("new");
     expect(await hq.fleet.get("new")).toMatchObject({ id: "new", source: "b" });
     expect(await hq.ids()).toEqual(["new"]);
   });
 
   test("is looked for once, however many want it, and gets its input in order", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a");
-    const session = machine.hide("new");
+    const remote = await hq.join("a");
+    const session = remote.hide("new");
     const writes = Array.from("keystrokes", (key) => hq.fleet.write("new", bytes(key)));
     // Meanwhile the owner becomes known another way: what is typed now waits its turn all the same.
     await hq.fleet.refresh("a");
     writes.push(hq.fleet.write("new", bytes("!")));
     await Promise.all(writes);
     expect(new TextDecoder().decode(Buffer.concat(session.input))).toBe("keystrokes!");
-    expect(machine.questions).toEqual(["new"]);
+    expect(remote.questions).toEqual(["new"]);
   });
 
   test("gets its input in order also in the moment in which its owner becomes known", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a");
-    const session = machine.hide("new");
+    const remote = await hq.join("a");
+    const session = remote.hide("new");
     const keys = "abcdefghijklmnopqrstuvwxyz".repeat(2);
     const writes: Promise<void>[] = [];
     for (const key of keys) {
@@ -97,9 +97,9 @@ describe("a session that is not known", () => {
   test("is not said to be missing as long as one machine cannot be asked", async () => {
     await using hq = await MemoryFleet.of();
     await hq.join("a");
-    const away = await hq.join("b");
-    away.gate = unreachable();
-    away.hide("nobody");
+    const unreachableRemote = await hq.join("b");
+    unreachableRemote.gate = unreachable();
+    unreachableRemote.hide("nobody");
     expect(await codeOf(hq.fleet.get("nobody"))).toBe("remote_unreachable");
   });
 
@@ -178,13 +178,13 @@ describe("create", () => {
 
   test("of an id that another machine has is refused, and asks its own machine about one of its own", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
+    const remote = await hq.join("a", ["one"]);
     await hq.join("b");
     const at = (remoteId: string): Promise<unknown> =>
       codeOf(hq.fleet.create(CreateSession.parse({ id: "one", remoteId })));
     expect(await at("id-of-b")).toBe("session_exists");
     // It went without a word.
-    machine.sessions.delete("one");
+    remote.sessions.delete("one");
     expect(await at("id-of-a")).toBe("success");
   });
 });
@@ -198,16 +198,16 @@ describe("a machine that cannot be used", () => {
     ["rate_limited", "rate_limited"],
   ] as const)("and says %s is %s to the client", async (code, seen) => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
-    machine.gate = Promise.reject(new ServiceError(code, "of the machine"));
+    const remote = await hq.join("a", ["one"]);
+    remote.gate = Promise.reject(new ServiceError(code, "of the machine"));
     expect(await codeOf(hq.fleet.get("one"))).toBe(seen);
   });
 
   test("because it is late is remote_timeout", async () => {
     await using hq = await MemoryFleet.of();
-    const machine = await hq.join("a", ["one"]);
+    const remote = await hq.join("a", ["one"]);
     const cause = new DOMException("late", "TimeoutError");
-    machine.gate = Promise.reject(new ServiceError("host_unreachable", "no answer", { cause }));
+    remote.gate = Promise.reject(new ServiceError("host_unreachable", "no answer", { cause }));
     expect(await codeOf(hq.fleet.get("one"))).toBe("remote_timeout");
   });
 });

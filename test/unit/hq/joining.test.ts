@@ -49,8 +49,8 @@ class Stage implements AsyncDisposable {
     });
   }
 
-  async key(name: string, machine = name): Promise<RemoteKey> {
-    const key = await keptRemoteKey(join(this.path, `${machine}.json`), { name, mayMake: true });
+  async key(name: string, keyFile = name): Promise<RemoteKey> {
+    const key = await keptRemoteKey(join(this.path, `${keyFile}.json`), { name, mayMake: true });
     if (key === undefined) throw new Error("no key");
     return key;
   }
@@ -122,8 +122,8 @@ test("a token with a pattern enrolls any number of names, and replaces the key o
   await using stage = await Stage.open();
   const hq = await stage.hq();
   const { token: joinToken } = await hq.createToken(tokenFor("build-*", { reusable: true }), "ada");
-  const join = async (name: string, machine = name): Promise<unknown> =>
-    codeOf(hq.join(stage.request(await stage.key(name, machine), { joinToken })));
+  const join = async (name: string, keyFile = name): Promise<unknown> =>
+    codeOf(hq.join(stage.request(await stage.key(name, keyFile), { joinToken })));
   expect([await join("build-1"), await join("build-2"), await join("web-1")]).toEqual([
     ...["success", "success", "join_refused"],
   ]);

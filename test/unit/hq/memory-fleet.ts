@@ -23,7 +23,7 @@ import { memoryRegistry, registration } from "./memory-store.ts";
  * One machine, all of whose sessions are known to whoever watches it, but for those that it hides. What is asked of it
  * waits for `gate`, which may reject; what it does is done before.
  */
-export class MemoryMachine implements RemoteSessionBackend {
+export class MemoryRemote implements RemoteSessionBackend {
   readonly memory = new MemorySessions();
   readonly targets: (UplinkTarget | undefined)[] = [];
   readonly isConnected = true;
@@ -145,7 +145,7 @@ export class MemoryFleet implements AsyncDisposable {
   readonly registry: Registry;
   readonly events: ServerEvent[] = [];
   readonly log: { readonly fields: object; readonly message: string }[] = [];
-  readonly #machines = new Map<string, MemoryMachine>();
+  readonly #remotes = new Map<string, MemoryRemote>();
 
   private constructor(registry: Registry, local: SessionBackend | undefined, now: () => Date) {
     this.registry = registry;
@@ -153,7 +153,7 @@ export class MemoryFleet implements AsyncDisposable {
     this.fleet = new Fleet({
       ...{ registry, local, log: { info: note, warn: note }, clock: () => now().getTime() },
       targetOf: ({ url, token }) => ({ url, headers: { authorization: token } }),
-      connect: (target) => this.machine("url" in target ? target.url : ""),
+      connect: (target) => this.remote("url" in target ? target.url : ""),
     });
     this.fleet.watch((event) => this.events.push(event));
   }
@@ -171,19 +171,19 @@ export class MemoryFleet implements AsyncDisposable {
   }
 
   /** The machine at an address, before it joins or after. */
-  machine(url: string): MemoryMachine {
-    const known = this.#machines.get(url) ?? new MemoryMachine();
-    this.#machines.set(url, known);
+  remote(url: string): MemoryRemote {
+    const known = this.#remotes.get(url) ?? new MemoryRemote();
+    this.#remotes.set(url, known);
     return known;
   }
 
   /** One more machine of that name, with these sessions. */
-  async join(name: string, sessionIds: readonly string[] = []): Promise<MemoryMachine> {
-    const machine = this.machine(registration(name).url);
-    for (const id of sessionIds) machine.add(id);
+  async join(name: string, sessionIds: readonly string[] = []): Promise<MemoryRemote> {
+    const remote = this.remote(registration(name).url);
+    for (const id of sessionIds) remote.add(id);
     await this.registry.register(registration(name));
     await settled();
-    return machine;
+    return remote;
   }
 
   async ids(): Promise<readonly string[]> {

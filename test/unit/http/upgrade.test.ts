@@ -7,7 +7,7 @@ import { ALL } from "../../../src/auth/roles.ts";
 import { createUpgrade } from "../../../src/http/upgrade.ts";
 import { Hub } from "../../../src/hub/hub.ts";
 import { createLogger } from "../../../src/log.ts";
-import { turns } from "../hub/memory-client.ts";
+import { settled } from "../hub/memory-client.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 import { until } from "../until.ts";
 
@@ -60,7 +60,7 @@ test("WELCOME comes in both byte orders, VT first, after the 101 has been flushe
   const asking = request({ port, path: "/ws", headers: { ...headers, ...key } }).on("error", () => {});
   asking.end();
   await until(() => socket.written.length === 1);
-  await turns();
+  await settled();
   expect(socket.written[0]?.toString()).toMatch(/^HTTP\/1\.1 101 [\s\S]*\r\n\r\n$/);
   expect(socket.writableLength).toBe(socket.written[0]?.length);
   await until(() => {

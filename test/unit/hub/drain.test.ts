@@ -26,7 +26,7 @@ test("who said HELLO is asked to go and is not closed; others are closed with 10
   await using old = unknown();
   await old.settled();
   const before = old.frames.length;
-  const away = hub.drain(NOTICE, () => 0.5);
+  const drained = hub.drain(NOTICE, () => 0.5);
   expect(hub.isLeaving).toBe(true);
   await until(() => old.peer.closed === 1001);
   await polite.reads(() => polite.of(FrameType.GOAWAY).length === 1);
@@ -36,7 +36,7 @@ test("who said HELLO is asked to go and is not closed; others are closed with 10
   expect(old.frames.length).toBe(before);
   await polite[Symbol.asyncDispose]();
   await old[Symbol.asyncDispose]();
-  await away;
+  await drained;
 });
 
 test("nobody is waited for where nobody is", async () => {

@@ -140,7 +140,7 @@ export class MemoryClient implements AsyncDisposable {
 }
 
 /** Turns of the event loop enough for anything in memory that waits for nothing to be done. */
-export async function turns(count = 20): Promise<void> {
+export async function settled(count = 20): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 

@@ -5,7 +5,7 @@ import { Hub } from "../../../src/hub/hub.ts";
 import { decodeOutput, type Frame, FrameType } from "../../../src/protocol/frame/frame.ts";
 import { decodeResync, decodeSubscribed, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { incompleteUtf8Bytes } from "../../../src/protocol/whole-characters.ts";
-import { MemoryClient, turns } from "./memory-client.ts";
+import { MemoryClient, settled } from "./memory-client.ts";
 import { type MemorySession, MemorySessions } from "./memory-sessions.ts";
 
 const { Stdout, Offsets } = SubscribeFlag;
@@ -71,7 +71,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** A client that knows which byte comes next, and checks every frame against it. */
-class Witness {
+class CheckedClient {
   readonly client: MemoryClient;
   /** What to do when the PONG with that number comes. */
   readonly #marks = new Map<number, () => void>();
@@ -166,7 +166,7 @@ class Witness {
 class World {
   readonly sessions = new MemorySessions();
   readonly session: MemorySession;
-  readonly witnesses: readonly Witness[];
+  readonly clients: readonly CheckedClient[];
   readonly #waiting: (() => void)[] = [];
   #isOpen = false;
   #time = 0;
@@ -176,7 +176,7 @@ class World {
       this.#isOpen ? Promise.resolve() : new Promise((resolve) => void this.#waiting.push(resolve));
     this.session = this.sessions.add("s");
     const hub = new Hub({ backend: this.sessions, now: () => this.#time });
-    this.witnesses = Array.from({ length: VIEWERS }, () => new Witness(hub));
+    this.clients = Array.from({ length: VIEWERS }, () => new CheckedClient(hub));
   }
 
   async take(step: Step): Promise<void> {
@@ -186,8 +186,8 @@ class World {
     if (step.kind === "wait") this.#time += step.ms;
     if (step.kind === "drop") this.session.held = Math.floor(step.part * this.session.end);
     if (step.kind === "answer") for (const resolve of this.#waiting.splice(0, step.count)) resolve();
-    if ("viewer" in step) this.#act(step, this.witnesses[step.viewer]);
-    await turns(2);
+    if ("viewer" in step) this.#act(step, this.clients[step.viewer]);
+    await settled(2);
   }
 
   /** Everything is answered and read. */
@@ -196,21 +196,21 @@ class World {
     this.session.exit(0);
     this.#isOpen = true;
     for (const resolve of this.#waiting.splice(0)) resolve();
-    const isDone = (witness: Witness): boolean =>
-      !witness.isSubscribed || (witness.next === this.session.end && witness.hasExit);
-    for (let idle = 0; idle < 50 || !this.witnesses.every(isDone); idle++) {
+    const isDone = (checked: CheckedClient): boolean =>
+      !checked.isSubscribed || (checked.next === this.session.end && checked.hasExit);
+    for (let idle = 0; idle < 50 || !this.clients.every(isDone); idle++) {
       if (idle > 20_000) throw new Error("the viewers do not get to the end");
-      for (const witness of this.witnesses) if (witness.read()) idle = 0;
-      await turns(1);
+      for (const checked of this.clients) if (checked.read()) idle = 0;
+      await settled(1);
     }
-    for (const { client } of this.witnesses) await client[Symbol.asyncDispose]();
+    for (const { client } of this.clients) await client[Symbol.asyncDispose]();
   }
 
-  #act(step: Extract<Step, { viewer: number }>, witness: Witness | undefined): void {
-    if (witness === undefined) return;
-    if (step.kind === "read") for (let i = 0; i < step.frames; i++) witness.read();
-    else if (step.kind === "unsubscribe") witness.unsubscribe();
-    else witness.subscribe(step.flags, this.#from(step.from), this.session.end);
+  #act(step: Extract<Step, { viewer: number }>, checked: CheckedClient | undefined): void {
+    if (checked === undefined) return;
+    if (step.kind === "read") for (let i = 0; i < step.frames; i++) checked.read();
+    else if (step.kind === "unsubscribe") checked.unsubscribe();
+    else checked.subscribe(step.flags, this.#from(step.from), this.session.end);
   }
 
   #from(from: From): number | "live" | undefined {

@@ -54,15 +54,15 @@ test("viewers and watched sessions are those of this moment", async () => {
 
 test("a viewer is behind by what it has not taken, and by nothing where it asked for no output", async () => {
   const { session, client } = setUp();
-  await using reading = client();
+  await using reader = client();
   await using slow = client();
   await using deaf = client();
-  for (const viewer of [reading, slow]) viewer.subscribe("s", { flags: Stdout | Offsets });
+  for (const viewer of [reader, slow]) viewer.subscribe("s", { flags: Stdout | Offsets });
   deaf.subscribe("s", { flags: Events });
-  for (const viewer of [reading, slow, deaf]) await viewer.settled();
+  for (const viewer of [reader, slow, deaf]) await viewer.settled();
   for (let count = 0; count < 32; count++) session.print(new Uint8Array(64 * 1024));
-  await reading.reads(() => reading.output.length === 32);
-  expect([reading.viewer.lagBytes, deaf.viewer.lagBytes]).toEqual([0, 0]);
+  await reader.reads(() => reader.output.length === 32);
+  expect([reader.viewer.lagBytes, deaf.viewer.lagBytes]).toEqual([0, 0]);
   expect(slow.viewer.lagBytes).toBeGreaterThanOrEqual(2 * MIB);
   expect(slow.viewer.lagBytes).toBeLessThan(2 * MIB + 64 * 1024);
   await slow.reads(() => slow.output.length === 32);

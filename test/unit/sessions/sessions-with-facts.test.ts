@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
-import { CreateSession, type GitFacts } from "../../../src/protocol/schemas/session.ts";
+import { CreateSession, type GitStatus } from "../../../src/protocol/schemas/session.ts";
 import { SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 
@@ -11,14 +11,14 @@ class MemoryFacts {
   readonly entered: Entered[] = [];
   asks = 0;
   isOver = false;
-  facts: GitFacts | undefined;
+  facts: GitStatus | undefined;
 
   enter(place: { account: string | undefined }, options: { isLive: boolean; onChange: () => void }) {
     const entry: Entered = {
       ...{ account: place.account, isLive: options.isLive, isHere: true, tell: options.onChange },
     };
     this.entered.push(entry);
-    const facts = (): GitFacts | undefined => this.facts;
+    const facts = (): GitStatus | undefined => this.facts;
     return {
       get facts() {
         return facts();
@@ -40,7 +40,7 @@ class MemoryFacts {
     this.asks++;
   }
 
-  set(facts: GitFacts | undefined): void {
+  set(facts: GitStatus | undefined): void {
     this.facts = facts;
     for (const { isHere, tell } of this.entered) if (isHere) tell();
   }

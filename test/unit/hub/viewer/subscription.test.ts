@@ -4,7 +4,7 @@ import { keyOf } from "../../../../src/protocol/directory/session-change.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { FrameType } from "../../../../src/protocol/frame/frame.ts";
 import { SubscribeFlag } from "../../../../src/protocol/frame/payload.ts";
-import { MemoryClient, textOf, turns } from "../memory-client.ts";
+import { MemoryClient, settled, textOf } from "../memory-client.ts";
 import { MemorySessions } from "../memory-sessions.ts";
 
 const { Stdout, Snapshots, Events, Offsets } = SubscribeFlag;
@@ -24,7 +24,7 @@ test("the answer to a SUBSCRIBE is not kept behind output that the client does n
   for (let i = 0; i < 20; i++) session.print(textOf(100_000));
   viewer.subscribe("other", { flags: Stdout | Offsets });
   viewer.send(FrameType.PING, "");
-  await turns();
+  await settled();
   other.print("x");
   await viewer.reads(() => viewer.output.length === 21);
   const types = viewer.frames.map(({ type, sessionId }) => `${type} ${sessionId}`);

@@ -9,7 +9,7 @@ import {
   SubscribeFlag,
 } from "../../../../src/protocol/frame/payload.ts";
 import { MAX_OPEN_REQUESTS, OUTBOX_PAUSE_BYTES } from "../../../../src/protocol/limits.ts";
-import { MemoryClient, MemoryPeer, turns } from "../memory-client.ts";
+import { MemoryClient, MemoryPeer, settled } from "../memory-client.ts";
 import { MemorySessions } from "../memory-sessions.ts";
 
 const { Stdout, Events, Offsets } = SubscribeFlag;
@@ -42,7 +42,7 @@ test("a PONG follows whatever became of the commands before its PING", async () 
   viewer.send(FrameType.RESIZE, "s", encodeSize({ cols: 10, rows: 10 }));
   viewer.send(FrameType.PING, "", bytesOf("2"));
   commands[1]?.reject(new Error("a secret"));
-  await turns();
+  await settled();
   expect(viewer.peer.unread.length).toBe(2);
   commands[0]?.resolve();
   await viewer.reads(() => viewer.of(FrameType.PONG).length === 2);
@@ -79,7 +79,7 @@ test("commands reach the backend in order, also those behind a SUBSCRIBE that ta
   message.fill(0);
   viewer.send(FrameType.UNSUBSCRIBE, "s");
   viewer.send(FrameType.PING, "");
-  await turns();
+  await settled();
   expect(session.input.map(String)).toEqual(["49"]);
   gate.resolve();
   await viewer.reads(() => viewer.of(FrameType.PONG).length === 1);
@@ -121,13 +121,13 @@ test("commands that the backend does not settle are bounded, and the client is n
   for (let i = 0; i < 3 * MAX_OPEN_REQUESTS; i++) viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("x"));
   expect(session.input.length).toBe(MAX_OPEN_REQUESTS);
   expect(viewer.peer.isPaused).toBe(true);
-  for (let settled = 0; settled < 3 * MAX_OPEN_REQUESTS; ) {
+  for (let answered = 0; answered < 3 * MAX_OPEN_REQUESTS; ) {
     const command = commands.shift();
     command?.resolve();
-    if (command === undefined) await turns(1);
-    else settled += 1;
+    if (command === undefined) await settled(1);
+    else answered += 1;
   }
-  await turns();
+  await settled();
   expect(session.input.length).toBe(3 * MAX_OPEN_REQUESTS);
   expect(viewer.peer.isPaused).toBe(false);
 });
@@ -158,10 +158,10 @@ test("a large screen that is on its way neither stops the client's requests nor 
   await using viewer = client();
   viewer.subscribe("", { flags: Events });
   viewer.subscribe("s", { flags: Stdout | Offsets, from: 0 });
-  await turns();
+  await settled();
   viewer.send(FrameType.PING, "");
   sessions.announce({ type: "bell", timestamp: "", sessionId: "s" });
-  await turns();
+  await settled();
   expect(viewer.peer.unreadBytes).toBeGreaterThan(8 * 1024 * 1024);
   expect(viewer.peer.isPaused).toBe(false);
   expect(viewer.peer.isTerminated).toBe(false);
@@ -188,7 +188,7 @@ test("sixteen bad frames in a row close the connection, fewer do not, and nothin
   viewer.receive(new Uint8Array(12));
   expect(viewer.peer.closed).toBe(1002);
   viewer.send(FrameType.INPUT_TEXT, "s", bytesOf("x"));
-  await turns();
+  await settled();
   expect(session.input).toEqual([]);
   while (viewer.read() !== undefined);
   expect(viewer.json(FrameType.ERROR).length).toBe(31);

@@ -102,11 +102,11 @@ test.concurrent("an HQ that stood still when a remote answered does not remove i
   const stopped = Promise.withResolvers<void>();
   const atRegistration = (): void => {};
   const atConnection = (): void => {};
-  const atLook = (): void => {
+  const atCheck = (): void => {
     fleet.hq.signal("SIGSTOP");
     stopped.resolve();
   };
-  const steps = [atRegistration, atConnection, atLook];
+  const steps = [atRegistration, atConnection, atCheck];
   await using remote = await FakeRemote.open((path) => {
     if (path !== "/api/health") return { status: 404 };
     steps.shift()?.();
