@@ -12,20 +12,20 @@ import type {
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { guestRecord, guestView } from "./guest-sight.ts";
 
-/** Who has them: the user of that name, or somebody who came by a share link. */
+/** The owner's name, or a guest's share link. */
 export type Holder =
   | { readonly kind: "owner"; readonly owner: string | undefined }
   | Extract<Rights, { kind: "invited" }>;
 
 /**
- * A backend with those sessions alone that its holder may see. All others are not there: `session_not_found`, whether
- * or not they exist. What may be done with them is decided before, by endpoint and frame, see auth/roles.ts.
+ * Only the sessions of its holder. All others answer `session_not_found`, whether or not they exist. Endpoints and
+ * frames check permissions before, see auth/roles.ts.
  */
 export class GuardedSessions implements SessionBackend {
   readonly #backend: SessionBackend;
   readonly #holder: Holder;
 
-  /** The backend is not disposed of with this. */
+  /** Does not dispose of the backend. */
   constructor(options: { backend: SessionBackend; holder: Holder }) {
     this.#backend = options.backend;
     this.#holder = options.holder;
@@ -93,7 +93,7 @@ export class GuardedSessions implements SessionBackend {
     return { ...rest, record: this.#shown(record) };
   }
 
-  /** Events of everybody's sessions: whoever hands them on asks SessionView.shown. */
+  /** Events of all sessions: callers filter them with SessionView.shown. */
   watch(listener: (event: ServerEvent) => void): Disposable {
     return this.#backend.watch(listener);
   }
@@ -104,7 +104,7 @@ export class GuardedSessions implements SessionBackend {
     return records.filter((record) => this.#has(record)).map((record) => this.#shown(record));
   }
 
-  /** Does it, or refuses: at once where the session is known, so that input is passed on in the order of the calls. */
+  /** Synchronous if the session is known, so that input keeps the order of the calls. */
   #after<T>(id: string, act: () => Promise<T>): Promise<T> {
     try {
       const found = this.find(id);

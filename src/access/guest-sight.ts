@@ -1,4 +1,4 @@
-// What a guest of a share link gets to see of a session: the screen and its output, and nothing of what is around it.
+// What a guest of a share link sees of a session: the screen and its output, but not its surroundings.
 import { basename } from "node:path";
 import type { Rights } from "../auth/roles.ts";
 import { collectBytes } from "../lib/data/collect.ts";
@@ -10,13 +10,13 @@ import type { ShareMode } from "../protocol/schemas/share.ts";
 import type { Content, View } from "../sessions/backend.ts";
 
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
-/** A longer line of a recording is none of ours. */
+/** No recording has longer lines. */
 const MAX_LINE_LENGTH = 16 * 1024 * 1024;
-/** A line of an asciicast, or of server-sent events that carry one. */
+/** A line of an asciicast, or of server-sent events with one. */
 const INPUT_LINE = /^(?:data: )?\[[^,]*,\s*"i"/;
 const HEADER_LINE = /^(data: )?(\{.*\})$/;
 
-/** Named one by one, so that a new member of a record is not shown until it is named here. */
+/** An allow list, so that new members are hidden by default. */
 const Shown = SessionRecord.pick({
   ...{
     id: true,
@@ -40,15 +40,15 @@ const Shown = SessionRecord.pick({
   ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, endRequested: true, exitedAt: true },
 });
 
-/** What tells of the repository, or of command lines. */
+/** These contain repository data or command lines. */
 const NOT_FOR_GUESTS: ReadonlySet<ServerEvent["type"]> = new Set(["git-notification", "command-finished"]);
 
-/** The members that every record has are empty where they are not for guests. `access`: what the link allows. */
+/** Required members that guests may not see are empty. `access`: the link's mode. */
 export function guestRecord(record: SessionRecord, access: ShareMode): SessionRecord {
   return { ...Shown.parse(record), name: guestName(record), command: [], cwd: "", workingDir: "", access };
 }
 
-/** The name that somebody gave the session; a default name without the command line and the folder. */
+/** A name that a user chose, or the default name without arguments and folder. */
 function guestName({ name, command: [program = "", ...args], cwd }: SessionRecord): string {
   const [, what = name, folder] = /^(.*) \(([^()]*)\)$/s.exec(name) ?? [];
   const isFolder = folder === cwd || (folder?.startsWith("~") === true && cwd.endsWith(folder.slice(1)));
@@ -56,7 +56,7 @@ function guestName({ name, command: [program = "", ...args], cwd }: SessionRecor
   return isFolder ? (isLine ? basename(program) : what) : name;
 }
 
-/** Only what happens to the session itself; `undefined`: nothing for this guest. */
+/** Only events of the session itself; `undefined`: hidden. */
 export function guestEvent(
   event: ServerEvent,
   {
@@ -77,7 +77,7 @@ export function guestEvent(
   };
 }
 
-/** Opens a view as a guest has it; `from`: the offset before which output is not for them. */
+/** `from`: output before this offset is hidden. */
 export async function guestView(
   view: View,
   from: number | undefined,
@@ -112,7 +112,7 @@ function withoutRecording(): ServiceError {
   return new ServiceError("forbidden", "this share link begins later than the recording: read the output");
 }
 
-/** Of events at `from` itself nobody knows whether they were before the link, so they are left out as well. */
+/** Events at `from` itself may have been before the link, so they are hidden as well. */
 async function withoutInput({ type, body }: Content, from: number | undefined): Promise<Content> {
   const events: unknown = decodeJson(await collectBytes(body, MAX_EVENTS_BYTES));
   const shown = (Array.isArray(events) ? events : []).filter(
@@ -126,7 +126,7 @@ async function* one(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** A recording without the lines of recorded input, and with a header that tells size, time and terminal alone. */
+/** A recording without recorded input; its header only has size, time and terminal. */
 async function* shownLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const [decoder, encoder] = [new TextDecoder(), new TextEncoder()];
   let rest = "";

@@ -1,4 +1,4 @@
-// Which requests are audited, and what is recorded of each: one entry for each endpoint that changes or reads something.
+// Which requests are audited, and what is recorded of each.
 import { z } from "zod";
 import { type Endpoint, type EndpointInput, matchPath } from "../protocol/endpoints/endpoint.ts";
 import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
@@ -6,22 +6,21 @@ import { sessionEndpoints } from "../protocol/endpoints/session.ts";
 import type { SecondFactorProof } from "../protocol/schemas/passkey.ts";
 import type { AuditActionName, AuditDetails } from "./entry.ts";
 
-/** The action of a request, successful or not. */
 export type AuditAction = {
   readonly action: AuditActionName;
   readonly session?: string | undefined;
   readonly remote?: string | undefined;
   readonly details?: AuditDetails;
-  /** Of a login: how, who it was if it succeeded, and the name that was given, which may be anything. */
+  /** Of a login: the method, the user if it succeeded, and the name that was given. */
   readonly method?: string;
   readonly user?: string | undefined;
   readonly claimed?: string | undefined;
-  /** Told of once in a while, or once a day, for each of those who do it, and this. */
+  /** Recorded once in ten minutes, or once a day, per caller and text. */
   readonly once?: string;
   readonly daily?: string;
 };
 
-/** What an endpoint with JSON answered; undefined for all others, and where it failed. */
+/** The answer of an endpoint with JSON; undefined for others and after failures. */
 type Answer<E extends Endpoint> = E["reply"] extends { readonly json: infer J extends z.ZodType }
   ? z.output<J> | undefined
   : undefined;
@@ -153,7 +152,7 @@ type AnyDescription = (
   answer: unknown,
 ) => AuditAction | undefined;
 
-/** For an input that the endpoint's schemas have parsed, and what it answered. */
+/** `input`: as parsed by the endpoint's schemas. */
 export function actionOf(endpoint: string): AnyDescription | undefined {
   const describe: unknown = Object.hasOwn(ACTIONS, endpoint) ? Object(ACTIONS)[endpoint] : undefined;
   return isDescription(describe) ? describe : undefined;
@@ -171,12 +170,12 @@ export function signalled(session: string, signal: string): AuditAction {
   return { action: "session.kill", session, details: { signal } };
 }
 
-/** `view`: the last part of the address, or "socket". */
+/** `view`: the last part of the path, or "socket". */
 export function viewed(session: string, view: string): AuditAction {
   return { action: "session.view", session, details: { view }, once: `view ${session} ${view}` };
 }
 
-/** Old clients call it otherwise. */
+/** Old clients use another name. */
 function repoPathOf(named: {
   readonly repoPath?: string | undefined;
   readonly gitRepoPath?: string | undefined;
@@ -188,7 +187,7 @@ function login(method: string, user: string | undefined, claimed?: string): Audi
   return { action: "login", method, user, claimed };
 }
 
-/** A passkey that is made at the login is not proof of who makes it: the code is. */
+/** A passkey created during the login is no proof of identity: the code is. */
 function proofOf({ recoveryCode, registration }: SecondFactorProof): string {
   if (recoveryCode !== undefined) return "recovery-code";
   return registration === undefined ? "passkey" : "enrolment-code";
@@ -202,7 +201,10 @@ export type ProxiedRequest = {
   readonly body: unknown;
 };
 
-/** Undefined for what only reads and is not a view of a session. */
+/**
+ * For requests that an HQ forwards, /api/remotes/NAME/proxy/…: the same as for direct ones. Undefined for reads other
+ * than views of sessions.
+ */
 export function proxiedAction({ method, params, body }: ProxiedRequest): AuditAction | undefined {
   const proxied = Proxied.safeParse(params);
   if (!proxied.success) return undefined;

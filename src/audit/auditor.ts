@@ -8,14 +8,14 @@ import { type AuditAction, actionOf, proxiedAction, signalled, typed, viewed } f
 import type { Audit, AuditEntry } from "./entry.ts";
 import { Refusals } from "./refusals.ts";
 
-/** What is done again and again, such as typing, is told of so often. */
+/** Repeated actions, such as typing, are recorded this often. */
 const ONCE_MS = 600_000;
-/** And so often, that somebody came in who never logs in: by a proxy, or with the credentials of an HQ. */
+/** Callers who never log in (by a proxy, with HQ credentials) are recorded this often. */
 const DAY_MS = 86_400_000;
-/** Of each kind; over that the oldest is forgotten, and told of again. */
+/** Of each kind; over that the oldest is dropped and recorded again. */
 const MAX_REMEMBERED = 10_000;
 
-/** These are no login by themselves: each request proves anew who it is from. */
+/** Not logins: each request proves anew who sent it. */
 const SIGNING_IN: ReadonlySet<string> = new Set(["basic", "proxy", "hq", "local"]);
 const REFUSALS: ReadonlySet<string> = new Set([
   ...[
@@ -33,26 +33,26 @@ type Who = { readonly principal: Principal | undefined; readonly address: string
 
 export type AuditorOptions = {
   readonly audit: Audit;
-  /** Users whose names the configuration has. A name that somebody typed is written down only if it is known. */
+  /** User names in the configuration. Names from clients are only recorded if they are known. */
   readonly users: readonly string[];
-  /** Where users of the system log in: whether there is one of that name. */
+  /** Whether there is a system user of that name, if system users log in. */
   readonly isAccount?: (name: string) => Promise<boolean>;
-  /** Milliseconds, monotonic. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** On an HQ: the machine that has a session. */
+  /** On an HQ: the remote of a session. */
   readonly remoteOf?: (sessionId: string) => Promise<string | undefined>;
 };
 
-/** Decides what of everything that is done is written to the audit log, and how often. */
+/** Decides what is written to the audit log, and how often. */
 export class Auditor implements Disposable {
   readonly #options: AuditorOptions;
   readonly #refusals: Refusals;
   readonly #done: ExpiringMap<string, true>;
-  /** What is told of once a day. */
+  /** Recorded once a day. */
   readonly #today: ExpiringMap<string, true>;
-  /** Who logged in, since the server started and within a day. */
+  /** Users who logged in since the start and within a day. */
   readonly #users: ExpiringMap<string, true>;
-  /** Remotes of sessions: of one that was just removed nobody could tell any more. */
+  /** Remotes of sessions, remembered because removed sessions cannot be looked up. */
   readonly #remotes: ExpiringMap<string, string>;
 
   constructor(options: AuditorOptions) {
@@ -65,7 +65,7 @@ export class Auditor implements Disposable {
     this.#remotes = new ExpiringMap(aDay);
   }
 
-  /** A request over HTTP, or the handshake of a WebSocket. */
+  /** An HTTP request or WebSocket handshake. */
   readonly request: RequestAuditHook = (seen) => {
     this.#noteSignIn(seen);
     const done = actionOfRequest(seen);
@@ -73,7 +73,7 @@ export class Auditor implements Disposable {
     else if (done !== undefined) this.#answered(seen, done, seen.outcome.answer);
   };
 
-  /** What one client does over its WebSocket. */
+  /** For one WebSocket client. */
   client(who: Who): AuditHook {
     const tell = (done: AuditAction, error: unknown): void => {
       if (error === undefined) this.#did(who, done);
@@ -83,7 +83,7 @@ export class Auditor implements Disposable {
       subscribed: (id, error) => tell(viewed(id, "socket"), error),
       signalled: (id, signal, error) => tell(signalled(id, signal), error),
       typed: (id, error) => {
-        // Keys that come too late, for a session that has ended, are nothing that anybody did.
+        // Input that arrives after the session's end is not recorded.
         if (error === undefined || REFUSALS.has(codeOf(error))) tell(typed(id), error);
       },
     };
@@ -94,7 +94,7 @@ export class Auditor implements Disposable {
   }
 
   #answered(seen: AuditedRequest, done: AuditAction, answer: unknown): void {
-    // What a remote refuses comes through with its status.
+    // A remote's refusal passes through with its status.
     const status = statusOf(answer);
     if (status !== undefined && status >= 400) this.#didNot(seen, done, `remote_status_${status}`);
     else this.#did(seen, done);
@@ -106,7 +106,7 @@ export class Auditor implements Disposable {
       this.#didNot(seen, done, code);
       return;
     }
-    // A page that asks before anybody has logged in is no news.
+    // Pages send requests before the login.
     if (!REFUSALS.has(code) || (code === "unauthorized" && !seen.hasProof)) return;
     const { method, path, host, origin } = seen;
     const isForeign = code === "origin_not_allowed" || code === "host_not_allowed";
@@ -135,11 +135,11 @@ export class Auditor implements Disposable {
       );
   }
 
-  /** People type their password where the name goes: what is no user's name is not written down. */
+  /** People type passwords into the name field: unknown names are not recorded. */
   async #isKnown(name: string, code: string): Promise<boolean> {
     const { users, isAccount } = this.#options;
     if (users.includes(name) || this.#users.get(name) !== undefined) return true;
-    // Beyond the limit of failed logins nothing is looked up any more.
+    // No lookups beyond the limit of failed logins.
     if (isAccount === undefined || code === "rate_limited") return false;
     return await isAccount(name).catch(() => false);
   }
@@ -205,7 +205,6 @@ function codeOf(error: unknown): string {
   return error instanceof ServiceError ? error.code : "internal_error";
 }
 
-/** Of an answer that says its own status. */
 function statusOf(answer: unknown): number | undefined {
   const status: unknown = Object(answer).status;
   return typeof status === "number" ? status : undefined;

@@ -1,6 +1,5 @@
-// What the audit log tells: who did what to which session, from where, and with which result.
+// The entries of the audit log: who did what to which session, from where, with which result.
 
-/** The closed set of what is told of. */
 export type AuditActionName =
   | "server.start"
   | "server.stop"
@@ -40,23 +39,23 @@ export type AuditActionName =
   | "remote.expire"
   | "remote.request"
   | "audit.read"
-  /** Any other request that was refused. */
+  /** Any other refused request. */
   | "request"
-  /** Lines are missing here: the disk did not take them. */
+  /** Lines are missing: the disk did not accept them. */
   | "audit.gap"
-  /** The line before was cut off by a crash or a full disk. */
+  /** A crash or a full disk cut off the previous line. */
   | "audit.torn"
-  /** A new file begins; "first" is the oldest sequence number that is kept. */
+  /** A new file; "first" is the oldest sequence number that is kept. */
   | "audit.rotate"
-  /** The log was not as the server had left it. */
+  /** The log was changed since the server's last write. */
   | "audit.break"
-  /** A receiver did not get so many lines. */
+  /** Lines that a receiver did not get. */
   | "audit.unshipped";
 
-/** "refused": not allowed. "failed": allowed, and not done. */
+/** "refused": not allowed. "failed": allowed, but not done. */
 export type AuditResult = "ok" | "refused" | "failed";
 
-/** Never input, output, environments or proofs. What is too long is cut. */
+/** Never input, output, environments or proofs. Long values are cut. */
 export type AuditDetails = Readonly<
   Record<string, string | number | boolean | readonly string[] | undefined>
 >;
@@ -65,17 +64,17 @@ export type AuditEntry = {
   readonly action: AuditActionName;
   readonly result: AuditResult;
   readonly user?: string | undefined;
-  /** How the user proved it: of a login "password", "link", "ssh-key"; else the method of the principal. */
+  /** Of a login "password", "link" or "ssh-key"; otherwise the principal's method. */
   readonly method?: string | undefined;
-  /** Where from; without one through a unix socket of this machine. */
+  /** Absent for the private unix socket. */
   readonly address?: string | undefined;
-  /** Of the request, or the handshake of the WebSocket, that it was done by: the same as in the log. */
+  /** Of the request or WebSocket handshake, as in the log. */
   readonly requestId?: string | undefined;
   readonly session?: string | undefined;
-  /** On an HQ: the machine that it is about. */
+  /** On an HQ. */
   readonly remote?: string | undefined;
   readonly details?: AuditDetails | undefined;
 };
 
-/** Where entries go. Never throws and keeps nobody waiting. */
+/** Never throws and never blocks. */
 export type Audit = { write(entry: AuditEntry): void };

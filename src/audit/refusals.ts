@@ -2,15 +2,15 @@ import { addressKey } from "../lib/net/address.ts";
 import type { Audit, AuditEntry } from "./entry.ts";
 
 const WINDOW_MS = 60_000;
-/** Different refusals that are told of one by one in a window; further ones are only counted. */
+/** Kinds recorded individually per window; others are only counted. */
 const MAX_TOLD = 60;
 
 type Repeated = { readonly entry: AuditEntry; more: number };
 
 /**
- * What was refused or failed, which anybody can cause as often as the wire allows: at most 121 lines a minute. The first of
- * a kind is told of at once; its repetitions, when a minute is over, in one line with `times`. What comes on top of 60
- * kinds is counted in one line of its own.
+ * Limits entries about refused and failed requests, which anyone can cause, to 121 lines a minute. The first of a
+ * kind is recorded at once, its repetitions after a minute in one line with `times`, and kinds beyond 60 in one
+ * common line.
  */
 export class Refusals implements Disposable {
   readonly #audit: Audit;
@@ -56,12 +56,11 @@ export class Refusals implements Disposable {
   }
 }
 
-/** Of further requests, each of which had another id. */
+/** Without the id, which differs between the requests. */
 function summary({ requestId: _, ...entry }: AuditEntry, times: number): AuditEntry {
   return { ...entry, details: { ...entry.details, times } };
 }
 
-/** Who was refused what, and why; not how it was put. */
 function kindOf({ action, user, method, address, details }: AuditEntry): string {
   return JSON.stringify([action, user, method, addressKey(address), details?.code]);
 }

@@ -4,9 +4,9 @@ import type { Principal } from "../auth/principal.ts";
 import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
 import type { Client } from "./client-address.ts";
 
-/** Holds what may be secret: queries, bodies and answers. Whoever writes it down picks by name. */
+/** May hold secrets in queries, bodies and answers: pick members by name. */
 export type AuditedRequest = {
-  /** Undefined for what was refused before an endpoint was looked up, and for the handshake of `/ws`. */
+  /** Undefined for requests refused earlier, and for WebSocket handshakes. */
   readonly endpoint: EndpointName | undefined;
   readonly method: string;
   /** Without the query. */
@@ -14,17 +14,17 @@ export type AuditedRequest = {
   readonly address: string | undefined;
   readonly host: string | undefined;
   readonly origin: string | undefined;
-  /** Whether it carried anything that should say who asks. */
+  /** Whether it carried credentials. */
   readonly hasProof: boolean;
-  /** Undefined where nobody needs to log in, and where nobody did. */
+  /** Undefined without a login. */
   readonly principal: Principal | undefined;
-  /** Undefined for what was refused unread. */
+  /** Undefined if the request was refused before its input was read. */
   readonly input: { readonly params: unknown; readonly query: unknown; readonly body: unknown } | undefined;
-  /** An answer of bytes is told of when it begins. */
+  /** Media answers are reported when they begin. */
   readonly outcome: { readonly answer: unknown } | { readonly error: unknown };
 };
 
-/** Must not throw, and keeps nobody waiting. */
+/** Must neither throw nor block. */
 export type RequestAuditHook = (seen: AuditedRequest) => void;
 
 /** The parts of an audited request that are known before its outcome. */
@@ -34,7 +34,6 @@ export type RequestContext = {
 
 const QUERY_TOKEN = /[?&]token=/;
 
-/** Before the endpoint was looked up. */
 export function contextOf(
   { headers, method = "GET", url = "/" }: Pick<IncomingMessage, "headers" | "method" | "url">,
   { address }: Pick<Client, "address">,

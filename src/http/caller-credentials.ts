@@ -1,13 +1,13 @@
-// What of a request says who it comes from: the one reading of these headers.
+// The only place that reads credentials and identity headers from requests.
 import type { IncomingMessage } from "node:http";
 import type { ClaimedIdentity, RequestClaims } from "../auth/chain.ts";
 
-/** What proxies tell of themselves by. */
+/** Headers that proxies add. */
 const FORWARDING =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|true-client-ip|cdn-loop|cf-.*|fastly-.*|fly-.*|tailscale-.*|x-amzn-.*|x-appengine-.*|x-azure-.*|x-envoy-.*|x-proxyuser-ip)$/;
 /** Long enough for every user name, short enough to be kept and logged. */
 const MAX_NAME_LENGTH = 256;
-/** Longer than anything that may be a name or the address of a picture. */
+/** Longer than any name or avatar URL. */
 const MAX_VALUE_LENGTH = 4_096;
 
 type Request = Pick<IncomingMessage, "headers"> & {
@@ -33,15 +33,12 @@ export function claimsOf(
   };
 }
 
-/** HTTP/1.0 is what nginx speaks to a server unless it is told otherwise, and then it says nothing else of itself. */
+/** By default nginx speaks HTTP/1.0 to servers, without any such header. */
 function isForwarded({ headers, httpVersion }: Request): boolean {
   return httpVersion === "1.0" || Object.keys(headers).some((name) => FORWARDING.test(name));
 }
 
-/**
- * A browser lets no page set these: names that begin with `proxy-` are its own (Fetch, forbidden request-header). So no
- * page can pass itself off as a proxy, whichever name of this machine it was loaded from.
- */
+/** Pages cannot set these headers: names that start with `proxy-` are forbidden (Fetch, forbidden request-header). */
 function identityOf(headers: IncomingMessage["headers"]): ClaimedIdentity | undefined {
   const login = text(headers["proxy-user-login"]);
   const name = text(headers["proxy-user-name"]);
@@ -51,7 +48,7 @@ function identityOf(headers: IncomingMessage["headers"]): ClaimedIdentity | unde
   return isThere ? { login, name, picture, ...(groups === undefined ? {} : { groups }) } : undefined;
 }
 
-/** Headers are bytes, which node:http gives as Latin-1; names are written in UTF-8, where they are that. */
+/** node:http decodes headers as Latin-1; names are in UTF-8 if they are valid UTF-8. */
 function text(value: string | readonly string[] | undefined): string | undefined {
   const bytes = one(value);
   if (bytes === undefined || bytes.length > MAX_VALUE_LENGTH) return bytes;
@@ -62,7 +59,7 @@ function text(value: string | readonly string[] | undefined): string | undefined
   }
 }
 
-/** As an HQ writes it, see http/routes/forward.ts. What is no such text is somebody all the same, and never nobody. */
+/** As encoded by http/routes/forward.ts. A malformed name is still a name, never nobody. */
 function userName(value: string | readonly string[] | undefined): string | undefined {
   const written = text(value);
   try {
@@ -72,7 +69,7 @@ function userName(value: string | readonly string[] | undefined): string | undef
   }
 }
 
-/** A header that was sent several times comes as one text with commas in it, which names nobody. */
+/** A header that was sent several times is joined with commas, which no name contains. */
 function one(value: string | readonly string[] | undefined): string | undefined {
   return typeof value === "string" ? value : value?.join(", ");
 }

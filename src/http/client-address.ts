@@ -1,4 +1,4 @@
-// Where a request came from and what it was asked of: as the connection says, or as trusted proxies on the way do.
+// The client and the host of a request, as the connection or trusted proxies report them.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { TLSSocket } from "node:tls";
@@ -7,9 +7,9 @@ import type { Secret } from "../lib/secret.ts";
 import { sameBytes } from "../lib/secret.ts";
 
 export type Client = {
-  /** The client's address, undefined on a unix socket: what limits, logs and records count and name. */
+  /** Undefined on a unix socket. Limits, logs and records use this address. */
   readonly address: string | undefined;
-  /** Which host it asked for, as in the Host header. */
+  /** As in the Host header. */
   readonly host: string | undefined;
   /** Whether it came over TLS. */
   readonly isHttps: boolean;
@@ -19,24 +19,22 @@ type Request = Pick<IncomingMessage, "headers"> & {
   readonly socket: { readonly remoteAddress?: string | undefined };
 };
 
-/** Never throws. The answer for one request is always the same. */
+/** Never throws; always the same for one request. */
 export type ClientOf = (request: Request) => Client;
 
 export type TrustedPeers = {
-  /** Of `--trusted-proxy`. */
   readonly ranges: readonly { readonly address: string; readonly prefix: number }[];
-  /** With what our own reverse proxy, on this machine, proves itself. */
+  /** The proof of our own reverse proxy on this machine. */
   readonly proof?: Secret | undefined;
 };
 
-/** An address with the port that some proxies add to it: `10.0.0.1:5000`, `[::1]:5000`. */
+/** Some proxies add a port: `10.0.0.1:5000`, `[::1]:5000`. */
 const WITH_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::\d{1,5})?$/;
 
 /**
- * X-Forwarded-For, -Proto and -Host count when whoever is at the other end of the connection is trusted; from anybody
- * else they say nothing. Each proxy adds the address it sees at the end of the list, so the client's is the last one that
- * is no trusted proxy's: what stands before it, the client may have made up. Of the other two the last value counts, which
- * is the nearest proxy's. The header Forwarded is not looked at.
+ * X-Forwarded-For, -Proto and -Host count only from trusted peers. Each proxy appends the address that it sees, so
+ * the client's address is the last one that is not a trusted proxy's; the client may have forged those before. Of the
+ * other two the last value counts. The header Forwarded is ignored.
  */
 export function clientReader({ ranges, proof }: TrustedPeers): ClientOf {
   const isTrusted = inRanges(ranges);
@@ -67,12 +65,12 @@ export function clientReader({ ranges, proof }: TrustedPeers): ClientOf {
   };
 }
 
-/** For where no proxy is trusted. */
+/** Without trusted proxies. */
 export function connectionOf({ headers, socket }: Request): Client {
   return { address: socket.remoteAddress, host: headers.host, isHttps: socket instanceof TLSSocket };
 }
 
-/** `undefined` where the list names nobody whom a trusted proxy has seen. */
+/** `undefined` if the list has no valid address at its end. */
 function forwardedAddress(
   list: string | readonly string[] | undefined,
   isTrusted: (address: string) => boolean,
@@ -80,7 +78,7 @@ function forwardedAddress(
   let nearest: string | undefined;
   for (const item of itemsOf(list).toReversed()) {
     const address = addressOf(item);
-    // Nobody knows who wrote what stands before something that is no address.
+    // Values before an invalid one are not trusted.
     if (address === undefined) return nearest;
     nearest = address;
     if (!isTrusted(address)) return nearest;
@@ -105,7 +103,7 @@ function itemsOf(list: string | readonly string[] | undefined): readonly string[
     .filter((item) => item !== "");
 }
 
-/** Whether an address is one of these; never of what is none. */
+/** Whether an address is in one of these ranges. */
 export function inRanges(ranges: TrustedPeers["ranges"]): (address: string) => boolean {
   if (ranges.length === 0) return () => false;
   const list = new BlockList();

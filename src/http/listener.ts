@@ -17,36 +17,38 @@ import { createHttpsServer, isHandshakeFailure, type TlsIdentity } from "./tls.t
 import type { Upgrade } from "./upgrade.ts";
 
 /**
- * An idle connection that is closed just when its client sends on it fails a request for nothing: longer than proxies
- * in front keep theirs. Those on a private socket are closed by their clients alone (0).
+ * Longer than proxies in front keep idle connections, because a request on a connection that is just being closed
+ * fails. On unix sockets only clients close (0).
  */
 const KEEP_ALIVE_MS = 75_000;
 
-/** Connections that wait to be accepted: after its restart all remotes of an HQ come at once. The system may allow less. */
+/**
+ * Connections waiting to be accepted: after a restart all remotes of an HQ connect at once. The system may allow
+ * fewer.
+ */
 const BACKLOG = 4_096;
-/** Looking for idle connections takes a while: only every so many new ones. */
+/** Closing idle connections is expensive: only at every so many new ones. */
 const CROWD_STEP = 64;
 
-/** What clients that are told to go are given when the listener stops; without a longer grace answers, too. */
+/** Time for clients to disconnect when the listener stops. */
 const STOP_TIMEOUT_MS = 1_000;
 
-/** Where one listens: an address, with the option that says so where it is not --bind and --port, or a unix socket. */
+/** `option`: the option that sets the address, if it is not --bind and --port. */
 export type Place =
   | { readonly host: string; readonly port: number; readonly option?: string }
   | { readonly path: string };
 
-/** What keeps those who are slow, on purpose or because they are gone, from keeping others out. */
+/** Limits against slow and idle clients. */
 const LIMITS = {
-  /** For the head of a request, and for the whole of it. */
   headTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
-  /** How often that is looked at. */
+  /** Interval of the check. */
   timeoutLookMs: 1_000,
-  /** An answer of which nothing was taken for so long is not being read. */
+  /** An answer without progress for this long is aborted. */
   stalledAnswerMs: 120_000,
-  /** Connections that owe the rest of a request; over that the one that owes it longest is closed. */
+  /** Connections with an incomplete request; over that the oldest is closed. */
   maxUnfinished: 4_096,
-  /** From the first number on, connections that are idle are closed; over the second no new ones are taken. */
+  /** From the first number on idle connections are closed; above the second no new ones are accepted. */
   crowdedConnections: 12_288,
   maxConnections: 16_384,
 };
@@ -55,34 +57,32 @@ type Limits = Readonly<typeof LIMITS>;
 type Handlers = {
   readonly request: RequestListener;
   readonly upgrade: Upgrade;
-  /** The process runs out of file descriptors, and later has some again. */
+  /** The process runs out of file descriptors, or has some again. */
   readonly onShortage?: (isShort: boolean) => void;
 };
 
-/** For node:http. */
 function optionsOf({ headTimeoutMs, requestTimeoutMs, timeoutLookMs }: Limits, place: Place): ServerOptions {
   return {
     ...{ headersTimeout: headTimeoutMs, requestTimeout: requestTimeoutMs, noDelay: true },
     connectionsCheckingInterval: timeoutLookMs,
     keepAliveTimeout: "path" in place ? 0 : KEEP_ALIVE_MS,
-    // What is wrong with a Host header is said in our own words.
+    // The router reports invalid Host headers.
     requireHostHeader: false,
-    // Whoever would rather speak HTTP/2 (curl --http2) gets an answer in HTTP/1.1.
+    // Clients that offer HTTP/2 (curl --http2) get an answer in HTTP/1.1.
     shouldUpgradeCallback: ({ headers }) => headers.upgrade?.toLowerCase() === "websocket",
   };
 }
 
 /**
- * A listening HTTP or HTTPS server. Whoever is slow to ask, or opens many connections, keeps nobody else out: at most
- * `maxUnfinished` owe the rest of a request, and there are at most `maxConnections`. Disposing it is a stop with a short
- * grace.
+ * A listening HTTP or HTTPS server, protected against slow clients and many connections. Disposing it stops it with a
+ * short grace period.
  */
 export class Listener implements AsyncDisposable {
   readonly #server: Server;
   readonly #upgrade: Upgrade;
   readonly #limits: Limits;
   readonly #sockets = new Set<Socket>();
-  /** Those that owe the rest of a request, the oldest first. */
+  /** Connections with an incomplete request, oldest first. */
   readonly #unfinished = new Map<string, Socket>();
   readonly #responses = new Set<ServerResponse>();
   #refused = 0;
@@ -109,18 +109,18 @@ export class Listener implements AsyncDisposable {
       if (this.#isLast) response.shouldKeepAlive = false;
       request(incoming, response);
     });
-    // Whatever a client expects beside 100-continue, it gets its answer.
+    // Other expectations than 100-continue are ignored.
     server.on("checkExpectation", (incoming, response) => server.emit("request", incoming, response));
     server.on("clientError", (error, socket) => this.#failed(error, socket));
     server.on("upgrade", (incoming, socket, head) => {
-      // node:http has taken its own listener off: without one, a client that is gone would end the process.
+      // node:http has removed its own listener; without one a disconnect would end the process.
       socket.on("error", () => {});
       this.#finished(incoming.socket);
       if (!this.#isRefused(incoming)) upgrade.handle(incoming, socket, head);
     });
   }
 
-  /** With `tls` it speaks HTTPS. Rejects with `start_failed` when that place or that certificate is not to be had. */
+  /** With `tls`: HTTPS. ServiceError `start_failed` for an unusable address or certificate. */
   static async open(
     place: Place,
     handlers: Handlers,
@@ -137,31 +137,30 @@ export class Listener implements AsyncDisposable {
     server.listen({ ...place, backlog: BACKLOG }, resolve);
     await promise;
     server.removeAllListeners("error");
-    // Of connections that could not be taken: each is another's, and the next may be.
+    // Failures to accept a connection affect only that one.
     server.on("error", () => {});
     return listener;
   }
 
-  /** Those of this moment, those over which no more are taken, and how many were not taken since the start. */
+  /** `refused`: connections refused since the start. */
   get connections(): { readonly open: number; readonly limit: number; readonly refused: number } {
     return { open: this.#sockets.size, limit: this.#limits.maxConnections, refused: this.#refused };
   }
 
-  /** Of a listener on an address: the port, which the system chose when it was asked for port 0. */
+  /** The port of a TCP listener, for port 0 the one that the system chose. */
   get port(): number {
     const address: AddressInfo | string | null = this.#server.address();
     return typeof address === "object" && address !== null ? address.port : 0;
   }
 
-  /** Every answer from now on is the last one on its connection: the next request may find another server. */
+  /** From now on every answer closes its connection: the next request may find another server. */
   endKeepAlive(): void {
     this.#isLast = true;
   }
 
   /**
-   * Takes no new connections, tells WebSockets to go and breaks streams off that have no end. Answers that are under way,
-   * downloads among them, have `graceMs`; everything else has a moment. Then every connection is closed. Resolves with how
-   * many answers were broken off; a later call waits for the first.
+   * Accepts no new connections, closes WebSockets and endless streams. Other answers have `graceMs`, idle connections
+   * a moment. Resolves with the number of aborted answers; later calls wait for the first.
    */
   stop(graceMs: number): Promise<{ readonly broken: number }> {
     this.#stopping ??= this.#stop(graceMs);
@@ -193,7 +192,7 @@ export class Listener implements AsyncDisposable {
     return { broken };
   }
 
-  /** Answered already, for want of file descriptors. */
+  /** Whether the request was refused for lack of file descriptors. */
   #isRefused({ socket }: IncomingMessage): boolean {
     return this.#shortage.answers(socket, nameOf(socket) ?? socket);
   }
@@ -212,7 +211,7 @@ export class Listener implements AsyncDisposable {
     });
   }
 
-  /** The head of a request is there, and perhaps its body is not. */
+  /** The head of a request has arrived; its body may be missing. */
   #heard(request: IncomingMessage): void {
     const { socket, headers } = request;
     this.#finished(socket);
@@ -238,15 +237,15 @@ export class Listener implements AsyncDisposable {
     if (name !== undefined) this.#unfinished.delete(name);
   }
 
-  /** A stream may have nothing to say for days; what it has said must be taken. */
+  /** A stream may be silent for days, but what it has sent must be read. */
   #stalled(socket: Socket): void {
     const isAnswering = [...this.#responses].some((response) => response.socket === socket);
     if (socket.writableLength > 0 || !isAnswering) socket.destroy();
   }
 
   /**
-   * Says what is wrong where it is the answer to the request that is under way; where another answer has begun, or the
-   * fault is of what follows, there is nothing to be said. Nor to a connection that was opened in advance and never used.
+   * Answers with the error, unless another answer has begun, the error belongs to later data, or the connection was
+   * never used.
    */
   #failed(error: Error, socket: Duplex): void {
     const answering = [...this.#responses].find((response) => response.socket === socket);
@@ -262,12 +261,12 @@ export class Listener implements AsyncDisposable {
   }
 }
 
-/** A body that goes on has no end that could be waited for; one that was handed over leaves by itself. */
+/** An unfinished body without a length may never end; a finished one leaves by itself. */
 function isEndless(response: ServerResponse): boolean {
   return response.headersSent && !response.writableEnded && !response.hasHeader("content-length");
 }
 
-/** What tells a connection from all others: with TLS there are two sockets of it. `undefined` on a unix socket. */
+/** Identifies a connection, because TLS has two sockets for each. `undefined` on a unix socket. */
 function nameOf({ remoteAddress, remotePort }: Socket): string | undefined {
   return remoteAddress === undefined ? undefined : `${remoteAddress} ${remotePort}`;
 }

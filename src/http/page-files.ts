@@ -1,4 +1,4 @@
-// The page's files, read once when the server starts: a request for one costs no access to the disk.
+// The page's files, read once at startup so that requests need no disk access.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
@@ -16,10 +16,10 @@ const TYPES: Readonly<Record<string, string>> = {
 
 type PageFile = { readonly bytes: Uint8Array; readonly etag: string; readonly headers: OutgoingHttpHeaders };
 
-/** By the path of a request. */
+/** By request path. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
-/** Without hidden files; empty where there is no such folder. */
+/** Without hidden files; empty if the folder does not exist. */
 export async function readPageFiles(folder: string): Promise<PageFiles> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
     if (isErrno(error, "ENOENT")) return [];
@@ -36,7 +36,7 @@ export async function readPageFiles(folder: string): Promise<PageFiles> {
   return files;
 }
 
-/** Files whose names have a hash never change; clients ask for the others each time. */
+/** Files with a hash in their names never change; the others are revalidated each time. */
 function pageFile(path: string, bytes: Uint8Array): PageFile {
   const etag = `"${createHash("sha256").update(bytes).digest("base64url")}"`;
   const isHashed = path.startsWith("assets/");
@@ -49,7 +49,7 @@ function pageFile(path: string, bytes: Uint8Array): PageFile {
   return { bytes, etag, headers };
 }
 
-/** Returns false where the request is for none of these files. */
+/** Returns false if the request is for none of these files. */
 export function sendPageFile(
   files: PageFiles,
   { method, path, headers }: Pick<IncomingMessage, "method" | "headers"> & { readonly path: string },

@@ -1,11 +1,11 @@
-// What a browser is told about our answers: what the page may do, and that everything else is nothing to be run.
+// Security headers: what the page may do, and that other answers are not executed.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { formatOrigin, parseHost } from "../lib/net/origin.ts";
 import type { Client } from "./client-address.ts";
 
 /**
- * xterm sets styles from script; everything else comes from our own files. Nothing that is text becomes HTML or a program
- * (trusted types): what a terminal shows cannot, whatever it finds in the page.
+ * xterm sets styles from scripts; everything else comes from our own files. Trusted types: no text becomes HTML or
+ * script, whatever a terminal shows.
  */
 const PAGE_POLICY = [
   "default-src 'self'",
@@ -18,10 +18,10 @@ const PAGE_POLICY = [
   "trusted-types 'none'",
 ].join("; ");
 
-/** An answer of the API that a browser is led to is no page: what is in it, a remote or a program may have written. */
+/** API answers are not pages: a remote or a program may have written their content. */
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
-/** What a terminal in a page never needs; of the rest (the clipboard, the full screen) a browser asks the user. */
+/** Features that the page never needs; for the others (clipboard, full screen) the browser asks the user. */
 const PERMISSIONS = [
   ...[
     "accelerometer",
@@ -40,7 +40,7 @@ const PERMISSIONS = [
 const API = /^\/api(?:\/|$)/;
 const YEAR_S = 31_536_000;
 
-/** "https": a reverse proxy names the addresses of users' pictures, which may be anywhere. */
+/** "https": a reverse proxy names avatar URLs of any host. */
 export type AvatarSource = "own" | "https";
 
 export function setSecurityHeaders(
@@ -60,7 +60,7 @@ export function setSecurityHeaders(
   setTransportSecurity(response, client);
 }
 
-/** To Safari before 16, 'self' is not the WebSocket of the same server. */
+/** In Safari before 16 'self' does not include WebSockets of the same server. */
 function pagePolicy({ host = "", isHttps }: Client, avatars: AvatarSource): string {
   const parsed = parseHost(host);
   const sockets =
@@ -72,8 +72,8 @@ function pagePolicy({ host = "", isHttps }: Client, avatars: AvatarSource): stri
 }
 
 /**
- * A browser is told to come over TLS alone where https on its own port is all that a name is known for; under a name with a
- * port there may be others, which speak http. A browser does not take that from an address.
+ * Only for a name without port: under a name with a port other services may speak http. Browsers ignore it for IP
+ * addresses.
  */
 function setTransportSecurity(
   response: Pick<ServerResponse, "setHeader">,

@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { errorBody, ServiceError } from "../protocol/errors.ts";
 import { JsonBytes, type Media } from "./route.ts";
 
-/** What WWW-Authenticate says with every 401 (RFC 9110, 11.6.1). */
+/** WWW-Authenticate of every 401 (RFC 9110, 11.6.1). */
 const LOGIN_SCHEME = 'Bearer realm="ttyhq"';
 
 export function sendJson(response: ServerResponse, status: number, value: unknown): void {
@@ -17,7 +17,7 @@ export function sendJson(response: ServerResponse, status: number, value: unknow
   response.end(body);
 }
 
-/** Sends a body as fast as the client reads it. A body that breaks off breaks the connection: a client sees that it is not whole. */
+/** Sends a body at the client's pace. If the body fails, the connection is aborted, so that the client notices. */
 export async function sendMedia(response: ServerResponse, status: number, media: Media): Promise<void> {
   response.writeHead(media.status ?? status, {
     "cache-control": "no-store",
@@ -25,12 +25,12 @@ export async function sendMedia(response: ServerResponse, status: number, media:
     "content-type": media.type,
     ...(media.length === undefined ? {} : { "content-length": media.length }),
   });
-  // Who asked for the head alone does not wait for a body that may go on for days.
+  // A HEAD request does not wait for a body that may last for days.
   if (response.req.method === "HEAD") {
     response.end();
     return;
   }
-  // A stream for what is there costs several times as much as the rest of a small answer.
+  // A stream for a small body costs several times as much as the rest of the answer.
   if (media.body instanceof Uint8Array) {
     response.end(media.body);
     return;
@@ -39,7 +39,7 @@ export async function sendMedia(response: ServerResponse, status: number, media:
   await pipeline(Readable.from(media.body, { objectMode: false }), response);
 }
 
-/** The one shape of every error (contract 4.1). */
+/** All errors have one shape (contract 4.1). */
 export function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.destroy();
@@ -53,7 +53,7 @@ export function statusOf(error: unknown): number {
   return error instanceof ServiceError ? error.status : 500;
 }
 
-/** What an answer with this error says beside its body: how to log in, when to come back, how long the whole is. */
+/** Headers of an error: how to log in, when to retry, the whole length. */
 export function errorHeaders(error: unknown): Readonly<Record<string, string>> {
   if (!(error instanceof ServiceError)) return {};
   const { status, code, details } = error;

@@ -1,15 +1,18 @@
-// The bodies of requests: JSON where they are wanted, and discarded where the request was refused.
+// Request bodies: parsed as JSON, or discarded if the request was refused.
 import type { IncomingMessage } from "node:http";
 import { collectBytes } from "../lib/data/collect.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
-/** After each piece, of at most 64 KiB, of a body that is discarded: a client has to hear why, but not to keep us busy. */
+/**
+ * After each piece (up to 64 KiB) of a discarded body: the client must receive the error, but not keep the server
+ * busy.
+ */
 const DISCARD_PAUSE_MS = 20;
 
-/** Nothing that this service is asked has more levels; what has, is made to exhaust whoever walks through it. */
+/** No request needs more levels; deeper nesting would exhaust recursive code. */
 const MAX_DEPTH = 32;
 
-/** Resolves with undefined for an empty body. Rejects with `body_too_large`, unread where the length was announced. */
+/** Undefined for an empty body. ServiceError `body_too_large`, unread if the length was announced. */
 export async function readJsonBody(request: IncomingMessage, limit: number): Promise<unknown> {
   const { "content-encoding": encoding = "identity", "content-length": length = "0" } = request.headers;
   if (length === "0" && request.headers["transfer-encoding"] === undefined) return undefined;
@@ -49,7 +52,7 @@ export function bodyTooLarge(limit: number): ServiceError {
   return new ServiceError("body_too_large", `a body has at most ${limit} bytes here`);
 }
 
-/** Reads the rest of a body slowly. node:http would read it as fast as it comes once the answer is sent. */
+/** Reads the rest of a body slowly; node:http would read it at full speed once the answer is sent. */
 export function discardBody(request: IncomingMessage): void {
   if (request.complete) return;
   request.on("data", () => {

@@ -3,18 +3,17 @@ import { Tally } from "../lib/data/tally.ts";
 
 const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** What became of a request. */
 export type Passage = {
-  /** The path of its endpoint as the table has it, with the names of its parameters; undefined for all else. */
+  /** The endpoint's path with parameter names; undefined for other requests. */
   readonly endpoint: string | undefined;
   readonly method: string;
-  /** Undefined where the client had gone before there was an answer. */
+  /** Undefined if the client disconnected before the answer. */
   readonly status: number | undefined;
-  /** Until its answer began. */
+  /** Until the answer was ready. */
   readonly tookMs: number;
 };
 
-/** Requests of all doors of a server, by kinds of which there are few. */
+/** Request metrics of all listeners, with few labels. */
 export class RequestMeter {
   readonly requests = new Tally("endpoint", "method", "status");
   readonly limited = new Tally("limit").expecting(["api"], ["sessions"]);

@@ -1,38 +1,37 @@
-// What a route is: a function from parsed input to an answer. It knows neither express nor sockets.
+// Routes: functions from parsed input to an answer, independent of express and sockets.
 import type { Principal } from "../auth/principal.ts";
 import type { Endpoint, EndpointInput, EndpointOutput } from "../protocol/endpoints/endpoint.ts";
 import type { EndpointName, Endpoints } from "../protocol/endpoints/endpoints.ts";
 import type { Content } from "../sessions/backend.ts";
 
-/** Who asks, and what of the request no schema describes. */
+/** The caller, and parts of the request without a schema. */
 export type Context = {
   /** Undefined on open endpoints. */
   readonly principal: Principal | undefined;
-  /** Whom the server takes the caller for where no login is sent; `undefined`: nobody. */
+  /** The caller without regard to a login in the request; `undefined`: nobody. */
   readonly identified: () => Promise<Principal | undefined>;
-  /** The client's address, undefined on a unix socket. */
+  /** Undefined on a unix socket. */
   readonly address: string | undefined;
   /** The User-Agent header. */
   readonly client?: string | undefined;
-  /** Of the page that asks; one that may not use the server was refused before. */
+  /** The page's origin, already checked. */
   readonly origin?: string | undefined;
   readonly range: string | undefined;
   /** The Accept header. */
   readonly accept: string | undefined;
   readonly lastEventId: string | undefined;
-  /** Sets a header of the answer. */
   readonly setHeader?: (name: string, value: string) => void;
-  /** Aborts when the client has gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 };
 
-/** Bytes instead of JSON, in pieces or at once; the endpoint's own status unless another is given. */
+/** Bytes instead of JSON; `status` replaces the endpoint's. */
 export type Media = Omit<Content, "body"> & {
   readonly body: Content["body"] | Uint8Array;
   readonly status?: number;
 };
 
-/** A JSON answer that is there as UTF-8 already. */
+/** A JSON answer that is already serialised as UTF-8. */
 export class JsonBytes {
   readonly bytes: Uint8Array;
 
@@ -47,5 +46,5 @@ type Answer<E extends Endpoint> = E["reply"] extends { readonly media: string }
 
 export type Route<E extends Endpoint> = (input: EndpointInput<E>, context: Context) => Promise<Answer<E>>;
 
-/** Routes by the name of their endpoint; what has none is not mounted. */
+/** By endpoint name; missing routes are not mounted. */
 export type Routes = { readonly [Name in EndpointName]?: Route<Endpoints[Name]> };

@@ -1,4 +1,4 @@
-// The wire's server side: from the endpoint table and its handlers to something that answers HTTP requests.
+// From the endpoint table and its routes to a listener for HTTP requests.
 import type { RequestListener } from "node:http";
 import express from "express";
 import type { z } from "zod";
@@ -16,7 +16,7 @@ import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
 import { audited, contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
-import { AccessLog } from "./limits/access-log.ts";
+import { accessLog, type Passing } from "./limits/access-log.ts";
 import type { RateLimit } from "./limits/rate-limit.ts";
 import { type AvatarSource, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
@@ -26,7 +26,7 @@ import type { RequestMeter } from "./request-meter.ts";
 import type { Context, Media, Routes } from "./route.ts";
 import { traced } from "./traced.ts";
 
-/** A body that is too large is taken up to this length, so that its client hears why it was refused. */
+/** A body that is too large is read up to this length, so that its client receives the error. */
 const MAX_UNREAD_BODY_BYTES = 16 * MAX_BODY_BYTES;
 
 export type RouterOptions = {
@@ -38,7 +38,7 @@ export type RouterOptions = {
   readonly policy: RequestPolicy | undefined;
   readonly rateLimits: { readonly api: RateLimit; readonly sessions: RateLimit };
   readonly page?: PageFiles;
-  /** From where the page shows pictures. */
+  /** Where the page loads avatars from. */
   readonly avatars?: AvatarSource;
   readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
@@ -47,39 +47,40 @@ export type RouterOptions = {
 
 type RequestInput = { readonly params: unknown; readonly query: unknown; readonly body: unknown };
 
-/** Any handler, once its endpoint was looked up. */
+/** Any route, after its endpoint was looked up. */
 type AnyRoute = (input: RequestInput, context: Context) => Promise<unknown>;
+
+type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };
+
+/** A request to an endpoint. */
+type Exchange = {
+  readonly request: express.Request;
+  readonly response: express.Response;
+  readonly seen: RequestContext;
+  readonly options: RouterOptions;
+};
 
 export function createRouter(options: RouterOptions): RequestListener {
   const app = express();
   app.disable("x-powered-by");
   app.disable("etag");
   app.set("query parser", "simple");
-  // A path has one spelling: what a remote answers at /API/… would come with the policy of the page.
+  // One spelling per path: otherwise a remote's answer at /API/… would get the page's security policy.
   app.enable("case sensitive routing");
+  const beginLog = accessLog(options);
+  const passings = new WeakMap<express.Response, Passing>();
   app.use((request, response, next) => {
     setSecurityHeaders(request, response, options.clientOf(request), options.avatars ?? "own");
-    next();
-  });
-  const accessLog = new AccessLog(options);
-  app.use((request, response, next) => {
-    accessLog.begin(request, response);
-    next();
-  });
-  app.use((request, response, next) => {
-    refuseUnclear(request, response);
-    letIn(request, options);
+    passings.set(response, beginLog(request, response));
+    refuseAmbiguousOrHuge(request, response);
+    checkPolicy(request, options);
     if (!hasJsonBody(request)) discardBody(request);
     next();
   });
-  for (const [name, route] of Object.entries(options.routes))
-    mount(app, name, route, { ...options, accessLog });
+  for (const [name, route] of Object.entries(options.routes)) mount(app, { name, route, passings }, options);
   refuseOtherMethods(app, options.routes);
-  app.use("/api", (request) => {
-    throw new ServiceError(
-      "not_found",
-      `there is nothing at ${request.method} ${request.originalUrl.split("?")[0]}`,
-    );
+  app.use("/api", ({ method, originalUrl }) => {
+    throw new ServiceError("not_found", `there is nothing at ${method} ${originalUrl.split("?")[0]}`);
   });
   app.use((request, response, next) => {
     if (options.page === undefined || !sendPageFile(options.page, request, response)) next();
@@ -99,8 +100,8 @@ export function createRouter(options: RouterOptions): RequestListener {
   return traced(app);
 }
 
-/** What comes after such a request on its connection is not looked at: nobody knows where it begins, or would wait for it. */
-function refuseUnclear(request: express.Request, response: express.Response): void {
+/** Nothing after such a request is read from its connection, because the next request's start is unknown. */
+function refuseAmbiguousOrHuge(request: express.Request, response: express.Response): void {
   try {
     refuseAmbiguous(request);
     if (Number(request.headers["content-length"] ?? 0) > MAX_UNREAD_BODY_BYTES)
@@ -111,8 +112,7 @@ function refuseUnclear(request: express.Request, response: express.Response): vo
   }
 }
 
-/** Throws for what is let in by nobody, whoever sends it. */
-function letIn(request: express.Request, { policy, auditHook, clientOf }: RouterOptions): void {
+function checkPolicy(request: express.Request, { policy, auditHook, clientOf }: RouterOptions): void {
   if (policy === undefined) return;
   const client = clientOf(request);
   const { host, origin } = request.headers;
@@ -126,25 +126,29 @@ function letIn(request: express.Request, { policy, auditHook, clientOf }: Router
 
 function mount(
   app: express.Express,
-  name: string,
-  route: unknown,
-  options: RouterOptions & { readonly accessLog: AccessLog },
+  { name, route, passings }: { name: string; route: unknown; passings: WeakMap<express.Response, Passing> },
+  options: RouterOptions,
 ): void {
   if (!isEndpointName(name) || !isRoute(route)) return;
   const endpoint: Endpoint = endpoints[name];
   app[endpoint.method](endpoint.path, async (request, response) => {
     const seen: RequestContext = { ...contextOf(request, options.clientOf(request)), endpoint: name };
-    const { accessLog } = options;
-    accessLog.found(response, endpoint.path, seen);
+    const passing = passings.get(response);
+    if (passing !== undefined) Object.assign(passing, { endpoint: endpoint.path, seen });
     const answer = await audited(seen, options.auditHook, () => {
-      return answerOf({ name, endpoint, route }, { request, response }, { seen, options });
-    }).finally(() => accessLog.answered(response));
+      return answerOf({ name, endpoint, route }, { request, response, seen, options });
+    }).finally(() => {
+      if (passing !== undefined) passing.answeredMs = performance.now();
+    });
     const status = successStatus(endpoint, seen.input?.body);
     if ("json" in endpoint.reply) sendJson(response, status, answer);
     else if (isMedia(answer)) {
-      // A stream may go on for days; it ends with the login that opened it.
+      // A stream may last for days; it ends with its login.
       using _login = seen.principal && options.whenOver(seen.principal, () => response.destroy());
-      await sendBody(response, status, answer);
+      await sendMedia(response, status, answer).catch((error: unknown) => {
+        // A client that disconnects is no failure.
+        if (!response.destroyed) throw error;
+      });
     }
   });
 }
@@ -154,21 +158,16 @@ function successStatus({ reply }: Endpoint, body: unknown): number {
   return reply.other.isFor({ ...Object(body) }) ? reply.other.status : reply.status;
 }
 
-type Mounted = { readonly name: EndpointName; readonly endpoint: Endpoint; readonly route: AnyRoute };
-
-async function answerOf(
-  { name, endpoint, route }: Mounted,
-  { request, response }: { readonly request: express.Request; readonly response: express.Response },
-  { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
-): Promise<unknown> {
+async function answerOf({ name, endpoint, route }: Mounted, exchange: Exchange): Promise<unknown> {
+  const { request, response, seen, options } = exchange;
   const abort = new AbortController();
-  // To abort makes an error with a stack: not where everything was answered. A body that HEAD leaves unread has to end.
+  // Aborting creates an error with a stack, so not for complete answers; a body that HEAD leaves unread has to end.
   response.once("close", () => {
     if (!response.writableFinished || request.method === "HEAD") abort.abort();
   });
-  await authorise(endpoint, { request, response }, { seen, options });
+  await authorise(endpoint, exchange);
   const { params, query } = request;
-  // It is read after the call was counted; a stranger's is short.
+  // Read after the call was counted; without a login only a short body.
   const limit = seen.principal === undefined ? MAX_OPEN_BODY_BYTES : MAX_BODY_BYTES;
   const body = hasJsonBody(request) ? await readJsonBody(request, limit) : undefined;
   let input: RequestInput;
@@ -180,14 +179,14 @@ async function answerOf(
     };
     seen.input = input;
   } finally {
-    // Before what is wrong with the input; the audit log tells of it with what was asked for.
-    if (seen.principal !== undefined) refuseOutsiders(name, seen.principal);
+    // Takes precedence over invalid input; comes after parsing because the audit log records the input.
+    if (seen.principal !== undefined) requirePermission(name, seen.principal);
   }
   const { range, accept, "user-agent": client, "last-event-id": lastEventId } = request.headers;
   return await route(input, {
     ...{ principal: seen.principal, address: seen.address, client, range, accept, signal: abort.signal },
     origin: options.policy === undefined ? undefined : seen.origin,
-    identified: () => identified(request, { seen, options }),
+    identified: () => identified(exchange),
     lastEventId: typeof lastEventId === "string" ? lastEventId : undefined,
     setHeader: (header, value) => void response.setHeader(header, value),
   });
@@ -197,54 +196,37 @@ function hasJsonBody({ path }: express.Request): boolean {
   return path.startsWith("/api/");
 }
 
-/** Any other method on a path that is there (RFC 9110, 15.5.6). */
+/** 405 for other methods of existing paths (RFC 9110, 15.5.6). */
 function refuseOtherMethods(app: express.Express, routes: Routes): void {
   const mounted = Object.keys(routes)
     .filter(isEndpointName)
     .map((name): Endpoint => endpoints[name]);
   for (const [path, all] of Map.groupBy(mounted, (endpoint) => endpoint.path)) {
-    const allowed = all
-      .map(({ method }) => (method === "get" ? "GET, HEAD" : method.toUpperCase()))
-      .join(", ");
-    app.all(path, (request, response) => {
+    const methods = all.map(({ method }) => (method === "get" ? "GET, HEAD" : method.toUpperCase()));
+    const allowed = methods.join(", ");
+    app.all(path, ({ method }, response) => {
       response.setHeader("allow", allowed);
       throw new ServiceError(
         "method_not_allowed",
-        `${request.method} is not for ${path}, which takes ${allowed}`,
+        `${method} is not allowed on ${path}; allowed: ${allowed}`,
       );
     });
   }
 }
 
-/** A client that leaves in the middle of a body is no failure of anybody. */
-async function sendBody(response: express.Response, status: number, media: Media): Promise<void> {
-  try {
-    await sendMedia(response, status, media);
-  } catch (error) {
-    if (!response.destroyed) throw error;
-  }
-}
-
 const PLACES = { user: "api", stream: "event-stream", registry: "registry" } as const;
 
-/** Who asks, counted against the limit; a refused login counts for its address. */
-async function authorise(
-  endpoint: Endpoint,
-  { request, response }: { readonly request: express.Request; readonly response: express.Response },
-  { seen, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
-): Promise<void> {
+/** Authenticates and counts the call; a refused login counts for its address. */
+async function authorise(endpoint: Endpoint, { request, response, seen, options }: Exchange): Promise<void> {
   const { address } = seen;
   const count = async (principal: Principal | undefined): Promise<void> => {
     if (endpoint.limit === "none") return;
     const { api, sessions } = options.rateLimits;
     await api(request, response, { principal, address });
-    // What is left of the smaller limit is what the headers say then.
+    // The headers then state the rest of the smaller limit.
     if (endpoint.limit === "sessions") await sessions(request, response, { principal, address });
   };
-  if (endpoint.access === "open") {
-    await count(undefined);
-    return;
-  }
+  if (endpoint.access === "open") return await count(undefined);
   try {
     const { token } = request.query;
     const queryToken = typeof token === "string" ? token : undefined;
@@ -258,12 +240,9 @@ async function authorise(
   }
 }
 
-/** Who asks, were there no login in the request: by a proxy, from this machine, or where nobody logs in. */
-async function identified(
-  request: express.Request,
-  { seen: { address }, options }: { readonly seen: RequestContext; readonly options: RouterOptions },
-): Promise<Principal | undefined> {
-  const claims = claimsOf(request, { queryToken: undefined, address, place: "api" });
+/** The caller without regard to a login in the request: named by a proxy, on this machine, or in mode "none". */
+async function identified({ request, seen, options }: Exchange): Promise<Principal | undefined> {
+  const claims = claimsOf(request, { queryToken: undefined, address: seen.address, place: "api" });
   try {
     return await options.authenticate({ ...claims, authorization: undefined });
   } catch (error) {
@@ -272,8 +251,7 @@ async function identified(
   }
 }
 
-/** Who is logged in, but in a role that this endpoint is not for. */
-function refuseOutsiders(name: EndpointName, { rights }: Principal): void {
+function requirePermission(name: EndpointName, { rights }: Principal): void {
   const need = ENDPOINT_NEEDS[name];
   if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
 }
@@ -282,18 +260,16 @@ function parse(schema: z.ZodType | undefined, value: unknown): unknown {
   if (schema === undefined) return undefined;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  const issues = result.error.issues.map(({ path, message }) => ({
-    path: path.map(String).join("."),
-    message,
+  const issues = result.error.issues.map((issue) => ({
+    path: issue.path.map(String).join("."),
+    message: issue.message,
   }));
-  const [first] = issues;
-  const where = first === undefined || first.path === "" ? "" : `${first.path}: `;
-  throw new ServiceError("invalid_request", `${where}${first?.message ?? "invalid"}`, {
-    details: { issues },
-  });
+  const { path = "", message = "invalid" } = issues[0] ?? {};
+  const text = path === "" ? message : `${path}: ${message}`;
+  throw new ServiceError("invalid_request", text, { details: { issues } });
 }
 
-/** What the disk and express throw, in our terms; undefined for what is a fault of ours. */
+/** Errors of the disk and of express as ServiceError; undefined for internal errors. */
 function knownError(error: unknown): ServiceError | undefined {
   if (error instanceof ServiceError) return error.code === "internal_error" ? undefined : error;
   const fault = diskFault(error, "the server's files");

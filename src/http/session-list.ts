@@ -1,7 +1,7 @@
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import { JsonBytes } from "./route.ts";
 
-/** `bytes`: of the text as UTF-8. */
+/** `bytes`: length in UTF-8. */
 type Entry = {
   readonly record: SessionRecord;
   readonly viewers: number;
@@ -10,15 +10,15 @@ type Entry = {
 };
 
 /**
- * The list of sessions as it is sent. On an HQ it has ten thousand, of which few change between two answers: the last
- * answer is kept, whole and as the text of each record, and nothing else. Records are never changed, but replaced.
+ * The serialised session list. On an HQ it may have ten thousand records, of which few change between answers, so the
+ * last answer is kept, whole and by record. Records are immutable.
  */
 export class SessionListJson {
   #entries = new Map<string, Entry>();
   #records: readonly SessionRecord[] | undefined;
   #answer = new JsonBytes(new Uint8Array());
 
-  /** The records in this order, each with its number of viewers. */
+  /** In this order, each with its number of viewers. */
   of(records: readonly SessionRecord[], viewersOf: (sessionId: string) => number): JsonBytes {
     let isSame = records === this.#records;
     const entries = records.map((record) => {
@@ -44,7 +44,7 @@ export class SessionListJson {
   }
 }
 
-/** Written piece by piece: a third of the time that it takes to join the texts and encode them. */
+/** Takes a third of the time of joining and encoding the texts. */
 function arrayOf(entries: readonly Entry[]): Uint8Array {
   const length = entries.reduce((sum, { bytes }) => sum + bytes + 1, 1);
   const array = Buffer.allocUnsafeSlow(Math.max(length, 2));

@@ -2,27 +2,27 @@ import { createServer as createTlsServer, type Server as TlsServer } from "node:
 import type { Secret } from "../lib/secret.ts";
 import { ServiceError } from "../protocol/errors.ts";
 
-/** What a server proves its name with: the certificate, with those between it and its authority, and its key, in PEM form. */
+/** A certificate with its intermediate certificates, and its key, in PEM form. */
 export type TlsIdentity = {
   readonly cert: Uint8Array;
   readonly key: Secret;
-  /** Who may come; `undefined`: everybody. */
+  /** `undefined`: client certificates are not requested. */
   readonly clients?: ClientCertificates;
 };
 
-/** Certificates that clients show; who shows none, or one that is not good, is let in unless it is required. */
+/** Invalid or missing client certificates are accepted unless one is required. */
 export type ClientCertificates = {
-  /** The authorities, and no others, in PEM form. */
+  /** The only trusted authorities, in PEM form. */
   readonly ca: Uint8Array;
   readonly isRequired: boolean;
-  /** Told of one that was shown and is not good, with OpenSSL's name for the reason, where one is required. */
+  /** Called for invalid certificates with OpenSSL's name for the reason, if one is required. */
   readonly refused?: (reason: string, address: string | undefined) => void;
 };
 
-/** A connection whose handshake is not done by then is slow on purpose or gone. */
+/** Longer handshakes are aborted. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** An HTTPS server, TLS 1.2 or newer. Throws `start_failed` for a pair that cannot be served. */
+/** TLS 1.2 or newer. ServiceError `start_failed` for an unusable certificate or key. */
 export function createHttpsServer({ cert, key, clients }: TlsIdentity, options: object): TlsServer {
   try {
     const server = createTlsServer({
@@ -44,7 +44,7 @@ export function createHttpsServer({ cert, key, clients }: TlsIdentity, options: 
   }
 }
 
-/** Whether a connection failed before there was any HTTP on it: there is nobody to be answered. */
+/** Whether the connection failed before HTTP, so that nobody can be answered. */
 export function isHandshakeFailure({ code = "" }: NodeJS.ErrnoException): boolean {
   return code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_");
 }

@@ -4,7 +4,7 @@ import { inTrace, type Trace, traceOf } from "../lib/trace.ts";
 
 type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-/** All that is done for a request is known by its id, which its answer says. */
+/** Runs a listener in the request's trace; the answer names its id. */
 export function traced(listener: RequestListener): RequestListener {
   return (request, response) => {
     const trace = begin(request);
@@ -13,12 +13,12 @@ export function traced(listener: RequestListener): RequestListener {
   };
 }
 
-/** The same for a handshake, whose answer is for the listener to write. */
+/** The same for handshakes, whose listeners write the answer themselves. */
 export function tracedUpgrade(listener: UpgradeListener): UpgradeListener {
   return (request, socket, head) => inTrace(begin(request), () => listener(request, socket, head));
 }
 
-/** Whoever hands the request on, hands on that id. */
+/** The header makes forwarded requests carry the same id. */
 function begin(request: IncomingMessage): Trace {
   const trace = traceOf(request.headers);
   request.headers["x-request-id"] = trace.requestId;

@@ -1,4 +1,4 @@
-// GET /ws, and the sockets that VibeTunnel had before: from an upgrade request to a client of the hub.
+// GET /ws, and VibeTunnel's older sockets: from an upgrade request to a client of the hub.
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
@@ -24,17 +24,17 @@ import { tracedUpgrade } from "./traced.ts";
 
 const AUTHENTICATION_TIMEOUT_MS = 5_000;
 /**
- * What a client is given to take the 101 by itself. Some listen for messages only once they know that the socket is open,
- * and lose what they read together with the 101. One that sends something is open, and waits for nothing.
+ * Time for a client to process the 101 alone: some attach their message listener only after the open event and lose
+ * messages that arrive with the 101. Clients that have sent something do not wait.
  */
 const OPENING_MS = 10;
-/** What a client is given to answer the close when its login is over. */
+/** Time for a client to answer the close when its login has ended. */
 const CLOSE_TIMEOUT_MS = 500;
-/** Close codes: of RFC 6455, and our own for a login that is over, named after the status 401. */
+/** Close codes: of RFC 6455, and our own for an ended login, after the status 401. */
 const GOING_AWAY = 1001;
 const LOGIN_OVER = 4401;
 
-/** Of one user at a time: others have room left. */
+/** Per user, so that others can still connect. */
 export const MAX_USER_SOCKETS = 512;
 
 const WEB_SOCKET = { endpoint: "/ws", method: "GET" } as const;
@@ -45,7 +45,7 @@ export type UpgradeOptions = {
   readonly authenticate: (claims: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
   readonly clientOf: ClientOf;
-  /** What of the sessions a client at that address may see and touch; `undefined`: everything. */
+  /** The sessions as this client may use them; `undefined`: all of them. */
   readonly viewOf: ((principal: Principal, address: string | undefined) => HubView) | undefined;
   readonly auditHook?: RequestAuditHook | undefined;
   readonly meter?: RequestMeter | undefined;
@@ -54,13 +54,13 @@ export type UpgradeOptions = {
 };
 
 export type Upgrade = {
-  /** Answers a request to upgrade, whose socket has a listener for its errors. Never throws. */
+  /** Answers an upgrade request whose socket has an error listener. Never throws. */
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Closes every WebSocket with 1001 and refuses new ones with `shutting_down`. */
   close(): void;
 };
 
-/** Where there is nothing to upgrade to. */
+/** Without WebSockets. */
 export const noUpgrade: Upgrade = {
   handle: (_, socket) => refuse(socket, new ServiceError("not_found", "no WebSockets are served here")),
   close: () => {},
@@ -88,7 +88,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
         server.handleUpgrade(request, socket, head, (webSocket) => {
           passed(SWITCHING_PROTOCOLS);
           const { viewer } = connect(webSocket, { principal, dialect, request }, options);
-          // Nothing is written here: the callback comes when all before it, the 101, has left this process.
+          // Called when everything before it, the 101, has been written to the socket.
           socket.write("", () => void setTimeout(() => viewer.welcome(), OPENING_MS).unref());
         });
       })
@@ -108,7 +108,7 @@ export function createUpgrade(options: UpgradeOptions): Upgrade {
   };
 }
 
-/** `dialect`: what the client speaks in place of frames. */
+/** `dialect`: the protocol of a client that does not speak frames. */
 type Admitted = { readonly principal: Principal; readonly dialect: SocketDialect | undefined };
 
 async function admit(request: IncomingMessage, options: UpgradeOptions): Promise<Admitted> {
@@ -136,7 +136,7 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
   return { principal, dialect: dialectOf?.(query) };
 }
 
-/** One user leaves the others room, as do all guests of one link. Where nobody logs in, there is nobody to tell apart. */
+/** Limits each user, and all guests of one link together. Without login callers cannot be told apart. */
 export function refuseTooMany(clients: Hub["clients"], { user, method }: Principal): void {
   if (method === "none" || method === "socket" || method === "hq") return;
   if (clients.filter((client) => client.user === user).length < MAX_USER_SOCKETS) return;
@@ -154,7 +154,7 @@ function connect(
   const { viewer, id } = client;
   options.log.debug({ client: id, user: principal.user, address }, "client connected");
   const login = options.whenOver(principal, (reason) => {
-    // What comes from now on is not looked at, however long the client takes to close its side.
+    // Ignores further messages, however long the client takes to close.
     void client[Symbol.asyncDispose]();
     webSocket.close(LOGIN_OVER, reason);
     setTimeout(() => webSocket.terminate(), CLOSE_TIMEOUT_MS).unref();
@@ -183,7 +183,7 @@ function peerOf(webSocket: WebSocket, dialect: SocketDialect | undefined): Peer 
     send: (frame, onSent) => {
       const message = dialect === undefined ? frame : dialect.fromFrame(frame);
       if (message === undefined) return queueMicrotask(onSent);
-      // What could not be sent is never reported as sent: nothing more is offered to who is gone.
+      // A failed send is never reported as sent, so that nothing more is offered to that client.
       webSocket.send(message, { binary: typeof message !== "string", compress: false }, (error) => {
         if (!(error instanceof Error)) onSent();
       });

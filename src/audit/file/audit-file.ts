@@ -12,55 +12,50 @@ import { resumeChain } from "./resume.ts";
 import type { SealedHead } from "./sealed-head.ts";
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
-/** Lines that wait for a slow disk; over that new ones are lost, and counted. */
+/** Lines waiting for a slow disk; over that new ones are lost and counted. */
 const MAX_WAITING_LINES = 10_000;
-/** Whether the file is still the one at its path is looked up this often, when there is something to write. */
+/** How often the server checks whether the file was moved, when there is something to write. */
 const CHECK_MS = 1_000;
 const STOP_TIMEOUT_MS = 2_000;
-/** What the chain adds to a line, about. */
+/** Approximately what the chain adds to a line. */
 const CHAIN_BYTES = 100;
 
-/** What is in the way when it is not the path that is wrong: a server starts all the same. */
+/** Temporary failures, in spite of which a server starts. */
 const PASSING = ["ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE"];
 
 type AuditFileOptions = {
   readonly path: string;
   readonly head: SealedHead;
   readonly log: Pick<Log, "warn" | "info" | "error">;
-  /** Gets each line as it was written; without a sequence number one that could not be. Must not throw. */
+  /** Gets each line as written, and lost lines without a sequence number. Must not throw. */
   readonly ship?: (lines: readonly string[]) => void;
   readonly now?: () => Date;
   readonly maxBytes?: number;
 };
 
-/** A line that the log writes about itself. */
 type OwnLine = { readonly entry: AuditEntry; readonly written: () => void };
 
 /**
- * The audit log: a file of mode 0600 that is only added to, one write for each turn of the event loop. Its lines are a hash
- * chain (chain.ts), which rotation and restarts continue, and whose last line is sealed after each write.
- *
- * At 64 MiB the file becomes audit.log.1, and the ones before it move on; four of them are kept. Somebody else may move
- * the file away: a new one is begun within a second.
- *
- * When it cannot be written, the service goes on: lines are lost and counted, the log has one message, and the first line
- * after the gap has the number of lost lines. Lost lines never had a sequence number.
+ * The audit log: an append-only file of mode 0600, with one write per turn of the event loop. Its lines are a hash
+ * chain (chain.ts) across rotations and restarts; the last line is sealed after each write. At 64 MiB the file
+ * becomes audit.log.1, and older ones move on; four are kept. If another program moves the file away, a new one is
+ * started within a second. If it cannot be written, the service continues: lines are lost and counted, the log has
+ * one message, and the first line after the gap has the number of lost lines. Lost lines have no sequence number.
  */
 export class AuditFile implements Audit, AsyncDisposable {
   readonly #options: Required<AuditFileOptions>;
   #file: LineFile | undefined;
-  /** `undefined` until a file could be opened. */
+  /** `undefined` until a file was opened. */
   #chain: ChainHead | undefined;
-  /** About the log itself, to be written before everything else. */
+  /** Entries about the log itself, written before all others. */
   #notes: readonly AuditEntry[] = [];
   #waiting: string[] = [];
   #writing: Promise<void> | undefined;
   #checkedAtMs = 0;
-  /** How long the file may get. */
   #maxBytes: number;
   #written = 0;
   #lost = 0;
-  /** Lost since the last line that was written. */
+  /** Lost since the last written line. */
   #gap = 0;
   #isFailing = false;
   #isClosed = false;
@@ -70,7 +65,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     this.#maxBytes = this.#options.maxBytes;
   }
 
-  /** Throws `start_failed` for a path at which no such file can be. */
+  /** ServiceError `start_failed` for an unusable path. */
   static async open(options: AuditFileOptions): Promise<AuditFile> {
     const audit = new AuditFile(options);
     try {
@@ -83,7 +78,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     return audit;
   }
 
-  /** Lines written by this process, and lines that could not be. */
+  /** Lines written and lost by this process. */
   get counts(): { readonly written: number; readonly lost: number } {
     return { written: this.#written, lost: this.#lost };
   }
@@ -110,7 +105,7 @@ export class AuditFile implements Audit, AsyncDisposable {
   }
 
   async #drain(): Promise<void> {
-    // What else is told in this turn goes with it.
+    // Collects all lines of this turn.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0 || (this.#notes.length > 0 && !this.#isFailing)) {
       const lines = this.#waiting;
@@ -155,7 +150,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     }
   }
 
-  /** In this order: a verifier expects what an interrupted write left to be followed by the line that names it. */
+  /** In this order: a verifier expects the line about an interrupted write right after it. */
   #ownLines({ torn }: LineFile): readonly OwnLine[] {
     const own: OwnLine[] = [];
     const add = (entry: AuditEntry, written: () => void): void => void own.push({ entry, written });
@@ -177,7 +172,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     return own;
   }
 
-  /** Goes on with the chain of the file. What was done to it meanwhile is the first line that follows. */
+  /** Continues the file's chain. Changes made to it meanwhile are recorded first. */
   async #resume(): Promise<ChainHead> {
     const { path, head, log } = this.#options;
     const files = this.#file?.isRegular === true ? await keptFiles(path) : [];
@@ -189,7 +184,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     return chain;
   }
 
-  /** The file to write to: another one when it was moved away, or when it is full. */
+  /** A new file if the current one was moved away or is full. */
   async #current(more: number): Promise<LineFile> {
     const { path } = this.#options;
     const now = performance.now();
@@ -201,11 +196,11 @@ export class AuditFile implements Audit, AsyncDisposable {
     return isFull ? await this.#rotate(file) : file;
   }
 
-  /** Where the files cannot be moved, this one goes on until it is as long again. */
+  /** If renaming fails, the file continues until it has doubled. */
   async #rotate(file: LineFile): Promise<LineFile> {
     const { path, log, maxBytes } = this.#options;
     try {
-      // Another server on the same file may have been faster.
+      // Another server on the same file may have rotated it.
       if (await file.isAt(path)) {
         for (let number = KEPT_FILES - 1; number > 0; number -= 1) {
           await rename(`${path}.${number}`, `${path}.${number + 1}`).catch(unlessMissing);
@@ -230,7 +225,7 @@ export class AuditFile implements Audit, AsyncDisposable {
     return opened;
   }
 
-  /** What was written is written, whatever its closing says. */
+  /** The data is written, even if closing fails. */
   async #close(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;

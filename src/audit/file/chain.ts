@@ -1,21 +1,19 @@
-// The hash chain of the audit log. Each line begins with its sequence number and the SHA-256 of the line before it, as
-// written and without its newline: {"seq":2,"prev":"<64 hex digits>","time":…}.
+// The hash chain of the audit log. Each line starts with its sequence number and the SHA-256 of the previous line
+// without newline: {"seq":2,"prev":"<64 hex digits>","time":…}.
 import { createHash } from "node:crypto";
 
-/** A line of the chain: its sequence number and its hash. */
 export type ChainHead = { readonly seq: number; readonly hash: string };
 
 /** The predecessor of the first line. */
 export const GENESIS: ChainHead = { seq: 0, hash: "0".repeat(64) };
 
-/** The names of the entries that the audit log writes about itself. */
 export type ChainLink = { readonly seq: number; readonly prev: string; readonly action: string };
 
-/** The bytes in which sequence, hash, time and action are found. */
+/** These bytes contain sequence, hash, time and action. */
 const LINK_BYTES = 256;
 const LINK = /^\{"seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","time":"[^"]*","action":"([^"]*)"/;
 
-/** Puts lines of `auditLine` at the end of the chain; `heads` has the state of the chain after each. */
+/** Appends lines of `auditLine` to the chain; `heads`: the chain's head after each. */
 export function chainLines(
   lines: readonly string[],
   after: ChainHead,

@@ -6,20 +6,19 @@ import { tornEnd } from "./log-lines.ts";
 
 const NEWLINE = 0x0a;
 const NOTHING = new Uint8Array();
-/** Rights that nobody but the owner has, but for the group's to read. */
+/** All permissions of others, and the group's except for reading. */
 const FOR_OTHERS = 0o037;
 
-/** What a write left behind: whole lines, and why it was not all of them. */
+/** Whole lines that were written, and the reason if not all were. */
 export type Appended = { readonly lines: number; readonly error?: unknown };
 
-/** A file that lines are added to, whole: one write for all of them; what the disk took of a line in part is taken back. */
+/** A file of whole lines: one write for all of them. A line that the disk took in part is taken back. */
 export class LineFile implements AsyncDisposable {
   readonly #handle: FileHandle;
   readonly #inode: string;
-  /** Others (pipes, devices) have no size, and stay where they are. */
+  /** Pipes and devices have no size and are never moved. */
   readonly isRegular: boolean;
   #bytes: number;
-  /** What an interrupted write left after the last whole line. Empty: nothing. */
   #torn: Uint8Array;
 
   private constructor(
@@ -38,7 +37,7 @@ export class LineFile implements AsyncDisposable {
     this.#torn = status.torn;
   }
 
-  /** Of mode 0600 where it is made; a pipe or device, such as /dev/stdout, is never waited for. */
+  /** New files have mode 0600. Opening a pipe or device, such as /dev/stdout, does not block. */
   static async open(path: string, log: Pick<Log, "warn">): Promise<LineFile> {
     const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
     const handle = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o600);
@@ -47,7 +46,7 @@ export class LineFile implements AsyncDisposable {
       const { dev, ino, mode, size } = status;
       const isRegular = status.isFile();
       if (isRegular && (mode & FOR_OTHERS) !== 0) await close(handle, mode, { path, log });
-      // A file that its owner cannot read is not searched.
+      // The owner may lack the permission to read the file.
       const torn = isRegular && size > 0 ? await tornEnd(path, size).catch(() => NOTHING) : NOTHING;
       return new LineFile(handle, {
         isRegular,
@@ -61,12 +60,12 @@ export class LineFile implements AsyncDisposable {
     }
   }
 
-  /** As far as this process knows. */
+  /** As counted by this process. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Whether that path still leads here. */
+  /** Whether the path still names this file. */
   async isAt(path: string): Promise<boolean> {
     if (!this.isRegular) return true;
     try {
@@ -83,7 +82,7 @@ export class LineFile implements AsyncDisposable {
     return this.#torn;
   }
 
-  /** On disk when it resolves. Never rejects. */
+  /** Resolves when on disk. Never rejects. */
   async append(lines: readonly string[]): Promise<Appended> {
     const ending = this.#torn.length > 0 ? "\n" : "";
     const bytes = new TextEncoder().encode(ending + lines.join(""));
@@ -109,7 +108,7 @@ export class LineFile implements AsyncDisposable {
     await this.#handle.close();
   }
 
-  /** A file that can only be added to keeps the rest of a line, and the next append ends it. */
+  /** An append-only file keeps the rest of a line, and the next append ends it. */
   async #takeBack(rest: Uint8Array): Promise<void> {
     if (rest.length === 0) return;
     try {
@@ -123,7 +122,7 @@ export class LineFile implements AsyncDisposable {
   }
 }
 
-/** To others; the file's own group may read it. */
+/** The file's group may still read it. */
 async function close(
   handle: FileHandle,
   mode: number,

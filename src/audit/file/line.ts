@@ -1,21 +1,21 @@
 import { scrub } from "../../lib/redact.ts";
 import type { AuditDetails, AuditEntry } from "../entry.ts";
 
-/** Of one text of an entry, and of its details, in UTF-16 units. */
+/** Of one text, in UTF-16 units. */
 const MAX_TEXT = 256;
 const MAX_DETAIL_TEXT = 1_024;
-/** Of all texts of the details together. */
+/** Of all texts in details. */
 const MAX_DETAILS_TEXT = 2_048;
 const MAX_DETAILS = 16;
 const MAX_LIST = 64;
-/** JSON escapes what is below U+0020; terminals and editors obey these, too. */
+/** JSON escapes characters below U+0020; terminals and editors interpret these as well. */
 const CONTROLS = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 type Budget = { left: number };
 
 /**
- * An entry as one line of JSON with its newline, at most 20 kB. It holds no character that a terminal obeys, and no
- * secret that can be told by its form.
+ * An entry as one line of JSON with a newline, at most 20 kB, without terminal control characters and recognisable
+ * secrets.
  */
 export function auditLine({ details, ...entry }: AuditEntry, time: Date): string {
   const { action, result, ...texts } = entry;

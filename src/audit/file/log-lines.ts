@@ -1,18 +1,18 @@
-// The files of an audit log: which there are, and their lines.
+// The files of an audit log, and their lines.
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { linkOf } from "./chain.ts";
 
-/** Full files that are kept: audit.log.1, the newest, to audit.log.4. */
+/** Rotated files that are kept: audit.log.1 (the newest) to audit.log.4. */
 export const KEPT_FILES = 4;
 
 const NEWLINE = 0x0a;
 
-/** A line without its newline; `isWhole` false: the last one, which has none. */
+/** Without its newline; `isWhole` false: the last line has none. */
 export type LogLine = { readonly bytes: Uint8Array; readonly isWhole: boolean };
 
-/** The files of a log that exist, oldest first. A file that two names lead to, as during a rotation, is there once. */
+/** Existing files of a log, oldest first. A file with two names, as during a rotation, is listed once. */
 export async function keptFiles(path: string): Promise<readonly string[]> {
   const names = Array.from({ length: KEPT_FILES }, (_, index) => `${path}.${KEPT_FILES - index}`);
   const found = new Map<string, string>();
@@ -37,7 +37,7 @@ export async function* linesOf(path: string): AsyncGenerator<LogLine> {
   if (rest.length > 0) yield { bytes: rest, isWhole: false };
 }
 
-/** The sequence number of the first line of the chain in a file. */
+/** The first sequence number in a file. */
 export async function firstSequence(path: string): Promise<number | undefined> {
   for await (const { bytes } of linesOf(path)) {
     const link = linkOf(bytes);
@@ -46,7 +46,7 @@ export async function firstSequence(path: string): Promise<number | undefined> {
   return undefined;
 }
 
-/** What an interrupted write left at the end of a file of `size` bytes: empty after a whole line. At most 1 MiB of it. */
+/** The end of a file of `size` bytes after its last newline, at most 1 MiB. */
 export async function tornEnd(path: string, size: number): Promise<Uint8Array> {
   const length = Math.min(size, 1024 * 1024);
   await using file = await open(path, "r");

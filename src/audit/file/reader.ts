@@ -1,4 +1,4 @@
-// Pages of the audit log, newest first, of the current file and of those before it.
+// Pages of the audit log, newest first, across its files.
 import { type FileHandle, open } from "node:fs/promises";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE_BYTES, MAX_AUDIT_SCAN_BYTES } from "../../protocol/limits.ts";
@@ -9,13 +9,12 @@ const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
 
 type Query = Omit<AuditQuery, "limit" | "cursor"> & Partial<Pick<AuditQuery, "limit" | "cursor">>;
-/** `offset`: of its first byte in the file. */
 type PlacedLine = { readonly bytes: Uint8Array; readonly offset: number };
 
 /**
- * At most `limit` entries, MAX_AUDIT_PAGE_BYTES of them, and those of MAX_AUDIT_SCAN_BYTES of the log: a page is a bounded
- * amount of work, and `next` goes on behind it. A cursor names a file by its first sequence number, which rotation does not
- * change, and the offset up to which the file is still to be read. What the cursor names may be gone: the log ends there.
+ * At most `limit` entries, MAX_AUDIT_PAGE_BYTES of entries and MAX_AUDIT_SCAN_BYTES of the log. A cursor names a file
+ * by its first sequence number, which survives rotation, and the offset up to which the file remains to be read. If
+ * that file is gone, the page is empty.
  */
 export async function readAudit(path: string, query: Query): Promise<AuditPage> {
   const { limit = 100, cursor } = query;
@@ -51,9 +50,9 @@ async function openRegular(name: string): Promise<FileHandle> {
   throw new ServiceError("not_found", "the audit log of this server is not a file: read it where it goes to");
 }
 
-/** The whole lines that end before `end`, the last one first. */
+/** Whole lines that end before `end`, last one first. */
 async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<PlacedLine> {
-  /** The beginning of the line whose end was read already. */
+  /** The start of a line whose end has been read. */
   let rest: Buffer = Buffer.alloc(0);
   let isEndSeen = false;
   for (let at = end; at > 0; ) {
@@ -63,7 +62,7 @@ async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<Place
     const block = Buffer.concat([buffer.subarray(0, bytesRead), rest]);
     let stop = block.length;
     for (let newline = block.lastIndexOf(NEWLINE); newline !== -1; ) {
-      // What follows the last newline of the file is being written.
+      // The part after the last newline is still being written.
       if (isEndSeen) yield { bytes: block.subarray(newline + 1, stop), offset: at + newline + 1 };
       isEndSeen = true;
       stop = newline;
@@ -74,7 +73,7 @@ async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<Place
   if (isEndSeen && rest.length > 0) yield { bytes: rest, offset: 0 };
 }
 
-/** `undefined` for a line that is none of ours: `ttyhq audit verify` finds those. */
+/** `undefined` for a foreign line; `ttyhq audit verify` reports those. */
 function entryOf(line: Uint8Array): AuditRecord | undefined {
   try {
     return AuditRecord.safeParse(JSON.parse(new TextDecoder().decode(line))).data;

@@ -1,13 +1,13 @@
-// Where the chain of an audit log goes on after a start, and whether the log is as the server left it.
+// Where the chain continues after a start, and whether the log was changed meanwhile.
 import { type ChainHead, GENESIS, hashOf, linkOf } from "./chain.ts";
 import { linesOf } from "./log-lines.ts";
 import type { SealedHead } from "./sealed-head.ts";
 import { ChainVerifier, type Problem } from "./verifier.ts";
 
-/** `reason`: what is wrong with the log; `undefined` when it is as the server left it. */
+/** `reason`: how the log was changed, if it was. */
 export type Resumed = { readonly chain: ChainHead; readonly reason: string | undefined };
 
-/** What was found in files: the last line of the chain, and the check of those after the sealed one. */
+/** The last line of the chain, and the check of the lines after the sealed one. */
 type Scan = {
   readonly last: ChainHead | undefined;
   readonly rest: ChainVerifier | undefined;
@@ -15,9 +15,9 @@ type Scan = {
 };
 
 /**
- * Reads from the sealed line on; lines after it were written just before a crash. `ttyhq audit verify` checks the lines
- * before it. `files`: oldest first. Files without any line of the chain are new: others may move full ones away, and the
- * chain goes on from the seal.
+ * Checks the lines from the sealed one on; later lines were written just before a crash. `ttyhq audit verify` checks
+ * earlier lines. `files`: oldest first. Without any line of the chain they are new: the chain continues from the
+ * seal.
  */
 export async function resumeChain(
   files: readonly string[],
@@ -25,7 +25,7 @@ export async function resumeChain(
 ): Promise<Resumed> {
   const { sealed, reason: unsealed } = await readHead(head);
   const newest = await scan(files.slice(-1), sealed);
-  // A crash just after a rotation.
+  // The process may have crashed just after a rotation.
   const { last, rest, problem } = newest.rest === undefined ? await scan(files.slice(-2), sealed) : newest;
   if (last === undefined) return { chain: sealed ?? GENESIS, reason: unsealed };
   const chain = { seq: Math.max(last.seq, sealed?.seq ?? 0), hash: last.hash };
@@ -37,7 +37,7 @@ export async function resumeChain(
   return { chain, reason: problem && `after the sealed sequence ${sealed.seq} a line ${problem.reason}` };
 }
 
-/** Hashes no more lines than it must: a full file has some 200,000. */
+/** Hashes few lines: a full file has some 200,000. */
 async function scan(files: readonly string[], sealed: ChainHead | undefined): Promise<Scan> {
   let last: { readonly seq: number; readonly bytes: Uint8Array } | undefined;
   let rest: ChainVerifier | undefined;

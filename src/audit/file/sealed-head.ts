@@ -1,4 +1,4 @@
-// The last line of the audit log, sealed: what shows that lines at the end were removed, or the whole chain made anew.
+// The sealed last line of the audit log, which reveals removed last lines and a rewritten chain.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
@@ -14,7 +14,7 @@ const KEY_BYTES = 32;
 
 const HeadFile = z.object({ log: z.string(), seq: z.int().min(0), hash: z.string(), hmac: z.string() });
 
-/** `head` and `key`: files of mode 0600 in the control directory. `log`: the audit log that is sealed. */
+/** `head` and `key`: files of mode 0600 in the control directory. `log`: the audit log. */
 export type SealFiles = { readonly head: string; readonly key: string; readonly log: string };
 
 export class SealedHead {
@@ -28,12 +28,12 @@ export class SealedHead {
     this.#log = log;
   }
 
-  /** `undefined` when nothing was sealed for this log. Throws `internal_error` for a head that this key did not seal. */
+  /** `undefined`: nothing was sealed for this log. ServiceError `internal_error`: another key sealed it. */
   async read(): Promise<ChainHead | undefined> {
     return await readSealedHead(this.#files);
   }
 
-  /** Never rejects: a head that stays behind leaves the last lines without a seal until the next one. */
+  /** Never rejects: until the next seal the last lines are not sealed. */
   async seal({ seq, hash }: ChainHead): Promise<void> {
     const log = nameOf(this.#files);
     try {
@@ -48,7 +48,7 @@ export class SealedHead {
   }
 }
 
-/** Makes nothing. */
+/** Does not create files. */
 export async function readSealedHead(files: SealFiles): Promise<ChainHead | undefined> {
   const head = await readJsonFile(files.head, (value) => HeadFile.parse(value));
   if (head === undefined || head.log !== nameOf(files)) return undefined;
@@ -59,7 +59,7 @@ export async function readSealedHead(files: SealFiles): Promise<ChainHead | unde
   return { seq: head.seq, hash: head.hash };
 }
 
-/** Relative to the control directory, which may be restored at another place. */
+/** Relative to the control directory, which may be restored elsewhere. */
 function nameOf({ head, log }: SealFiles): string {
   return relative(dirname(resolve(head)), resolve(log));
 }

@@ -1,14 +1,14 @@
-// Whether the lines of an audit log are an unbroken chain: a reducer that is fed one line after the other.
+// Checks that the lines of an audit log are an unbroken chain.
 import { z } from "zod";
 import { type ChainHead, type ChainLink, GENESIS, hashOf, linkOf } from "./chain.ts";
 import { firstSequence, linesOf } from "./log-lines.ts";
 
-/** Where a line is: in which file, and its number there, from 1. */
+/** `line`: from 1. */
 export type LinePlace = { readonly file: string; readonly line: number };
 
 export type Problem = LinePlace & { readonly reason: string };
 
-/** What the audit log records about itself. */
+/** Details of entries about the log itself. */
 const OwnDetails = z.object({
   details: z.object({
     reason: z.string().optional(),
@@ -19,16 +19,16 @@ const OwnDetails = z.object({
 
 const NEWLINE = new Uint8Array([0x0a]);
 
-/** Checks a chain from its first line on, or from the line after `start`. Stops at the first problem. */
+/** A reducer over lines, from the first line or the line after `start`, up to the first problem. */
 export class ChainVerifier {
-  /** What the server sealed: a line that must be there, with that hash. */
+  /** The sealed line, which must exist with that hash. */
   readonly #sealed: ChainHead | undefined;
   #first: { readonly place: LinePlace; readonly seq: number } | undefined;
   #last: ChainHead | undefined;
   #lastPlace: LinePlace | undefined;
-  /** Lines outside of the chain since its last line. */
+  /** Lines outside the chain since its last line. */
   #torn: { readonly place: LinePlace; readonly parts: Uint8Array[] } | undefined;
-  /** The first sequence number that rotation has kept. */
+  /** The first sequence number kept by rotation. */
   #kept = 1;
   #hasSealed = false;
   #unchained = 0;
@@ -38,22 +38,19 @@ export class ChainVerifier {
     this.#sealed = options.sealed;
   }
 
-  /** The last line of the chain. */
   get last(): ChainHead | undefined {
     return this.#last;
   }
 
-  /** The first line of the chain that was seen. */
   get firstSeq(): number | undefined {
     return this.#first?.seq;
   }
 
-  /** Lines before the first of the chain, of versions that had none. */
+  /** Lines before the chain, from versions without one. */
   get unchained(): number {
     return this.#unchained;
   }
 
-  /** A line without its newline. */
   accept(line: Uint8Array, place: LinePlace): Problem | undefined {
     const link = linkOf(line);
     if (link === undefined) {
@@ -69,7 +66,7 @@ export class ChainVerifier {
     return problem ?? this.#sealProblem(this.#last, place);
   }
 
-  /** A line that is only told apart by the line after it is left to that. */
+  /** The next line decides whether it is a torn line. */
   #outside(line: Uint8Array, place: LinePlace): void {
     if (this.#last === undefined) this.#unchained += 1;
     else if (this.#torn === undefined) this.#torn = { place, parts: [line] };
@@ -77,8 +74,8 @@ export class ChainVerifier {
   }
 
   /**
-   * After the last line. `isWhole`: the files are those of a control directory, so that the chain must begin where
-   * rotation says, and end no earlier than where the server sealed it.
+   * After the last line. `isWhole`: the files are complete, so that the chain must begin where rotation says and
+   * reach the sealed line.
    */
   end({ isWhole, file }: { readonly isWhole: boolean; readonly file: string }): Problem | undefined {
     const [first, last] = [this.#first, this.#last];
@@ -111,7 +108,7 @@ export class ChainVerifier {
     return { ...at, reason: "does not have the hash that the next line names: one of them was changed" };
   }
 
-  /** What the log says of itself, and what an interrupted write left before it. */
+  /** Entries about the log, and torn lines before them. */
   #ownProblem(link: ChainLink, line: Uint8Array, place: LinePlace): Problem | undefined {
     const details = link.action.startsWith("audit.") ? detailsOf(line) : undefined;
     const isTorn = link.action === "audit.torn";
@@ -154,22 +151,21 @@ function range(from: number, to: number): string {
 
 export type Verification = {
   readonly files: readonly string[];
-  /** Of the chain; `undefined` when no line of it was found. */
+  /** Sequence numbers; `undefined` if no line of the chain was found. */
   readonly first: number | undefined;
   readonly last: number | undefined;
-  /** The sequence number that the server sealed; `undefined`: not checked. */
+  /** The sealed sequence number; `undefined`: not checked. */
   readonly sealed: number | undefined;
-  /** Lines of versions that had no chain. */
+  /** Lines of versions without a chain. */
   readonly unchained: number;
-  /** Bytes at the end that are no whole line: of a write that goes on, or was interrupted. */
+  /** Bytes after the last newline. */
   readonly torn: number;
-  /** The first one. */
   readonly problem: Problem | undefined;
 };
 
 /**
- * Reads the files in the order of their first sequence numbers. `sealed`: what the server sealed. `isWhole`: the files are
- * all that a server keeps, so that the beginning is checked as well.
+ * For `ttyhq audit verify`. Reads the files in the order of their sequence numbers. `isWhole`: these are all files of
+ * a server, so that the beginning is checked as well.
  */
 export async function verifyLog(
   paths: readonly string[],

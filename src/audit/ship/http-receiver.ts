@@ -8,12 +8,12 @@ const DELIVERY_TIMEOUT_MS = 10_000;
 
 export type HttpTarget = {
   readonly url: string;
-  /** Beside those of a request. */
+  /** In addition to those of the request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: { readonly secureContext?: SecureContext };
 };
 
-/** Posts lines as JSON lines. 2xx takes them all; anything else, a redirect included, takes none. */
+/** Posts JSON lines. 2xx accepts all of them; any other status, redirects included, none. */
 export function httpReceiver({ url, headers, tls }: HttpTarget): AuditReceiver {
   const { protocol, host } = new URL(url);
   const isTls = protocol === "https:";
@@ -40,7 +40,7 @@ function statusOf(url: string, options: RequestOptions, body: Uint8Array): Promi
   outgoing.once("error", reject);
   outgoing.once("response", (response) => {
     response.once("error", reject);
-    // The whole answer, so that the connection can be used again.
+    // Reads the answer so that the connection can be reused.
     response.once("end", () => resolve(response.statusCode ?? 500));
     response.resume();
   });

@@ -1,24 +1,23 @@
-// Sends the lines of the audit log to receivers elsewhere, each at its own pace: neither the server nor the file waits.
+// Ships audit lines to receivers, each at its own pace, without delaying the server or the file.
 import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
 import type { Audit } from "../entry.ts";
 
-/** Where lines go. */
 export type AuditReceiver = Disposable & {
-  /** For messages and metrics, without secrets. */
+  /** For logs and metrics, without secrets. */
   readonly name: string;
   /**
-   * Delivers lines, each with its newline, and resolves with how many of the first were taken, at least one. Rejects when
-   * none was, or when it takes too long: the same lines come again.
+   * Resolves with the number of accepted lines, from the start, at least one. Rejects if none was accepted in time:
+   * the same lines are sent again.
    */
   deliver(lines: readonly string[]): Promise<number>;
 };
 
-/** Lines that wait for a receiver: at most so many, and so many UTF-16 units. Over that new ones are dropped, and counted. */
+/** Bounds of the waiting lines (UTF-16 units). Over them new lines are dropped and counted. */
 const MAX_WAITING_LINES = 10_000;
 const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
-/** Of one delivery. */
+/** Bounds of one delivery. */
 const MAX_BATCH_LINES = 500;
 const MAX_BATCH_LENGTH = 256 * 1024;
 const FIRST_PAUSE_MS = 500;
@@ -27,14 +26,13 @@ const STOP_TIMEOUT_MS = 2_000;
 
 export type ShipperOptions = {
   readonly receiver: AuditReceiver;
-  /** Told how many lines were dropped, when the receiver takes lines again. */
+  /** Records the number of dropped lines once the receiver accepts lines again. */
   readonly audit: Audit;
   readonly log: Pick<Log, "warn" | "info" | "error">;
-  /** 0 up to 1, as Math.random. */
   readonly random: () => number;
 };
 
-/** Ships to one receiver: in order, and in batches. A batch that fails is tried again, so that lines may come twice. */
+/** Ships to one receiver, in order and in batches. A failed batch is sent again, so that lines may arrive twice. */
 export class Shipper implements AsyncDisposable {
   readonly #options: ShipperOptions;
   readonly #backoff: Backoff;
@@ -44,7 +42,7 @@ export class Shipper implements AsyncDisposable {
   #running: Promise<void> | undefined;
   #shipped = 0;
   #dropped = 0;
-  /** Dropped since the receiver last took lines. */
+  /** Dropped since the receiver last accepted lines. */
   #gap = 0;
   #isFailing = false;
 
@@ -61,7 +59,7 @@ export class Shipper implements AsyncDisposable {
     return { shipped: this.#shipped, dropped: this.#dropped };
   }
 
-  /** Never throws, and keeps nobody waiting. */
+  /** Never throws or blocks. */
   ship(lines: readonly string[]): void {
     for (const line of lines) {
       const isFull =
@@ -75,7 +73,7 @@ export class Shipper implements AsyncDisposable {
     this.#running ??= this.#run();
   }
 
-  /** What the receiver has not taken within 2 s is dropped. */
+  /** Drops lines that the receiver does not accept within 2 s. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { receiver, log } = this.#options;
     await withDeadline(this.#running ?? Promise.resolve(), STOP_TIMEOUT_MS, receiver.name).catch(
@@ -88,7 +86,7 @@ export class Shipper implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
-    // What else is written in this turn goes with it.
+    // Collects all lines of this turn.
     await new Promise(setImmediate);
     while (this.#waiting.length > 0 && !this.#stop.signal.aborted) {
       try {
@@ -111,7 +109,6 @@ export class Shipper implements AsyncDisposable {
   }
 
   #took(count: number): void {
-    // A receiver that was stopped has nothing to wait for any more.
     if (this.#stop.signal.aborted) return;
     const { receiver, audit, log } = this.#options;
     for (const line of this.#waiting.splice(0, count)) this.#waitingLength -= line.length;

@@ -1,13 +1,13 @@
 import type { AuditReceiver } from "./shipper.ts";
 
-/** What of `process.stdout` is used. */
+/** The part of `process.stdout` that is used. */
 export type OutputStream = {
   write(text: string, written: (error?: Error | null) => void): unknown;
   readonly writableNeedDrain?: boolean;
   destroy?(): unknown;
 };
 
-/** Standard output, as a container's log. Node writes to a pipe without waiting; to a file it waits for the disk. */
+/** Standard output. Node writes to a pipe without blocking; to a file it blocks. */
 export function stdoutReceiver(stdout: OutputStream): AuditReceiver {
   return {
     name: "stdout",
@@ -18,7 +18,7 @@ export function stdoutReceiver(stdout: OutputStream): AuditReceiver {
       return lines.length;
     },
     [Symbol.dispose]: () => {
-      // A pipe that nobody reads would keep the process from ending.
+      // A pipe without reader would keep the process alive.
       if (stdout.writableNeedDrain === true) stdout.destroy?.();
     },
   };

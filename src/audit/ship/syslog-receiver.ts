@@ -14,7 +14,7 @@ export type SyslogTarget =
 type Sender = Disposable & { send(messages: readonly Buffer[]): Promise<number> };
 
 const DELIVERY_TIMEOUT_MS = 10_000;
-/** "authpriv": what logins are logged under, in a file for root alone. */
+/** "authpriv", which syslog daemons keep in a file for root alone. */
 const FACILITY = 10;
 /** RFC 5424, table 2. */
 const Severity = { Critical: 2, Warning: 4, Informational: 6 } as const;
@@ -36,7 +36,7 @@ export function syslogReceiver(target: SyslogTarget, hostname: string): AuditRec
   };
 }
 
-/** One message of RFC 5424, with the line as its text and the action as its MSGID. */
+/** An RFC 5424 message with the line as text and the action as MSGID. */
 export function messageOf(
   line: string,
   { hostname, pid }: { readonly hostname: string; readonly pid: number },
@@ -74,7 +74,7 @@ function unixSender(path: string): Sender {
 
 function udpSender(host: string, port: number): Sender {
   const socket = createSocket(isIPv6(host) ? "udp6" : "udp4").unref();
-  // The failure of each message comes with it.
+  // `send` reports failures.
   socket.on("error", () => undefined);
   return {
     send: async (messages) => {
@@ -89,14 +89,14 @@ function udpSender(host: string, port: number): Sender {
   };
 }
 
-/** What a receiver that goes away has not read is lost without a word: TCP has no answer to a message. */
+/** Unread messages are lost if the receiver disconnects: TCP has no acknowledgement per message. */
 function tcpSender(host: string, port: number): Sender {
   let socket: Socket | undefined;
   const open = async (): Promise<Socket> => {
     if (socket?.writable === true) return socket;
     const opened = connect({ host, port, keepAlive: true }).unref();
     socket = opened;
-    // So that the end of the connection is noticed; nothing is said here.
+    // Notices the end of the connection.
     opened.resume();
     opened.once("close", () => {
       if (socket === opened) socket = undefined;
@@ -126,7 +126,7 @@ function tcpSender(host: string, port: number): Sender {
 
 type NativeModule = { sendUnixDatagram(path: string, message: Buffer): number };
 
-/** RFC 5424 has names of printable ASCII. */
+/** RFC 5424 allows printable ASCII. */
 function printable(hostname: string): string {
   return hostname.replaceAll(/[^\x21-\x7e]/g, "").slice(0, 255) || "-";
 }

@@ -5,9 +5,10 @@ import type { RequestContext } from "../audit-hook.ts";
 import type { ClientOf } from "../client-address.ts";
 import type { RequestMeter } from "../request-meter.ts";
 
-/** What is known of a request that is under way. */
-type Passing = {
+/** A request in progress, completed by those who handle it. */
+export type Passing = {
   readonly beganMs: number;
+  /** When the answer was ready: the rest of the time is the client's, or that of an endless stream. */
   answeredMs?: number;
   endpoint?: string;
   seen?: Pick<RequestContext, "principal">;
@@ -19,52 +20,24 @@ type AccessLogParts = {
   readonly meter?: RequestMeter | undefined;
 };
 
-/** A line for each request, and its place among the figures. Never the query, which may hold a ticket, nor a header. */
-export class AccessLog {
-  readonly #passing = new WeakMap<ServerResponse, Passing>();
-  readonly #parts: AccessLogParts;
-
-  constructor(parts: AccessLogParts) {
-    this.#parts = parts;
-  }
-
+/** A log line and metrics for each request; no headers and no query, which may hold a ticket. */
+export function accessLog({ log, clientOf, meter }: AccessLogParts) {
   /** `path`: without query and fragment. */
-  begin(request: IncomingMessage & { readonly path: string }, response: ServerResponse): void {
+  return (request: IncomingMessage & { readonly path: string }, response: ServerResponse): Passing => {
     const { method = "GET", path } = request;
-    const { address } = this.#parts.clientOf(request);
+    const { address } = clientOf(request);
     const passing: Passing = { beganMs: performance.now() };
-    this.#passing.set(response, passing);
+    const end = (): void => {
+      const { beganMs, answeredMs, endpoint, seen } = passing;
+      const now = performance.now();
+      const status = response.headersSent ? response.statusCode : undefined;
+      meter?.passed({ endpoint, method, status, tookMs: (answeredMs ?? now) - beganMs });
+      const user = seen?.principal?.user;
+      log.debug({ method, path, address, status, ms: Math.round(now - beganMs), endpoint, user }, "request");
+    };
     const trace = currentTrace();
-    // The end of a connection belongs to no request.
-    response.once("close", () =>
-      inTrace(trace, () => this.#end(response, passing, { method, path, address })),
-    );
-  }
-
-  /** It is for that endpoint; `seen` will say who asks. */
-  found(response: ServerResponse, endpoint: string, seen: Pick<RequestContext, "principal">): void {
-    const passing = this.#passing.get(response);
-    if (passing === undefined) return;
-    passing.endpoint = endpoint;
-    passing.seen = seen;
-  }
-
-  /** From here on it is the client that takes its time, or an answer that goes on for days. */
-  answered(response: ServerResponse): void {
-    const passing = this.#passing.get(response);
-    if (passing !== undefined) passing.answeredMs ??= performance.now();
-  }
-
-  #end(
-    { headersSent, statusCode }: ServerResponse,
-    { beganMs, answeredMs, endpoint, seen }: Passing,
-    request: { readonly method: string; readonly path: string; readonly address: string | undefined },
-  ): void {
-    const { log, meter } = this.#parts;
-    const now = performance.now();
-    const status = headersSent ? statusCode : undefined;
-    meter?.passed({ endpoint, method: request.method, status, tookMs: (answeredMs ?? now) - beganMs });
-    const user = seen?.principal?.user;
-    log.debug({ ...request, status, ms: Math.round(now - beganMs), endpoint, user }, "request");
-  }
+    // The connection's `close` event belongs to no request.
+    response.once("close", () => inTrace(trace, end));
+    return passing;
+  };
 }

@@ -6,16 +6,14 @@ import { ServiceError } from "../../protocol/errors.ts";
 
 const WINDOW_MS = 60_000;
 
-/** Who a call counts for. */
 export type Caller = { readonly principal: Principal | undefined; readonly address: string | undefined };
 
-/** Counts a call; rejects with `rate_limited` beyond the limit, after the headers of the draft were set (contract 4.2). */
+/** Counts a call; ServiceError `rate_limited` beyond the limit. Sets the draft-7 headers (contract 4.2). */
 export type RateLimit = (request: IncomingMessage, response: ServerResponse, caller: Caller) => Promise<void>;
 
 /**
- * `perMinute` calls for each user who logged in, for each address where nobody is. Undefined: no limit. Whoever comes
- * through the private unix socket is the server's own user and is not counted; nor is the HQ of a remote, which has
- * counted its own clients.
+ * `perMinute` calls for each user, or each address without login; undefined: no limit. Not counted: the private unix
+ * socket, and a remote's HQ, which has counted its own clients.
  */
 export function createRateLimit(perMinute: number | undefined): RateLimit {
   if (perMinute === undefined) return async () => {};
@@ -38,7 +36,7 @@ export function createRateLimit(perMinute: number | undefined): RateLimit {
     if (method === "socket" || method === "hq") return;
     callers.set(request, caller);
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // The library's types name express's own request; all that it reads of one is what the key generator is given.
+    // The library's types require express's request, but it only reads what the key generator reads.
     Reflect.apply(limiter, undefined, [
       request,
       response,

@@ -4,7 +4,7 @@ import { currentTrace } from "../../lib/trace.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
 import { errorHeaders, statusOf } from "../reply.ts";
 
-/** Answers with an error, as http/reply.ts does, where there is no response to write to, and closes the connection. */
+/** Answers with an error, as http/reply.ts does, on a bare socket, and closes it. */
 export function refuse(socket: Duplex, error: unknown): void {
   const status = statusOf(error);
   const body = JSON.stringify(errorBody(error));
@@ -18,7 +18,7 @@ export function refuse(socket: Duplex, error: unknown): void {
     ...requestId(),
     ...Object.entries(errorHeaders(error)).map(([name, value]) => `${name}: ${value}`),
   ];
-  // A client that does not close its side would keep the socket for ever.
+  // Otherwise a client that does not close its side would keep the socket open forever.
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }
 
@@ -27,7 +27,7 @@ function requestId(): readonly string[] {
   return trace === undefined ? [] : [`X-Request-Id: ${trace.requestId}`];
 }
 
-/** What is wrong with a request that never became one, by the code that node:http names it with. */
+/** For requests that node:http could not parse, by its error code. */
 export function unreadable({ code, message }: NodeJS.ErrnoException): ServiceError {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":

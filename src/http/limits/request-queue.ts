@@ -1,16 +1,15 @@
-/** Requests that begin in one turn of the event loop. Between two turns connections are accepted, read and written. */
+/** Requests started per turn of the event loop; between turns sockets are served. */
 const REQUESTS_A_TURN = 8;
 
 /**
- * Requests that wait for their turn: however many come at once, terminals and probes wait for few of them. Addresses
- * alternate, so that an address with many requests delays those of others by one. Bounded by the listener's connections.
+ * Keeps a burst of requests from delaying terminals and probes. Addresses alternate, so that a busy one delays others
+ * by one request. Bounded by the listener's connections.
  */
 export class RequestQueue {
-  /** By address; an address without requests has no entry. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #turn: NodeJS.Immediate | undefined;
 
-  /** Calls `begin` in one of the next turns. */
+  /** Calls `begin` in a later turn. */
   add(address: string, begin: () => void): void {
     const others = this.#waiting.get(address);
     if (others === undefined) this.#waiting.set(address, [begin]);
@@ -23,7 +22,7 @@ export class RequestQueue {
     this.#turn = this.#waiting.size > 0 ? setImmediate(() => this.#begin()) : undefined;
   }
 
-  /** The oldest request of the address that has waited longest since its last one. */
+  /** The oldest request of the address whose last request was longest ago. */
   #next(): (() => void) | undefined {
     for (const [address, requests] of this.#waiting) {
       const request = requests.shift();

@@ -3,13 +3,13 @@ import type { Descriptors } from "../../lib/os/descriptors.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { refuse } from "./refuse.ts";
 
-/** Descriptors that connections leave to everything else: files, programs, and connections of our own. */
+/** Descriptors reserved for files, programs and outgoing connections. */
 const KEPT_FREE = 32;
-/** Connections that may ask before they are refused, as HTTP has it; over that they are refused at once. */
+/** Connections that are refused after their request, as HTTP expects; over that they are refused at once. */
 const MAX_ASKED = 8;
-/** What a client is given to ask, so that it can be told. */
+/** Time for a client to send the request that will be refused. */
 const ASK_TIMEOUT_MS = 1_000;
-/** Without a refusal for so long the shortage is over. */
+/** The shortage ends after this time without refusals. */
 const OVER_AFTER_MS = 10_000;
 
 const NO_DESCRIPTORS = new ServiceError(
@@ -17,23 +17,23 @@ const NO_DESCRIPTORS = new ServiceError(
   "the server has no file descriptors left for another connection: try again later, or let it have more (LimitNOFILE of its unit, or ulimit -n)",
 );
 
-/** New connections while the process is short of file descriptors: they are refused, and closed. */
+/** Refuses and closes new connections while the process is short of file descriptors. */
 export class Shortage implements Disposable {
   readonly #descriptors: Pick<Descriptors, "left">;
   readonly #onChange: (isShort: boolean) => void;
-  /** At most as many as are accepted in the time that it takes to say no. */
+  /** As many as are accepted while others are being refused. */
   readonly #refused = new Set<Socket | string>();
   #over: NodeJS.Timeout | undefined;
 
-  /** `onChange` hears of the first refusal, and when there was none for 10 s. */
+  /** `onChange`: called at the first refusal, and after 10 s without any. */
   constructor(descriptors: Pick<Descriptors, "left">, onChange: (isShort: boolean) => void) {
     this.#descriptors = descriptors;
     this.#onChange = onChange;
   }
 
   /**
-   * Whether this new connection is one too many; `name` is what its requests are known by. One whose client waits for a
-   * handshake (not `isPlain`) can only be told after that.
+   * Whether this connection is refused; `name` identifies its requests. During a TLS handshake (not `isPlain`) it
+   * cannot be answered yet.
    */
   meets(socket: Socket, name: Socket | string, isPlain: boolean): boolean {
     if (this.#descriptors.left > KEPT_FREE) return false;
@@ -45,13 +45,13 @@ export class Shortage implements Disposable {
       clearTimeout(late);
       this.#refused.delete(name);
     });
-    // Before it has asked: whoever speaks first may not be understood, but does not wait.
+    // Answers before the request, so that nobody waits.
     if (isTold && isPlain) refuse(socket, NO_DESCRIPTORS);
     else if (isTold) socket.destroy();
     return true;
   }
 
-  /** Refuses a request that came over such a connection; false for one that is welcome. */
+  /** Refuses a request on such a connection; otherwise returns false. */
   answers(socket: Socket, name: Socket | string): boolean {
     if (!this.#refused.has(name)) return false;
     if (!socket.writableEnded) refuse(socket, NO_DESCRIPTORS);
