@@ -19,7 +19,7 @@ import { registryFile } from "../hq/registry/registry-file.ts";
 import { TokenSeal } from "../hq/registry/token-seal.ts";
 import { remoteTarget } from "../hq/remote-connection.ts";
 import type { Routes } from "../http/route.ts";
-import { joinRoutes, RegistrationGuard } from "../http/routes/join-routes.ts";
+import { joinRoutes, registrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
 import type { SharedRecordStore } from "../lib/data/live-records.ts";
 import type { Secret } from "../lib/secret.ts";
@@ -88,7 +88,7 @@ export async function openHeadquarters(parts: {
   const store =
     redis === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(redis.run);
   const joining = joiningAt(config, { store, secret, hqId: sharedInstanceId });
-  const guard = new RegistrationGuard({ joining, isBasicTaken: joiningOf(config).isBasicTaken });
+  const guard = registrationGuard(joining, joiningOf(config));
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard },
     refuseLoop: (request) => refuseLoop(ask, sharedInstanceId(), request),

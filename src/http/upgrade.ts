@@ -67,11 +67,8 @@ export const noUpgrade: Upgrade = {
 };
 
 export function createUpgrade(options: UpgradeOptions): Upgrade {
-  const server = new WebSocketServer({
-    noServer: true,
-    maxPayload: MAX_MESSAGE_BYTES,
-    perMessageDeflate: false,
-  });
+  const limits = { maxPayload: MAX_MESSAGE_BYTES, perMessageDeflate: false };
+  const server = new WebSocketServer({ noServer: true, ...limits });
   server.on("headers", (headers) => headers.push(`X-Request-Id: ${currentTrace()?.requestId}`));
   let isClosed = false;
   const handle: Upgrade["handle"] = (request, socket, head) => {
@@ -118,21 +115,17 @@ async function admit(request: IncomingMessage, options: UpgradeOptions): Promise
   const dialectOf = SOCKET_DIALECTS.get(path);
   if (path !== "/ws" && dialectOf === undefined)
     throw new ServiceError("not_found", `no WebSocket is served at ${path}, see /ws`);
-  if (request.method !== "GET") throw new ServiceError("method_not_allowed", "a handshake is a GET");
-  const { host, origin } = request.headers;
+  const { method, headers } = request;
+  if (method !== "GET") throw new ServiceError("method_not_allowed", "a handshake is a GET");
   const client = options.clientOf(request);
   if (options.policy !== undefined) {
-    const method = request.method ?? "GET";
+    const { host, origin } = headers;
     enforcePolicy(options.policy, { method, isUpgrade: true, host, origin, asked: client });
   }
   const queryToken = query.get("token") ?? undefined;
-  const { address } = client;
-  const claims = claimsOf(request, { queryToken, address, place: "websocket" });
-  const principal = await withDeadline(
-    options.authenticate(claims),
-    AUTHENTICATION_TIMEOUT_MS,
-    "the login check",
-  );
+  const claims = claimsOf(request, { queryToken, address: client.address, place: "websocket" });
+  const check = options.authenticate(claims);
+  const principal = await withDeadline(check, AUTHENTICATION_TIMEOUT_MS, "the login check");
   return { principal, dialect: dialectOf?.(query) };
 }
 

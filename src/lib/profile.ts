@@ -1,7 +1,7 @@
-// The name and the picture of somebody, as others say: a proxy, a certificate, a provider.
+// A user's display name and picture, as reported by a proxy, a certificate or a provider.
 export type Profile = {
   readonly name: string | undefined;
-  /** An https address. */
+  /** An https URL. */
   readonly picture: string | undefined;
 };
 
@@ -9,7 +9,7 @@ const MAX_NAME_LENGTH = 256;
 const PICTURE_URL = /^https:\/\/[!-~]{1,2000}$/;
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 
-/** What of it can be shown; the rest is left out. */
+/** Leaves out invalid members. */
 export function shownProfile(said: Partial<Profile>): Profile {
   const name = said.name?.replaceAll(UNSEEN, "").trim().slice(0, MAX_NAME_LENGTH).toWellFormed();
   const { picture } = said;
@@ -17,10 +17,10 @@ export function shownProfile(said: Partial<Profile>): Profile {
   return { name: name === "" ? undefined : name, picture: isAddress ? picture : undefined };
 }
 
-/** No spaces, and nothing that is not seen: control characters, format characters, halves of characters. */
+/** No spaces and no invisible characters. */
 const LOGIN_NAME = /^[^\s\p{C}]{1,256}$/u;
 
-/** Whether a proxy, a certificate or a provider may call somebody that: a login, or an e-mail address. */
+/** Whether the text may be a login or e-mail address. */
 export function isLoginName(text: string): boolean {
   return LOGIN_NAME.test(text);
 }

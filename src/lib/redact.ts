@@ -1,13 +1,13 @@
-// What may be logged of a value: no secrets, no terminal bytes, no more than so much.
+// Makes values safe for the log: no secrets, no terminal control characters, bounded.
 
 const REDACTED = "[redacted]";
-/** At most this many members, nested ones included; the rest is left out. */
+/** At most this many members, including nested ones. */
 const MAX_FIELDS = 500;
 const MAX_DEPTH = 6;
-/** In UTF-16 units; a longer string is cut. */
+/** UTF-16 units; longer strings are cut. */
 const MAX_TEXT = 4_096;
 
-/** Matched against the end of a member's name without case, `-` and `_`: so `accessToken`, not `tokenId`. */
+/** Matches the end of a member's name, ignoring case, `-` and `_`: `accessToken`, not `tokenId`. */
 const SECRET_NAME =
   /(?:authorization|cookie|password|passwd|passphrase|secret|token|ticket|jwt|credentials?|apikey|privatekey)$/;
 const SECRET_PARAMETER = /([?&#;](?:[a-z_-]*(?:token|ticket|password|secret)|login)=)[^&#;\s"'<>]+/gi;
@@ -17,12 +17,12 @@ const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/@]+@/gi;
 
 type Budget = { fields: number };
 
-/** A copy of fields that a log may hold: members whose name says secret, and secrets inside strings, replaced. */
+/** A copy for the log: members with secret names, and secrets in strings, are replaced. */
 export function redact(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return redactFields(Object.entries(fields), MAX_DEPTH, { fields: MAX_FIELDS });
 }
 
-/** A text without the secrets that can be told by their form: query tokens, Bearer and Basic, JWTs, user:pass@. */
+/** Replaces recognisable secrets: query tokens, Bearer and Basic, JWTs, user:pass@. */
 export function scrub(text: string): string {
   const cut = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
   return cut
@@ -45,7 +45,7 @@ function redactFields(
       isSecretName(name) && value !== undefined ? REDACTED : redactValue(value, depth, budget),
     ]);
   }
-  // fromEntries defines members, so that one called __proto__ is only a member.
+  // fromEntries defines members, so that `__proto__` is an ordinary one.
   return Object.fromEntries(kept);
 }
 
@@ -61,7 +61,7 @@ function redactValue(value: unknown, depth: number, budget: Budget): unknown {
   try {
     return redactObject(value, depth, budget);
   } catch {
-    // A getter or a toJSON that throws must not make a log call throw.
+    // Logging must not fail if a getter or toJSON throws.
     return "[unreadable]";
   }
 }
@@ -85,7 +85,7 @@ function redactItems(items: readonly unknown[], depth: number, budget: Budget): 
   return kept;
 }
 
-/** `cause` and `stack` are no enumerable members of an error. */
+/** `cause` and `stack` are not enumerable. */
 function errorEntries(error: Error): readonly (readonly [string, unknown])[] {
   const { name, message, stack, cause } = error;
   const own = Object.entries(error).filter(([member]) => member !== "name");

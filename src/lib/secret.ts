@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-/** Bytes that nobody may see: printed, inspected or serialised it is `[secret]`. */
+/** Bytes that print, inspect and serialise as `[secret]`. */
 export class Secret {
   readonly #bytes: Uint8Array;
 
@@ -11,7 +11,6 @@ export class Secret {
     return new Secret(new TextEncoder().encode(text));
   }
 
-  /** In bytes. */
   get length(): number {
     return this.#bytes.length;
   }
@@ -34,12 +33,10 @@ export class Secret {
   }
 }
 
-/** A user name and its password. */
 export type Credentials = { readonly username: string; readonly password: Secret };
 
 /**
- * Tells whether something is that secret, in a time that says nothing about how much of it is right or how long it
- * is: hashes of equal length are compared, under a key that nobody knows.
+ * Compares with a secret in constant time, by hashes under a random key, so that neither content nor length leaks.
  */
 export function sameBytes(secret: string | Uint8Array): (guess: string | Uint8Array) => boolean {
   const key = randomBytes(32);

@@ -1,66 +1,64 @@
-// What ties together what a request causes: its log lines here, and those in every process that it is passed on to.
+// Connects everything that a request causes: log lines here and in the processes to which it is passed on.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomBytes, randomUUID } from "node:crypto";
 import { scrub } from "./redact.ts";
 
 export type Trace = {
   readonly requestId: string;
-  /** Where it came with one: passed on, never begun here, because nobody would keep its beginning. */
+  /** Passed on if the request has one; never created here, because nobody would record its start. */
   readonly context?: TraceContext;
 };
 
 /** W3C Trace Context, level 1. */
 type TraceContext = {
-  /** 32 hexadecimal digits, not all of them 0. */
   readonly traceId: string;
-  /** Two hexadecimal digits. */
   readonly flags: string;
-  /** `tracestate`, as it came. */
+  /** `tracestate`, unchanged. */
   readonly state?: string;
 };
 
 type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const REQUEST_ID = /^[A-Za-z0-9._:+/=@-]{1,128}$/;
-/** A later version than 00 may have more fields; what it says otherwise stays the same. */
+/** Versions after 00 may have more fields at the end. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})(-.*)?$/;
 const MAX_TRACEPARENT_LENGTH = 256;
-/** What everybody has to pass on (W3C Trace Context, 3.3.1.5); of a longer one nothing is. */
+/** The length that everyone must pass on (W3C Trace Context, 3.3.1.5); longer ones are dropped. */
 const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
 const PARENT_ID_BYTES = 8;
 
 /**
- * Ambient, because a request passes through the one interface of all sessions, of which most implementations know no
- * requests. Nothing but log lines and headers is made of it.
+ * Ambient, because SessionBackend, through which requests pass, does not know requests. Only log lines and headers
+ * use it.
  */
 const storage = new AsyncLocalStorage<Trace | undefined>();
 
-/** Of the request that is being worked on, if there is one. */
+/** The trace of the current request. */
 export function currentTrace(): Trace | undefined {
   return storage.getStore();
 }
 
-/** Everything that `work` begins belongs to that request. */
+/** Everything that `work` starts belongs to that request. */
 export function inTrace<T>(trace: Trace | undefined, work: () => T): T {
   return storage.run(trace, work);
 }
 
-/** `work` as a function that always belongs to the request of this moment. */
+/** Binds `work` to the current request. */
 export function inThisTrace<A extends unknown[], R>(work: (...args: A) => R): (...args: A) => R {
   return AsyncLocalStorage.bind(work);
 }
 
-/** For what outlives the request that begins it: a program, a connection that many share, a watch. */
+/** For work that outlives the request: a program, a shared connection, a watch. */
 export function outsideTraces<T>(work: () => T): T {
   return storage.run(undefined, work);
 }
 
-/** For what a process does of its own accord, and others are to know by the same id. */
+/** For work without a request that other processes should log with the same id. */
 export function newTrace(): Trace {
   return { requestId: randomUUID() };
 }
 
-/** What a request says of itself. An id that is missing, or anything but a short plain word, is replaced. */
+/** An id that is missing or not a short plain word is replaced. */
 export function traceOf(headers: Headers): Trace {
   const { "x-request-id": id, traceparent, tracestate } = headers;
   const isPlain = typeof id === "string" && REQUEST_ID.test(id) && scrub(id) === id;
@@ -69,7 +67,7 @@ export function traceOf(headers: Headers): Trace {
   return context === undefined ? { requestId } : { requestId, context };
 }
 
-/** What the next process is told: the same id, and this process as the parent. */
+/** Headers for the next process: the same id, and this process as the parent. */
 export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, string>> {
   if (trace === undefined) return {};
   const { requestId, context } = trace;
@@ -82,7 +80,7 @@ export function traceHeaders(trace: Trace | undefined): Readonly<Record<string, 
   };
 }
 
-/** What log lines say of the request that is being worked on. Another object each time. */
+/** Fields for log lines; a new object each time. */
 export function traceFields(): Record<string, string> {
   const trace = currentTrace();
   if (trace === undefined) return {};
@@ -90,14 +88,14 @@ export function traceFields(): Record<string, string> {
   return context === undefined ? { requestId } : { requestId, traceId: context.traceId };
 }
 
-/** `undefined` for what is missing or malformed; the state counts only beside a context that is not. */
+/** `undefined` if missing or malformed; the state counts only with a valid context. */
 function contextOf(parent: Headers[string], state: Headers[string]): TraceContext | undefined {
   if (typeof parent !== "string" || parent.length > MAX_TRACEPARENT_LENGTH) return undefined;
   const [, version, traceId, flags, more] = TRACEPARENT.exec(parent) ?? [];
   if (traceId === undefined || flags === undefined || (version === "00" && more !== undefined))
     return undefined;
   const isPassedOn = typeof state === "string" && TRACESTATE.test(state);
-  // Of the flags only the first bit has a meaning in version 00.
+  // Version 00 defines only the first bit.
   const known = (Number.parseInt(flags, 16) & 1) === 1 ? "01" : "00";
   return { traceId, flags: known, ...(isPassedOn ? { state } : {}) };
 }

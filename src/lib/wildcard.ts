@@ -1,10 +1,10 @@
 /**
- * Whether a pattern of sshd fits a whole text: `*` stands for any characters, `?` for one. Takes time in the product of
- * their lengths at most, whatever the pattern is.
+ * Whether a pattern matches a whole text: `*` stands for any characters, `?` for one. Takes at most the product of
+ * their lengths in time.
  */
 export function fitsWildcard(text: string, pattern: string): boolean {
   let [at, rule] = [0, 0];
-  /** Where to go on when what follows the last star does not fit: the star takes one character more. */
+  /** The position to retry from: the last star then takes one more character. */
   let retry: { rule: number; at: number } | undefined;
   while (at < text.length) {
     const letter = pattern[rule];

@@ -1,26 +1,24 @@
 import { TLSSocket } from "node:tls";
 import { emailAddress, type ProxyUser, plainName, proxyUser } from "./proxy-user.ts";
 
-/** Who a client certificate names, and until when it does. */
 export type CertifiedUser = { readonly user: ProxyUser; readonly expiresAtMs: number };
 
-/** What of a certificate is looked at, as node:tls spells it. */
+/** As node:tls returns it. */
 export type ClientCertificate = {
   readonly subjectaltname?: string | undefined;
   readonly subject?: Readonly<Record<string, unknown>> | undefined;
   readonly valid_to?: string | undefined;
 };
 
-/** One alternative name: its kind, and its value, as JSON where it has a character that could be taken for a separator. */
+/** One alternative name: its kind and value, as JSON if it has a character that looks like a separator. */
 const ALTERNATIVE = /\s*([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^",]*)(?:,|$)/y;
 
 const known = new WeakMap<TLSSocket, CertifiedUser | "nobody">();
 
 /**
- * Who is at the other end, by the client certificate of the handshake, checked against the given authorities by TLS; the
- * date is looked at again with every request, because a connection, or a session that is resumed, may outlive it. There
- * are no revocation lists: an authority is to issue certificates that do not live long. `undefined`: no certificate, or
- * none that counts.
+ * The user of the connection's client certificate, which TLS verified. The date is checked for each request, because
+ * connections and resumed sessions may outlive the certificate. There are no revocation lists: authorities should
+ * issue short-lived certificates.
  */
 export function certifiedUser(socket: unknown, nowMs: number): CertifiedUser | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
@@ -29,7 +27,7 @@ export function certifiedUser(socket: unknown, nowMs: number): CertifiedUser | u
   return found !== "nobody" && nowMs < found.expiresAtMs ? found : undefined;
 }
 
-/** The login is the e-mail address among the alternative names, else that of the subject, else its common name. */
+/** The login is the e-mail address in the alternative names, otherwise in the subject, otherwise the common name. */
 export function userOfCertificate(certificate: ClientCertificate): CertifiedUser | undefined {
   const { subject, subjectaltname, valid_to: validTo } = certificate;
   const commonName = one(subject?.CN);
@@ -41,7 +39,7 @@ export function userOfCertificate(certificate: ClientCertificate): CertifiedUser
   return user === undefined || Number.isNaN(expiresAtMs) ? undefined : { user, expiresAtMs };
 }
 
-/** What cannot be read whole says nothing: part of a name must not be taken for another one. */
+/** Malformed text yields nothing, because part of a name could be another name. */
 function emailsOf(alternatives: string | undefined): readonly (string | undefined)[] {
   const found: (string | undefined)[] = [];
   const text = alternatives ?? "";
@@ -63,7 +61,7 @@ function unquoted(value: string): string | undefined {
   }
 }
 
-/** A part that is there several times names nobody. */
+/** Repeated parts are ignored. */
 function one(part: unknown): string | undefined {
   return typeof part === "string" ? part : undefined;
 }

@@ -1,11 +1,11 @@
-// Cookies of the proxy. Their prefix has browsers take them from this host over TLS alone (RFC 6265bis, 4.1.3.2).
+// Cookies of the proxy. With this prefix browsers accept them only from this host over TLS (RFC 6265bis, 4.1.3.2).
 export const LOGIN_COOKIE = "__Host-ttyhq-login";
-/** One for each login that was begun: the id follows. */
+/** Followed by the id of a login that was started. */
 export const BEGUN_COOKIE = "__Host-ttyhq-begun-";
 
 const OURS = "__Host-ttyhq-";
 
-/** The cookies of a request; of two with one name the first. What is no cookie is passed over. Never throws. */
+/** The first cookie of each name counts; malformed ones are skipped. Never throws. */
 export function cookiesOf(header: string | undefined): ReadonlyMap<string, string> {
   const cookies = new Map<string, string>();
   for (const piece of piecesOf(header)) {
@@ -16,13 +16,13 @@ export function cookiesOf(header: string | undefined): ReadonlyMap<string, strin
   return cookies;
 }
 
-/** The value of Set-Cookie. `maxAgeMs` 0 takes the cookie away. */
+/** The value of Set-Cookie. `maxAgeMs` 0 deletes the cookie. */
 export function cookie(name: string, value: string, maxAgeMs: number): string {
   const maxAgeS = Math.floor(maxAgeMs / 1000);
   return `${name}=${value}; Path=/; Max-Age=${maxAgeS}; Secure; HttpOnly; SameSite=Lax`;
 }
 
-/** The header without the proxy's own cookies, which are nobody else's business; `undefined` when nothing is left. */
+/** The header without the proxy's cookies; `undefined` if nothing is left. */
 export function foreignCookies(header: string | undefined): string | undefined {
   const foreign = piecesOf(header).filter((piece) => piece.trim() !== "" && !piece.trim().startsWith(OURS));
   return foreign.length === 0 ? undefined : foreign.map((piece) => piece.trim()).join("; ");

@@ -1,14 +1,14 @@
-// From the headers of a client to those that the server behind the proxy gets.
+// Converts a client's headers into those of the forwarded request.
 import type { IncomingHttpHeaders } from "node:http";
 import { type RequestHead, refuseAmbiguous } from "../lib/net/request-head.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { foreignCookies } from "./cookies.ts";
 import type { ProxyUser } from "./proxy-user.ts";
 
-/** What the proxy says of a request. */
+/** What the proxy vouches for. */
 export type Voucher = {
   readonly user: ProxyUser;
-  /** What tells the server that it is its own proxy which speaks. */
+  /** Proves to the server that the request comes from its own proxy. */
   readonly proof: string;
   readonly address: string | undefined;
   readonly host: string;
@@ -16,11 +16,11 @@ export type Voucher = {
 
 type ProxiedHead = RequestHead & { readonly headers: IncomingHttpHeaders };
 
-/** Names with other characters, `_` above all, are one and the same with these to some programs. */
+/** Some programs treat other characters, above all `_`, as equal to `-`. */
 const PLAIN_NAME = /^[a-z0-9-]+$/;
 const PLAIN_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Between two machines (RFC 9110, 7.6.1), or already answered by this one. */
-const OF_THIS_HOP: ReadonlySet<string> = new Set([
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that this proxy has already processed. */
+export const OF_THIS_HOP: ReadonlySet<string> = new Set([
   "connection",
   "expect",
   "http2-settings",
@@ -33,13 +33,13 @@ const OF_THIS_HOP: ReadonlySet<string> = new Set([
   "transfer-encoding",
   "upgrade",
 ]);
-/** What only a proxy may say. */
+/** Only a proxy may set these. */
 const OF_PROXIES =
   /^(?:proxy|proxy-user-.*|x-ttyhq-.*|ttyhq-.*|forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-client-.*|true-client-ip)$/;
 
 /**
- * Throws what `refuseAmbiguous` throws and, since the next server reads again what this one has read, `invalid_request`
- * for a target that is no path, no Host, a body with two lengths, odd characters.
+ * Throws as `refuseAmbiguous` and, because the next server parses the request again, `invalid_request` for a target
+ * that is not a path, a missing Host, two body lengths, and control characters.
  */
 export function refuseUnforwardable(head: ProxiedHead): void {
   refuseAmbiguous(head);
@@ -48,10 +48,7 @@ export function refuseUnforwardable(head: ProxiedHead): void {
     throw new ServiceError("invalid_request", "ask for a path, which begins with a slash");
   if (!headers.host) throw new ServiceError("invalid_request", "say in the header Host which host is asked");
   if (headers["transfer-encoding"] !== undefined && headers["content-length"] !== undefined) {
-    throw new ServiceError(
-      "invalid_request",
-      "say in one way how long the body is: Content-Length, or chunked",
-    );
+    throw new ServiceError("invalid_request", "give the body one length: Content-Length, or chunked");
   }
   for (const value of Object.values(headers).flat()) {
     if (value !== undefined && !PLAIN_VALUE.test(value)) {
@@ -60,10 +57,7 @@ export function refuseUnforwardable(head: ProxiedHead): void {
   }
 }
 
-/**
- * What the client sent, without what is between it and the proxy, without the proxy's own cookies, and without anything
- * that only a proxy may say; and what this proxy says.
- */
+/** The client's headers without hop-by-hop headers, proxy cookies and proxy-only headers, and the proxy's own. */
 export function forwardedHeaders(
   { headers }: Pick<ProxiedHead, "headers">,
   voucher: Voucher,
@@ -83,7 +77,7 @@ export function forwardedHeaders(
   };
 }
 
-/** How long the body is; an upgrade has none. What `Connection` names never touches it. */
+/** The body's length; an upgrade has no body. `Connection` cannot remove these. */
 function framing(headers: IncomingHttpHeaders, kind: "request" | "upgrade"): IncomingHttpHeaders {
   if (kind === "upgrade") return { connection: "Upgrade", upgrade: "websocket" };
   const { "transfer-encoding": coding, "content-length": length } = headers;
@@ -106,7 +100,7 @@ function said({ user, proof, address, host }: Voucher): IncomingHttpHeaders {
   };
 }
 
-/** The bytes of UTF-8, each as a character, which is how node:http writes them (RFC 9110, 5.5: obs-text). */
+/** UTF-8 bytes as characters, as node:http writes them (RFC 9110, 5.5: obs-text). */
 function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }

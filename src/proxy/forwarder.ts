@@ -1,28 +1,17 @@
-// The one door to http-proxy-3: requests and WebSockets on their way to the server behind.
+// The only importer of http-proxy-3: forwards requests and WebSockets.
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { createProxyServer, type ProxyServer } from "http-proxy-3";
 import { ServiceError } from "../protocol/errors.ts";
+import { OF_THIS_HOP } from "./forwarded-headers.ts";
 
-/** What one side is given to close its own when the other one is gone. */
+/** Time for one side to close after the other has closed. */
 const CLOSE_TIMEOUT_MS = 1_000;
 const MAX_FREE_CONNECTIONS = 64;
 
-/** Between this machine and the next one alone (RFC 9110, 7.6.1); node:http sets its own. */
-const OF_THIS_HOP: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
-
 /**
- * Sends on to the server at a loopback address what it is told to, with the headers that it is given and no others. Bodies
- * go through as they come, no faster than they are taken; when one side breaks off, so does the other.
+ * Forwards to a server on a loopback address with exactly the given headers. Bodies pass through at the reader's
+ * pace; an abort of one side aborts the other.
  */
 export class Forwarder implements Disposable {
   readonly #server: ProxyServer;
@@ -34,9 +23,9 @@ export class Forwarder implements Disposable {
 
   constructor(answers: Answers) {
     this.#answers = answers;
-    // The path goes on as it came: parsed and written again it might be another one.
+    // The path is not parsed and rewritten, which could change it.
     this.#server = createProxyServer({ toProxy: true, selfHandleResponse: true });
-    // After every pass that touches headers: one of them says of chunked bodies that they are empty.
+    // After all passes that change headers: one of them declares chunked bodies empty.
     this.#server.before("web", "stream", (request) => this.#setHeaders(request));
     this.#server.before("ws", "stream", (request) => this.#setHeaders(request));
     this.#server.on("proxyRes", (answer, _, response) => relay(answer, response));
@@ -47,11 +36,11 @@ export class Forwarder implements Disposable {
       });
       socket.once("close", () => !this.#upgraded.has(request) && outgoing.destroy());
     });
-    // Errors are told where they happen, to the callbacks below.
+    // The callbacks below report errors.
     this.#server.on("error", () => undefined);
   }
 
-  /** From now on, to this port of 127.0.0.1. */
+  /** The port on 127.0.0.1. */
   set port(port: number) {
     this.#port = port;
   }
@@ -60,7 +49,7 @@ export class Forwarder implements Disposable {
     this.#headers.set(request, headers);
     const options = { target: this.#target, agent: this.#agent };
     this.#server.web(request, response, options, (error) => {
-      // An answer that has begun ends by itself, or breaks off, see relay.
+      // An answer that has begun is completed or aborted by relay.
       if (!response.headersSent && !response.destroyed) this.#answers.error(response, unreachable(error));
     });
   }
@@ -94,15 +83,15 @@ function relay(answer: IncomingMessage, response: ServerResponse): void {
     if (!OF_THIS_HOP.has(name.toLowerCase())) kept.push(name, value);
   }
   response.writeHead(answer.statusCode ?? 502, answer.statusMessage, kept);
-  // The head of a stream is not to wait for the first thing that happens.
+  // Sends the head of a stream before its first data.
   if (answer.headers["content-length"] === undefined) response.flushHeaders();
-  // The other way round the library sees to it: a client that leaves takes the request along.
+  // The library handles the opposite direction: a disconnected client aborts the request.
   answer.once("close", () => !answer.readableEnded && response.destroy());
   answer.on("error", () => undefined);
   answer.pipe(response);
 }
 
-/** Each side is ended by the library when the other is; one whose peer does not answer that would stay for ever. */
+/** The library ends each side after the other; this closes a side whose peer does not react. */
 function closeTogether(...sides: readonly Duplex[]): void {
   for (const side of sides) {
     side.once("close", () => {
@@ -118,12 +107,12 @@ function unreachable(cause: unknown): ServiceError {
   return new ServiceError("server_unreachable", "the server behind this proxy does not answer", { cause });
 }
 
-/** How errors are told to programs: as the server itself does, who hands it in. */
+/** Error answers for programs, the same as the server's. */
 export type Answers = {
   readonly error: (response: ServerResponse, error: unknown) => void;
-  /** Where a WebSocket was asked for; closes the connection. */
+  /** For WebSockets; closes the connection. */
   readonly refuse: (socket: Duplex, error: unknown) => void;
 };
 
-/** Where a request came from, and under which name, as the server itself sees it. */
+/** As the server sees it. */
 export type Client = { readonly address: string | undefined; readonly host: string | undefined };

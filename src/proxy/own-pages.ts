@@ -1,4 +1,4 @@
-// Everything at /.proxy/, which never reaches the server behind: logging in and out at the provider.
+// The pages at /.proxy/: logging in and out at the provider. They are not forwarded.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { formatOrigin, isOriginOf, parseHost, parseOrigin } from "../lib/net/origin.ts";
 import type { Log } from "../log.ts";
@@ -14,14 +14,13 @@ import type { ProviderLogins } from "./provider/provider-logins.ts";
 export type OwnPagesParts = {
   readonly provider: Provider;
   readonly logins: ProviderLogins;
-  /** The origin that the provider sends browsers back to. */
+  /** The origin to which the provider redirects. */
   readonly origin: string;
   readonly clientOf: (request: IncomingMessage) => Client;
   readonly audit: { write(entry: LoginEntry): void };
   readonly log: Pick<Log, "info" | "warn">;
 };
 
-/** What the audit log is told. */
 type LoginEntry = {
   readonly action: "login" | "logout";
   readonly result: "ok" | "refused";
@@ -38,7 +37,7 @@ export class OwnPages {
     this.#parts = parts;
   }
 
-  /** Answers a request for a path at /.proxy/. Rejects with a ServiceError for whoever answers with errors. */
+  /** Rejects with a ServiceError for the caller to answer. */
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? "/", this.#parts.origin);
     switch (`${request.method} ${url.pathname}`) {
@@ -57,16 +56,14 @@ export class OwnPages {
     }
   }
 
-  /** Sends a browser to the provider, and from there back to that path. */
+  /** Redirects a browser to the provider, and afterwards back to `path`. */
   async begin(request: IncomingMessage, response: ServerResponse, path: string | undefined): Promise<void> {
     const { origin, provider, clientOf } = this.#parts;
     const host = parseHost(clientOf(request).host ?? "");
-    // The cookie of a login that is begun under one name is not sent to another one, where the provider leads back to.
+    // Cookies of another host name would not be sent to the origin to which the provider redirects.
     if (host === undefined || formatOrigin({ scheme: "https", host }) !== origin) {
-      return sendPage(response, {
-        ...OTHER_NAME,
-        action: { kind: "link", to: origin, text: `Go to ${origin}` },
-      });
+      const action = { kind: "link", to: origin, text: `Go to ${origin}` } as const;
+      return sendPage(response, { ...OTHER_NAME, action });
     }
     const login = this.#begun.begin(returnPath(path));
     const url = await provider.loginUrl(login);
@@ -81,12 +78,10 @@ export class OwnPages {
     const cookies = cookiesOf(request.headers.cookie);
     const begun = this.#begun.open(cookies.get(cookieOf(state)) ?? "");
     if (begun === undefined || begun.state !== state) {
-      throw new ServiceError(
-        "login_refused",
-        "this login was begun in another browser, or too long ago: begin again",
-      );
+      const message = "this login was started in another browser, or too long ago: log in again";
+      throw new ServiceError("login_refused", message);
     }
-    // Whatever comes of it, it works once.
+    // Valid once, whatever the result.
     const doneWith = cookie(cookieOf(state), "", 0);
     response.setHeader("set-cookie", doneWith);
     const { address } = clientOf(request);
@@ -95,7 +90,7 @@ export class OwnPages {
       audit.write({ action: "login", result: "refused", method: "oidc", address });
       throw error;
     });
-    // Another one than before the login, so that nobody who set the cookie beforehand has it.
+    // A new cookie, in case somebody else planted the previous one.
     logins.find(cookies.get(LOGIN_COOKIE))?.[Symbol.dispose]();
     const login = cookie(LOGIN_COOKIE, logins.begin(answer), PROXY_LOGIN_LIFETIME_MS);
     const { login: user } = answer.user;
@@ -112,9 +107,7 @@ export class OwnPages {
       return;
     }
     const { login: user, name = user } = login.user;
-    const sentences = [
-      name === user ? `You are logged in as ${user}.` : `You are logged in as ${name} (${user}).`,
-    ];
+    const sentences = [`You are logged in as ${name === user ? user : `${name} (${user})`}.`];
     const action = { kind: "button", to: "/.proxy/logout", text: "Log out" } as const;
     sendPage(response, { status: 200, title: "Log out?", sentences, action, leadsTo: PROVIDERS });
   }
@@ -130,7 +123,7 @@ export class OwnPages {
     const { address } = clientOf(request);
     log.info({ user, method: "oidc", address }, "logged out");
     audit.write({ action: "logout", result: "ok", user, method: "oidc", address });
-    // Here the person is out, whether or not the provider hears of it.
+    // The logout here does not depend on the provider.
     const url = await provider.logoutUrl(login.idToken).catch(() => undefined);
     redirect(response, url?.href ?? "/.proxy/logged-out");
   }
@@ -139,7 +132,7 @@ export class OwnPages {
     return this.#parts.logins.find(cookiesOf(request.headers.cookie).get(LOGIN_COOKIE));
   }
 
-  /** Takes the oldest cookies of begun logins away where there would be too many: all go with every request. */
+  /** Deletes the oldest cookies of started logins beyond the limit, because all are sent with every request. */
   #oldestBegun(request: IncomingMessage): readonly string[] {
     const begun = [...cookiesOf(request.headers.cookie)]
       .filter(([name]) => name.startsWith(BEGUN_COOKIE))
@@ -149,7 +142,7 @@ export class OwnPages {
   }
 }
 
-/** Of the browser that shows a page of ours, or of no browser. A foreign page may not log anybody out. */
+/** From one of our pages, or not from a browser: a foreign page may not log anybody out. */
 function refuseForeignPages({ headers }: IncomingMessage, { host }: Client): void {
   const { origin: sent, "sec-fetch-site": site = "none" } = headers;
   const [origin, server] = [parseOrigin(sent ?? ""), parseHost(host ?? "")];
@@ -163,7 +156,7 @@ function cookieOf(state: string): string {
   return `${BEGUN_COOKIE}${begunId(state) ?? ""}`;
 }
 
-/** Where the logout leads on to: one that speaks http is on this machine. */
+/** A logout may redirect to these; http only on this machine. */
 const PROVIDERS = ["https:", "http://localhost:*", "http://127.0.0.1:*"];
 const AGAIN = { kind: "link", to: "/", text: "Log in" } as const;
 const LOGGED_OUT = {
@@ -180,17 +173,17 @@ const OTHER_NAME = {
 };
 
 const MAX_LENGTH = 512;
-/** One slash, not two, which would name a host; nothing that a browser would read as a slash or leave out. */
+/** One slash; two would start a host. No characters that browsers treat as slashes or drop. */
 const LOCAL_PATH = /^\/(?![/\\])[!-~]*$/;
 
-/** Where to go after a login: a path and query of this host; the beginning for anything else. Never throws. */
+/** The path and query after a login, on this host; "/" for anything else. Never throws. */
 export function returnPath(text: string | undefined): string {
   if (text === undefined || text.length > MAX_LENGTH || text.includes("\\") || !LOCAL_PATH.test(text))
     return "/";
-  // A browser takes dots out of paths: /.//host would become //host.
+  // Browsers normalise dots: /.//host would become //host.
   const url = URL.parse(text, "https://here.invalid");
   if (url === null || url.host !== "here.invalid" || url.pathname.startsWith("//")) return "/";
-  // Not back to where the login was, or the logout.
+  // Not back to the login or logout.
   return url.pathname === "/.proxy" || url.pathname.startsWith("/.proxy/")
     ? "/"
     : `${url.pathname}${url.search}`;

@@ -1,4 +1,4 @@
-// Pages of the proxy itself: a heading, a sentence or two, and something to press.
+// Pages of the proxy: a heading, sentences, and a link or button.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type ErrorCode, errorBody, ServiceError } from "../protocol/errors.ts";
 
@@ -7,7 +7,7 @@ export type PlainPage = {
   readonly title: string;
   readonly sentences: readonly string[];
   readonly action?: { readonly kind: "link" | "button"; readonly to: string; readonly text: string };
-  /** Origins beside the own one that the button may lead on to. */
+  /** Other origins to which the button may redirect. */
   readonly leadsTo?: readonly string[];
 };
 
@@ -34,14 +34,14 @@ export function sendPage(response: ServerResponse, page: PlainPage): void {
   response.end(body);
 }
 
-/** See Other: the browser asks with GET, whatever it asked with before. */
+/** 303 See Other: the browser follows with GET. */
 export function redirect(response: ServerResponse, to: string): void {
   setOwnHeaders(response);
   response.writeHead(303, { location: to, "content-length": 0 });
   response.end();
 }
 
-/** Not "no-referrer": with that a browser sends `Origin: null` with the button, and nobody could tell whose it is. */
+/** Not "no-referrer", with which browsers send `Origin: null` with the button. */
 function setOwnHeaders(response: ServerResponse, leadsTo: readonly string[] = []): void {
   const formAction = ["'self'", ...leadsTo].join(" ");
   const headers = {
@@ -80,7 +80,7 @@ const TITLES: Partial<Record<ErrorCode, string>> = {
   unauthorized: "Not logged in",
 };
 
-/** Whether somebody looks at the answer: a page is asked for, not a part of one, nor anything by a program. */
+/** Whether a person navigates to a page, rather than a program or a part of a page. */
 export function isNavigation({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
   const mode = headers["sec-fetch-mode"] ?? "navigate";
   return method === "GET" && headers.accept?.includes("text/html") === true && mode === "navigate";

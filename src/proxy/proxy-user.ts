@@ -1,9 +1,9 @@
 import { isLoginName, type Profile, shownProfile } from "../lib/profile.ts";
 
-/** Who somebody is, as a certificate or a provider says: what the headers `proxy-user-*` carry (specification 5.4). */
+/** A user as named by a certificate or a provider, sent in the headers `proxy-user-*` (specification 5.4). */
 export type ProxyUser = Profile & {
   readonly login: string;
-  /** Of those groups to which options give a role. */
+  /** Only groups to which options give a role. */
   readonly groups?: readonly string[];
 };
 
@@ -14,12 +14,12 @@ export function emailAddress(text: string | undefined): string | undefined {
   return text !== undefined && EMAIL.test(text) ? text : undefined;
 }
 
-/** A name that somebody may have chosen: never one that looks like issuer and subject. */
+/** A name that users may choose must not look like issuer and subject. */
 export function plainName(text: string | undefined): string | undefined {
   return text === undefined || text.includes(SCHEME) ? undefined : text;
 }
 
-/** The first of these that can be a login; `undefined` where none can. What else is said is left out if it is odd. */
+/** The first valid login; `undefined` without one. Invalid profile members are left out. */
 export function proxyUser(
   said: Partial<Profile> & {
     readonly logins: readonly (string | undefined)[];

@@ -1,5 +1,5 @@
-// The identity-aware reverse proxy of --enable-proxy-serve: nobody reaches the server behind it without having proved who
-// they are (contract 5.9).
+// The identity-aware reverse proxy of --enable-proxy-serve: only authenticated requests reach the server (contract
+// 5.9).
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Secret } from "../lib/secret.ts";
@@ -16,20 +16,19 @@ import type { ProviderLogins } from "./provider/provider-logins.ts";
 import type { ProxyUser } from "./proxy-user.ts";
 
 export type ReverseProxyParts = {
-  /** Where people log in at a provider; `undefined`: client certificates alone. */
+  /** Login at a provider; `undefined`: client certificates only. */
   readonly login: { readonly pages: OwnPages; readonly logins: ProviderLogins } | undefined;
-  /** With what the server behind knows its own proxy. */
+  /** Proves to the server that it is its own proxy. */
   readonly proof: Secret;
   readonly clientOf: (request: IncomingMessage) => Client;
   readonly answers: Answers;
   readonly log: Pick<Log, "error">;
 };
 
-/** Who it is, and for how long. */
 type Proven = { readonly user: ProxyUser; readonly whenOver: (over: () => void) => Disposable };
 
 const OWN_PATH = /^\/\.proxy(?:[/?]|$)/;
-/** The longest that a timer can wait. A connection that lasts longer is closed, and comes back. */
+/** The longest timer. Longer connections are closed, and reconnect. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export class ReverseProxy implements Disposable {
@@ -45,12 +44,11 @@ export class ReverseProxy implements Disposable {
     this.#forwarder = new Forwarder({ ...parts.answers, error });
   }
 
-  /** From now on requests go to this port of 127.0.0.1; before, they are answered with `server_unreachable`. */
+  /** Forwards to this port of 127.0.0.1; before that requests get `server_unreachable`. */
   forwardTo(port: number): void {
     this.#forwarder.port = port;
   }
 
-  /** For node:http. */
   readonly request = (request: IncomingMessage, response: ServerResponse): void => {
     this.#answer(request, response).catch((error: unknown) => this.#refuse(response, error));
   };
@@ -62,7 +60,7 @@ export class ReverseProxy implements Disposable {
         this.#parts.answers.refuse(socket, error);
       });
     },
-    /** The server behind closes what is open. */
+    /** The server closes open WebSockets. */
     close: (): void => {
       this.#isClosed = true;
     },
@@ -82,10 +80,10 @@ export class ReverseProxy implements Disposable {
       return await pages.answer(request, response);
     }
     const proven = await this.#prove(request);
-    // Who left meanwhile is told of by no `close` any more.
+    // `close` has already been emitted.
     if (response.destroyed) return;
     if (proven !== undefined) {
-      // A stream may go on for days; it ends with the login that opened it.
+      // A stream may last for days; it ends with its login.
       const watch = proven.whenOver(() => response.destroy());
       response.once("close", () => watch[Symbol.dispose]());
       const headers = forwardedHeaders(request, this.#vouch(request, proven.user), "request");
@@ -100,7 +98,6 @@ export class ReverseProxy implements Disposable {
     refuseOddUpgrade(request);
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const proven = await this.#prove(request);
-    // As above.
     if (socket.destroyed) return;
     if (proven === undefined) throw this.#unproven();
     const headers = forwardedHeaders(request, this.#vouch(request, proven.user), "upgrade");
@@ -127,14 +124,13 @@ export class ReverseProxy implements Disposable {
   }
 
   #unproven(): ServiceError {
-    const how =
-      this.#parts.login === undefined
-        ? "the client certificate names nobody, or has expired"
-        : "log in first: open this server in a browser, or show a client certificate";
-    return new ServiceError("unauthorized", how);
+    const { login } = this.#parts;
+    const noCertificate = "the client certificate names nobody, or has expired";
+    const noLogin = "log in first: open this server in a browser, or show a client certificate";
+    return new ServiceError("unauthorized", login === undefined ? noCertificate : noLogin);
   }
 
-  /** In words to a person, in JSON to a program. */
+  /** A page for a person, JSON for a program. */
   #refuse(response: ServerResponse, error: unknown): void {
     this.#logUnexpected(error);
     if (!response.headersSent && isNavigation(response.req)) sendRefusal(response, error);
@@ -146,7 +142,6 @@ export class ReverseProxy implements Disposable {
   }
 }
 
-/** A WebSocket handshake is a GET without a body. */
 function refuseOddUpgrade({ method, headers }: IncomingMessage): void {
   const isWebSocket = method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
   const hasBody = headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";

@@ -8,6 +8,9 @@ const NEWLINE = 0x0a;
 const NOTHING = new Uint8Array();
 /** All permissions of others, and the group's except for reading. */
 const FOR_OTHERS = 0o037;
+const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
+/** Opening a pipe or device, such as /dev/stdout, does not block. */
+const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
 
 /** Whole lines that were written, and the reason if not all were. */
 export type Appended = { readonly lines: number; readonly error?: unknown };
@@ -23,37 +26,25 @@ export class LineFile implements AsyncDisposable {
 
   private constructor(
     handle: FileHandle,
-    status: {
-      readonly inode: string;
-      readonly isRegular: boolean;
-      readonly bytes: number;
-      readonly torn: Uint8Array;
-    },
+    status: { dev: number; ino: number; size: number },
+    torn: Uint8Array | undefined,
   ) {
     this.#handle = handle;
-    this.#inode = status.inode;
-    this.isRegular = status.isRegular;
-    this.#bytes = status.bytes;
-    this.#torn = status.torn;
+    this.#inode = inodeName(status);
+    this.isRegular = torn !== undefined;
+    this.#bytes = this.isRegular ? status.size : 0;
+    this.#torn = torn ?? NOTHING;
   }
 
-  /** New files have mode 0600. Opening a pipe or device, such as /dev/stdout, does not block. */
+  /** New files have mode 0600. */
   static async open(path: string, log: Pick<Log, "warn">): Promise<LineFile> {
-    const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
-    const handle = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0o600);
+    const handle = await open(path, APPEND, 0o600);
     try {
       const status = await handle.stat();
-      const { dev, ino, mode, size } = status;
-      const isRegular = status.isFile();
-      if (isRegular && (mode & FOR_OTHERS) !== 0) await close(handle, mode, { path, log });
+      if (!status.isFile()) return new LineFile(handle, status, undefined);
+      if ((status.mode & FOR_OTHERS) !== 0) await closeToOthers(handle, status.mode, { path, log });
       // The owner may lack the permission to read the file.
-      const torn = isRegular && size > 0 ? await tornEnd(path, size).catch(() => NOTHING) : NOTHING;
-      return new LineFile(handle, {
-        isRegular,
-        torn,
-        inode: inodeName(dev, ino),
-        bytes: isRegular ? size : 0,
-      });
+      return new LineFile(handle, status, await tornEnd(path, status.size).catch(() => NOTHING));
     } catch (error) {
       await handle.close();
       throw error;
@@ -69,15 +60,14 @@ export class LineFile implements AsyncDisposable {
   async isAt(path: string): Promise<boolean> {
     if (!this.isRegular) return true;
     try {
-      const { dev, ino } = await stat(path);
-      return inodeName(dev, ino) === this.#inode;
+      return inodeName(await stat(path)) === this.#inode;
     } catch (error) {
       if (isErrno(error, "ENOENT")) return false;
       throw error;
     }
   }
 
-  /** What an interrupted write left after the last whole line. The next append ends it with a newline. */
+  /** The rest of an interrupted write after the last whole line. The next append ends it with a newline. */
   get torn(): Uint8Array {
     return this.#torn;
   }
@@ -85,20 +75,19 @@ export class LineFile implements AsyncDisposable {
   /** Resolves when on disk. Never rejects. */
   async append(lines: readonly string[]): Promise<Appended> {
     const ending = this.#torn.length > 0 ? "\n" : "";
-    const bytes = new TextEncoder().encode(ending + lines.join(""));
+    const bytes = Buffer.from(ending + lines.join(""));
     try {
       const { bytesWritten } = await this.#handle.write(bytes);
       this.#bytes += bytesWritten;
       if (this.isRegular) await this.#handle.datasync();
-      if (bytesWritten === bytes.length) {
-        this.#torn = NOTHING;
-        return { lines: lines.length };
-      }
-      const whole = newlinesIn(bytes.subarray(ending.length, bytesWritten));
-      const end = whole === 0 ? 0 : bytes.lastIndexOf(NEWLINE, bytesWritten - 1) + 1;
-      if (whole > 0) this.#torn = NOTHING;
-      await this.#takeBack(bytes.subarray(end, bytesWritten));
-      return { lines: whole, error: new Error(`the disk took ${bytesWritten} of ${bytes.length} bytes`) };
+      const written = bytes.subarray(ending.length, bytesWritten);
+      const whole = written.subarray(0, written.lastIndexOf(NEWLINE) + 1);
+      const count = newlinesIn(whole);
+      if (count > 0) this.#torn = NOTHING;
+      if (bytesWritten === bytes.length) return { lines: count };
+      // Without a whole line the newline that ends the torn one is taken back as well.
+      await this.#takeBack(count === 0 ? bytes.subarray(0, bytesWritten) : written.subarray(whole.length));
+      return { lines: count, error: new Error(`the disk took ${bytesWritten} of ${bytes.length} bytes`) };
     } catch (error) {
       return { lines: 0, error };
     }
@@ -112,7 +101,7 @@ export class LineFile implements AsyncDisposable {
   async #takeBack(rest: Uint8Array): Promise<void> {
     if (rest.length === 0) return;
     try {
-      if (!this.isRegular) throw new Error("nothing can be taken back");
+      if (!this.isRegular) throw new Error("only a regular file can be truncated");
       const { size } = await this.#handle.stat();
       await this.#handle.truncate(size - rest.length);
       this.#bytes -= rest.length;
@@ -123,7 +112,7 @@ export class LineFile implements AsyncDisposable {
 }
 
 /** The file's group may still read it. */
-async function close(
+async function closeToOthers(
   handle: FileHandle,
   mode: number,
   { path, log }: { readonly path: string; readonly log: Pick<Log, "warn"> },
@@ -136,8 +125,8 @@ async function close(
   }
 }
 
-function inodeName(device: number, inode: number): string {
-  return `${device}:${inode}`;
+function inodeName({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
+  return `${dev}:${ino}`;
 }
 
 function newlinesIn(bytes: Uint8Array): number {

@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { Login } from "../../auth/login.ts";
 import type { SecondFactor } from "../../auth/passkey/second-factor.ts";
 import type { Principal } from "../../auth/principal.ts";
@@ -7,11 +6,11 @@ import type { Tickets } from "../../auth/tokens/tickets.ts";
 import type { Users } from "../../auth/users.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
-import type { AuthConfig, VerifyResponse } from "../../protocol/schemas/auth.ts";
+import type { AuthConfig } from "../../protocol/schemas/auth.ts";
 import type { Context, Routes } from "../route.ts";
 import { passkeyRoutes } from "./passkey-routes.ts";
 
-/** Logging in and out (contract 5), the old names included (facts 4.1). */
+/** Logging in and out (contract 5), including old names (facts 4.1). */
 export function authRoutes(parts: {
   readonly login: Login;
   readonly secondFactor: SecondFactor | undefined;
@@ -40,15 +39,14 @@ export function authRoutes(parts: {
       return { success: true, token, userId: user, authMethod: "ssh-key" };
     },
     createLoginLink: async (_, context) => {
-      if (principalOf(context).method !== "socket") {
-        throw new ServiceError(
-          "forbidden",
-          "login links are made on the server's own machine: ttyhq login-link",
-        );
-      }
+      if (principalOf(context).method !== "socket")
+        throw new ServiceError("forbidden", "create login links on the server's machine: ttyhq login-link");
       return { url: await newLoginLink(), expiresIn: LOGIN_LINK_LIFETIME_MS / 1000 };
     },
-    verifyToken: async (_, context) => verified(principalOf(context)),
+    verifyToken: async (_, context) => {
+      const { user, rights } = principalOf(context);
+      return { valid: true, userId: user, permissions: [...permissionsOf(rights)] };
+    },
     createWsTicket: async (_, context) => ({
       ticket: await tickets.issue(principalOf(context)),
       expiresIn: WS_TICKET_LIFETIME_MS / 1000,
@@ -60,7 +58,7 @@ export function authRoutes(parts: {
   };
 }
 
-/** Logging in by a password, and a login link. */
+/** Login by password and by login link. */
 function passwordRoutes(login: Login): Routes {
   return {
     createToken: async ({ body: { ticket, ...pair } }, { address, client, origin }) =>
@@ -79,18 +77,8 @@ function passwordRoutes(login: Login): Routes {
   };
 }
 
-function verified({ user, rights }: Principal): z.infer<typeof VerifyResponse> {
-  return { valid: true, userId: user, permissions: [...permissionsOf(rights)] };
-}
-
-/** What a proxy says of whoever asks. */
-function namedBy({
-  user,
-  profile,
-}: Pick<Principal, "user" | "profile">): Pick<
-  AuthConfig,
-  "proxyUser" | "tailscaleAuth" | "authenticatedUser" | "tailscaleUser"
-> {
+/** What a proxy says about its user. */
+function namedBy({ user, profile }: Pick<Principal, "user" | "profile">): Partial<AuthConfig> {
   const { name = user, picture } = profile ?? {};
   const proxyUser = { login: user, name, ...(picture === undefined ? {} : { profilePic: picture }) };
   return { proxyUser, tailscaleAuth: true, authenticatedUser: user, tailscaleUser: proxyUser };

@@ -3,11 +3,8 @@ import { LOCAL } from "../../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
-/** What was removed; `remoteName` is absent for this machine. */
-type Removed = { readonly ids: readonly string[]; readonly error?: string };
-
-/** What POST /api/cleanup-exited answers. */
-export type Cleanup = {
+/** The answer of POST /api/cleanup-exited. */
+type Cleanup = {
   success: true;
   message: string;
   localCleaned: number;
@@ -16,8 +13,8 @@ export type Cleanup = {
 };
 
 /**
- * Removes the ended ones of these sessions, all machines side by side. A remote that fails is told of in its result and
- * holds up no other; what fails on this machine is thrown. `remotes`: the names of an HQ's remotes.
+ * Removes ended sessions, all machines in parallel. A remote that fails is reported in its result; a failure on this machine
+ * is thrown. `remotes`: the names of an HQ's remotes.
  */
 export async function cleanUpExited(
   sessions: Pick<SessionBackend, "list" | "remove">,
@@ -25,55 +22,42 @@ export async function cleanUpExited(
 ): Promise<Cleanup> {
   const ended = (await sessions.list()).filter(({ status }) => status === "exited");
   const byMachine = Map.groupBy(ended, ({ remoteName = LOCAL }) => remoteName);
-  const names = new Set([...remotes, ...byMachine.keys()].filter((name) => name !== LOCAL));
-  const [own, ...others] = await Promise.all([
-    removeAll(sessions, byMachine.get(LOCAL) ?? []),
-    ...[...names].map(async (remoteName) => {
-      const { ids, error } = await attempt(sessions, byMachine.get(remoteName) ?? []);
-      return { ids, result: { remoteName, cleaned: ids.length, ...(error === undefined ? {} : { error }) } };
+  const names = new Set([LOCAL, ...remotes, ...byMachine.keys()]);
+  const results = await Promise.all(
+    [...names].map(async (name) => {
+      const { ids, error } = await removeAll(sessions, byMachine.get(name) ?? []);
+      if (error !== undefined && (name === LOCAL || !(error instanceof ServiceError))) throw error;
+      return { name, ids, ...(error instanceof ServiceError ? { error: error.message } : {}) };
     }),
-  ]);
-  const cleanedSessions = [...own, ...others.flatMap(({ ids }) => ids)];
+  );
+  const cleanedSessions = results.flatMap(({ ids }) => ids);
+  const [own, ...others] = results;
   return {
     success: true,
     message: `${cleanedSessions.length} exited sessions cleaned up across all servers`,
-    localCleaned: own.length,
+    localCleaned: own?.ids.length ?? 0,
     cleanedSessions,
-    remoteResults: others.map(({ result }) => result),
+    remoteResults: others.map(({ name, ids, ...rest }) => ({
+      remoteName: name,
+      cleaned: ids.length,
+      ...rest,
+    })),
   };
 }
 
-async function attempt(
-  sessions: Pick<SessionBackend, "remove">,
-  records: readonly SessionRecord[],
-): Promise<Removed> {
-  const ids: string[] = [];
-  try {
-    await removeAll(sessions, records, ids);
-    return { ids };
-  } catch (error) {
-    if (error instanceof ServiceError) return { ids, error: error.message };
-    throw error;
-  }
-}
-
-/** `removed`: those that were, also where a later one fails. */
+/** Stops at the first failure. Sessions that somebody else removed do not count. */
 async function removeAll(
   sessions: Pick<SessionBackend, "remove">,
   records: readonly SessionRecord[],
-  removed: string[] = [],
-): Promise<readonly string[]> {
-  for (const { id } of records) if (await wasRemoved(sessions, id)) removed.push(id);
-  return removed;
-}
-
-/** False when somebody else was faster. */
-async function wasRemoved(sessions: Pick<SessionBackend, "remove">, id: string): Promise<boolean> {
-  try {
-    await sessions.remove(id);
-    return true;
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "session_not_found") return false;
-    throw error;
+): Promise<{ readonly ids: readonly string[]; readonly error?: unknown }> {
+  const ids: string[] = [];
+  for (const { id } of records) {
+    try {
+      await sessions.remove(id);
+      ids.push(id);
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.code === "session_not_found")) return { ids, error };
+    }
   }
+  return { ids };
 }

@@ -1,3 +1,4 @@
+import type { Principal } from "../../auth/principal.ts";
 import { ENDPOINT_NEEDS, type Need, permits, refusalOf } from "../../auth/roles.ts";
 import { reach } from "../../hq/remote-connection.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
@@ -9,7 +10,7 @@ import { REQUEST_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Context, Media } from "../route.ts";
 import { noticeReader } from "./notice-reader.ts";
 
-/** What of a remote is reached through the HQ: no logins, no tickets, and no remotes of its own. */
+/** Resources that an HQ forwards: no logins, no tickets, no remotes of the remote. */
 const FORWARDED: ReadonlySet<string> = new Set([
   "sessions",
   "worktrees",
@@ -18,7 +19,7 @@ const FORWARDED: ReadonlySet<string> = new Set([
   "health",
   "cleanup-exited",
 ]);
-/** What of the answer concerns the client; all else is between the HQ and the remote. */
+/** Headers of the answer that are passed on. */
 const PASSED_ON = ["content-disposition", "content-range", "accept-ranges", "retry-after"] as const;
 
 type Sender = Pick<Context, "principal" | "address" | "range" | "lastEventId">;
@@ -28,15 +29,15 @@ const NOTIFICATIONS = "git/notifications";
 
 export type Forwarded = {
   readonly method: ClientRequest["method"];
-  /** The segments of the path after `proxy/`, unescaped, with or without a leading `api`. */
+  /** Unescaped segments after `proxy/`, with or without a leading `api`. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
 };
 
 /**
- * Sends a request on to a remote and gives its answer as it comes, whatever its status. Throws `not_found` for what is
- * not forwarded, `remote_unreachable`, and `remote_timeout` when the answer has not begun within REQUEST_TIMEOUT_MS.
+ * Forwards a request to a remote and passes its answer on, whatever the status. ServiceError `not_found` for other
+ * resources, `remote_unreachable`, and `remote_timeout` if the answer does not begin within REQUEST_TIMEOUT_MS.
  */
 export async function forward(
   send: Send,
@@ -59,18 +60,19 @@ export async function forward(
 
 function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): Omit<ClientRequest, "signal"> {
   const { principal, range, lastEventId } = sender;
+  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
   const segments = path[0] === "api" ? path.slice(1) : path;
   const need = needOf(method, segments, principal);
   const isPlain = segments.every((segment) => segment !== "" && segment !== "." && segment !== "..");
   if (!isPlain || !FORWARDED.has(segments[0] ?? "")) {
     throw new ServiceError("not_found", `an HQ does not forward /${path.join("/")} to its remotes`);
   }
-  // Sessions are created under a limit of their own.
+  // Creating sessions has a rate limit of its own.
   if (method === "POST" && segments.length === 1 && segments[0] === "sessions") {
     throw new ServiceError("not_found", "create a session with POST /api/sessions and remoteId");
   }
   const search = searchOf(query);
-  // To the remote all who come through here are one client.
+  // For the remote all callers of this HQ are one client.
   if (segments.join("/") === NOTIFICATIONS) {
     search.set("client", noticeReader(search.get("client") ?? "", sender));
   }
@@ -88,21 +90,15 @@ function outgoingOf({ method, path, query, body }: Forwarded, sender: Sender): O
   };
 }
 
-/**
- * What a request needs. What a role may not do here it may not do there: `forbidden`. Only an admin sends what this HQ
- * does not know.
- */
-function needOf(method: string, segments: readonly string[], principal: Context["principal"]): Need {
-  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
+/** The permission that the request needs here and on the remote. Only admins may use endpoints that this HQ does not know. */
+function needOf(method: string, segments: readonly string[], { rights }: Principal): Need {
   const path = ["api", ...segments];
   const known: readonly (readonly [string, Endpoint])[] = Object.entries(endpoints);
   const found = known.find(
     ([, endpoint]) => endpoint.method.toUpperCase() === method && matchPath(endpoint, path) !== undefined,
   );
   const need = (found && NEEDS.get(found[0])) ?? "remotes:manage";
-  if (!permits(principal.rights, need)) {
-    throw new ServiceError("forbidden", refusalOf(principal.rights, need));
-  }
+  if (!permits(rights, need)) throw new ServiceError("forbidden", refusalOf(rights, need));
   return need;
 }
 
@@ -115,14 +111,12 @@ function searchOf(query: Forwarded["query"]): URLSearchParams {
 }
 
 /**
- * Who reaches all sessions here does so there. Everything else is done as the user who asks, except for an admin: git of
- * a remote must not run as its server for an operator.
+ * Callers with access to all sessions have it on the remote as well. Everything else runs as the caller, except for admins:
+ * git on a remote must not run as its server for an operator.
  */
-function onBehalfOf(principal: Context["principal"], need: Need): Readonly<Record<string, string>> {
-  if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
-  const { rights } = principal;
+function onBehalfOf({ user, rights }: Principal, need: Need): Readonly<Record<string, string>> {
   if (rights.kind === "all" && (rights.role === "admin" || need.startsWith("sessions:"))) return {};
-  return { "ttyhq-on-behalf-of": encodeURIComponent(principal.user) };
+  return { "ttyhq-on-behalf-of": encodeURIComponent(user) };
 }
 
 function mediaOf({ status, headers, body }: ClientResponse): Media {

@@ -4,7 +4,7 @@ import type { Joining } from "../../hq/joining/joining.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Routes } from "../route.ts";
 
-/** How remotes join an HQ with keys of their own (contract 10.4). */
+/** Remotes that join an HQ with their own keys (contract 10.4). */
 export function joinRoutes(joining: Joining, tokens: Pick<AccessTokens, "issueRemote">): Routes {
   return {
     joinRemote: async ({ body }) => {
@@ -25,36 +25,27 @@ export function joinRoutes(joining: Joining, tokens: Pick<AccessTokens, "issueRe
   };
 }
 
-/** Decides who may register, refresh and unregister which remote. */
-export class RegistrationGuard {
-  readonly #joining: Pick<Joining, "isKnown">;
-  readonly #isBasicTaken: boolean;
+/** Whether the caller may register, refresh and unregister that remote; if not, ServiceError `forbidden`. */
+export type RegistrationGuard = (
+  principal: Principal | undefined,
+  remote: { readonly id?: string | undefined; readonly name?: string | undefined },
+) => Promise<void>;
 
-  constructor(options: { readonly joining: Pick<Joining, "isKnown">; readonly isBasicTaken: boolean }) {
-    this.#joining = options.joining;
-    this.#isBasicTaken = options.isBasicTaken;
-  }
-
-  /** Throws `forbidden`. Of a remote's own credential, `remote` has to be what it is for, and its key has to be known still. */
-  async check(
-    principal: Principal | undefined,
-    remote: { readonly id?: string | undefined; readonly name?: string | undefined },
-  ): Promise<void> {
-    if (principal?.method === "basic" && !this.#isBasicTaken) {
-      const message =
-        "no remote is registered with the password of this HQ (--no-basic-join): start the remote with --join-token-file";
+/** A remote's credential is for that remote only, and only until its key is revoked. */
+export function registrationGuard(
+  joining: Pick<Joining, "isKnown">,
+  { isBasicTaken }: { readonly isBasicTaken: boolean },
+): RegistrationGuard {
+  return async (principal, remote) => {
+    if (principal?.method === "basic" && !isBasicTaken) {
+      const message = "this HQ takes no password from remotes (--no-basic-join): use --join-token-file";
       throw new ServiceError("forbidden", message);
     }
     if (principal?.rights.kind !== "remote") return;
     const { id, name } = principal.rights;
-    if ((remote.id ?? id) !== id || (remote.name ?? name) !== name) {
-      throw new ServiceError("forbidden", `this credential is for the remote ${name} and no other`);
-    }
-    if (!(await this.#joining.isKnown({ id, name }))) {
-      throw new ServiceError(
-        "forbidden",
-        `the key of the remote ${name} was revoked: it needs a new join token`,
-      );
-    }
-  }
+    if ((remote.id ?? id) !== id || (remote.name ?? name) !== name)
+      throw new ServiceError("forbidden", `this credential is only for the remote ${name}`);
+    if (await joining.isKnown({ id, name })) return;
+    throw new ServiceError("forbidden", `the key of the remote ${name} was revoked: get a new join token`);
+  };
 }

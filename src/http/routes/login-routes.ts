@@ -7,10 +7,10 @@ import type { ApiTokenRecord, LoginRecord } from "../../protocol/schemas/login.t
 import type { Permission } from "../../protocol/schemas/permission.ts";
 import type { Context, Routes } from "../route.ts";
 
-/** Has no logins: no user is called that. */
+/** No user has this name. */
 const NOBODY = "";
 
-/** Logins and API tokens, listed and ended one by one: one's own, and of an admin everybody's. */
+/** Listing and ending logins and API tokens: one's own, for admins everybody's. */
 export function loginRoutes({
   loginRecords: logins,
   tokens,
@@ -30,9 +30,7 @@ export function loginRoutes({
     createApiToken: async ({ body: { name, scope, expiresIn } }, context) => {
       const user = loggedInUser(context);
       if (noAuth || user === NOBODY) {
-        const message =
-          "API tokens are for those who log in here with a password, a key or a link: log in first";
-        throw new ServiceError("forbidden", message);
+        throw new ServiceError("forbidden", "log in with a password, a key or a link to create API tokens");
       }
       for (const permission of scope) demand(context, permission);
       const { method = "" } = context.principal ?? {};
@@ -48,7 +46,7 @@ export function loginRoutes({
   };
 }
 
-/** `undefined`: everybody. Throws `forbidden`. */
+/** `undefined`: all users. ServiceError `forbidden`. */
 function listedUser({ all }: { readonly all: "0" | "1" }, context: Context): string | undefined {
   if (all === "0") return loggedInUser(context);
   demand(context, "accounts:manage");
@@ -61,10 +59,7 @@ function endingUser(context: Context): string | undefined {
   return isManager ? undefined : loggedInUser(context);
 }
 
-/**
- * A name that a proxy vouches for may be another person than the one who logs in here under it, and may be nobody
- * tomorrow: such a caller has no logins here.
- */
+/** A proxied user may be another person than the user of the same name who logs in here, so has no logins here. */
 function loggedInUser({ principal }: Context): string {
   if (principal?.method === "token" || principal?.method === "socket") return principal.user;
   return NOBODY;

@@ -1,12 +1,9 @@
-// Who has read which notifications of follow mode: each client is told each of them once (contract 7.6).
+// Identifies readers of notifications: each client receives each of them once (contract 7.6).
 import { createHash } from "node:crypto";
 import { type Principal, SERVERS_OWN } from "../../auth/principal.ts";
 import type { Context } from "../route.ts";
 
-/**
- * One text for each client: by its login, else by its address, and by what it calls itself. An HQ has told those who
- * read through it apart already, whichever of its replicas they ask.
- */
+/** A key per client: login or address, and the client's own name. An HQ has already distinguished its clients. */
 export function noticeReader(
   client: string,
   { principal, address }: Pick<Context, "principal" | "address">,
@@ -17,7 +14,7 @@ export function noticeReader(
     .digest("base64url");
 }
 
-/** Whose sessions, and so notifications, somebody's are. */
+/** The owner of the caller's sessions and notifications. */
 export function nameOf(principal: Principal | undefined): string {
   return principal?.owner ?? SERVERS_OWN;
 }

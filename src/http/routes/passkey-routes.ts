@@ -5,7 +5,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { ENROLMENT_CODE_LIFETIME_S } from "../../protocol/limits.ts";
 import type { Context, Routes } from "../route.ts";
 
-/** The second factor of a login, and the passkeys of whoever is logged in. */
+/** The second factor of a login, and the user's passkeys. */
 export function passkeyRoutes({
   login,
   secondFactor,
@@ -35,7 +35,7 @@ export function passkeyRoutes({
   };
 }
 
-/** Whoever came in by anything but a login has no second factor here. */
+/** Only logins have a second factor. */
 function userOf({ principal }: Context): string {
   if (principal?.method === "token" && principal.rights.kind !== "invited") return principal.user;
   throw new ServiceError("forbidden", "passkeys are for those who log in with a password: log in first");

@@ -7,56 +7,52 @@ import type { Context, Media, Routes } from "../route.ts";
 import { forward } from "./forward.ts";
 import type { RegistrationGuard } from "./join-routes.ts";
 
-/** The machines of an HQ (specification 4.5, contract 6). */
+/** The remotes of an HQ (specification 4.5, contract 6). */
 export function remoteRoutes(parts: {
   readonly registry: Registry;
   readonly fleet: Fleet;
-  readonly guard: Pick<RegistrationGuard, "check">;
-  /** Throws `invalid_request` for a url that leads back here. */
+  readonly guard: RegistrationGuard;
+  /** ServiceError `invalid_request` for a url that leads back to this HQ. */
   readonly refuseLoop: (request: RegisterRemote) => Promise<void>;
 }): Routes {
   const { registry, fleet, guard, refuseLoop } = parts;
-  // Named one by one: the token is told to nobody.
+  // An allow list, because the token is secret.
   const recordOf = ({ id, name, url, registeredAt, lastHeartbeat }: Remote): RemoteRecord => {
     const { ids, conflicts } = fleet.sessionsOf(name);
     const common = { id, name, url, registeredAt, lastHeartbeat, sessionIds: [...ids] };
     return conflicts.length === 0 ? common : { ...common, conflicts: [...conflicts] };
   };
-  const proxy = (method: "GET" | "POST" | "PATCH" | "DELETE") => {
-    return async (
+  const proxy =
+    (method: "GET" | "POST" | "PATCH" | "DELETE") =>
+    async (
       { params, query, body }: { params: ProxyPath; query: Record<string, unknown>; body?: unknown },
       context: Context,
     ): Promise<Media> => {
-      const send = fleet.senderOf(params.name);
-      return await forward(
-        send,
-        { method, path: params.path, query, body },
-        { ...context, remote: params.name },
-      );
+      const { name: remote, path } = params;
+      return await forward(fleet.senderOf(remote), { method, path, query, body }, { ...context, remote });
     };
-  };
   return {
     listRemotes: async (_, { principal }) =>
       registry.remotes.map((remote) => {
         const record = recordOf(remote);
         if (principal?.rights.kind === "all") return record;
-        // Which sessions others have is not for everybody.
-        const { conflicts: _, ...machine } = record;
-        return { ...machine, sessionIds: [] };
+        // Sessions of others are hidden.
+        const { conflicts: _, ...rest } = record;
+        return { ...rest, sessionIds: [] };
       }),
     registerRemote: async ({ body }, { principal }) => {
-      await guard.check(principal, body);
+      await guard(principal, body);
       const known = registry.byId(body.id);
       if (known?.url !== body.url) await refuseLoop(body);
       return { success: true, remote: recordOf(await registry.register(body)) };
     },
     removeRemote: async ({ params }, { principal }) => {
-      await guard.check(principal, params);
+      await guard(principal, params);
       await registry.remove(params.id);
       return { success: true };
     },
     refreshSessions: async ({ params }, { principal }) => {
-      await guard.check(principal, { name: params.name, id: registry.byName(params.name)?.id });
+      await guard(principal, { name: params.name, id: registry.byName(params.name)?.id });
       const sessionCount = await fleet.refresh(params.name);
       const remote = registry.byName(params.name);
       if (remote === undefined) throw new ServiceError("remote_not_found", `remote ${params.name} has gone`);

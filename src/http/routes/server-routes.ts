@@ -5,19 +5,19 @@ import { openApi } from "../../protocol/endpoints/openapi.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
 import { JsonBytes, type Media, type Routes } from "../route.ts";
 
-/** How the server is, who is connected, and what it can do (contract 2.6, 2.7). */
+/** Health, clients, metrics and the API description (contract 2.6, 2.7). */
 export function serverRoutes(parts: {
   readonly health: () => Promise<Health>;
-  /** Throws when requests should go elsewhere. */
+  /** Throws if the server is not ready. */
   readonly checkReady: () => void;
   readonly metrics: Pick<Metrics, "text" | "type">;
   readonly hub: Pick<Hub, "clients" | "tellUser">;
   readonly version: string;
-  /** Names of the endpoints that are served here: no others are described. */
+  /** Names of the endpoints that are served, and therefore described. */
   readonly mounted: () => readonly string[];
 }): Routes {
   const { health, checkReady, metrics, hub, version, mounted } = parts;
-  // It never changes, takes tens of milliseconds to make, and anybody may ask for it.
+  // Constant, public, and takes tens of milliseconds to generate.
   let description: JsonBytes | undefined;
   return {
     health,
@@ -49,7 +49,7 @@ export function serverRoutes(parts: {
   };
 }
 
-/** As VibeTunnel's clients know it; its session is none. */
+/** In VibeTunnel's form, with a made-up session. */
 function testEvent(now: Date) {
   return {
     type: "test-notification",

@@ -20,7 +20,7 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
     listSessions: async (_, { principal, setHeader }) => {
       setHeader?.(POSITION_HEADER, positionText(parts.position()));
       const records = await sessionsOf(principal).list();
-      // What those see who see everything is worth being kept.
+      // Only the answer for callers with all sessions is cached.
       return principal?.rights.kind === "all" ? listJson.of(records, viewersOf) : records.map(seen);
     },
     createSession: async ({ body }, { principal }) =>
@@ -33,7 +33,10 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
     deleteSession: ({ params }, { principal }) => sessionsOf(principal).remove(params.id),
     cleanupSession: async ({ params }, { principal }) => {
       const sessions = sessionsOf(principal);
-      await removeEnded(sessions, await sessions.get(params.id));
+      const { id, status } = await sessions.get(params.id);
+      if (status !== "exited")
+        throw new ServiceError("session_running", `session ${id} is running: end it first`);
+      await sessions.remove(id);
       return { success: true, status: "removed" };
     },
     cleanupExited: async (_, { principal }) => cleanUpExited(sessionsOf(principal), parts.remotes?.() ?? []),
@@ -43,13 +46,13 @@ export function sessionRoutes(parts: SessionRouteParts): Routes {
 }
 
 export type SessionRouteParts = {
-  /** The sessions as whoever asks may see and touch them. */
+  /** The sessions as the caller may use them. */
   readonly sessionsOf: (principal: Context["principal"]) => SessionBackend;
-  /** What is asked for, with whose it will be. */
+  /** The request with the session's owner. */
   readonly ownRequest: (request: CreateSession, principal: Context["principal"]) => CreateSession;
   /** Subscriptions in this process. */
   readonly viewersOf: (sessionId: string) => number;
-  /** Of the changes that clients of this process are told. */
+  /** Of the changes sent to clients of this process. */
   readonly position: () => SourcePosition;
   /** Names of an HQ's remotes. */
   readonly remotes?: (() => readonly string[]) | undefined;
@@ -105,37 +108,28 @@ function viewRoutes({ sessionsOf }: SessionRouteParts): Routes {
   };
 }
 
-/** What of the output a query and a Range header name. */
+/** The part of the output that a query and a Range header select. */
 async function outputPart(
-  query: { readonly from: number; readonly to?: number | undefined },
+  { from: first, to: end }: { readonly from: number; readonly to?: number | undefined },
   outputBytes: number,
   range: string | undefined,
   open: (from: number, to: number) => Promise<Content>,
 ): Promise<Media> {
-  const stretch = stretchOf(query, outputBytes);
-  const part = readRange(range, stretch.to - stretch.from);
-  const from = stretch.from + (part?.start ?? 0);
-  const to = part === undefined ? stretch.to : stretch.from + part.end;
+  if (first > outputBytes) {
+    const details = { length: outputBytes };
+    throw new ServiceError("range_not_satisfiable", `there are ${outputBytes} bytes of output`, { details });
+  }
+  const length = Math.max(0, Math.min(end ?? outputBytes, outputBytes) - first);
+  const part = readRange(range, length);
+  const from = first + (part?.start ?? 0);
+  const to = first + (part?.end ?? length);
   const content = await open(from, to);
   const headers = { ...content.headers, "accept-ranges": "bytes" };
   if (part === undefined) return { ...content, headers };
-  // Less may be held than was asked for.
+  // Fewer bytes may be stored than requested.
   const last = part.start + (content.length ?? to - from) - 1;
-  const contentRange = `bytes ${part.start}-${last}/${stretch.to - stretch.from}`;
+  const contentRange = `bytes ${part.start}-${last}/${length}`;
   return { ...content, status: 206, headers: { ...headers, "content-range": contentRange } };
-}
-
-/** The part of the output that a query names. Throws `range_not_satisfiable` for one that begins after the end. */
-function stretchOf(
-  query: { readonly from: number; readonly to?: number | undefined },
-  outputBytes: number,
-): { readonly from: number; readonly to: number } {
-  if (query.from <= outputBytes) {
-    return { from: query.from, to: Math.max(query.from, Math.min(query.to ?? outputBytes, outputBytes)) };
-  }
-  throw new ServiceError("range_not_satisfiable", `there are ${outputBytes} bytes of output`, {
-    details: { length: outputBytes },
-  });
 }
 
 function inputBytes({ text, key, data }: Input): Uint8Array {
@@ -144,21 +138,14 @@ function inputBytes({ text, key, data }: Input): Uint8Array {
   return new TextEncoder().encode(text ?? "");
 }
 
-async function removeEnded(backend: SessionBackend, record: SessionRecord): Promise<void> {
-  if (record.status !== "exited") {
-    throw new ServiceError("session_running", `session ${record.id} is running: end it first`);
-  }
-  await backend.remove(record.id);
-}
-
-/** First byte and the one after the last. */
+/** `end`: exclusive. */
 export type ByteRange = { readonly start: number; readonly end: number };
 
 const SINGLE_RANGE = /^bytes=(\d{0,15})-(\d{0,15})$/;
 
 /**
- * The part of `length` bytes that a Range header asks for (RFC 9110, 14.2); undefined for none, and for what a server
- * may ignore: other units, several ranges. Throws `range_not_satisfiable`.
+ * The part of `length` bytes that a Range header selects (RFC 9110, 14.2); undefined without one, and for other units and
+ * several ranges. ServiceError `range_not_satisfiable`.
  */
 export function readRange(header: string | undefined, length: number): ByteRange | undefined {
   const [, first = "", last = ""] = SINGLE_RANGE.exec(header ?? "") ?? [];

@@ -5,21 +5,18 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";
 
-/** Links that open one session to whoever has them. Whoever may not see a session may not share it. */
+/** Share links. Only callers who may see a session may share it. */
 export function shareRoutes(parts: {
   readonly sessionsOf: SessionRouteParts["sessionsOf"];
-  /** `undefined` where nobody logs in. */
+  /** `undefined` without login. */
   readonly shares: Shares | undefined;
-  /** The address that this server knows itself by. */
+  /** The server's own address. */
   readonly url: () => Promise<string>;
 }): Routes {
   const { sessionsOf, url } = parts;
   const sharesOrThrow = (): Shares => {
     if (parts.shares !== undefined) return parts.shares;
-    throw new ServiceError(
-      "forbidden",
-      "without a login everybody sees every session: there is nothing to share",
-    );
+    throw new ServiceError("forbidden", "without login everyone has all sessions: there is nothing to share");
   };
   const sessionOf = async ({ principal }: Context, id: string) => {
     const record = await sessionsOf(principal).get(id);
@@ -36,8 +33,7 @@ export function shareRoutes(parts: {
       return { ...share, path, url: `${await url()}${path}` };
     },
     listShares: async ({ params }, context) => {
-      const session = await sessionOf(context, params.id);
-      return [...(parts.shares?.of(session) ?? [])];
+      return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];
     },
     revokeShare: async ({ params }, context) => {
       const session = await sessionOf(context, params.id);

@@ -7,13 +7,13 @@ import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Context, Routes } from "../route.ts";
 
-/** Output that is older makes no session active. */
+/** A session is active for this time after its last output. */
 const ACTIVE_MS = 1_000;
 
-/** What VibeTunnel's page asks for beside sessions (facts 3). */
+/** Endpoints of VibeTunnel's page besides sessions (facts 3). */
 export function vibeTunnelRoutes(parts: {
   readonly sessionsOf: (principal: Principal | undefined) => SessionBackend;
-  /** Throws `rate_limited` for who has too many connections. */
+  /** ServiceError `rate_limited` for too many connections. */
   readonly connector: (context: Context) => (peer: Peer) => HubClient & AsyncDisposable;
   readonly version: string;
   readonly isHq: boolean;

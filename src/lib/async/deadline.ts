@@ -1,8 +1,6 @@
 /**
- * Waits for `work`, at most `ms` milliseconds. Rejects with a `TimeoutError` ("WHAT took longer than…"), as the
- * platform's own deadlines do (which error code a client sees, the caller knows), or, when the given signal aborts
- * first, with that signal's reason. Work given as a function gets a signal that aborts at either; what work does
- * after that is nobody's concern and is ignored.
+ * Waits at most `ms` milliseconds for `work`. Rejects with a `TimeoutError` ("WHAT took longer than…"), or with the
+ * reason of `signal`. A function gets a signal that aborts in both cases; its later result is ignored.
  */
 export async function withDeadline<T>(
   work: Promise<T> | ((signal: AbortSignal) => Promise<T>),
@@ -22,7 +20,7 @@ export async function withDeadline<T>(
   try {
     if (signal?.aborted) follow();
     const started = typeof work === "function" ? startWork(work, stop.signal) : work;
-    // The race listens to both sides for good: what rejects late is not unhandled.
+    // The race handles late rejections.
     return await Promise.race([stopped.promise, started]);
   } finally {
     clearTimeout(timer);
@@ -30,7 +28,7 @@ export async function withDeadline<T>(
   }
 }
 
-/** True for what `withDeadline` and `AbortSignal.timeout` reject with. */
+/** Whether `withDeadline` or `AbortSignal.timeout` rejected with this. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === "TimeoutError";
 }
@@ -39,7 +37,7 @@ function timeoutError(ms: number, what: string): DOMException {
   return new DOMException(`${what} took longer than ${ms} ms`, "TimeoutError");
 }
 
-/** Not even started when nobody waits for it any more. */
+/** Not started after an abort. */
 async function startWork<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   return await work(signal);

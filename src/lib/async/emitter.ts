@@ -1,9 +1,9 @@
-/** Listeners of one kind of event. A listener may remove itself or others while it is being called. */
+/** Listeners of one kind of event. A listener may remove listeners while it is called. */
 export class Emitter<Event> {
   readonly #listeners = new Set<(event: Event) => void>();
 
   on(listener: (event: Event) => void): Disposable {
-    // A wrapper of its own, so that the same function may listen twice and each is removed apart.
+    // Wrapped, so that the same function can be added twice and removed separately.
     const entry = (event: Event): void => listener(event);
     this.#listeners.add(entry);
     return { [Symbol.dispose]: () => void this.#listeners.delete(entry) };

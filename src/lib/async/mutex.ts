@@ -1,4 +1,4 @@
-/** Work that is done one after the other, in the order in which it was given. What fails holds nothing up. */
+/** Runs work one after another, in the order of the calls, whether or not it fails. */
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve();
 
@@ -10,7 +10,7 @@ export class Mutex {
   }
 }
 
-/** One mutex per key. Holds only the keys that somebody works on or waits for. */
+/** One mutex per key, kept while in use. */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 

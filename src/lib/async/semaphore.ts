@@ -1,15 +1,15 @@
 import type { ServiceError } from "../../protocol/errors.ts";
 
 export type SemaphoreOptions = {
-  /** How much may be done at a time. */
+  /** Concurrent work. */
   readonly permits: number;
-  /** How much may wait for its turn, and how long in milliseconds; what may not is rejected with `full`. */
+  /** Waiting work and its time; over that `take` rejects with `full`. */
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
   readonly full: () => ServiceError;
 };
 
-/** So much work at a time and no more. The rest waits, first come first served, bounded in number and time. */
+/** Limits concurrent work; the rest waits, first come first served. */
 export class Semaphore {
   readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<() => void>();
@@ -19,7 +19,7 @@ export class Semaphore {
     this.#options = options;
   }
 
-  /** Settles as `work` does, once it had its turn. */
+  /** Settles as `work` does. */
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.#taken >= this.#options.permits) await this.#turn();
     else this.#taken++;
@@ -30,7 +30,7 @@ export class Semaphore {
     }
   }
 
-  /** Whoever comes to an end hands its slot on, so that nobody slips in between. */
+  /** Passes the permit on directly, so that no new caller overtakes. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {
@@ -47,7 +47,7 @@ export class Semaphore {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.add(resolve);
     const timer = setTimeout(() => {
-      // Handed a slot in this very moment: then it has one.
+      // The permit may just have been passed on.
       if (this.#waiting.delete(resolve)) reject(full());
     }, maxWaitMs);
     await promise.finally(() => clearTimeout(timer));

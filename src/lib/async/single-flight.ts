@@ -1,4 +1,4 @@
-/** Whoever asks while an answer is on its way gets that one. An answer, or what stood in its way, is not remembered. */
+/** Concurrent calls share one answer. Results and failures are not cached. */
 export function singleFlight<T>(ask: () => Promise<T>): () => Promise<T> {
   let asking: Promise<T> | undefined;
   return () => {
@@ -9,23 +9,23 @@ export function singleFlight<T>(ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Questions that take a while, asked once for all who have the same. No answer is remembered. */
+/** Concurrent calls with the same key share one answer. Results and failures are not cached. */
 export class KeyedSingleFlight<Answer> {
   readonly #asking = new Map<string, Promise<Answer>>();
 
-  /** The answer that is on its way, if one is. */
+  /** The pending answer, if any. */
   running(key: string): Promise<Answer> | undefined {
     return this.#asking.get(key);
   }
 
-  /** Whoever asks meanwhile gets the same answer, in the order of the calls. `question` must not throw at once. */
+  /** Answers arrive in the order of the calls. `question` must not throw synchronously. */
   ask(key: string, question: () => Promise<Answer>): Promise<Answer> {
     return this.#asking.get(key) ?? this.#begin(key, question());
   }
 
   #begin(key: string, asking: Promise<Answer>): Promise<Answer> {
     this.#asking.set(key, asking);
-    // The first to listen: those who wait go on right after it, and nobody who comes later is before them.
+    // Registered first, so that later callers cannot get this answer after those who waited.
     const forget = (): void => void this.#asking.delete(key);
     asking.then(forget, forget);
     return asking;

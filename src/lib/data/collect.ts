@@ -1,4 +1,4 @@
-/** All bytes of a body in one piece. Throws a RangeError beyond `maxBytes`. */
+/** Throws RangeError beyond `maxBytes`. */
 export async function collectBytes(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
   const pieces: Uint8Array[] = [];
   let length = 0;

@@ -1,8 +1,8 @@
 type Entry<Value> = { readonly value: Value; readonly expiresAtMs: number };
 
 /**
- * A map whose entries live for one fixed time. At most `maxEntries`: over that the entry set longest ago is
- * forgotten. One lifetime for all keeps the order of insertion the order of expiry, so every call is cheap.
+ * A map whose entries all have the same lifetime, so that insertion order is expiry order and every call is cheap.
+ * Over `maxEntries` the oldest entry is dropped.
  */
 export class ExpiringMap<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>();
@@ -10,7 +10,7 @@ export class ExpiringMap<Key, Value> {
   readonly #maxEntries: number;
   readonly #now: () => number;
 
-  /** `now` in milliseconds; any zero point, never going back. */
+  /** `now`: monotonic milliseconds. */
   constructor(options: {
     readonly lifetimeMs: number;
     readonly maxEntries: number;
@@ -21,7 +21,7 @@ export class ExpiringMap<Key, Value> {
     this.#now = options.now;
   }
 
-  /** Sets an entry, which lives anew from now on. */
+  /** Restarts the entry's lifetime. */
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#forgetExpired();
@@ -37,7 +37,7 @@ export class ExpiringMap<Key, Value> {
     return entry !== undefined && this.#now() < entry.expiresAtMs ? entry.value : undefined;
   }
 
-  /** The value, for the first who asks only. */
+  /** Removes the entry. */
   take(key: Key): Value | undefined {
     const value = this.get(key);
     this.#entries.delete(key);
@@ -52,13 +52,13 @@ export class ExpiringMap<Key, Value> {
     this.#entries.clear();
   }
 
-  /** Of the entries still alive, the one set longest ago first. */
+  /** Live values, oldest first. */
   values(): readonly Value[] {
     this.#forgetExpired();
     return [...this.#entries.values()].map(({ value }) => value);
   }
 
-  /** Entries still alive. */
+  /** Live entries. */
   get size(): number {
     this.#forgetExpired();
     return this.#entries.size;

@@ -1,67 +1,65 @@
-// Records that somebody's access depends on (a login, a share link): each counts for as long as it is here.
+// Records on which access depends (logins, share links): each is valid while it exists.
 import { MAX_ENDED_RECORDS } from "../../protocol/limits.ts";
 import { Emitter } from "../async/emitter.ts";
 
 export type LiveRecord = {
-  /** Never used again for another record. */
+  /** Never reused. */
   readonly id: string;
-  /** What of: `login`, `share`. Each kind has its own bound, kept by its owner. */
+  /** `login`, `share`. The owner of each kind bounds it. */
   readonly kind: string;
-  /** Seconds since 1970. */
   readonly expiresAtS: number;
   /** JSON. */
   readonly value: unknown;
 };
 
-/** Where the records of one server, or of all HQs of a group, are kept. */
+/** The records of one server, or of a group of HQs. */
 export type RecordStore = {
-  /** The server, or the group of HQs: what its tokens are for (`aud`). */
+  /** The audience (`aud`) of its tokens: the server or the group of HQs. */
   readonly instanceId: string;
-  /** As it is known here. */
+  /** From the local copy. */
   get(id: string): LiveRecord | undefined;
-  /** Asks the store for a record that is not known here. ServiceError `registry_unavailable`: nobody can tell now. */
+  /** Asks the store if the record is unknown here. ServiceError `registry_unavailable`. */
   find(id: string): Promise<LiveRecord | undefined>;
   list(kind: string): readonly LiveRecord[];
   /**
-   * Adds or replaces a record; one that has ended stays ended. It counts here at once. Resolves when it is kept; rejects
-   * when it is known here alone for now: it is kept when that is possible again.
+   * Adds or replaces a record; an ended one stays ended. It is valid here at once. Resolves when stored; rejects if
+   * it is only known here for now: storing is retried.
    */
   put(record: LiveRecord): Promise<void>;
   /** Ends records: here at once, everywhere when it resolves. Rejects as `put`. */
   end(records: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void>;
-  /** Hears the id of each record that is ended, before it expires. */
+  /** Called with the id of each record that ends before it expires. */
   watch(listener: (id: string) => void): Disposable;
   readonly tickets: TicketStore;
 };
 
-/** What the HQs of a group share. */
+/** Shared by a group of HQs. */
 export type SharedRecordStore = RecordStore & {
-  /** As the store has it now; as it is known here while the store is out of reach. */
+  /** From the store; from the local copy while the store is out of reach. */
   latest(id: string): Promise<LiveRecord | undefined>;
   /**
-   * Replaces a record with what `change` makes of the latest one, as one step: `change` is called again when another HQ
-   * was faster. ServiceError `registry_unavailable`: nobody can tell whether it was replaced.
+   * Replaces a record atomically with the result of `change`, which runs again if another HQ was faster. ServiceError
+   * `registry_unavailable`: the outcome is unknown.
    */
   update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void>;
 };
 
-/** Secrets that work once, by their hash. At most `maxEntries` of a kind: over that the oldest is forgotten. */
+/** Single-use secrets by hash. Over `maxEntries` of a kind the oldest is dropped. */
 export type TicketStore = {
   put(kind: TicketKind, hash: string, text: string): Promise<void>;
-  /** The text, for the first who asks; ServiceError `registry_unavailable` when nobody can tell who was first. */
+  /** The text, once. ServiceError `registry_unavailable` if it is unknown who was first. */
   take(kind: TicketKind, hash: string): Promise<string | undefined>;
 };
 
 export type TicketKind = { readonly name: string; readonly lifetimeMs: number; readonly maxEntries: number };
 
-/** Both the live records and those that have ended, so that two copies can be merged in any order. */
+/** Live and ended records, so that copies can be merged in any order. */
 export class LiveRecords {
   readonly #now: () => number;
   readonly #live = new Map<string, LiveRecord>();
   readonly #ended = new Map<string, number>();
   readonly #endings = new Emitter<string>();
 
-  /** `now`: milliseconds since 1970. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -80,7 +78,7 @@ export class LiveRecords {
     return [...this.#live.values()];
   }
 
-  /** Ids, and until when each would have counted, in seconds since 1970. */
+  /** Ids, and when each would have expired, in seconds since 1970. */
   ended(): readonly (readonly [id: string, expiresAtS: number])[] {
     this.#forgetExpired();
     return [...this.#ended];
@@ -90,7 +88,7 @@ export class LiveRecords {
     return this.#ended.has(id);
   }
 
-  /** False for a record that has ended: it does not come back. */
+  /** False if the record has ended. */
   put(record: LiveRecord): boolean {
     if (this.#ended.has(record.id)) return false;
     this.#live.set(record.id, record);

@@ -1,4 +1,4 @@
-/** A queue in a circular array: taking from its front costs the same however long it is. Grows as needed, never shrinks. */
+/** A queue in a circular array, with constant cost at the front. Grows as needed, never shrinks. */
 export class Ring<T> {
   #items: (T | undefined)[] = new Array(16);
   #head = 0;
@@ -8,7 +8,7 @@ export class Ring<T> {
     return this.#length;
   }
 
-  /** The item at `index`, from 0 at the front; a negative one counts from the end. */
+  /** `index`: from 0 at the front; negative from the end. */
   at(index: number): T | undefined {
     const place = index < 0 ? this.#length + index : index;
     if (place < 0 || place >= this.#length) return undefined;
@@ -30,7 +30,7 @@ export class Ring<T> {
     return item;
   }
 
-  /** Puts `item` in place of the one at the front; nothing happens when there is none. */
+  /** Replaces the front item, if there is one. */
   replaceFirst(item: T): void {
     if (this.#length > 0) this.#items[this.#head] = item;
   }

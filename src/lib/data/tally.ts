@@ -1,8 +1,8 @@
-/** More kinds than are ever meant: over that a mistake, or an attacker, is counted as `other`. */
+/** More than is ever intended: over that, by mistake or attack, `other` is counted. */
 const MAX_KINDS = 2_000;
 const OTHER = "other";
 
-/** Counts by kind; a kind has a word for each of the names. Words must come from small closed sets. */
+/** Counters by labels, whose values must come from small closed sets. */
 export class Tally<Name extends string> {
   readonly #names: readonly Name[];
   readonly #kinds = new Map<string, { readonly words: readonly string[]; count: number }>();
@@ -11,13 +11,12 @@ export class Tally<Name extends string> {
     this.#names = names;
   }
 
-  /** Kinds that are shown before they are met: who looks at growth misses what appears with its first one. */
+  /** Starts these at 0, because rates miss the first increase of a new series. */
   expecting(...kinds: readonly (readonly string[])[]): this {
     for (const words of kinds) this.#kinds.set(words.join("\n"), { words, count: 0 });
     return this;
   }
 
-  /** `words` in the order of the names. */
   add(...words: readonly string[]): void {
     const key = words.join("\n");
     const known = this.#kinds.get(key);

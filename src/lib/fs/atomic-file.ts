@@ -4,8 +4,8 @@ import { basename, dirname, join } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
 
 /**
- * Puts `bytes` in place of what the file held: a reader, or a start after a crash, sees the old or the new whole. Where
- * it need not outlive a crash of the machine (`isDurable` false), nobody waits for the disk.
+ * Replaces a file's content: readers, and starts after a crash, see either the old or the new content. With
+ * `isDurable` false it does not wait for the disk and may not survive a crash of the machine.
  */
 export async function replaceFile(
   path: string,
@@ -19,8 +19,8 @@ export async function replaceFile(
 }
 
 /**
- * Makes the file with `bytes` unless it is there, and returns what it holds: of many who do this at once, in any
- * number of processes, one wins and all get the winner's bytes.
+ * Creates the file with `bytes` unless it exists, and returns its content: of concurrent callers, in any number of
+ * processes, one wins and all get the winner's bytes.
  */
 export async function createFileOnce(path: string, bytes: Uint8Array, mode: number): Promise<Uint8Array> {
   await using draft = await writeDraft(path, bytes, { mode, isDurable: true });
@@ -34,7 +34,7 @@ export async function createFileOnce(path: string, bytes: Uint8Array, mode: numb
   return bytes;
 }
 
-/** True for a system error with this code, such as `ENOENT`. */
+/** Whether an error is a system error with this code, such as `ENOENT`. */
 export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
@@ -57,13 +57,13 @@ async function writeDraft(
   return { path: draft, [Symbol.asyncDispose]: remove };
 }
 
-/** A rename is on disk only when its directory is. */
+/** A rename is durable once its directory is synced. */
 async function syncDirectory(path: string): Promise<void> {
   await using directory = await open(path, "r");
   await directory.sync();
 }
 
-/** Writes `value` as JSON: whole or not at all, with this mode whatever the umask allows less. Options as `replaceFile`. */
+/** Writes `value` as JSON, see `replaceFile`. */
 export async function writeJsonFile(
   path: string,
   value: unknown,
@@ -74,8 +74,8 @@ export async function writeJsonFile(
 }
 
 /**
- * What a JSON file holds, made a T by `parse`, which throws when it is something else; `undefined` when there is no
- * such file. A file that is no JSON or that `parse` refuses: ServiceError `internal_error` that names it.
+ * Reads a JSON file; `parse` throws for invalid content. `undefined`: no such file. ServiceError `internal_error`,
+ * with the path: invalid content.
  */
 export async function readJsonFile<T>(path: string, parse: (value: unknown) => T): Promise<T | undefined> {
   const text = await readText(path);

@@ -4,7 +4,7 @@ import { isErrno } from "./atomic-file.ts";
 
 const FIRST_RETRY_MS = 500;
 const MAX_RETRY_MS = 5_000;
-/** A disk that takes something for shorter is not right yet: the pauses go on where they were. */
+/** A disk that works for less than this is not stable yet: the pauses do not start over. */
 const STABLE_MS = 30_000;
 
 export type DiskCareOptions = {
@@ -12,21 +12,20 @@ export type DiskCareOptions = {
     "info" | "error",
     (fields: Readonly<Record<string, unknown>>, message: string) => void
   >;
-  /** Of a folder on the disk. */
+  /** A folder on the disk. */
   readonly path: string;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
 /**
- * What a disk did not take is tried again until it does: after half a second, then less and less often, at least every
- * 5 s. Writes of one name take turns, tried for the first time or again: one that writes what is known when its turn
- * comes is not undone by an older one. The log hears of the first that failed, and when nothing waits any more. As many
- * wait as there are files to be written.
+ * Retries failed writes until they succeed: after half a second, then less often, at least every 5 s. Writes of one
+ * name run one after another, so that an older one cannot undo a newer one. The log reports the first failure, and
+ * the end of all. At most one write per file waits.
  */
 export class DiskCare implements AsyncDisposable {
   readonly #options: DiskCareOptions;
-  /** By what they write, in the order in which they failed: a recording comes after its journal. */
+  /** By name, in the order of failure: a recording comes after its journal. */
   readonly #waiting = new Map<string, () => Promise<void>>();
   readonly #mutex = new KeyedMutex();
   readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
@@ -38,12 +37,12 @@ export class DiskCare implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Whether anything is still to be written. */
+  /** Whether a write waits. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** `write` is done in its turn; where it fails for the disk's sake, it is tried again later. Rejects with other errors. */
+  /** Runs `write` in its turn; after a disk fault it is retried later. Rejects with other errors. */
   async attempt(name: string, write: () => Promise<void>): Promise<void> {
     try {
       await this.#mutex.take(name, write);
@@ -53,7 +52,7 @@ export class DiskCare implements AsyncDisposable {
     }
   }
 
-  /** The same, but rejects with what the disk says: for whoever has to know that it is not stored yet. */
+  /** The same, but also rejects with a disk fault, for callers that must know that it is not stored yet. */
   async insist(name: string, write: () => Promise<void>): Promise<void> {
     try {
       await this.#mutex.take(name, write);
@@ -63,7 +62,7 @@ export class DiskCare implements AsyncDisposable {
     }
   }
 
-  /** `retry` rejects as long as the disk does not take it; it takes the place of another one of that name. */
+  /** `retry` replaces a waiting write of that name. */
   failed(name: string, error: unknown, retry: () => Promise<void>): void {
     const { log, path, now } = this.#options;
     if (!this.isWaiting) {
@@ -77,7 +76,7 @@ export class DiskCare implements AsyncDisposable {
     this.#arm();
   }
 
-  /** Tries a last time. What the disk does not take then is lost. */
+  /** Tries a last time. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -115,7 +114,7 @@ export class DiskCare implements AsyncDisposable {
   }
 }
 
-/** What to tell of each: the fault, and the way out. `path` is on the disk. */
+/** The fault and the way out; `path` is on the disk. */
 const FAULTS: Readonly<Record<string, (path: string) => string>> = {
   ENOSPC: (path) => `the disk of ${path} has no space or no inodes left: make room there`,
   EDQUOT: (path) => `the quota on the disk of ${path} is used up: make room there`,
@@ -123,15 +122,15 @@ const FAULTS: Readonly<Record<string, (path: string) => string>> = {
   EIO: (path) => `the disk of ${path} fails: look into the system's log`,
 };
 
-/** What the system was short of at that moment, and a disk on the network that did not answer in time. */
+/** Shortages of the system, and network disks that did not answer in time. */
 const SHORTAGES = ["EMFILE", "ENFILE", "ENOMEM", "ETIMEDOUT"];
 
-/** Of what may pass by itself, or when somebody sees to it: what could not be written is worth another try. */
+/** Whether the fault may pass, so that writing again is worthwhile. */
 export function isDiskFault(error: unknown): boolean {
   return [...Object.keys(FAULTS), ...SHORTAGES].some((code) => isErrno(error, code));
 }
 
-/** The fault as a sentence; undefined for an error that is none. */
+/** The fault as a sentence; undefined for other errors. */
 export function diskFault(error: unknown, path: string): string | undefined {
   return Object.entries(FAULTS).find(([code]) => isErrno(error, code))?.[1](path);
 }

@@ -2,8 +2,8 @@ import type { Duplex } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 
 /**
- * Messages over a stream, one JSON text a line. A line over `maxLength` UTF-16 units or one that `onMessage` throws on
- * ends the stream: the other side is not to be trusted.
+ * Messages over a stream, one JSON text per line. A line over `maxLength` UTF-16 units, or one for which `onMessage`
+ * throws, ends the stream.
  */
 export class JsonLines {
   readonly #stream: Duplex;
@@ -28,11 +28,11 @@ export class JsonLines {
         if (!this.#take(line, options.onMessage)) return;
       }
     });
-    // The end of the stream says all there is to say.
+    // The `close` event reports the end.
     stream.on("error", () => undefined);
   }
 
-  /** What is sent after the end is dropped. */
+  /** Dropped after the end. */
   send(message: object): void {
     if (this.#stream.writable) this.#stream.write(`${JSON.stringify(message)}\n`);
   }

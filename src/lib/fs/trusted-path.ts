@@ -1,5 +1,5 @@
-// Whether nobody but this user and root decides what is found at a path: asked of everything that secrets are read from
-// and kept in. docs/security.md has the rules in words.
+// Checks that only this user and root control what is at a path, for everything that contains secrets.
+// docs/security.md explains the rules.
 import { lstatSync, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -10,16 +10,16 @@ const WRITABLE_BY_ALL = 0o002;
 const WRITABLE_BY_OTHERS = WRITABLE_BY_GROUP | WRITABLE_BY_ALL;
 const PERMISSIONS = 0o7777;
 const ROOT = 0;
-/** As the kernel allows in one path. */
+/** The kernel's limit. */
 const MAX_LINKS = 40;
-/** Sources of users and groups that the two files below list completely. */
+/** Name service sources that /etc/passwd and /etc/group list completely. */
 const LOCAL_SOURCES = /^(?:files|compat|systemd|\[.*\])$/;
 
-/** Who asks, and what the system says of its users and mounts; made up in tests. */
+/** This process, and the system's users and mounts; made up in tests. */
 export type TrustContext = {
   readonly uid: number;
   readonly pid: number;
-  /** The texts of /etc/passwd, /etc/group, /etc/nsswitch.conf and /proc/self/mountinfo; "" where there is none. */
+  /** The texts of /etc/passwd, /etc/group, /etc/nsswitch.conf and /proc/self/mountinfo; "" if missing. */
   readonly passwd: string;
   readonly group: string;
   readonly nsswitch: string;
@@ -29,12 +29,11 @@ export type TrustContext = {
 type Component = { readonly path: string; readonly stats: Stats };
 
 /**
- * Throws `start_failed` unless the path, and every directory and symbolic link on the way to it, belongs to this user or
- * root and can be written by nobody else. What does not exist yet is trusted when its parent is. Exceptions: a sticky
- * directory may be writable by all when what is passed in it belongs to this user or root; a group may write that no
- * other user is in; on a read-only mount neither owners nor directories matter (file secrets of Compose, ConfigMaps).
- *
- * Such a path cannot change between this check and its use.
+ * ServiceError `start_failed` unless the path, and every directory and symbolic link on the way, belongs to this user
+ * or root and is writable by nobody else. A missing file is trusted if its parent is. Exceptions: a sticky directory
+ * may be writable by all if the entry passed in it belongs to this user or root; a group without other users may
+ * write; on a read-only mount owners and directories do not matter (file secrets of Compose, ConfigMaps). Such a path
+ * cannot change between this check and its use.
  */
 export function checkTrustedPath(path: string, context: TrustContext = trustContext()): void {
   const names = namesOf(resolve(path)).toReversed();
@@ -59,15 +58,15 @@ export function checkTrustedPath(path: string, context: TrustContext = trustCont
   checkEntry(at, undefined, { path, context });
 }
 
-/** The bytes of a file at a trusted path, or of a pipe. Throws as checkTrustedPath, and as readFileSync. */
+/** Throws as checkTrustedPath and readFileSync. */
 export function readTrustedFile(path: string): Uint8Array {
   checkTrustedPath(path);
   return readFileSync(path);
 }
 
 /**
- * Throws `start_failed` for a file, directory or link in a private directory that this user did not make: a symbolic link,
- * or what belongs to somebody else or can be written by others.
+ * ServiceError `start_failed` for an entry of a private directory that this user did not create: a symbolic link, or
+ * a file or directory that belongs to another user or is writable by others.
  */
 export function checkOwnEntry(path: string, context: TrustContext = trustContext()): void {
   const entry = existing(path);
@@ -95,7 +94,7 @@ export function trustContext(): TrustContext {
   };
 }
 
-/** Nobody else may exchange `next`, which is reached through the directory `at`, or write `at` where nothing is. */
+/** Nobody else may replace `next` in the directory `at`, or create it. */
 function checkEntry(
   at: Component,
   next: Component | undefined,
@@ -137,7 +136,7 @@ function isTrustedOwner({ uid }: Stats, context: TrustContext): boolean {
   return uid === ROOT || uid === context.uid;
 }
 
-/** As of Debian's sshd. Where users come from elsewhere, too, the files do not tell all members of a group. */
+/** As in Debian's sshd. With other sources of users the files do not list all members. */
 function isGroupOfNoOther(gid: number, context: TrustContext): boolean {
   if (!isListedLocally(context.nsswitch)) return false;
   const users = linesOf(context.passwd).map(([name, , uid, group]) => ({
@@ -171,7 +170,7 @@ function isOnReadOnlyMount(path: string, { mountinfo }: TrustContext): boolean {
       String.fromCharCode(Number.parseInt(code, 8)),
     );
     const isAbove = at === "/" || path === at || path.startsWith(`${at}/`);
-    // Of several mounts at one place the last one is seen.
+    // The last of several mounts at one place is visible.
     if (point === "" || !isAbove || at.length < longest.length) continue;
     longest = at;
     isReadOnly = options.split(",").includes("ro");
@@ -179,7 +178,7 @@ function isOnReadOnlyMount(path: string, { mountinfo }: TrustContext): boolean {
   return isReadOnly;
 }
 
-/** A shell's `<(command)`, or standard input: handed over open, found by no path. */
+/** A shell's `<(command)` or standard input: already open, not found by path. */
 function isOwnDescriptors(directory: string, pid: number): boolean {
   return directory === "/dev/fd" || directory === `/proc/${pid}/fd`;
 }

@@ -2,21 +2,21 @@ import { isIPv4, isIPv6 } from "node:net";
 
 const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i;
 
-/** True for an IP address of this machine alone: 127.0.0.0/8, ::1, and the former written as IPv6. */
+/** True for loopback addresses: 127.0.0.0/8, ::1, and the former mapped to IPv6. */
 export function isLoopbackAddress(address: string): boolean {
   const plain = MAPPED_IPV4.exec(address)?.[1] ?? address;
   return isIPv4(plain) ? plain.startsWith("127.") : plain === "::1";
 }
 
-/** True for a host name that can only mean this machine: a loopback address, `localhost`, `*.localhost`. */
+/** True for host names that mean this machine: loopback addresses, `localhost`, `*.localhost`. */
 export function isLoopbackName(name: string): boolean {
   const plain = name.toLowerCase();
   return plain === "localhost" || plain.endsWith(".localhost") || isLoopbackAddress(plain);
 }
 
 /**
- * What a peer is counted under: an IPv4 address, or the first 64 bits of an IPv6 address (one customer has them
- * all). Anything else, such as a peer on a unix socket without an address, is one and the same.
+ * The key under which limits count a client: an IPv4 address, or the first 64 bits of an IPv6 address (one customer
+ * has them all). Everything else, such as a unix socket, has one common key.
  */
 export function addressKey(address: string | undefined): string {
   const plain = address?.split("%", 1)[0] ?? "";
@@ -33,7 +33,7 @@ function networkGroups(address: string): readonly string[] {
   return [...front, ...Array<string>(gap).fill("0"), ...back].slice(0, 4);
 }
 
-/** A dotted tail stands for two groups; it is never among the first four. */
+/** A dotted tail is two groups, never among the first four. */
 function groups(part: string): readonly string[] {
   if (part === "") return [];
   return part

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 
-/** What a Host header names; `name` in lower case, an IPv6 address without its brackets. */
+/** A Host header; `name` in lower case, an IPv6 address without brackets. */
 export type Host = { readonly name: string; readonly port: number | undefined };
 export type Origin = { readonly scheme: string; readonly host: Host };
 
@@ -11,7 +11,7 @@ const DEFAULT_PORTS: ReadonlyMap<string, number> = new Map([
   ["https", 443],
 ]);
 
-/** `undefined` for what is no `name[:port]`. Never throws. */
+/** From `name[:port]`; `undefined` for anything else. */
 export function parseHost(text: string): Host | undefined {
   const [, ipv6, plainName, port] = HOST.exec(text) ?? [];
   const name = ipv6 ?? plainName;
@@ -21,21 +21,21 @@ export function parseHost(text: string): Host | undefined {
   return { name: name.toLowerCase(), port: number };
 }
 
-/** `undefined` for what is no `scheme://name[:port]`; so for `null`, a path, credentials, a list. Never throws. */
+/** From `scheme://name[:port]`; `undefined` for anything else: `null`, a path, credentials, a list. */
 export function parseOrigin(text: string): Origin | undefined {
   const [, scheme, rest] = ORIGIN.exec(text) ?? [];
   const host = rest === undefined ? undefined : parseHost(rest);
   return scheme === undefined || host === undefined ? undefined : { scheme: scheme.toLowerCase(), host };
 }
 
-/** One spelling for each origin: lower case, no port where it is the scheme's own. */
+/** The canonical spelling: lower case, without the scheme's default port. */
 export function formatOrigin({ scheme, host }: Origin): string {
   const name = host.name.includes(":") ? `[${host.name}]` : host.name;
   const isDefault = host.port === undefined || host.port === DEFAULT_PORTS.get(scheme);
   return `${scheme}://${name}${isDefault ? "" : `:${host.port}`}`;
 }
 
-/** True when a page of this origin was loaded from this host over HTTP or HTTPS. */
+/** Whether a page of this origin was loaded from this host over HTTP or HTTPS. */
 export function isOriginOf({ scheme, host }: Origin, server: Host): boolean {
   const port = DEFAULT_PORTS.get(scheme);
   return port !== undefined && host.name === server.name && (host.port ?? port) === (server.port ?? port);

@@ -1,12 +1,10 @@
 import { Secret } from "../secret.ts";
 
-/** Where a Redis is, and what it asks for. */
 export type RedisAddress = {
   readonly isTls: boolean;
-  /** An IPv6 address without brackets. */
+  /** IPv6 addresses without brackets. */
   readonly host: string;
   readonly port: number;
-  /** Number of the database. */
   readonly database: number;
   readonly username: string | undefined;
   readonly password: Secret | undefined;
@@ -38,7 +36,7 @@ export function parseRedisAddress(text: string): RedisAddress | undefined {
   };
 }
 
-/** For people: without what it asks for. */
+/** For messages: without credentials. */
 export function formatRedisAddress({ isTls, host, port, database }: RedisAddress): string {
   const name = host.includes(":") ? `[${host}]` : host;
   return `${isTls ? "rediss" : "redis"}://${name}:${port}${database === 0 ? "" : `/${database}`}`;

@@ -1,4 +1,4 @@
-// What of an HTTP request two programs could read in two ways (RFC 9112, 11): refused, however harmless it may be here.
+// Refuses HTTP requests that two programs could parse differently (RFC 9112, 11), harmless or not.
 import { ServiceError } from "../../protocol/errors.ts";
 import { parseHost } from "./origin.ts";
 
@@ -6,12 +6,12 @@ export type RequestHead = {
   readonly url?: string | undefined;
   readonly httpVersionMajor: number;
   readonly httpVersion: string;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternate. */
   readonly rawHeaders: readonly string[];
   readonly headers: { readonly host?: string | undefined; readonly "transfer-encoding"?: string | undefined };
 };
 
-/** Who asks, whom, and how long it is: said once, or not at all. */
+/** These headers may occur once. */
 const ONCE: ReadonlySet<string> = new Set([
   "authorization",
   "content-length",
@@ -20,10 +20,10 @@ const ONCE: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 const MAX_HEADERS = 256;
-/** A target that names its host as well (RFC 9112, 3.2.2). */
+/** A target with host (RFC 9112, 3.2.2). */
 const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 
-/** Throws `invalid_request`, and `headers_too_large` for more than 256 headers. */
+/** ServiceError `invalid_request`, or `headers_too_large` for more than 256 headers. */
 export function refuseAmbiguous(head: RequestHead): void {
   const { httpVersionMajor, rawHeaders } = head;
   if (httpVersionMajor < 1) throw refusal("this is HTTP/0.9: speak HTTP/1.1");
@@ -48,7 +48,7 @@ function refuseTwice(rawHeaders: readonly string[]): void {
   }
 }
 
-/** One host, be it in the header or in the target; none only where HTTP/1.0 allows it. */
+/** One host, in the header or in the target; without one only in HTTP/1.0. */
 function refuseOddHost({ url = "", httpVersion, headers: { host } }: RequestHead): void {
   if (host === undefined && httpVersion !== "1.0") throw refusal("the header Host is missing");
   if (host !== undefined && host !== "" && parseHost(host) === undefined) {

@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync } from "node:fs";
 
-/** The limit may be changed from outside, as by prlimit(1): it is read again when it is older. */
+/** The limit can change, as by prlimit(1): it is read again after this time. */
 const LIMIT_AGE_MS = 1_000;
 
 /** The file descriptors of this process. */
@@ -9,14 +9,14 @@ export class Descriptors {
   #limit = Number.POSITIVE_INFINITY;
   #readAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `now` in milliseconds, monotonic. */
+  /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
   /**
-   * How far the lowest free descriptor is from the limit: the system gives the lowest one, so it is no further as long as
-   * what is kept free above is. 0 when there is none; infinite where the system does not tell the limit.
+   * The distance of the lowest free descriptor from the limit: the system assigns the lowest one. 0 if none is free;
+   * infinite if the limit is unknown.
    */
   get left(): number {
     try {

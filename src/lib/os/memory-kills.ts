@@ -1,13 +1,12 @@
-// What the kernel did for want of memory: it tells nobody but its own log and these counters.
+// The kernel's out-of-memory kills, which only its log and these counters show.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const GROUPS = "sys/fs/cgroup";
 
 /**
- * How many processes the kernel ended for want of memory in the control group of this process, which its programs are in,
- * too: since the group was made. Of the whole machine where it is in none. `undefined` where nothing is counted.
- * `root`: below which the kernel's files are.
+ * Processes killed in the control group of this process and its programs since the group was created, otherwise on
+ * the whole machine. `undefined` without a counter. `root`: the prefix of the kernel's files.
  */
 export async function memoryKills(root = "/"): Promise<number | undefined> {
   const own = await textOf(join(root, "proc/self/cgroup"));
@@ -18,7 +17,7 @@ export async function memoryKills(root = "/"): Promise<number | undefined> {
   return undefined;
 }
 
-/** Where the group's counter may be: a container sees its own group at the top, under whatever name it has outside. */
+/** Possible places of the group's counter: a container sees its own group at the top. */
 function placesOf(own: string): readonly string[] {
   const [, old] = /^\d+:(?:\w+,)*memory(?:,\w+)*:(\/.*)$/m.exec(own) ?? [];
   if (old !== undefined) {

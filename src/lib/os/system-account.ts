@@ -1,4 +1,4 @@
-// Users of the system as its name service knows them: /etc/passwd, a directory, whatever it is set up with.
+// System users, from the name service: /etc/passwd, a directory, or whatever is configured.
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -13,22 +13,22 @@ export type SystemAccount = {
   readonly shell: string;
 };
 
-/** As long as Linux lets a name be, in UTF-16 units. */
+/** Linux's limit, in UTF-16 units. */
 const MAX_NAME_LENGTH = 256;
 const MAX_ID = 0xff_ff_ff_fe;
 const MS_PER_DAY = 86_400_000;
-/** `getent`: no such key. */
+/** `getent`: not found. */
 const NOT_FOUND = 2;
-/** Where /etc/shells is missing, see getusershell(3). */
+/** If /etc/shells is missing, see getusershell(3). */
 const DEFAULT_SHELLS = ["/bin/sh", "/bin/bash"];
-/** Shells that are there to keep their users from programs of their own choice, which is what a session gives. */
+/** Shells that keep their users from starting programs of their choice, which is what a session offers. */
 const RESTRICTED_SHELLS: ReadonlySet<string> = new Set([
   ...["nologin", "false", "git-shell", "rbash", "rksh", "rzsh"],
 ]);
 
 /**
- * The user of exactly that name. `undefined` where there is none: a number, or other letters than the system has, is
- * nobody, though the system would find somebody under them. ServiceError `internal_error` where it cannot be asked.
+ * The user of exactly that name: the system also finds users by number or in other case, which do not count.
+ * ServiceError `internal_error` if the lookup fails.
  */
 export async function findSystemAccount(name: string): Promise<SystemAccount | undefined> {
   if (!isAccountName(name)) return undefined;
@@ -44,12 +44,12 @@ export async function findSystemAccount(name: string): Promise<SystemAccount | u
   return account.name === name ? account : undefined;
 }
 
-/** Whether a text may be asked for as a user's name: no option, no second field or line, nothing invisible. */
+/** Whether the text can be a user name: no option, no second field or line, no invisible characters. */
 export function isAccountName(text: string): boolean {
   return text.length <= MAX_NAME_LENGTH && /^[^-\s:/\p{C}]([^:/\p{C}]*[^\s:/\p{C}])?$/u.test(text);
 }
 
-/** Reads a line of passwd(5). `undefined` for everything else. */
+/** A line of passwd(5); `undefined` for anything else. */
 export function parsePasswdLine(line: string): SystemAccount | undefined {
   const [name = "", , uidText = "", gidText = "", , home = "", shell, ...rest] = line.split(":");
   const [uid, gid] = [parseId(uidText), parseId(gidText)];
@@ -58,10 +58,7 @@ export function parsePasswdLine(line: string): SystemAccount | undefined {
   return { name, uid, gid, home: home.startsWith("/") ? home : "/", shell: shell === "" ? "/bin/sh" : shell };
 }
 
-/**
- * Why a user may not log in, by whatever proof: the account has expired, or its shell is none to log in with.
- * `undefined`: nothing is known against it; that an account has expired only root can know.
- */
+/** Why an account may not log in: it has expired (which only root can see), or its shell is not a login shell. */
 export async function loginRefusal(account: SystemAccount): Promise<string | undefined> {
   if (!(await loginShells()).has(account.shell) || RESTRICTED_SHELLS.has(basename(account.shell))) {
     return `the shell ${account.shell} is not one to log in with: see /etc/shells`;
@@ -71,7 +68,7 @@ export async function loginRefusal(account: SystemAccount): Promise<string | und
   return isExpired ? "the account has expired" : undefined;
 }
 
-/** Whether a line of shadow(5) says that the account is over; `now` in milliseconds since 1970. */
+/** Whether a line of shadow(5) says that the account has expired; `now` in milliseconds since 1970. */
 export function isExpiredShadow(line: string, now: number): boolean {
   const expires = line.split(":")[7];
   return (
@@ -79,7 +76,7 @@ export function isExpiredShadow(line: string, now: number): boolean {
   );
 }
 
-/** The names of all groups that a user is a member of; none where there is no such user. */
+/** The names of a user's groups; empty for an unknown user. */
 export async function findSystemGroups(name: string): Promise<readonly string[]> {
   if (!isAccountName(name)) return [];
   const { code, stdout } = await runSystemCommand("id", ["-Gnz", "--", name], {

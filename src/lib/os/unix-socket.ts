@@ -1,33 +1,30 @@
-// How one process alone has a unix socket: by a name that is worth nothing once the process is dead.
+// Claiming a unix socket for one process, so that a claim ends with its process.
 import { randomBytes } from "node:crypto";
 import { chmod, link, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 
-/** The path of a unix socket that every system takes: 103 bytes on macOS, 107 on Linux. */
+/** The longest path of a unix socket on all systems: 103 bytes on macOS, 107 on Linux. */
 const MAX_SOCKET_PATH_BYTES = 103;
-/** The longest that is put behind a directory here. */
+/** The longest name below such a directory. */
 const LONGEST_NAME = "/server.sock.d/12345678";
-/** The longest path of a directory in which sockets are claimed. */
 export const MAX_SOCKET_DIRECTORY_BYTES = MAX_SOCKET_PATH_BYTES - LONGEST_NAME.length;
 
-/** What the system says of a path at which no process listens: a dead one's socket, or nothing at all. */
+/** Errors for a path without listening process. */
 const DEAD = ["ECONNREFUSED", "ENOENT"];
-/** What it says where a folder stands in the way that is not empty. */
+/** Errors for a non-empty folder in the way. */
 const TAKEN = ["ENOTEMPTY", "EEXIST"];
 
-/** Where a process listens until it has claimed `path`. */
+/** A process listens here before it claims `path`. */
 export function temporarySocketPath(path: string, pid: number): string {
   return `${path}.${pid}`;
 }
 
 /**
- * Puts the listening socket at `temporary` under the name `path`, which a dead process may have left behind. False when
- * a living one has it. The temporary name is gone afterwards; nobody but its owner can open the socket (mode 0600).
- *
- * The owner is who has its socket in the folder `path`.d: a folder can be renamed to the name of an empty one, and not
- * to that of one with something in it. A dead owner's socket has a name of its own, so whoever removes it from there
- * can never remove that of the owner after it.
+ * Renames the listening socket `temporary` to `path`, also over a dead process's socket. False if a live process has
+ * it. The temporary name is removed; only the owner can open the socket (mode 0600). The owner is the process whose
+ * socket is in the folder `path`.d: a folder can replace an empty one by rename, but not one with content. Each
+ * owner's socket has a unique name there, so that removing a dead one never removes its successor's.
  */
 export async function claimSocket(temporary: string, path: string): Promise<boolean> {
   const ticket = await makeTicket(temporary);
@@ -44,7 +41,7 @@ export async function claimSocket(temporary: string, path: string): Promise<bool
   }
 }
 
-/** Whether a living process listens at that path, be it too busy to answer. */
+/** Whether a process listens at the path, even if it is too busy to answer. */
 export function answers(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(path, () => resolve(true));
@@ -52,7 +49,7 @@ export function answers(path: string): Promise<boolean> {
   return promise.finally(() => socket.destroy());
 }
 
-/** A folder with the socket in it, under a name that no other ever has. */
+/** A folder with the socket under a unique name. */
 async function makeTicket(socket: string): Promise<string> {
   const name = randomBytes(6).toString("base64url");
   const ticket = join(dirname(socket), `.${name}`);

@@ -6,11 +6,10 @@ const ID_BYTES = 6;
 const SECRET_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
-/** A longer one is none of ours. */
 const MAX_SEALED_LENGTH = 2_048;
 const STATE = /^([A-Za-z0-9_-]{8})\.[A-Za-z0-9_-]{43}$/;
 
-/** What must come back from the provider (`state`, `nonce`), what proves that it is we who ask, and where to go then. */
+/** `state` and `nonce` must come back from the provider; `codeVerifier` is for PKCE. */
 const BegunLogin = z.object({
   state: z.string(),
   nonce: z.string(),
@@ -21,15 +20,13 @@ const BegunLogin = z.object({
 export type BegunLogin = z.infer<typeof BegunLogin>;
 
 /**
- * Logins between the redirect to the provider and the way back, kept by the browsers that began them: sealed with a key
- * of this start (AES-256-GCM), so that the server keeps nothing that strangers could make grow, and a callback counts in
- * the browser that began its login alone.
+ * Logins in progress, kept in the browser's cookies, encrypted with a key of this start (AES-256-GCM): the server
+ * stores nothing that strangers could grow, and a callback is only valid in the browser that started the login.
  */
 export class BegunLogins {
   readonly #key = randomBytes(32);
   readonly #now: () => number;
 
-  /** `now`: milliseconds since 1970. */
   constructor(now: () => number) {
     this.#now = now;
   }
@@ -53,7 +50,7 @@ export class BegunLogins {
     return Buffer.concat([iv, cipher.getAuthTag(), body]).toString("base64url");
   }
 
-  /** `undefined` for what is not ours, and for what began too long ago. Never throws. */
+  /** `undefined` for a foreign or expired one. Never throws. */
   open(sealed: string): BegunLogin | undefined {
     if (sealed.length > MAX_SEALED_LENGTH) return undefined;
     const bytes = Buffer.from(sealed, "base64url");
@@ -72,7 +69,7 @@ export class BegunLogins {
   }
 }
 
-/** The part of `state` that names its cookie, so that two windows may log in at once; `undefined` for no such state. */
+/** The part of `state` that names its cookie, so that two windows can log in at once. */
 export function begunId(state: string | undefined): string | undefined {
   return STATE.exec(state ?? "")?.[1];
 }

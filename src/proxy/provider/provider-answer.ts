@@ -1,23 +1,26 @@
-// What a provider says of somebody, in our words.
+// Converts a provider's claims into a user.
 import { z } from "zod";
 import { emailAddress, type ProxyUser, plainName, proxyUser } from "../proxy-user.ts";
 
-/** A login, or its renewal, at a provider. */
+/** The result of a login or renewal. */
 export type ProviderAnswer = {
-  /** Who it is among the provider's users, always the same. */
+  /** The provider's permanent id of the user. */
   readonly subject: string;
   readonly user: ProxyUser;
-  /** What the provider knows the login by at the logout. */
+  /** Identifies the login in a logout. */
   readonly idToken: string | undefined;
-  /** What asks whether the login still stands; `undefined`: it cannot be asked. */
+  /** For renewals; `undefined`: not possible. */
   readonly refreshToken: string | undefined;
-  /** How long the provider stands by this answer. */
+  /** How long the answer is valid. */
   readonly validForMs: number;
 };
 
 const text = z.string().optional().catch(undefined);
 
-/** The claims of an ID token or of the userinfo endpoint (OpenID Connect Core 1.0, 5.1); some send "true" for true. */
+/**
+ * Claims of an ID token or of the userinfo endpoint (OpenID Connect Core 1.0, 5.1); some providers send "true" for
+ * true.
+ */
 export const Claims = z.looseObject({
   sub: z.string().min(1).max(255),
   email: text,
@@ -30,23 +33,20 @@ export const Claims = z.looseObject({
 });
 export type Claims = z.infer<typeof Claims>;
 
-/** Which claims count, and for whom, by the options. */
 export type ClaimRules = {
-  /** The claim that is trusted as the user name; `undefined`: an email that the provider has verified. */
+  /** The claim with the user name; `undefined`: the verified email. */
   readonly nameClaim: string | undefined;
-  /** Each of these claims must have one of its values. */
   readonly required: ReadonlyMap<string, readonly string[]>;
-  /** The users that options name, issuer and subject among them. */
+  /** Users named by options, some as issuer and subject. */
   readonly named: ReadonlySet<string>;
-  /** The claim that holds groups, and the groups to which options give a role. */
+  /** The claim with the groups, and the groups to which options give a role. */
   readonly groupsClaim?: string | undefined;
   readonly groups?: ReadonlySet<string>;
 };
 
 /**
- * The login is `issuer#subject` where an option names that, else the trusted claim or the verified email, else
- * `issuer#subject`, which an allow list of `*` lets in. Everything else is the user's own choice at many providers.
- * `undefined`: nothing of it can be a login.
+ * The login is `issuer#subject` if an option names it, otherwise the name claim or the verified email, otherwise
+ * `issuer#subject`. At many providers users choose everything else themselves. `undefined`: no valid login.
  */
 export function userOfClaims(claims: Claims, issuer: string, rules: ClaimRules): ProxyUser | undefined {
   const { sub, email, email_verified: isVerified, name, picture } = claims;
@@ -68,7 +68,7 @@ function groupsOf(claims: Claims, { groupsClaim, groups = new Set() }: ClaimRule
   return all.filter((each) => typeof each === "string").filter((each) => groups.has(each));
 }
 
-/** The claim that is required and does not have any of its values; `undefined`: they all do. */
+/** The first required claim without an allowed value. */
 export function missingClaim(claims: Claims, { required }: Pick<ClaimRules, "required">): string | undefined {
   for (const [claim, values] of required) {
     const said = claims[claim];
@@ -78,7 +78,7 @@ export function missingClaim(claims: Claims, { required }: Pick<ClaimRules, "req
   return undefined;
 }
 
-/** The claims of the ID token, completed by those of the userinfo endpoint; an email with its own verification. */
+/** Claims of the ID token, completed by the userinfo endpoint; an email keeps its own verification. */
 export function mergedClaims(idToken: Claims, userInfo: Claims): Claims {
   const { email, email_verified } = idToken.email === undefined ? userInfo : idToken;
   const said = Object.entries(idToken).filter(([, value]) => value !== undefined);

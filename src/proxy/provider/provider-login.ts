@@ -13,30 +13,29 @@ import type { ProviderAnswer } from "./provider-answer.ts";
 export type ProviderLoginParts = {
   readonly answer: ProviderAnswer;
   /**
-   * Asks the provider whether the login still stands. `login_refused`: it does not; `provider_unreachable`: it does not
-   * say.
+   * Asks the provider whether the login is still valid. `login_refused`: it is not; `provider_unreachable`: no
+   * answer.
    */
   readonly renew: (last: ProviderAnswer) => Promise<ProviderAnswer>;
-  /** Milliseconds, never going back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
   readonly random: () => number;
-  /** PROXY_LOGIN_LIFETIME_MS, unless a test has less time. */
+  /** Default PROXY_LOGIN_LIFETIME_MS; for tests. */
   readonly lifetimeMs?: number;
 };
 
-/** How much of the time that an answer is good for passes before it is asked for anew. */
+/** The part of an answer's validity after which it is renewed. */
 const EARLY = 0.8;
 
 /**
- * One login at a provider. It ends by a logout, when the provider refuses to renew it, when the provider could not be
- * asked until its last answer was not good any more, and after PROXY_LOGIN_LIFETIME_MS. While it is used (by requests,
- * or by something that is open) it is renewed in time; one that nobody uses is renewed when it is used again. Where the
- * provider gave no refresh token it cannot be asked, and its word stands. A renewal may change the groups of the user:
- * what is open is closed then.
+ * A login at a provider. It ends by logout, when the provider refuses to renew it, when the last answer expires while
+ * the provider is unreachable, and after PROXY_LOGIN_LIFETIME_MS. While requests or connections use it, it is renewed
+ * in time, otherwise at its next use; without a refresh token it cannot be renewed and stays valid. If a renewal
+ * changes the user's groups, open connections are closed.
  */
 export class ProviderLogin implements Disposable {
   readonly #parts: ProviderLoginParts;
-  /** What is open by this login. */
+  /** Open connections of this login. */
   readonly #open = new Emitter<void>();
   readonly #ended: () => void;
   readonly #backoff: Backoff;
@@ -49,7 +48,7 @@ export class ProviderLogin implements Disposable {
   #isUsed = true;
   #isOver = false;
 
-  /** `ended` is called once, when it is over. */
+  /** `ended` is called once. */
   constructor(parts: ProviderLoginParts, ended: () => void) {
     this.#parts = parts;
     this.#ended = ended;
@@ -65,7 +64,6 @@ export class ProviderLogin implements Disposable {
     return this.#isOver;
   }
 
-  /** As the provider named them last. */
   get user(): ProxyUser {
     return this.#answer.user;
   }
@@ -74,7 +72,7 @@ export class ProviderLogin implements Disposable {
     return this.#answer.idToken;
   }
 
-  /** To be called with each request. Rejects with `unauthorized` when the login turns out to be over. */
+  /** Call for each request. ServiceError `unauthorized` if the login has ended. */
   async use(): Promise<void> {
     this.#isUsed = true;
     if (!this.#isOver && !this.#isGood) await this.#renew();
@@ -82,13 +80,13 @@ export class ProviderLogin implements Disposable {
     if (this.#isOver) throw new ServiceError("unauthorized", "your login is over: log in again");
   }
 
-  /** For something that is open for as long as the login lasts, and closed by `over`; at once where it is over. */
+  /** For connections, which `over` closes when the login ends, at once if it has. */
   whenOver(over: () => void): Disposable {
     if (this.#isOver) over();
     return this.#open.on(over);
   }
 
-  /** Ends it: a logout. */
+  /** Logs out. */
   [Symbol.dispose](): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -106,7 +104,7 @@ export class ProviderLogin implements Disposable {
     return Math.min(this.#answer.validForMs * EARLY, PROVIDER_CONFIRM_MS);
   }
 
-  /** Whether the provider still stands by what it said last. */
+  /** Whether the last answer is still valid. */
   get #isGood(): boolean {
     return !this.#canAsk || this.#parts.now() - this.#answeredAt < this.#answer.validForMs;
   }
@@ -120,7 +118,7 @@ export class ProviderLogin implements Disposable {
     }, ms).unref();
   }
 
-  /** One question at a time. Never rejects. */
+  /** Single-flight. Never rejects. */
   #renew(): Promise<void> {
     this.#renewal ??= this.#ask().finally(() => {
       this.#renewal = undefined;
@@ -137,7 +135,7 @@ export class ProviderLogin implements Disposable {
       this.#isUsed = false;
       this.#backoff.reset();
       this.#renewAfter(this.#dueAfterMs);
-      // What is open has the rights of the groups before; it comes back with those of now.
+      // Open connections have the rights of the previous groups; they reconnect with the new ones.
       if (!hasSameGroups(before, this.user)) this.#open.emit();
     } catch (error) {
       const isRefused = !(error instanceof ServiceError) || error.code !== "provider_unreachable";

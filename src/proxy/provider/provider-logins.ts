@@ -7,8 +7,8 @@ const COOKIE_BYTES = 32;
 const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 
 /**
- * Who is logged in at the provider, by the cookie that the browser has: 256 random bits, of which a hash is kept. At
- * most MAX_PROXY_LOGINS, and MAX_PROXY_LOGINS_OF_USER of each user: over that the oldest is over.
+ * Logins at the provider by cookie: 256 random bits, stored as a hash. Over MAX_PROXY_LOGINS, or
+ * MAX_PROXY_LOGINS_OF_USER of a user, the oldest ends.
  */
 export class ProviderLogins implements Disposable {
   readonly #logins = new Map<string, ProviderLogin>();
@@ -18,7 +18,7 @@ export class ProviderLogins implements Disposable {
     this.#parts = parts;
   }
 
-  /** The value of the cookie. */
+  /** Returns the cookie's value. */
   begin(answer: ProviderAnswer): string {
     this.#makeRoom(answer.user.login);
     const cookie = randomBytes(COOKIE_BYTES).toString("base64url");
@@ -28,7 +28,7 @@ export class ProviderLogins implements Disposable {
     return cookie;
   }
 
-  /** Never throws, whatever the cookie is. */
+  /** Never throws. */
   find(cookie: string | undefined): ProviderLogin | undefined {
     return cookie !== undefined && COOKIE.test(cookie) ? this.#logins.get(hash(cookie)) : undefined;
   }
@@ -37,7 +37,7 @@ export class ProviderLogins implements Disposable {
     return this.#logins.size;
   }
 
-  /** Ends all of them. */
+  /** Ends all logins. */
   [Symbol.dispose](): void {
     for (const login of [...this.#logins.values()]) login[Symbol.dispose]();
   }

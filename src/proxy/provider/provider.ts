@@ -1,4 +1,4 @@
-// The one door to openid-client: discovery, the code flow with PKCE, renewal, and the way to the provider's logout.
+// The only importer of openid-client: discovery, the code flow with PKCE, renewal and logout.
 import {
   AuthorizationResponseError,
   allowInsecureRequests,
@@ -44,9 +44,9 @@ export type ProviderOptions = {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
-  /** With spaces between them, `openid` among them. */
+  /** Separated by spaces, including `openid`. */
   readonly scope: string;
-  /** Where the provider sends browsers back to after a login, and after a logout. */
+  /** Redirect targets after a login and after a logout. */
   readonly callbackUrl: string;
   readonly loggedOutUrl: string;
   readonly claims: ClaimRules;
@@ -54,12 +54,12 @@ export type ProviderOptions = {
 
 type Tokens = Awaited<ReturnType<typeof refreshTokenGrant>>;
 
-/** What a provider is asked. Each rejects with `provider_unreachable` where it gives no answer. */
+/** Requests to a provider. Each may reject with ServiceError `provider_unreachable`. */
 export class Provider {
   readonly #options: ProviderOptions;
   readonly #log: Pick<Log, "info" | "warn">;
   #configuration: Promise<Configuration> | undefined;
-  /** Told once, however often it is tried. */
+  /** Whether the log has said that the provider is unreachable. */
   #isMissed = false;
 
   constructor(options: ProviderOptions, log: Pick<Log, "info" | "warn">) {
@@ -67,12 +67,12 @@ export class Provider {
     this.#log = log;
   }
 
-  /** Finds out where the provider's endpoints are, unless that is known. */
+  /** Discovers the provider's endpoints once. */
   async discover(): Promise<void> {
     await this.#discovered();
   }
 
-  /** Where a browser is sent to log in. */
+  /** Redirect target for a login. */
   async loginUrl(begun: BegunLogin): Promise<URL> {
     const configuration = await this.#discovered();
     const { scope, callbackUrl } = this.#options;
@@ -80,14 +80,14 @@ export class Provider {
       ...{ redirect_uri: callbackUrl, scope, state: begun.state, nonce: begun.nonce },
       code_challenge: await calculatePKCECodeChallenge(begun.codeVerifier),
       code_challenge_method: "S256",
-      // Core 1.0, 11: the user has to agree to that each time.
+      // Core 1.0, 11: needs the user's consent each time.
       ...(scope.split(" ").includes("offline_access") ? { prompt: "consent" } : {}),
     });
   }
 
   /**
-   * Who came back with that query. `login_refused`: the provider says no, or what it says does not fit what was begun, is
-   * not signed by it, is not for this server, or has expired.
+   * Completes a login with the callback's query. ServiceError `login_refused`: the provider refuses, or its answer
+   * does not match the login, is not signed by it, not for this server, or expired.
    */
   async finish(search: string, begun: BegunLogin): Promise<ProviderAnswer> {
     const configuration = await this.#discovered();
@@ -104,8 +104,8 @@ export class Provider {
   }
 
   /**
-   * Asks whether a login still stands, and with which claims: those of the ID token and of the userinfo endpoint, where the
-   * provider gives either. `login_refused`: it does not, it is somebody else's, or its claims would not log in as the same user.
+   * Asks whether a login is still valid, with the claims of the ID token and the userinfo endpoint, if there are any.
+   * ServiceError `login_refused`: it is not, it is another user's, or its user name has changed.
    */
   async renew(login: ProviderAnswer): Promise<ProviderAnswer> {
     const { refreshToken, subject } = login;
@@ -136,7 +136,7 @@ export class Provider {
     throw new ServiceError("login_refused", "the provider gives this account another user name now");
   }
 
-  /** Where a browser is sent to log out at the provider; `undefined`: it has no such place. */
+  /** Redirect target for a logout; `undefined`: the provider has none. */
   async logoutUrl(idToken: string | undefined): Promise<URL | undefined> {
     const configuration = await this.#discovered();
     if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
@@ -150,17 +150,14 @@ export class Provider {
     const rules = this.#options.claims;
     const missing = missingClaim(claims, rules);
     if (missing !== undefined) {
-      throw new ServiceError(
-        "login_refused",
-        `the provider's claim ${missing} is not one that is let in here`,
-      );
+      throw new ServiceError("login_refused", `the provider's claim ${missing} is not allowed here`);
     }
     const user = userOfClaims(claims, issuer, rules);
     if (user === undefined) throw new ServiceError("login_refused", "the provider names nobody");
     return user;
   }
 
-  /** A failure stands for a moment, so that strangers cannot make the server ask all the time. */
+  /** Failures are remembered briefly, so that clients cannot cause constant requests. */
   #discovered(): Promise<Configuration> {
     if (this.#configuration === undefined) {
       this.#configuration = this.#discover();
@@ -177,7 +174,7 @@ export class Provider {
     const { issuer, clientId, clientSecret } = this.#options;
     const url = new URL(issuer);
     const execute = [enableNonRepudiationChecks];
-    // The configuration lets http through to this machine alone.
+    // The configuration allows http on this machine only.
     if (url.protocol === "http:") execute.push(allowInsecureRequests);
     const metadata = { [clockTolerance]: PROVIDER_CLOCK_TOLERANCE_S };
     const secret = new TextDecoder().decode(clientSecret.bytes());
@@ -207,7 +204,7 @@ export class Provider {
   }
 }
 
-/** As the provider's metadata has it; by Discovery 1.0, 3, Basic is what all of them take. */
+/** By the provider's metadata; the default is Basic (Discovery 1.0, 3). */
 function proofOf(secret: string): ClientAuth {
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
   return (server, ...request) => {
@@ -216,20 +213,14 @@ function proofOf(secret: string): ClientAuth {
   };
 }
 
-/** Claims that the ID token does not have, the userinfo endpoint may have. */
 async function claimsOf(configuration: Configuration, tokens: Tokens, claims: Claims): Promise<Claims> {
   if (configuration.serverMetadata().userinfo_endpoint === undefined) return claims;
-  return mergedClaims(
-    claims,
-    Claims.parse(await fetchUserInfo(configuration, tokens.access_token, claims.sub)),
-  );
+  const userInfo = await fetchUserInfo(configuration, tokens.access_token, claims.sub);
+  return mergedClaims(claims, Claims.parse(userInfo));
 }
 
-/** A provider may leave out of a renewal what has not changed. */
-function standing(
-  tokens: Tokens,
-  before: Partial<ProviderAnswer>,
-): Pick<ProviderAnswer, "idToken" | "refreshToken" | "validForMs"> {
+/** Renewals may omit unchanged tokens. */
+function standing(tokens: Tokens, before: Partial<ProviderAnswer>) {
   const validForS = tokens.expiresIn() ?? 0;
   return {
     idToken: tokens.id_token ?? before.idToken,
@@ -238,13 +229,13 @@ function standing(
   };
 }
 
-/** No provider refuses anything so: it was late, what it said broke off, or somebody else spoke in its place. */
+/** Timeouts, incomplete answers, and answers of something else in the provider's place. */
 const NO_ANSWERS = ["OAUTH_TIMEOUT", "OAUTH_ABORT", "OAUTH_PARSE_ERROR", "OAUTH_RESPONSE_IS_NOT_JSON"];
 
-/** By these it refuses, be it in words that cannot be read (RFC 6749, 5.2). */
+/** Statuses of refusals, also with an unreadable body (RFC 6749, 5.2). */
 const REFUSALS = [400, 401, 403];
 
-/** Whether it is the provider that does not work, and not the login that is refused. */
+/** Whether the provider failed, rather than refused the login. */
 function isNoAnswer(error: unknown): boolean {
   if (error instanceof ResponseBodyError) return isFailure(error.status);
   if (error instanceof ClientError) {
@@ -252,11 +243,10 @@ function isNoAnswer(error: unknown): boolean {
     if (cause instanceof Response && REFUSALS.includes(cause.status)) return false;
     return NO_ANSWERS.includes(code) || (cause instanceof Response && isFailure(cause.status));
   }
-  // What fetch rejects with. A wrong argument of ours has a code.
+  // `fetch` rejects with TypeError; wrong arguments have a code.
   return error instanceof TypeError && !("code" in error);
 }
 
-/** Of an answer that is not what was asked for. */
 function isFailure(status: number): boolean {
   return status < 400 || status >= 500 || status === 429 || status === 408;
 }
@@ -266,7 +256,7 @@ function unreachable(issuer: string, cause: unknown): ServiceError {
   return new ServiceError("provider_unreachable", message, { cause, details: { retryAfterSeconds: 5 } });
 }
 
-/** For the log: words alone, because what libraries attach to errors holds codes and tokens. */
+/** For the log: strings only, because libraries attach codes and tokens to errors. */
 function reasonOf(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof Error)) return { reason: String(error) };
   const code = "code" in error ? { code: error.code } : {};
@@ -280,8 +270,8 @@ function printable(text: string): string {
 }
 
 /**
- * Looks for a provider from now on, with longer and longer pauses, until it is found: the server starts without it, and
- * the first who logs in need not wait. Whoever logs in meanwhile has it looked for as well.
+ * Discovers a provider in the background, with growing pauses: the server starts without it, and the first login need
+ * not wait.
  */
 export function keepDiscovering(provider: { discover(): Promise<void> }, random: () => number): Disposable {
   const backoff = new Backoff({ firstMs: RETRY_FIRST_MS, maxMs: RETRY_MAX_MS, random });

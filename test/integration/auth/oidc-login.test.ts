@@ -116,7 +116,7 @@ test("a login that nobody began, or another browser, or that was changed on the 
   for (const search of ["", "?code=x", "?state=x&code=y", reached, reached.replace(/state=./, "state=X")]) {
     const page = await callback(search, victim);
     expect([search, page.status]).toEqual([search, 403]);
-    expect(page.text).toContain("begun in another browser");
+    expect(page.text).toContain("started in another browser");
     expect(page.text).toContain("Try again");
     expect(victim.cookies(origin).get(LOGIN_COOKIE)).toBeUndefined();
   }

@@ -17,7 +17,7 @@ test("users hear which machines there are, and of no session of others, not even
   await using hq = await MemoryFleet.of();
   await hq.join("a", ["same"]);
   await hq.join("b", ["same", "other"]);
-  const parts = { registry: hq.registry, fleet: hq.fleet, guard: { check: async () => {} } };
+  const parts = { registry: hq.registry, fleet: hq.fleet, guard: async () => {} };
   const { listRemotes } = remoteRoutes({ ...parts, refuseLoop: async () => {} });
   const heardBy = (principal: Principal) =>
     listRemotes?.({ params: undefined, query: undefined, body: undefined }, asking(principal));
