@@ -1,7 +1,7 @@
 // Writes the documents that are made from the source; with --check, fails when one is stale.
 import { readFile, writeFile } from "node:fs/promises";
 import { PACKAGED_UNITS } from "../src/cli/systemd/unit-file.ts";
-import { optionsPage } from "../src/config/options/options-page.ts";
+import { optionsPage } from "./options-page.ts";
 
 const DOCUMENTS = [
   { url: new URL("../docs/options.md", import.meta.url), make: optionsPage },

@@ -56,9 +56,9 @@ export async function openGate(parts: {
 
 /** What a full disk does not take is refused, and stored when there is room: nothing that was revoked comes back. */
 async function ownRecords(controlDir: ControlDir, log: Log): Promise<RecordStore> {
-  const { FileRecords } = await import("../auth/tokens/file-records.ts");
+  const { openFileRecords } = await import("../auth/tokens/file-records.ts");
   const care = new DiskCare({ log, path: controlDir.path, now: () => performance.now() });
-  return await FileRecords.open({
+  return await openFileRecords({
     ...{ path: controlDir.logins, now: () => Date.now(), log },
     store: (write) => care.insist("logins", write),
   });

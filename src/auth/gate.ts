@@ -35,7 +35,7 @@ import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
 import { UserKeys } from "./ssh/user-keys.ts";
 import { AccessTokens } from "./tokens/access-token.ts";
-import { FileRecords } from "./tokens/file-records.ts";
+import { memoryRecords } from "./tokens/file-records.ts";
 import { LoginRecords } from "./tokens/login-records.ts";
 import { Shares } from "./tokens/shares.ts";
 import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tokens/tickets.ts";
@@ -115,7 +115,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
   const { mode, serverUser, isRoot, log, accounts } = options;
   const modes = mode.mode === "login" ? mode : undefined;
   const now = (): number => Date.now();
-  const records = modes === undefined ? FileRecords.inMemory(now) : await options.openRecords();
+  const records = modes === undefined ? memoryRecords(now) : await options.openRecords();
   const loginRecords = new LoginRecords({ records, now, idleMs: modes?.idleTimeoutMs, log });
   const tokens = new AccessTokens({
     secret: await tokenSecretOf(options),

@@ -45,17 +45,13 @@ function checkOrigin(
   const isOwn = origin !== undefined && server !== undefined && isOriginOf(origin, server);
   if (isOwn && (!asked.isHttps || origin.scheme === "https")) return;
   if (origin !== undefined && allowedOrigins.includes(formatOrigin(origin))) return;
-  throw new ServiceError(
-    "origin_not_allowed",
-    "this origin may not use the server: name it with --allowed-origin",
-  );
+  const message = "this origin may not use the server: name it with --allowed-origin";
+  throw new ServiceError("origin_not_allowed", message);
 }
 
 function checkHost(sent: string | undefined): void {
   const host = parseHost(sent ?? "");
   if (host !== undefined && isLoopbackName(host.name)) return;
-  throw new ServiceError(
-    "host_not_allowed",
-    "without login the server is reached as localhost alone: use that name, or start it with a login",
-  );
+  const message = "without login the server answers only as localhost: use that name, or configure a login";
+  throw new ServiceError("host_not_allowed", message);
 }

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../src/auth/gate.ts";
-import { FileRecords } from "../../src/auth/tokens/file-records.ts";
+import { memoryRecords } from "../../src/auth/tokens/file-records.ts";
 import { connectionOf } from "../../src/http/client-address.ts";
 import { createRateLimit } from "../../src/http/limits/rate-limit.ts";
 import { Listener } from "../../src/http/listener.ts";
@@ -53,7 +53,7 @@ async function hq(options: Partial<GateOptions>) {
     },
     ...{ serverUser: "me", serverHome: "/", isRoot: false, tokenSecret: undefined, log },
     secretFile: join(directory.path, "secret"),
-    openRecords: async () => FileRecords.inMemory(() => Date.now()),
+    openRecords: async () => memoryRecords(() => Date.now()),
     accounts: stack.use(new Accounts(() => performance.now())),
     ...options,
   });

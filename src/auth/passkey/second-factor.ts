@@ -112,8 +112,8 @@ export class SecondFactor {
   }
 
   async list(user: string): Promise<PasskeyList> {
-    const { passkeys, recovery } = await this.#options.store.get(user);
-    const { isRequired } = this.#options;
+    const { store, isRequired } = this.#options;
+    const { passkeys, recovery } = await store.get(user);
     return {
       passkeys: passkeys.map((each) => Passkey.parse(each)),
       recoveryCodes: recovery.length,
@@ -128,32 +128,25 @@ export class SecondFactor {
   ): Promise<{ readonly challengeId: string; readonly registration: Readonly<Record<string, unknown>> }> {
     const party = partyOf(origin);
     if (party === undefined) {
-      throw new ServiceError(
-        "invalid_request",
-        "passkeys need a page with a host name, over https or on localhost: open the server by its name",
-      );
+      const message = "passkeys need a host name, and https or localhost: open the server by its name";
+      throw new ServiceError("invalid_request", message);
     }
     const { passkeys } = await this.#options.store.get(user);
     const ceremony = newCeremony(party);
     const registration = await registrationOptions(ceremony, user, passkeys);
-    return {
-      challengeId: await this.#options.pending.issue({ user, party: ceremony, isIn: true }),
-      registration,
-    };
+    const challengeId = await this.#options.pending.issue({ user, party: ceremony, isIn: true });
+    return { challengeId, registration };
   }
 
   /** ServiceError `unauthorized`, `invalid_credentials`, `too_many_passkeys`. */
   async add(
     user: string,
-    {
-      challengeId,
-      name,
-      registration,
-    }: { readonly challengeId: string; readonly name: string; readonly registration: NewCredential },
+    passkey: { readonly challengeId: string; readonly name: string; readonly registration: NewCredential },
   ): Promise<PasskeyMade> {
+    const { challengeId, name, registration } = passkey;
     const pending = await this.#options.pending.redeem(challengeId);
     if (!pending.isIn || pending.user !== user)
-      throw new ServiceError("unauthorized", "this challenge is another's");
+      throw new ServiceError("unauthorized", "this challenge is for another user or a login");
     return await this.#keep(user, await this.#made(pending, name, registration), "first");
   }
 

@@ -12,37 +12,43 @@ import {
   PROVEN_LOGIN_MS,
 } from "../../protocol/limits.ts";
 
+/** `user`: the name that was given, if any. */
 export type Claimant = { readonly address: string | undefined; readonly user?: string };
 
+const HOUR_MS = 3_600_000;
+
 /**
- * Limits failed logins: 10 a minute for each address and each user, always (contract 4.2). A try counts while it
- * runs, so that parallel tries gain nothing; only `invalid_credentials` and `unauthorized` count in the end. A
- * success does not reset earlier failures. Each further time within an hour that an address reaches the limit it
- * waits longer: 1 more minute, then 3, up to MAX_LOGIN_PENALTY_MS. One address can cause at most half of a user's ten
- * failures, and 20 in an hour, so that n addresses lock a user out for at most 2n minutes of an hour. An address at
- * which the user logged in within PROVEN_LOGIN_MS has a count of its own for that user, which failures of others do
- * not affect. At most MAX_COUNTED_LOGINS addresses and users are counted; over that the oldest is dropped, which
- * takes 17 addresses or more to exploit.
+ * Limits failed logins: 10 a minute for each address and each user, always (contract 4.2). A try counts while it runs, so
+ * that parallel tries gain nothing; only `invalid_credentials` and `unauthorized` count in the end. A success does not
+ * reset earlier failures. Each further time within an hour that an address reaches the limit it waits longer: 1 more
+ * minute, then 3, up to MAX_LOGIN_PENALTY_MS.
+ *
+ * One address can cause at most half of a user's ten failures, and 20 in an hour, so that n addresses lock a user out for
+ * at most 2n minutes of an hour. An address at which the user logged in within PROVEN_LOGIN_MS has a count of its own for
+ * that user, which failures of others do not affect.
+ *
+ * At most MAX_COUNTED_LOGINS addresses and users are counted; over that the oldest is dropped, which takes 17 addresses
+ * or more to exploit.
  */
 export class LoginAttempts {
   /** Tries refused without checking the proof. */
   refusals = 0;
   /** By address, and by address and user for proven logins. */
-  readonly #places: ExpiringMap<string, Failures>;
-  readonly #users: ExpiringMap<string, Failures>;
+  readonly #places: FailureCounts;
+  readonly #users: FailureCounts;
   /** By address and user, over an hour, unless the login is proven. */
-  readonly #hours: ExpiringMap<string, Failures>;
+  readonly #hours: FailureCounts;
   /** Address and user of successful logins. */
   readonly #proven: ExpiringMap<string, true>;
   readonly #now: () => number;
 
   /** `now`: monotonic milliseconds. */
   constructor(now: () => number) {
-    const limits = { lifetimeMs: LOGIN_WINDOW_MS, maxEntries: MAX_COUNTED_LOGINS, now };
-    this.#places = new ExpiringMap({ ...limits, lifetimeMs: LOGIN_PENALTY_MEMORY_MS });
-    this.#users = new ExpiringMap(limits);
-    this.#hours = new ExpiringMap({ ...limits, lifetimeMs: HOURLY.windowMs });
-    this.#proven = new ExpiringMap({ ...limits, lifetimeMs: PROVEN_LOGIN_MS });
+    const minute = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS, now };
+    this.#places = new FailureCounts(minute, LOGIN_PENALTY_MEMORY_MS);
+    this.#users = new FailureCounts(minute);
+    this.#hours = new FailureCounts({ max: FAILED_LOGINS_PER_HOUR, windowMs: HOUR_MS, now });
+    this.#proven = new ExpiringMap({ lifetimeMs: PROVEN_LOGIN_MS, maxEntries: MAX_COUNTED_LOGINS, now });
     this.#now = now;
   }
 
@@ -73,45 +79,45 @@ export class LoginAttempts {
   }
 
   #begin({ address, user }: Claimant): Attempt {
-    const key = addressKey(address);
+    const place = addressKey(address);
     // Hashed, to bound the size of names.
-    const userKey = user === undefined ? undefined : hash(user);
-    const pair = userKey === undefined ? undefined : `${key} ${userKey}`;
+    const name = user === undefined ? undefined : createHash("sha256").update(user).digest("base64url");
+    const pair = name === undefined ? undefined : `${place} ${name}`;
     const isProven = pair !== undefined && this.#proven.get(pair) !== undefined;
-    const count = (map: ExpiringMap<string, Failures>, of: string, limit?: Limit): Count =>
-      new Count({ map, key: of, now: this.#now, limit });
-    const byAddress = count(this.#places, key);
-    const byPair = pair === undefined ? [] : [count(this.#places, pair)];
-    const byUser = userKey === undefined || isProven ? [] : [count(this.#users, userKey)];
-    const byHour = pair === undefined || isProven ? [] : [count(this.#hours, pair, HOURLY)];
+    const byAddress = this.#places.of(place);
+    const byPair = pair === undefined ? [] : [this.#places.of(pair)];
+    const byUser = name === undefined || isProven ? [] : [this.#users.of(name)];
+    const byHour = pair === undefined || isProven ? [] : [this.#hours.of(pair)];
     this.#refuseBeyondLimit(isProven ? byPair : [byAddress, ...byUser, ...byHour]);
-    const failure = { at: this.#now(), from: key };
+    const failure = { at: this.#now(), from: place };
     for (const each of [byAddress, ...byPair, ...byHour]) each.add(failure);
-    for (const each of byUser) each.addOfMany(failure, FAILED_LOGINS_PER_MINUTE / 2);
+    for (const each of byUser) each.add(failure, FAILED_LOGINS_PER_MINUTE / 2);
+    const takeBack = (): void => {
+      for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
+    };
     return {
       succeed: () => {
-        for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
+        takeBack();
         if (pair !== undefined) this.#proven.set(pair, true);
       },
       fail: (error) => {
-        if (isWrongGuess(error))
-          (isProven ? byPair : [byAddress]).forEach((each) => void each.strike(failure.at));
-        else for (const each of [byAddress, ...byPair, ...byUser, ...byHour]) each.takeBack(failure);
+        if (!isWrongGuess(error)) takeBack();
+        else for (const each of isProven ? byPair : [byAddress]) each.strike(failure.at);
       },
     };
   }
 
-  #refuseBeyondLimit(counts: readonly Count[]): void {
-    const waitMs = Math.max(...counts.map((count) => count.waitMs));
+  #refuseBeyondLimit(counts: readonly FailureCount[]): void {
+    const waitMs = Math.max(...counts.map((count) => count.waitMs()));
     if (waitMs <= 0) return;
     this.refusals += 1;
-    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-    throw new ServiceError("rate_limited", `too many failed logins: try again in ${retryAfterSeconds} s`, {
-      details: { retryAfterSeconds },
-    });
+    const details = { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
+    const message = `too many failed logins: try again in ${details.retryAfterSeconds} s`;
+    throw new ServiceError("rate_limited", message, { details });
   }
 }
 
+type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
 type Failure = { readonly at: number; readonly from: string };
 
 /** Failures of one key, oldest first, and how often the limit was reached. */
@@ -122,85 +128,66 @@ type Failures = {
   readonly closedUntil: number;
 };
 
+type FailureCount = {
+  /** Until the next try is allowed. */
+  waitMs(): number;
+  /** At most `max` from one address. */
+  add(failure: Failure, max?: number): void;
+  takeBack(failure: Failure): void;
+  /** Called for a failed try. The second time that the limit is reached costs a wait, and each later time a longer one. */
+  strike(startedAt: number): void;
+};
+
 const NONE: Failures = { recent: [], strikes: 0, struckAt: Number.NEGATIVE_INFINITY, closedUntil: 0 };
 
-type Limit = { readonly max: number; readonly windowMs: number };
+type Limit = { readonly max: number; readonly windowMs: number; readonly now: () => number };
 
-const MINUTELY: Limit = { max: FAILED_LOGINS_PER_MINUTE, windowMs: LOGIN_WINDOW_MS };
-const HOURLY: Limit = { max: FAILED_LOGINS_PER_HOUR, windowMs: 3_600_000 };
-
-class Count {
-  readonly #map: ExpiringMap<string, Failures>;
-  readonly #key: string;
-  readonly #now: () => number;
+class FailureCounts {
   readonly #limit: Limit;
+  readonly #failures: ExpiringMap<string, Failures>;
 
-  constructor(parts: {
-    readonly map: ExpiringMap<string, Failures>;
-    readonly key: string;
-    readonly now: () => number;
-    readonly limit: Limit | undefined;
-  }) {
-    this.#map = parts.map;
-    this.#key = parts.key;
-    this.#now = parts.now;
-    this.#limit = parts.limit ?? MINUTELY;
+  constructor(limit: Limit, lifetimeMs: number = limit.windowMs) {
+    this.#limit = limit;
+    this.#failures = new ExpiringMap({ lifetimeMs, maxEntries: MAX_COUNTED_LOGINS, now: limit.now });
   }
 
-  /** Until the next try is allowed. */
-  get waitMs(): number {
-    const { recent, closedUntil } = this.#failures;
-    const [first] = recent;
-    const { max, windowMs } = this.#limit;
-    const isFull = recent.length >= max && first !== undefined;
-    return Math.max(0, closedUntil - this.#now(), isFull ? first.at + windowMs - this.#now() : 0);
-  }
-
-  add(failure: Failure): void {
-    const failures = this.#failures;
-    this.#map.set(this.#key, { ...failures, recent: [...failures.recent, failure] });
-  }
-
-  /** At most `max` from one address. */
-  addOfMany(failure: Failure, max: number): void {
-    if (this.#failures.recent.filter(({ from }) => from === failure.from).length < max) this.add(failure);
-  }
-
-  takeBack({ at, from }: Failure): void {
-    const failures = this.#failures;
-    const index = failures.recent.findLastIndex((each) => each.at === at && each.from === from);
-    if (index < 0) return;
-    this.#map.set(this.#key, { ...failures, recent: failures.recent.toSpliced(index, 1) });
-  }
-
-  /**
-   * Called for a failed try. The second time that the limit is reached costs a wait, and each later time a longer
-   * one.
-   */
-  strike(startedAt: number): void {
-    const failures = this.#failures;
-    if (failures.recent.length < FAILED_LOGINS_PER_MINUTE || startedAt < failures.struckAt) return;
-    const strikes = failures.strikes + 1;
-    const penaltyMs = Math.min((2 ** (strikes - 1) - 1) * LOGIN_WINDOW_MS, MAX_LOGIN_PENALTY_MS);
-    const now = this.#now();
-    this.#map.set(this.#key, { ...failures, strikes, struckAt: now, closedUntil: now + penaltyMs });
-  }
-
-  get #failures(): Failures {
-    const failures = this.#map.get(this.#key) ?? NONE;
-    const since = this.#now() - this.#limit.windowMs;
-    return { ...failures, recent: failures.recent.filter(({ at }) => at > since) };
+  of(key: string): FailureCount {
+    const { max, windowMs, now } = this.#limit;
+    const get = (): Failures => {
+      const failures = this.#failures.get(key) ?? NONE;
+      return { ...failures, recent: failures.recent.filter(({ at }) => at > now() - windowMs) };
+    };
+    const update = (change: Partial<Failures>): void => this.#failures.set(key, { ...get(), ...change });
+    return {
+      waitMs: () => {
+        const { recent, closedUntil } = get();
+        const [first] = recent;
+        const isFull = recent.length >= max && first !== undefined;
+        return Math.max(0, closedUntil - now(), isFull ? first.at + windowMs - now() : 0);
+      },
+      add: (failure, maxFromOne = Number.POSITIVE_INFINITY) => {
+        const { recent } = get();
+        if (recent.filter(({ from }) => from === failure.from).length < maxFromOne)
+          update({ recent: [...recent, failure] });
+      },
+      takeBack: ({ at, from }) => {
+        const { recent } = get();
+        const index = recent.findLastIndex((each) => each.at === at && each.from === from);
+        if (index >= 0) update({ recent: recent.toSpliced(index, 1) });
+      },
+      strike: (startedAt) => {
+        const failures = get();
+        if (failures.recent.length < max || startedAt < failures.struckAt) return;
+        const strikes = failures.strikes + 1;
+        const penaltyMs = Math.min((2 ** (strikes - 1) - 1) * LOGIN_WINDOW_MS, MAX_LOGIN_PENALTY_MS);
+        update({ strikes, struckAt: now(), closedUntil: now() + penaltyMs });
+      },
+    };
   }
 }
-
-type Attempt = { readonly succeed: () => void; readonly fail: (error: unknown) => void };
 
 function isWrongGuess(error: unknown): boolean {
   return (
     error instanceof ServiceError && (error.code === "invalid_credentials" || error.code === "unauthorized")
   );
-}
-
-function hash(user: string): string {
-  return createHash("sha256").update(user).digest("base64url");
 }

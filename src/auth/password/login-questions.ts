@@ -68,9 +68,11 @@ export class LoginQuestions<Result> {
   }
 
   #wait(pending: Pending<Result>): string {
-    const own = this.#of(pending.address);
-    if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#giveUp(own[0]);
-    else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#giveUp(this.#ofMost()[0]);
+    const byAddress = Map.groupBy(this.#pending, ([, { address }]) => address);
+    const own = byAddress.get(pending.address) ?? [];
+    const [most = []] = [...byAddress.values()].toSorted((a, b) => b.length - a.length);
+    if (own.length >= MAX_PENDING_LOGINS_PER_ADDRESS) this.#giveUp(own[0]?.[0]);
+    else if (this.#pending.size >= MAX_PENDING_LOGINS) this.#giveUp(most[0]?.[0]);
     const challengeId = randomBytes(32).toString("base64url");
     this.#pending.set(challengeId, pending);
     setTimeout(() => this.#giveUp(challengeId), this.#lifetimeMs).unref();
@@ -81,17 +83,6 @@ export class LoginQuestions<Result> {
     const pending = this.#pending.get(challengeId);
     this.#pending.delete(challengeId);
     pending?.giveUp();
-  }
-
-  #of(address: string): readonly string[] {
-    return [...this.#pending].filter(([, pending]) => pending.address === address).map(([id]) => id);
-  }
-
-  #ofMost(): readonly string[] {
-    const addresses = new Set([...this.#pending.values()].map(({ address }) => address));
-    return [...addresses]
-      .map((address) => this.#of(address))
-      .reduce((most, each) => (each.length > most.length ? each : most), []);
   }
 }
 

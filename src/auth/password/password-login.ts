@@ -16,12 +16,10 @@ export type PasswordAttempt = {
 export type PasswordCheck = (attempt: PasswordAttempt, ask: Ask) => Promise<string>;
 
 /** Compares a user name and a password in constant time: always both. */
-export type PairMatch = (username: string | Uint8Array, password: string | Uint8Array) => boolean;
-
-export function pairMatch(pair: Credentials): PairMatch {
+export function pairMatch(pair: Credentials) {
   const isUsername = sameBytes(pair.username);
   const isPassword = sameBytes(pair.password.bytes());
-  return (username, password) => {
+  return (username: string | Uint8Array, password: string | Uint8Array): boolean => {
     const isUser = isUsername(username);
     return isPassword(password) && isUser;
   };
@@ -31,9 +29,7 @@ export function pairMatch(pair: Credentials): PairMatch {
 export function configuredPassword(pair: Credentials): (attempt: PasswordAttempt) => Promise<string> {
   const matches = pairMatch(pair);
   return async ({ username, password }) => {
-    if (!matches(username, password)) {
-      throw new ServiceError("invalid_credentials", "wrong user name or password");
-    }
-    return pair.username;
+    if (matches(username, password)) return pair.username;
+    throw new ServiceError("invalid_credentials", "wrong user name or password");
   };
 }

@@ -70,10 +70,9 @@ export class KeyLogin {
   async prove(challenge: OpenChallenge | undefined, proof: KeyProof): Promise<string> {
     return await this.#even.level(async () => {
       if (challenge !== undefined && (await this.#isProven(challenge, proof))) return challenge.user;
-      throw new ServiceError(
-        "invalid_credentials",
-        "this key does not log that user in, or the challenge was used or is too old: ask for a new one",
-      );
+      const message =
+        "this key does not log that user in, or the challenge was used or has expired: ask for a new one";
+      throw new ServiceError("invalid_credentials", message);
     });
   }
 

@@ -2,13 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
-import {
-  type LiveRecord,
-  LiveRecords,
-  type RecordStore,
-  type TicketKind,
-  type TicketStore,
-} from "../../lib/data/live-records.ts";
+import { LiveRecords, type RecordStore, type TicketStore } from "../../lib/data/live-records.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
 
@@ -20,7 +14,7 @@ const Stored = z.object({
   ),
 });
 
-export type FileRecordsOptions = {
+type FileRecordsOptions = {
   readonly path: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -32,70 +26,46 @@ export type FileRecordsOptions = {
 type Save = () => Promise<void>;
 
 /** A lost or damaged file logs everybody out. */
-export class FileRecords implements RecordStore {
-  readonly instanceId: string;
-  readonly tickets: TicketStore = new MemoryTickets(() => performance.now());
-  readonly #records: LiveRecords;
-  readonly #save: Save;
-
-  private constructor(instanceId: string, records: LiveRecords, save: Save) {
-    this.instanceId = instanceId;
-    this.#records = records;
-    this.#save = save;
+export async function openFileRecords(options: FileRecordsOptions): Promise<RecordStore> {
+  const { path, now, log, store = (write) => write() } = options;
+  const records = new LiveRecords(now);
+  const stored = await readJsonFile(path, (value) => Stored.parse(value)).catch((error: unknown) => {
+    log.warn({ error }, "list of logins is unreadable: everyone has to log in again");
+    return undefined;
+  });
+  for (const record of stored?.records ?? []) records.put(record);
+  const instance = stored?.instance ?? randomUUID();
+  const write = (): Promise<void> =>
+    writeJsonFile(path, { version: 1, instance, records: records.all() }, 0o600);
+  const save = coalesced(() => store(write));
+  // Also tokens without a record name the instance, so it is stored at once.
+  if (stored === undefined) {
+    await save().catch((error: unknown) => log.warn({ error }, "list of logins not stored yet"));
   }
+  return recordStore(instance, records, save);
+}
 
-  static async open({
-    path,
-    now,
-    log,
-    store = (write) => write(),
-  }: FileRecordsOptions): Promise<FileRecords> {
-    const records = new LiveRecords(now);
-    const stored = await readJsonFile(path, (value) => Stored.parse(value)).catch((error: unknown) => {
-      log.warn({ error }, "list of logins is unreadable: everyone has to log in again");
-      return undefined;
-    });
-    for (const record of stored?.records ?? []) records.put(record);
-    const instance = stored?.instance ?? randomUUID();
-    const write = (): Promise<void> =>
-      writeJsonFile(path, { version: 1, instance, records: records.all() }, 0o600);
-    const save = coalesced(() => store(write));
-    // Also tokens without a record name the instance, so it is stored at once.
-    if (stored === undefined) {
-      await save().catch((error: unknown) => log.warn({ error }, "list of logins not stored yet"));
-    }
-    return new FileRecords(instance, records, save);
-  }
+/** For mode "none": tokens end with the process. */
+export function memoryRecords(now: () => number): RecordStore {
+  return recordStore(randomUUID(), new LiveRecords(now), async () => {});
+}
 
-  /** For mode "none": tokens end with the process. */
-  static inMemory(now: () => number): FileRecords {
-    return new FileRecords(randomUUID(), new LiveRecords(now), async () => {});
-  }
-
-  get(id: string): LiveRecord | undefined {
-    return this.#records.get(id);
-  }
-
-  async find(id: string): Promise<LiveRecord | undefined> {
-    return this.get(id);
-  }
-
-  list(kind: string): readonly LiveRecord[] {
-    return this.#records.list(kind);
-  }
-
-  async put(record: LiveRecord): Promise<void> {
-    if (this.#records.put(record)) await this.#save();
-  }
-
-  async end(records: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void> {
-    for (const { id, expiresAtS } of records) this.#records.end(id, expiresAtS);
-    if (records.length > 0) await this.#save();
-  }
-
-  watch(listener: (id: string) => void): Disposable {
-    return this.#records.watch(listener);
-  }
+function recordStore(instanceId: string, records: LiveRecords, save: Save): RecordStore {
+  return {
+    instanceId,
+    tickets: memoryTickets(() => performance.now()),
+    get: (id) => records.get(id),
+    find: async (id) => records.get(id),
+    list: (kind) => records.list(kind),
+    put: async (record) => {
+      if (records.put(record)) await save();
+    },
+    end: async (ended) => {
+      for (const { id, expiresAtS } of ended) records.end(id, expiresAtS);
+      if (ended.length > 0) await save();
+    },
+    watch: (listener) => records.watch(listener),
+  };
 }
 
 /** One write at a time; all calls in the meantime share the next one. */
@@ -114,22 +84,14 @@ function coalesced(write: Save): Save {
   };
 }
 
-export class MemoryTickets implements TicketStore {
-  readonly #now: () => number;
-  readonly #kinds = new Map<string, ExpiringMap<string, string>>();
-
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  async put(kind: TicketKind, hash: string, text: string): Promise<void> {
-    const tickets =
-      this.#kinds.get(kind.name) ?? new ExpiringMap<string, string>({ ...kind, now: this.#now });
-    this.#kinds.set(kind.name, tickets);
-    tickets.set(hash, text);
-  }
-
-  async take({ name }: TicketKind, hash: string): Promise<string | undefined> {
-    return this.#kinds.get(name)?.take(hash);
-  }
+export function memoryTickets(now: () => number): TicketStore {
+  const kinds = new Map<string, ExpiringMap<string, string>>();
+  return {
+    put: async (kind, hash, text) => {
+      const tickets = kinds.get(kind.name) ?? new ExpiringMap<string, string>({ ...kind, now });
+      kinds.set(kind.name, tickets);
+      tickets.set(hash, text);
+    },
+    take: async ({ name }, hash) => kinds.get(name)?.take(hash),
+  };
 }

@@ -70,10 +70,10 @@ export class LoginRecords {
   /** Over MAX_LOGINS_PER_USER, or MAX_LOGINS in total, the oldest login ends. */
   async add(place: Place, login: NewLogin): Promise<void> {
     const { records, log } = this.#options;
-    const crowd = this.#beyondBounds(login.user);
+    const oldest = this.#beyondBounds(login.user);
     const value = this.#valueOf(login);
     try {
-      await Promise.all([records.put({ ...place, kind: "login", value }), records.end(crowd)]);
+      await Promise.all([records.put({ ...place, kind: "login", value }), records.end(oldest)]);
     } catch (error) {
       // The login works in spite of a full disk, until a restart.
       log.warn({ error, user: login.user }, "login not stored yet");
@@ -85,10 +85,8 @@ export class LoginRecords {
     const { records } = this.#options;
     const own = this.tokens(login.user);
     if (own.some((token) => token.name === name)) {
-      throw new ServiceError(
-        "token_name_taken",
-        `there is an API token ${name}: revoke it, or take another name`,
-      );
+      const message = `there is an API token ${name}: revoke it, or choose another name`;
+      throw new ServiceError("token_name_taken", message);
     }
     if (own.length >= MAX_API_TOKENS_PER_USER || records.list("token").length >= MAX_API_TOKENS) {
       const message = `there are ${own.length} API tokens of ${login.user}: revoke some first`;
@@ -138,16 +136,14 @@ export class LoginRecords {
 
   /** Keeps a login in use until disposed. */
   hold(id: string): Disposable {
-    const held = new DisposableStack();
     const note = (): void => {
       const record = this.#options.records.get(id);
       if (record !== undefined) this.#noteUse(record);
     };
     const timer = setInterval(note, this.#useIntervalMs / 2).unref();
-    held.defer(() => {
-      clearInterval(timer);
-      note();
-    });
+    const held = new DisposableStack();
+    held.defer(note);
+    held.defer(() => clearInterval(timer));
     return held;
   }
 

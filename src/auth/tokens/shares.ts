@@ -44,17 +44,12 @@ export class Shares {
     const { tokens, records, now } = this.#options;
     this.#requireRoom(by);
     // The link contains nothing else about the session.
-    const share = {
-      id: session.id,
-      key: session.key,
-      mode,
-      ...(from === undefined ? {} : { from }),
-    };
+    const { id: sessionId, key } = session;
+    const share = { id: sessionId, key, mode, ...(from === undefined ? {} : { from }) };
     const { id, token, expiresAtS } = tokens.issueShare(share, lifetimeS);
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
-    const history = from === undefined;
-    const own = { id, sessionId: session.id, mode, history, createdBy: by.user, ...times };
-    const value: Kept = { ...own, sessionKey: session.key, createdThrough: by.through };
+    const own = { id, sessionId, mode, history: from === undefined, createdBy: by.user, ...times };
+    const value: Kept = { ...own, sessionKey: key, createdThrough: by.through };
     const record = { id, kind: SHARE, expiresAtS, value };
     try {
       await records.put(record);

@@ -9,7 +9,7 @@ import { SystemUser } from "./system-user.ts";
 
 const ME = userInfo().username;
 const REFUSED = {
-  error: "this key does not log that user in, or the challenge was used or is too old: ask for a new one",
+  error: "this key does not log that user in, or the challenge was used or has expired: ask for a new one",
   ...{ code: "invalid_credentials", details: {} },
 };
 

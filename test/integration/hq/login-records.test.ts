@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
-import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
+import { openFileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import type { RecordStore } from "../../../src/lib/data/live-records.ts";
 import { MAX_API_TOKENS_PER_USER } from "../../../src/protocol/limits.ts";
@@ -23,7 +23,7 @@ type Kept = AsyncDisposable & {
 
 async function inFile(now: () => number): Promise<Kept> {
   const folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-logins-"));
-  const open = () => FileRecords.open({ path: join(folder.path, "logins.json"), now, log });
+  const open = () => openFileRecords({ path: join(folder.path, "logins.json"), now, log });
   return { records: await open(), elsewhere: open, [Symbol.asyncDispose]: () => folder.remove() };
 }
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type FactorStore, openFactorFile, sharedFactors } from "../../../src/auth/passkey/factor-store.ts";
 import { PendingFactor, SecondFactor } from "../../../src/auth/passkey/second-factor.ts";
-import { MemoryTickets } from "../../../src/auth/tokens/file-records.ts";
+import { memoryTickets } from "../../../src/auth/tokens/file-records.ts";
 import { ENROLMENT_CODES, SECOND_FACTORS, Tickets } from "../../../src/auth/tokens/tickets.ts";
 import type { TicketStore } from "../../../src/lib/data/live-records.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -47,7 +47,7 @@ afterAll(() => owned[Symbol.asyncDispose]());
 async function onFile(): Promise<Stage> {
   const folder = owned.use(await mkdtempDisposable(join(tmpdir(), "ttyhq-factors-")));
   const store = await openFactorFile(join(folder.path, "passkeys.json"));
-  const tickets = new MemoryTickets(() => performance.now());
+  const tickets = memoryTickets(() => performance.now());
   return { one: secondFactor(store, tickets), other: secondFactor(store, tickets) };
 }
 

@@ -4,7 +4,7 @@ import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN, permits } from "../../../src/auth/roles.ts";
 import { AccessTokens } from "../../../src/auth/tokens/access-token.ts";
-import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
+import { memoryRecords } from "../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../src/auth/tokens/login-records.ts";
 import { Tickets, WS_TICKETS } from "../../../src/auth/tokens/tickets.ts";
 import { usersOf } from "../../../src/auth/users.ts";
@@ -20,7 +20,7 @@ const refused = { code: "unauthorized" };
 async function login() {
   const clock = { ms: 1_800_000_000_000 };
   const now = () => clock.ms;
-  const records = FileRecords.inMemory(now);
+  const records = memoryRecords(now);
   const log = { warn: () => {} };
   const logins = new LoginRecords({ records, now, log });
   const tokens = new AccessTokens({ secret: Secret.fromText("s".repeat(32)), records, logins, now });

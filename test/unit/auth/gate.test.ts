@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../../src/auth/gate.ts";
 import { ALL } from "../../../src/auth/roles.ts";
-import { FileRecords } from "../../../src/auth/tokens/file-records.ts";
+import { openFileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { createLogger } from "../../../src/log.ts";
 import { BARE } from "./request-claims.ts";
@@ -24,7 +24,7 @@ async function scratch() {
   const log = createLogger({ level: "silent", destination: { write: () => {} } });
   const accounts = new Accounts(() => performance.now());
   const path = join(directory.path, "logins.json");
-  const openRecords = () => FileRecords.open({ path, now: () => Date.now(), log });
+  const openRecords = () => openFileRecords({ path, now: () => Date.now(), log });
   /** A server started on this control directory. */
   const open = (mode: GateOptions["mode"], tokenSecret?: Secret, more: Partial<GateOptions> = {}) =>
     createGate({

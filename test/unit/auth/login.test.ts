@@ -4,7 +4,7 @@ import { Login, type LoginMode } from "../../../src/auth/login.ts";
 import { LoginAttempts } from "../../../src/auth/password/attempts.ts";
 import { configuredPassword } from "../../../src/auth/password/password-login.ts";
 import { OWN } from "../../../src/auth/roles.ts";
-import { MemoryTickets } from "../../../src/auth/tokens/file-records.ts";
+import { memoryTickets } from "../../../src/auth/tokens/file-records.ts";
 import { LOGIN_LINKS, Tickets } from "../../../src/auth/tokens/tickets.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
@@ -13,7 +13,7 @@ const address = "10.0.0.1";
 
 function loginWith(mode: LoginMode) {
   const now = () => 0;
-  const links = new Tickets(LOGIN_LINKS, z.string(), new MemoryTickets(now));
+  const links = new Tickets(LOGIN_LINKS, z.string(), memoryTickets(now));
   const tokens = {
     issue: async (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
     revoke: async () => {},

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { Login } from "../../../../src/auth/login.ts";
 import { LoginAttempts } from "../../../../src/auth/password/attempts.ts";
 import { KeyLogin } from "../../../../src/auth/ssh/key-login.ts";
-import { MemoryTickets } from "../../../../src/auth/tokens/file-records.ts";
+import { memoryTickets } from "../../../../src/auth/tokens/file-records.ts";
 import { LOGIN_LINKS, Tickets } from "../../../../src/auth/tokens/tickets.ts";
 import { base64, newKey, wire } from "./key-pair.ts";
 
@@ -38,7 +38,7 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
       revoke: async () => {},
     },
     ...{
-      links: new Tickets(LOGIN_LINKS, z.string(), new MemoryTickets(now)),
+      links: new Tickets(LOGIN_LINKS, z.string(), memoryTickets(now)),
       attempts: new LoginAttempts(now),
     },
     ...{ keys: isOn ? keys : undefined, log: { info: write, warn: write } },

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { AccessTokens } from "../../../../src/auth/tokens/access-token.ts";
-import { FileRecords } from "../../../../src/auth/tokens/file-records.ts";
+import { openFileRecords } from "../../../../src/auth/tokens/file-records.ts";
 import { LoginRecords } from "../../../../src/auth/tokens/login-records.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
@@ -51,7 +51,7 @@ async function scratch() {
   const log = { warn: (_: unknown, message: string) => void warnings.push(message) };
   const open = async (secret = SECRET) => {
     const now = () => clock.ms;
-    const records = await FileRecords.open({ path, now, log });
+    const records = await openFileRecords({ path, now, log });
     const logins = new LoginRecords({ records, now, log });
     return new AccessTokens({ secret: Secret.fromText(secret), records, logins, now });
   };

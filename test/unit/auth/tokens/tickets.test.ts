@@ -1,13 +1,20 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { MemoryTickets } from "../../../../src/auth/tokens/file-records.ts";
+import { memoryTickets } from "../../../../src/auth/tokens/file-records.ts";
 import { LOGIN_LINKS, Tickets, WS_TICKETS } from "../../../../src/auth/tokens/tickets.ts";
 import { MAX_WS_TICKETS } from "../../../../src/protocol/limits.ts";
 
 function clockedTickets(kind = WS_TICKETS) {
   const clock = { ms: 0 };
-  return { clock, tickets: new Tickets(kind, z.string(), new MemoryTickets(() => clock.ms)) };
+  return {
+    clock,
+    tickets: new Tickets(
+      kind,
+      z.string(),
+      memoryTickets(() => clock.ms),
+    ),
+  };
 }
 
 test("a ticket works once", async () => {

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { optionsPage } from "../../../../scripts/options-page.ts";
 import { hostArguments, parseConfig, parseHostConfig } from "../../../../src/config/config.ts";
 import { ConfigError } from "../../../../src/config/config-error.ts";
 import { envOf, type Option, spellingsOf } from "../../../../src/config/options/option.ts";
 import { OPTIONS, optionsFor } from "../../../../src/config/options/options.ts";
-import { optionsPage } from "../../../../src/config/options/options-page.ts";
 import { isOwnVariable } from "../../../../src/lib/os/own-variables.ts";
 import { input, serve } from "../command-line.ts";
 

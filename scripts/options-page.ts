@@ -1,6 +1,6 @@
-// docs/options.md, generated from the option table by scripts/docs.ts.
-import { type Option, type Role, spellingsOf } from "./option.ts";
-import { optionsFor } from "./options.ts";
+// docs/options.md, generated from the option table.
+import { type Option, type Role, spellingsOf } from "../src/config/options/option.ts";
+import { optionsFor } from "../src/config/options/options.ts";
 
 const PREFACE = `# Options
 
