@@ -1,4 +1,4 @@
-/** What was asked for cannot be done. One sentence for each problem, with the way out; the command ends with 2. */
+/** An invalid configuration, with a sentence per problem that says the way out; exit code 2. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
   readonly problems: readonly string[];

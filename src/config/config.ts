@@ -242,8 +242,7 @@ function finish<T extends object>(config: T, problems: readonly string[]): T {
 
 function freeze(value: unknown): void {
   // Bytes cannot be frozen; secrets keep theirs to themselves.
-  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value) || Object.isFrozen(value))
-    return;
+  if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return;
   Object.freeze(value);
   for (const member of Object.values(value)) freeze(member);
 }

@@ -1,4 +1,4 @@
-// What a server is among others (specification 5.5, contract 6).
+// The server's role: standalone, HQ or remote (specification 5.5, contract 6).
 
 import { isLoopbackName } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
@@ -13,12 +13,12 @@ export type FleetRole =
   | { readonly kind: "standalone" }
   | {
       readonly kind: "hq";
-      /** Whether it has sessions of its own, as the remote `local`. */
+      /** Whether the HQ has its own sessions, as the remote `local`. */
       readonly hasSessions: boolean;
-      /** The pair that Basic proves; `undefined` with `--no-hq-auth` and `--no-auth`, and where no pair logs in. */
+      /** The pair for Basic; `undefined` with `--no-hq-auth` and `--no-auth`, and without a configured pair. */
       readonly credentials: Credentials | undefined;
       readonly joining: JoiningConfig;
-      /** `undefined`: its registry is its own. */
+      /** `undefined`: the HQ has its own registry. */
       readonly sharedRegistry: RedisAddress | undefined;
     }
   | {
@@ -26,23 +26,23 @@ export type FleetRole =
       readonly hq: {
         /** An origin. */
         readonly url: string;
-        /** Basic; `undefined` where it proves itself with a key, or with `--no-hq-auth`. */
+        /** For Basic; `undefined` with a key or `--no-hq-auth`. */
         readonly credentials: Credentials | undefined;
-        /** It proves itself with a key of its own. `joinToken`: enrolls that key; not needed any more once it has. */
+        /** The remote's own key. `joinToken` enrolls it once. */
         readonly key: { readonly joinToken: Secret | undefined } | undefined;
       };
       readonly name: string;
-      /** The origin that the HQ reaches it at; `undefined`: made of the address that it listens on. */
+      /** The remote's origin for its HQ; `undefined`: derived from the listening address. */
       readonly url: string | undefined;
     };
 
-/** How machines join an HQ. */
+/** How remotes join an HQ. */
 export type JoiningConfig = {
-  /** Without any proof: `--no-hq-auth`. */
+  /** Without proof: `--no-hq-auth`. */
   readonly isOpen: boolean;
-  /** With the pair of the HQ: not with `--no-basic-join`. */
+  /** With the HQ's pair: unless `--no-basic-join`. */
   readonly isBasicTaken: boolean;
-  /** With this token, for names that fit `name`. */
+  /** With this token, for names that match `name`. */
   readonly token: { readonly secret: Secret; readonly name: string } | undefined;
 };
 
@@ -63,7 +63,7 @@ const OF_REMOTE: readonly Option[] = [
 ];
 const OF_BOTH: readonly Option[] = [OPTIONS.noHqAuth, OPTIONS.hqCa, OPTIONS.joinToken];
 
-/** Which of them was asked for; a contradiction counts as both. */
+/** Contradictory options give both. */
 export function fleetKinds(reader: OptionReader): { readonly isHq: boolean; readonly isRemote: boolean } {
   return { isHq: reader.isOn(OPTIONS.hq), isRemote: reader.sourceOf(OPTIONS.hqUrl) !== undefined };
 }
@@ -140,7 +140,7 @@ function readCredentials(reader: OptionReader, auth: AuthConfig): Credentials | 
   return pair?.kind === "configured" ? { username: pair.username, password: pair.password } : undefined;
 }
 
-/** Whichever of them is given; half a pair has been refused. */
+/** Half a pair has been refused already. */
 const PAIR_OF_HQ: readonly Option[] = [
   OPTIONS.username,
   OPTIONS.password,
@@ -148,7 +148,7 @@ const PAIR_OF_HQ: readonly Option[] = [
   OPTIONS.servicePassword,
 ];
 
-/** `undefined` where nothing says which HQ. */
+/** `undefined` without an HQ. */
 function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): FleetRole | undefined {
   const url = reader.value(OPTIONS.hqUrl);
   const ownUrl = reader.value(OPTIONS.remoteUrl);
@@ -158,7 +158,7 @@ function readRemote(reader: OptionReader, hostname: string, isRemote: boolean): 
   return url === undefined ? undefined : { kind: "remote", hq: { url, ...proof }, name, url: ownUrl };
 }
 
-/** Without one: the machine's, which need not be one that a remote can have. */
+/** By default the host name, if it is a valid remote name. */
 function readName(reader: OptionReader, hostname: string, isRemote: boolean): string {
   const name = reader.value(OPTIONS.name);
   if (!isRemote || reader.sourceOf(OPTIONS.name) !== undefined) return name ?? hostname;
@@ -178,7 +178,7 @@ type Proof = Pick<Extract<FleetRole, { kind: "remote" }>["hq"], "credentials" | 
 
 const NO_PROOF: Proof = { credentials: undefined, key: undefined };
 
-/** The pair where it is given, and else a key: whether there is one already is not known here. */
+/** The pair if given, otherwise a key; whether there is one already is not known here. */
 function readProof(reader: OptionReader, isRemote: boolean): Proof {
   const pair = readPair(reader, { username: OPTIONS.hqUsername, password: OPTIONS.hqPassword });
   if (!isRemote) return NO_PROOF;
@@ -199,11 +199,11 @@ function readProof(reader: OptionReader, isRemote: boolean): Proof {
   return { credentials: pair.credentials, key: undefined };
 }
 
-/** Of a remote without a pair, a token and a key of an earlier start. */
+/** For a remote without pair, token and key. */
 export const PROOF_MISSING =
   "--hq-url needs a proof for that HQ: give --join-token-file, or TTYHQ_JOIN_TOKEN, with a token of `ttyhq join-token create`; or its --hq-username and --hq-password-file; --no-hq-auth for none, in tests alone";
 
-/** Credentials and everything that is typed go over this connection (contract 6.9). */
+/** Credentials and input go over this connection (contract 6.9). */
 function checkEncryption(reader: OptionReader, url: string | undefined): void {
   if (url === undefined || !url.startsWith("http:")) return;
   const source = reader.sourceOf(OPTIONS.hqUrl);
@@ -218,7 +218,7 @@ function checkEncryption(reader: OptionReader, url: string | undefined): void {
   }
 }
 
-/** Where an HQ shares its registry with others; `undefined`: it has one of its own. What was given is never told. */
+/** The Redis of a shared registry; `undefined`: the HQ has its own. Messages do not quote the URL. */
 function readSharedRegistry(reader: OptionReader): RedisAddress | undefined {
   const given = reader.secret(OPTIONS.registryUrl);
   if (given === undefined) return undefined;

@@ -5,45 +5,45 @@ import { type SecretOption, titleOf, type ValueOption } from "./options/option.t
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
-/** How people log in. */
+/** How users log in. */
 export type AuthConfig =
-  /** `isPasswordDisallowed`: by an option that changes nothing here. */
+  /** `isPasswordDisallowed`: --disallow-user-password was given, without effect here. */
   | { readonly mode: "none"; readonly isPasswordDisallowed: boolean }
   | {
       readonly mode: "login";
       /** `undefined` with --disallow-user-password. */
       readonly password: ConfiguredPassword | { readonly kind: "system" } | undefined;
-      /** Whether a password is enough for those who have set up no second factor. */
+      /** Whether users without a passkey must create one. */
       readonly requireSecondFactor: boolean;
-      /** How long a login may go unused; `undefined`: until it expires. */
+      /** `undefined`: an unused login lasts until it expires. */
       readonly idleTimeoutMs: number | undefined;
       readonly sshKeys: boolean;
-      /** A one-time login link is made and printed at the start. */
+      /** Prints a one-time login link at startup. */
       readonly loginLink: boolean;
       readonly allowUsers: readonly string[];
       readonly adminUsers: readonly string[];
       readonly roles: readonly RoleRule[];
-      /** Whose headers say who asks: our own reverse proxy's, or those of another one on this machine. */
+      /** Whose identity headers count: our own reverse proxy's, or those of another proxy on this machine. */
       readonly identity: "own-proxy" | "local-proxy" | undefined;
-      /** Requests of this machine count without a login; `token`: what they must carry. */
+      /** Requests from this machine need no login; `token`: but this header. */
       readonly localBypass: { readonly token: Secret | undefined } | undefined;
     };
 
-/** SERVICE_USERNAME and SERVICE_PASSWORD, or `--username` and `--password` of an HQ: one pair, however it is given. */
+/** SERVICE_USERNAME and SERVICE_PASSWORD, or `--username` and `--password` of an HQ. */
 export type ConfiguredPassword = {
   readonly kind: "configured";
   readonly username: string;
   readonly password: Secret;
 };
 
-/** How people log in: with nothing said, with the password of a user of this system (specification 5.1). */
+/** By default with the password of a system user (specification 5.1). */
 export function readLogin(
   reader: OptionReader,
   context: { readonly host: string; readonly isHq: boolean },
 ): AuthConfig {
   const service = readPair(reader, { username: OPTIONS.serviceUsername, password: OPTIONS.servicePassword });
   const hq = readPair(reader, { username: OPTIONS.username, password: OPTIONS.password });
-  // Without --hq these two are refused as such, and there is nothing to say about them here.
+  // Without --hq these two are refused elsewhere.
   const pairs = context.isHq ? [hq, service] : [service];
   const localBypass = readLocalBypass(reader);
   const isWithoutPassword = reader.isOn(OPTIONS.disallowUserPassword);
@@ -120,13 +120,12 @@ function warnWithoutLogin(reader: OptionReader, host: string, pairs: readonly Pa
   warnOfUnused(reader, "--no-auth", pairs);
 }
 
-/** A user name and a password that belong together, as they were given. */
 export type Pair = {
-  /** What they were given by; none, one or both. */
+  /** The sources of one, both or none. */
   readonly sources: readonly string[];
-  /** Both, and both right. */
+  /** If both are valid. */
   readonly credentials: Credentials | undefined;
-  /** Says that one is missing. */
+  /** A message if one is missing. */
   readonly problem: string | undefined;
 };
 
@@ -148,7 +147,7 @@ export function readPair(
   };
 }
 
-/** Says that what was given of these is left out; nothing where nothing was given. */
+/** Warns about given pairs that have no effect. */
 export function warnOfUnused(reader: OptionReader, because: string, pairs: readonly Pair[]): void {
   const sources = pairs.flatMap((pair) => pair.sources);
   if (sources.length === 0) return;

@@ -1,20 +1,19 @@
-// HTTPS, and the identity-aware reverse proxy that --enable-proxy-serve starts (contract 5.9).
+// HTTPS, and the identity-aware reverse proxy of --enable-proxy-serve (contract 5.9).
 import type { Secret } from "../lib/secret.ts";
 import type { AuthConfig } from "./login.ts";
 import { type Option, titleOf } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
-/** What a server proves its name with: the certificate, with those between it and its authority, and its key, in PEM form. */
+/** A certificate with its intermediate certificates, and its key, in PEM form. */
 export type TlsConfig = { readonly cert: Uint8Array; readonly key: Secret };
 
-/** At least one of `clientCa` and `oidc` is there. */
+/** With `clientCa`, `oidc` or both. */
 export type ProxyServe = {
   readonly listen: { readonly host: string; readonly port: number };
   readonly tls: TlsConfig;
-  /** The origin that browsers know; `undefined`: made of the machine's name and the port. */
+  /** The origin for browsers; `undefined`: derived from the host name and the port. */
   readonly url: string | undefined;
-  /** Authorities of client certificates, in PEM form. */
   readonly clientCa: Uint8Array | undefined;
   readonly oidc: OidcClient | undefined;
 };
@@ -23,11 +22,11 @@ export type OidcClient = {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
-  /** With spaces between them. */
+  /** Separated by spaces. */
   readonly scope: string;
-  /** The claim that is trusted as the user name; `undefined`: an email that the provider has verified. */
+  /** The claim with the user name; `undefined`: the verified email. */
   readonly nameClaim: string | undefined;
-  /** The claim that holds groups, which `--role` may name. */
+  /** The claim with the groups. */
   readonly groupsClaim: string | undefined;
   /** Each of these claims must have one of its values. */
   readonly required: ReadonlyMap<string, readonly string[]>;
@@ -39,22 +38,21 @@ export function readTls(reader: OptionReader): TlsConfig | undefined {
   const key = reader.file(OPTIONS.tlsKey);
   const certSource = reader.sourceOf(OPTIONS.tlsCert);
   const keySource = reader.sourceOf(OPTIONS.tlsKey);
-  if (certSource !== undefined && keySource === undefined) {
-    reader.refuse(`${certSource} is set without --tls-key: https needs the certificate and its key`);
-  }
-  if (keySource !== undefined && certSource === undefined) {
-    reader.refuse(`${keySource} is set without --tls-cert: https needs the certificate and its key`);
+  if ((certSource === undefined) !== (keySource === undefined)) {
+    const missing = certSource === undefined ? "--tls-cert" : "--tls-key";
+    const set = certSource ?? keySource;
+    reader.refuse(`${set} is set without ${missing}: https needs the certificate and its key`);
   }
   return cert === undefined || key === undefined ? undefined : { cert, key };
 }
 
-/** The server behind our own proxy speaks plain HTTP on a loopback address: the certificate is the proxy's. */
+/** Behind our own proxy the server speaks plain HTTP on a loopback address; the proxy uses the certificate. */
 export function readProxyServe(
   reader: OptionReader,
   tls: TlsConfig | undefined,
   auth: AuthConfig,
 ): { readonly tls: TlsConfig | undefined; readonly proxyServe: ProxyServe | undefined } {
-  // Without any login there is nobody to prove.
+  // Without login there is nobody to authenticate.
   if (auth.mode === "none") return { tls, proxyServe: undefined };
   const oidc = readOidc(reader);
   const clientCa = reader.file(OPTIONS.proxyClientCa);

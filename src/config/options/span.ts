@@ -1,4 +1,4 @@
-// Spans of time, and how much of the past is kept.
+// Durations, and the retention of recordings.
 import { byteCount } from "./value.ts";
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map([
@@ -12,12 +12,12 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 ]);
 const SPAN = /^(\d{1,13})\s?([a-z]{0,2})$/;
 
-/** What is kept of recordings of ended sessions; `undefined`: no limit of that kind. */
+/** Limits for recordings of ended sessions; `undefined`: no limit of that kind. */
 export type Retention = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
 
 const HOUR_MS = 3_600_000;
 
-/** A whole number of seconds, or with a unit: `20`, `500ms`, `5m`. In ms, from `minMs` to so many hours. */
+/** Seconds, or a whole number with a unit: `20`, `500ms`, `5m`. In ms, from `minMs` to `maxHours`. */
 export function span(minMs: number, maxHours = 1): (text: string) => number {
   const most = maxHours === 1 ? "an hour" : `${maxHours} hours`;
   return (text) => {
@@ -27,7 +27,7 @@ export function span(minMs: number, maxHours = 1): (text: string) => number {
   };
 }
 
-/** An age, a size, or both with a comma between them: `30d`, `10GB`, `30d,10GB`. */
+/** An age, a size, or both: `30d`, `10GB`, `30d,10GB`. */
 export function retention(text: string): Retention {
   const parts = text.split(",").map((part) => part.trim().toLowerCase());
   let [maxAgeMs, maxBytes]: [number?, number?] = [];
@@ -44,7 +44,7 @@ export function retention(text: string): Retention {
   return { maxAgeMs, maxBytes };
 }
 
-/** The text that `retention` reads as that value. */
+/** The inverse of `retention`. */
 export function retentionText({ maxAgeMs, maxBytes }: Retention): string {
   const parts = [
     maxAgeMs === undefined ? [] : [`${maxAgeMs}ms`],
@@ -53,7 +53,7 @@ export function retentionText({ maxAgeMs, maxBytes }: Retention): string {
   return parts.flat().join(",");
 }
 
-/** In ms; `undefined` for what is no span of time. Lower case. */
+/** From lower case text to ms; `undefined` for anything else. */
 export function spanMs(text: string): number | undefined {
   const [, digits, unit = ""] = SPAN.exec(text) ?? [];
   const unitMs = UNIT_MS.get(unit);

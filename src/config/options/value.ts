@@ -159,7 +159,7 @@ const CERTIFICATE = /-----BEGIN ((?:X509 |TRUSTED )?CERTIFICATE)-----[^-]+-----E
 const KEY = /-----BEGIN ((?:[A-Z0-9]+ )?PRIVATE KEY)-----[\s\S]+?-----END \1-----/;
 const LOCKED_KEY = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
 
-/** One certificate or more. All of them are looked at: TLS passes over one that it cannot read without a word. */
+/** Checks every certificate: TLS silently skips those that it cannot read. */
 export function certificates(bytes: Uint8Array): Uint8Array {
   const found = textOf(bytes).match(CERTIFICATE) ?? [];
   if (found.length === 0 || !found.every(isCertificate)) {

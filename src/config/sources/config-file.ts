@@ -1,4 +1,4 @@
-// The configuration file: the YAML of one mapping, from the names of options to their values.
+// The configuration file: a YAML mapping from option names to values.
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { ConfigError } from "../config-error.ts";
 import { type Option, spellingsOf } from "../options/option.ts";
@@ -6,9 +6,9 @@ import { OPTIONS } from "../options/options.ts";
 import { type ConfigEntry, type ConfigFile, type FileSource, placeName, sourceName } from "./given.ts";
 
 export const MAX_CONFIG_FILE_BYTES = 64 * 1024;
-/** A file with more of them is no configuration of a person. Nothing nests, so none of them makes more than one list. */
+/** Bounds the work for aliases: nothing nests, so each stands for at most one list. */
 const MAX_ALIASES = 100;
-/** Of a file that is no YAML the first ones tell enough. */
+/** Of an invalid file the first problems are enough. */
 const MAX_SYNTAX_PROBLEMS = 5;
 const READABLE_BY_ALL = 0o004;
 const WRITABLE_BY_ALL = 0o002;
@@ -16,14 +16,14 @@ const WRITABLE_BY_ALL = 0o002;
 export type ConfigFileContent = {
   /** Absolute. */
   readonly path: string;
-  /** As it was given, for messages. */
+  /** As given, for messages. */
   readonly name: string;
   readonly bytes: Uint8Array;
   /** Permissions of the file. */
   readonly mode: number;
 };
 
-/** Throws ConfigError for what is no YAML, or not of one mapping; what is wrong about single options is among the problems. */
+/** ConfigError for a file that is not a YAML mapping; problems with single options are in `problems`. */
 export function parseConfigFile(content: ConfigFileContent): ConfigFile {
   const { path, name, mode } = content;
   const reader = new FileReader(name, parsed(content));
@@ -32,7 +32,6 @@ export function parseConfigFile(content: ConfigFileContent): ConfigFile {
   return { path, entries, problems };
 }
 
-/** What an option's name in the file stands for. */
 const OPTION_OF: ReadonlyMap<string, Option> = new Map(
   Object.values<Option>(OPTIONS)
     .filter((option) => option !== OPTIONS.config)
@@ -57,7 +56,7 @@ function parsed({ name, bytes }: ConfigFileContent): Parsed {
   );
 }
 
-/** In place of sentences that quote the file: what stands there may be a secret. */
+/** Replace messages that quote the file, which may contain secrets. */
 const WITHOUT_TEXT: ReadonlyMap<string, string> = new Map([
   ["BAD_ALIAS", "is no alias: put a text that begins with * between quotes"],
   ["BAD_DIRECTIVE", "is no directive of YAML"],
@@ -79,16 +78,15 @@ function documentOf(
   { name, lines }: { readonly name: string; readonly lines: LineCounter },
 ): Document.Parsed {
   try {
-    // Keys that are given twice are told here, with both places; excerpts could show a secret.
+    // Duplicate keys are reported below, with both places; excerpts could show a secret.
     return parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
   } catch (error) {
-    // Of what is nested too deeply.
+    // For too deep nesting.
     if (!(error instanceof RangeError)) throw error;
     throw new ConfigError([`${name}: must be a mapping from names of options to their values`]);
   }
 }
 
-/** From a document to entries. */
 class FileReader {
   readonly problems: string[] = [];
   readonly #path: string;
@@ -114,64 +112,47 @@ class FileReader {
     { key, value }: { readonly key: Node; readonly value: Node | null },
   ) {
     const name = this.#text(key);
-    if (name === undefined) {
-      this.problems.push(`${this.#place(key)}: must be the name of an option`);
-      return;
-    }
-    const option = OPTION_OF.get(name);
-    const first = entries.get(name);
-    if (option === undefined) {
-      this.problems.push(`${this.#place(key)}: ${unknown(name)}`);
-    } else if (first !== undefined) {
-      this.problems.push(`${this.#place(key)}: ${name}: given twice, first in line ${first.source.line}`);
-    } else {
+    const option = OPTION_OF.get(name ?? "");
+    const first = entries.get(name ?? "");
+    const refuse = (problem: string): void => void this.problems.push(`${this.#place(key)}: ${problem}`);
+    if (name === undefined) refuse("must be the name of an option");
+    else if (option === undefined) refuse(unknown(name));
+    else if (first !== undefined) refuse(`${name}: given twice, first in line ${first.source.line}`);
+    else {
       const source = this.#source(value ?? key, name);
-      entries.set(name, { source, texts: this.#texts(value, { option, source }) });
+      entries.set(name, { source, texts: this.#texts(value, option, source) });
     }
   }
 
-  #texts(
-    value: Node | null,
-    { option, source }: { readonly option: Option; readonly source: FileSource },
-  ): readonly string[] {
+  #texts(value: Node | null, { shape }: Option, source: FileSource): readonly string[] {
     const node = this.#resolved(value);
-    if (isSeq(node) && node.tag === undefined && option.shape === "list") {
-      return node.items.flatMap((item) => this.#listed(item, source));
-    }
-    const text = this.#text(node);
-    if (text !== undefined) return [text];
-    const wanted = option.shape === "list" ? "a list of texts" : "one text, number or truth value";
-    this.problems.push(`${sourceName(source)}: must be ${wanted}${isNothing(node) ? EMPTY : ""}`);
-    return [];
+    const isList = isSeq(node) && node.tag === undefined && shape === "list";
+    return (isList ? node.items.map((item) => this.#resolved(item)) : [node]).flatMap((each) => {
+      const text = this.#text(each);
+      if (text !== undefined) return [text];
+      const wanted = shape === "list" ? "a list of texts" : "one text, number or truth value";
+      const empty = !isList && isNothing(each) ? EMPTY : "";
+      this.problems.push(`${sourceName(source)}: must be ${wanted}${empty}`);
+      return [];
+    });
   }
 
-  #listed(item: unknown, source: FileSource): readonly string[] {
-    const text = this.#text(this.#resolved(item));
-    if (text !== undefined) return [text];
-    this.problems.push(`${sourceName(source)}: must be a list of texts`);
-    return [];
-  }
-
-  /** As it stands in the file; `undefined` for what is no scalar, or is empty, or has a tag of its own. */
+  /** As written; `undefined` for anything but a scalar without a tag of its own. */
   #text(node: unknown): string | undefined {
     if (!isScalar(node) || node.value === null || (node.tag ?? TEXT_TAG) !== TEXT_TAG) return undefined;
     return typeof node.value === "string" ? node.value : node.source;
   }
 
-  /** What an alias stands for. */
   #resolved(node: unknown): unknown {
     if (!isAlias(node)) return node;
     this.#aliases += 1;
-    if (this.#aliases > MAX_ALIASES) {
-      throw new ConfigError([
-        `${this.#place(node)}: is an alias more than the ${MAX_ALIASES} that a file may have`,
-      ]);
-    }
     const found = node.resolve(this.#parsed.document);
-    if (found !== undefined) return found;
-    throw new ConfigError([
-      `${this.#place(node)}: nothing above has this name: put a text that begins with * between quotes`,
-    ]);
+    if (this.#aliases <= MAX_ALIASES && found !== undefined) return found;
+    const problem =
+      found === undefined
+        ? "nothing above has this name: put a text that begins with * between quotes"
+        : `is an alias more than the ${MAX_ALIASES} that a file may have`;
+    throw new ConfigError([`${this.#place(node)}: ${problem}`]);
   }
 
   #place(node: Node): string {
@@ -194,7 +175,7 @@ function isNothing(node: unknown): boolean {
 
 function unknown(name: string): string {
   if (name === OPTIONS.config.name) return `${name}: a configuration file names no other`;
-  // As one may have it from a flag, a variable or another program.
+  // Users may write it as a flag, a variable or in camel case.
   const wanted = name
     .replace(/^--|^TTYHQ_/, "")
     .replaceAll("_", "-")
@@ -227,7 +208,7 @@ function permissionProblems(
   ];
 }
 
-/** The candidate that a mistyped word was meant to be; `undefined` where none is near, or the word is too long to be one. */
+/** The candidate closest to a mistyped word; `undefined` if none is close. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > MAX_WORD_LENGTH) return undefined;
   const distances = candidates.map((candidate) => ({ candidate, distance: distance(word, candidate) }));
@@ -237,7 +218,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
 
 const MAX_WORD_LENGTH = 64;
 
-/** Letters to insert, to delete or to change (Levenshtein). */
+/** Levenshtein distance. */
 function distance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (const [index, letter] of [...from].entries()) {
