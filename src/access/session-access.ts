@@ -4,7 +4,7 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import { type CreateSession, RandomUuid } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
-import { GuardedSessions } from "./guarded-sessions.ts";
+import { guardedSessions } from "./guarded-sessions.ts";
 import { guestEvent } from "./guest-sight.ts";
 
 /** The sessions of one principal, and which events concern them. */
@@ -48,10 +48,8 @@ export class SessionAccess {
       throw new ServiceError("forbidden", "a remote has no business with sessions");
     }
     if (rights.kind === "all") return { sessions: this.#backend, shown: everything };
-    const sessions = new GuardedSessions({
-      backend: this.#backend,
-      holder: rights.kind === "own" ? { kind: "owner", owner } : rights,
-    });
+    const holder = rights.kind === "own" ? ({ kind: "owner", owner } as const) : rights;
+    const sessions = guardedSessions(this.#backend, holder);
     if (rights.kind === "own")
       return { sessions, shown: (event) => (isOf(event, owner) ? event : undefined) };
     const { from: historyFrom } = rights;

@@ -7,7 +7,7 @@ import type { Credentials, Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/schemas/auth.ts";
 import type { RoleRule } from "../protocol/schemas/role.ts";
-import { AccountCheck } from "./accounts/account-check.ts";
+import { checkAccounts } from "./accounts/account-check.ts";
 import type { Accounts } from "./accounts/accounts.ts";
 import {
   type Authenticator,
@@ -140,7 +140,11 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     keys: modes?.sshKeys === true ? keyLoginOf(options, users, ownNames) : undefined,
   });
   const parts = { tokens, tickets, attempts, logins, users };
-  const accountCheck = new AccountCheck({
+  const logged = {
+    authenticate: chain(waysOf(options, { ...parts, proxied })),
+    whenOver: (principal, over) => tokens.whenOver(principal, over),
+  } satisfies Pick<Gate, "authenticate" | "whenOver">;
+  const checked = checkAccounts(logged, {
     ...{ accounts, log, ownNames },
     creatorOf: (shareId) => shares?.creatorOf(shareId),
     mayLogIn: ({ user, through }) =>
@@ -148,11 +152,7 @@ export async function createGate(options: GateOptions): Promise<Gate> {
     hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
   });
   return {
-    ...{ ...parts, login, loginRecords, links, secondFactor, shares },
-    ...accountCheck.guard({
-      authenticate: chain(waysOf(options, { ...parts, proxied })),
-      whenOver: (principal, over) => tokens.whenOver(principal, over),
-    }),
+    ...{ ...parts, ...checked, login, loginRecords, links, secondFactor, shares },
     config: configOf(options, password !== undefined),
   };
 }

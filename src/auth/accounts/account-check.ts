@@ -7,11 +7,10 @@ import { type Principal, SERVERS_OWN } from "../principal.ts";
 import type { Creator } from "../tokens/shares.ts";
 import type { Accounts } from "./accounts.ts";
 
-export type AccountCheckOptions = {
+type AccountCheckOptions = {
   readonly accounts: Pick<Accounts, "status">;
   /** Users who are the server itself: its system user and the configured one. */
   readonly ownNames: readonly string[];
-  /** The creator of a share link. */
   readonly creatorOf: (shareId: string) => Creator | undefined;
   /** Whether the creator may still log in, in the same way as then. */
   readonly mayLogIn: (creator: Creator) => boolean;
@@ -22,92 +21,70 @@ export type AccountCheckOptions = {
   readonly intervalMs?: number;
 };
 
-export type Logins = {
+type Logins = {
   readonly authenticate: (request: RequestClaims) => Promise<Principal>;
   readonly whenOver: LoginWatch;
 };
 
 /**
- * Checks that the caller's account exists and may log in: not expired, with a login shell. A user named by a proxy or
- * an HQ need not have an account here, but a closed one counts. For a guest the creator of the share link is checked:
- * the guest's input runs as that user.
+ * The same, without callers whose account does not exist or may not log in (expired, no login shell): ServiceError
+ * `unauthorized`, and `internal_error` if the system does not answer. A user named by a proxy or an HQ need not have an
+ * account here, but a closed one counts. For a guest the creator of the share link is checked: the guest's input runs as
+ * that user. Open connections end when the account is closed; no answer from the system closes nothing.
  */
-export class AccountCheck {
-  readonly #options: AccountCheckOptions;
+export function checkAccounts({ authenticate, whenOver }: Logins, options: AccountCheckOptions): Logins {
+  const { log, intervalMs = ACCOUNT_MEMORY_MS } = options;
+  return {
+    authenticate: async (request) => {
+      const principal = await authenticate(request);
+      const reason = await refusalOf(principal, options);
+      if (reason === undefined) return principal;
+      log.info({ user: principal.user, reason }, "login of a closed account refused");
+      throw new ServiceError("unauthorized", "this user may not log in here");
+    },
+    whenOver: (principal, over) => {
+      const watch = new DisposableStack();
+      watch.use(whenOver(principal, over));
+      const { user } = principal;
+      if (accountToCheck(principal, options) === undefined) return watch;
+      const check = async (): Promise<void> => {
+        const reason = await refusalOf(principal, options);
+        if (reason === undefined || watch.disposed) return;
+        watch.dispose();
+        log.info({ user, reason }, "login of a closed account ended");
+        over("account closed");
+      };
+      const failed = (error: unknown): void => log.warn({ error, user }, "an account could not be checked");
+      const timer = setInterval(() => void check().catch(failed), intervalMs).unref();
+      watch.defer(() => clearInterval(timer));
+      return watch;
+    },
+  };
+}
 
-  constructor(options: AccountCheckOptions) {
-    this.#options = options;
-  }
+async function refusalOf(principal: Principal, options: AccountCheckOptions): Promise<string | undefined> {
+  const creator = sharedBy(principal, options);
+  if (creator !== undefined && !options.mayLogIn(creator)) return "the share link is of such a user";
+  const user = accountToCheck(principal, options);
+  if (user === undefined) return undefined;
+  const { account, refusal } = await options.accounts.status(user);
+  if (account !== undefined) return refusal;
+  const isOfSystem = creator === undefined ? loggedInHere(principal) : creator.through === "login";
+  return isOfSystem ? "there is no such user" : undefined;
+}
 
-  /** The same, without callers whose account is closed. */
-  guard({ authenticate, whenOver }: Logins): Logins {
-    return {
-      authenticate: async (request) => {
-        const principal = await authenticate(request);
-        await this.#require(principal);
-        return principal;
-      },
-      whenOver: (principal, over) => {
-        const watches = new DisposableStack();
-        watches.use(whenOver(principal, over));
-        watches.use(this.#whenClosed(principal, over));
-        return watches;
-      },
-    };
-  }
+function sharedBy({ rights, tokenId = "" }: Principal, options: AccountCheckOptions): Creator | undefined {
+  return rights.kind === "invited" ? options.creatorOf(tokenId) : undefined;
+}
 
-  /** ServiceError `unauthorized` for a closed account, `internal_error` if the system does not answer. */
-  async #require(principal: Principal): Promise<void> {
-    const reason = await this.#refusal(principal);
-    if (reason === undefined) return;
-    this.#options.log.info({ user: principal.user, reason }, "login of a closed account refused");
-    throw new ServiceError("unauthorized", "this user may not log in here");
-  }
-
-  /** Calls `over` once when the account is closed. No answer from the system closes nothing. */
-  #whenClosed(principal: Principal, over: (reason: string) => void): Disposable {
-    const watch = new DisposableStack();
-    if (this.#userToCheck(principal) === undefined) return watch;
-    const { log, intervalMs = ACCOUNT_MEMORY_MS } = this.#options;
-    const check = async (): Promise<void> => {
-      const reason = await this.#refusal(principal);
-      if (reason === undefined || watch.disposed) return;
-      watch.dispose();
-      log.info({ user: principal.user, reason }, "login of a closed account ended");
-      over("account closed");
-    };
-    const failed = (error: unknown): void =>
-      log.warn({ error, user: principal.user }, "an account could not be checked");
-    const timer = setInterval(() => void check().catch(failed), intervalMs).unref();
-    watch.defer(() => clearInterval(timer));
-    return watch;
-  }
-
-  async #refusal(principal: Principal): Promise<string | undefined> {
-    const creator = this.#creatorOf(principal);
-    if (creator !== undefined && !this.#options.mayLogIn(creator)) return "the share link is of such a user";
-    const user = this.#userToCheck(principal);
-    if (user === undefined) return undefined;
-    const { account, refusal } = await this.#options.accounts.status(user);
-    if (account !== undefined) return refusal;
-    const isOfSystem = creator === undefined ? loggedInHere(principal) : creator.through === "login";
-    return isOfSystem ? "there is no such user" : undefined;
-  }
-
-  #creatorOf({ rights, tokenId = "" }: Principal): Creator | undefined {
-    return rights.kind === "invited" ? this.#options.creatorOf(tokenId) : undefined;
-  }
-
-  /** `undefined`: there is no account to check. */
-  #userToCheck(principal: Principal): string | undefined {
-    const { ownNames, hasSystemUsers } = this.#options;
-    const isGuest = principal.rights.kind === "invited";
-    const user = isGuest ? this.#creatorOf(principal)?.user : principal.user;
-    if (user === undefined || ownNames.includes(user)) return undefined;
-    const isOfSystem =
-      principal.account !== undefined || (hasSystemUsers && (isGuest || loggedInHere(principal)));
-    return isOfSystem ? user : undefined;
-  }
+/** `undefined`: there is no account to check. */
+function accountToCheck(principal: Principal, options: AccountCheckOptions): string | undefined {
+  const isGuest = principal.rights.kind === "invited";
+  const user = isGuest ? sharedBy(principal, options)?.user : principal.user;
+  if (user === undefined || options.ownNames.includes(user)) return undefined;
+  const isOfSystem =
+    principal.account !== undefined || (options.hasSystemUsers && (isGuest || loggedInHere(principal)));
+  return isOfSystem ? user : undefined;
 }
 
 /** The creator of a share link, as kept for the check of its guests. */

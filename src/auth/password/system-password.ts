@@ -79,36 +79,33 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
 }
 
 async function begin(
-  attempt: PasswordAttempt,
-  parts: SystemPasswordParts,
+  { username, password, address }: PasswordAttempt,
+  { accounts, users, log }: SystemPasswordParts,
   scope: DisposableStack,
 ): Promise<Stage> {
-  const { username, password, address } = attempt;
-  const { accounts, users } = parts;
   if (password === "" || !isTypeable(password) || !users.mayLogIn(username)) throw wrong();
   const { account, refusal } = await accounts.lookUp(username);
   if (account === undefined) throw wrong();
   const user = account.name;
   const pam = scope.use(accounts.openPam({ username: user, address }));
   const accept = async (code: number): Promise<Stage> => {
-    refuseByCode(code, user, parts.log);
+    refuseByCode(code, user, log);
     const reason = refusal ?? ((await accounts.hasBlankPassword(account)) ? BLANK : undefined);
     if (reason === undefined) return { kind: "in", user };
-    parts.log.warn({ user, reason }, "login refused");
+    log.warn({ user, reason }, "login refused");
     throw wrong();
   };
   return await proceed([], { pam, accept, password });
 }
 
 /** `password` answers the first prompt without echo; `undefined`: it has been used. */
-async function proceed(
-  answers: readonly string[],
-  login: {
-    readonly pam: PamConversation;
-    readonly accept: (code: number) => Promise<Stage>;
-    readonly password: string | undefined;
-  },
-): Promise<Stage> {
+type PamDialog = {
+  readonly pam: PamConversation;
+  readonly accept: (code: number) => Promise<Stage>;
+  readonly password: string | undefined;
+};
+
+async function proceed(answers: readonly string[], login: PamDialog): Promise<Stage> {
   const { pam, accept, password } = login;
   const step = await pam.next(answers);
   if (step.kind === "done") return await accept(step.code);
@@ -147,9 +144,8 @@ function wrong(): ServiceError {
 }
 
 function tooMany(): ServiceError {
-  return new ServiceError("rate_limited", "too many people log in at once: try again in a few seconds", {
-    details: { retryAfterSeconds: 5 },
-  });
+  const details = { retryAfterSeconds: 5 };
+  return new ServiceError("rate_limited", "too many users log in at once: try again in 5 s", { details });
 }
 
 const SERVICE_FOLDERS = ["/etc/pam.d", "/usr/lib/pam.d"];

@@ -9,9 +9,9 @@ const LIMITED = "the key is for less than a terminal: see its options in authori
 
 type UserKeysParts = {
   readonly accounts: Pick<Accounts, "lookUp" | "keyFiles">;
-  /** Users who are the server's own: its system user, and the one with the configured password. */
+  /** Users who are the server itself: its system user and the configured one. */
   readonly ownNames: readonly string[];
-  /** The home of the server's own user: HOME of the process. */
+  /** HOME of the process. */
   readonly ownHome: string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -19,17 +19,14 @@ type UserKeysParts = {
 };
 
 /**
- * Which keys log a user in: those in `~/.ssh/authorized_keys` and `authorized_keys2`.
+ * The keys that log a user in: those in `~/.ssh/authorized_keys` and `authorized_keys2`.
  *
- * A home is what the system says it is (passwd), as for sshd. That of the server's own user is HOME, as for all else that
- * the server keeps and starts there; whoever sets HOME of the process is that user. The user with the configured
- * password is the server's own under another name, and has these keys too: never those of a system user who happens to
- * be called the same, who would get everything that is the server's.
+ * The home comes from the system (passwd), as for sshd; the server's own user has HOME. The configured user is the server
+ * itself under another name and has the same keys, never those of a system user who happens to have that name.
  *
- * Every other user needs an account of the system that may log in (see loginRefusal): sshd leaves a shell such as
- * `nologin` to say no itself, and starts it whatever is asked for; here programs are started without it. A locked
- * password keeps nobody out, because that is how accounts are made that log in by key alone. A server that does not run
- * as root can read few files but its own, and only those count.
+ * Every other user needs a system account that may log in (see loginRefusal): sshd leaves it to a shell such as `nologin`
+ * to refuse, but here programs start without it. A locked password does not matter, as for accounts that only have keys. A
+ * server that does not run as root can read few files but its own, and only those count.
  */
 export class UserKeys {
   readonly #parts: UserKeysParts;
@@ -38,7 +35,7 @@ export class UserKeys {
     this.#parts = parts;
   }
 
-  /** Whether that user may log in with that key, from that address. Whatever cannot be read is logged, and admits nobody. */
+  /** Failures are logged and admit nobody. */
   async admit(user: string, key: PublicKey, address: string | undefined): Promise<boolean> {
     const { now, log } = this.#parts;
     try {
@@ -53,7 +50,7 @@ export class UserKeys {
     }
   }
 
-  /** The first file that says something decides. */
+  /** The first file with a verdict decides. */
   async #lookUp(user: string, key: PublicKey, visit: Visit): Promise<Verdict> {
     const { accounts, log } = this.#parts;
     const owner = await this.#ownerOf(user);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { AccountCheck } from "../../../../src/auth/accounts/account-check.ts";
+import { checkAccounts } from "../../../../src/auth/accounts/account-check.ts";
 import type { AccountStatus } from "../../../../src/auth/accounts/questions.ts";
 import { neverOver } from "../../../../src/auth/chain.ts";
 import type { Principal } from "../../../../src/auth/principal.ts";
@@ -25,7 +25,8 @@ function stage(
   { status = OPEN, hasSystemUsers = true, through = "login", isAllowed = true } = {},
 ) {
   const system = { status, failure: undefined as Error | undefined, asked: 0 };
-  const check = new AccountCheck({
+  const logins = { authenticate: async () => of, whenOver: neverOver };
+  const { authenticate, whenOver } = checkAccounts(logins, {
     accounts: {
       status: async () => {
         system.asked++;
@@ -37,7 +38,6 @@ function stage(
     mayLogIn: () => isAllowed,
     ...{ ownNames: ["root"], hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
   });
-  const { authenticate, whenOver } = check.guard({ authenticate: async () => of, whenOver: neverOver });
   return { system, ask: () => authenticate(BARE), whenOver };
 }
 
