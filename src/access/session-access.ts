@@ -1,4 +1,4 @@
-// What of the sessions somebody may see and touch (contract 5.7): one backend for everybody, as each of them has it.
+// Access control for sessions (contract 5.7): one backend, as each caller may use it.
 import type { Principal } from "../auth/principal.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
@@ -7,18 +7,16 @@ import type { SessionBackend } from "../sessions/backend.ts";
 import { guardedSessions } from "./guarded-sessions.ts";
 import { guestEvent } from "./guest-sight.ts";
 
-/** The sessions of one principal, and which events concern them. */
 export type SessionView = {
   readonly sessions: SessionBackend;
-  /** The event as this principal is told of it; `undefined`: it is not. */
+  /** The event as the caller sees it; `undefined`: hidden. */
   readonly shown: (event: ServerEvent) => ServerEvent | undefined;
-  /** Output before this offset is not for them. */
+  /** Output before this offset is hidden. */
   readonly historyFrom?: number | undefined;
-  /** Nothing of the repository that a session is in is for them. */
   readonly isRepositoryHidden?: boolean;
 };
 
-/** As whom a user's programs run here. */
+/** The system user that runs a user's programs. */
 type AccountOf = (user: string) => string | undefined;
 
 const everything = (event: ServerEvent): ServerEvent => event;
@@ -27,17 +25,17 @@ export class SessionAccess {
   readonly #backend: SessionBackend;
   readonly #accountOf: AccountOf;
 
-  /** Whoever may everything gets `backend` itself. */
+  /** Callers with access to all sessions use `backend` itself. */
   constructor({ backend, accountOf }: { readonly backend: SessionBackend; readonly accountOf: AccountOf }) {
     this.#backend = backend;
     this.#accountOf = accountOf;
   }
 
-  /** Throws `unauthorized` where nobody has logged in. */
+  /** ServiceError `unauthorized` without a login. */
   readonly sessionsOf = (principal: Principal | undefined): SessionBackend =>
     this.of(loggedIn(principal)).sessions;
 
-  /** The request with whose session it will be. Throws `forbidden` for an id that may tell of others' sessions. */
+  /** The request with the session's owner. ServiceError `forbidden` for an id that could reveal others' sessions. */
   readonly ownRequest = (request: CreateSession, principal: Principal | undefined): CreateSession => {
     if (this.sessionsOf(principal) !== this.#backend) refuseGuessable(request.id);
     return ownedRequest(request, loggedIn(principal), this.#accountOf);
@@ -62,15 +60,15 @@ export class SessionAccess {
   }
 }
 
-/** What concerns no session concerns every user; of an event without an owner nobody knows whose it is. */
+/** Events without session are for every user. An event without owner is hidden. */
 function isOf(event: ServerEvent, owner: string | undefined): boolean {
   if (event.sessionId === undefined) return event.owner === undefined || event.owner === owner;
   return event.owner !== undefined && event.owner === owner;
 }
 
 /**
- * The request with whose session it will be and as whom it will run. A server that asks for one of its own users (an
- * HQ, or the server to its session host) says so itself.
+ * The request with the session's owner and account. A server that asks for one of its users (an HQ, or a server to
+ * its session host) states them itself. `accountOf`: the account of a user here.
  */
 export function ownedRequest(
   request: CreateSession,
