@@ -1,23 +1,16 @@
-// biome-ignore-all lint/style/noExcessiveLinesPerFile: the place in the output and the frames queued from there are one state.
-// One client's view of one session: its place in the output, the frames that it gets next, and how far it is behind.
-import { setTimeout as pause } from "node:timers/promises";
+// One client's view of one session: its position in the output, the frames that it gets next, and how far it is behind.
 import { ServiceError } from "../../protocol/errors.ts";
 import type { SessionEvent } from "../../protocol/frame/event.ts";
 import { encodeFrame, encodeOutputFrame, FrameType } from "../../protocol/frame/frame.ts";
 import { encodeJson, type Subscribe, type Subscribed, SubscribeFlag } from "../../protocol/frame/payload.ts";
-import {
-  FEED_WINDOW_BYTES,
-  MAX_BEHIND_BYTES,
-  REREAD_DELAY_MS,
-  STALLED_AFTER_MS,
-} from "../../protocol/limits.ts";
+import { FEED_WINDOW_BYTES, MAX_BEHIND_BYTES, STALLED_AFTER_MS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed, FeedChange, FeedEntry, FeedReader, SharedOutput } from "../feed.ts";
 import { headerEvent, planReplay } from "../legacy/replay.ts";
 import { StdoutEncoder } from "../legacy/stdout-encoder.ts";
 import type { FrameSource, Outbox } from "../outbox.ts";
-import { History } from "./history.ts";
-import { readScreen, type Screen, screenAt, unrecordedScreen } from "./screen.ts";
+import { CatchUp } from "./catch-up.ts";
+import { screenAt } from "./screen.ts";
 import { readSnapshot, Snapshots } from "./snapshots.ts";
 
 /** The parts of a connection that its subscriptions use. */
@@ -34,46 +27,41 @@ export type SubscriptionHost = {
   lost(subscription: Subscription, error: ServiceError): void;
 };
 
-/** A frame; one of output with the offset of the byte that the client needs after it. */
+/** A frame. `next`: after a frame of output, the offset of the byte that the client needs then. */
 type Queued = { readonly frame: Uint8Array; readonly next: number | undefined };
 
-/** `live`: follows the feed's window. `behind`: is to read what is before it. `busy`: waits for the journal or a screen. */
+/** `live`: follows the feed's window. `behind`: needs older output. `busy`: waits for the journal or a screen. */
 type Mode = "live" | "behind" | "busy";
 
 /**
- * The feed reports changes to it, and the outbox takes one frame at a time from it, in turn with the connection's other
- * subscriptions. At most a handful of frames is queued: the next step is taken when the queue is empty.
+ * The feed reports changes to the subscription, and the outbox takes one frame at a time from it, in turn with the
+ * connection's other subscriptions. At most a handful of frames is queued: the next step begins when the queue is empty.
  */
 export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   readonly feed: Feed;
   readonly #backend: SessionBackend;
   readonly #host: SubscriptionHost;
   readonly #following: Disposable;
-  readonly #abort = new AbortController();
-  /** Not for this client: output before `to`, and events up to there in entries of the feed below number `before`. */
+  readonly #catchUp: CatchUp;
+  /** The client may not see output before `to`, nor events up to there in entries of the feed below number `before`. */
   readonly #hidden: { readonly to: number; readonly before: number } | undefined;
   readonly #queue: Queued[] = [];
   #flags = 0;
   /** Encodes for a client without offsets. */
   #stdout: StdoutEncoder | undefined;
-  /** Offset after the output that was queued so far. */
+  /** Offset after the output that has been queued. */
   #position = 0;
-  /** Offset after the output that the client has; undefined when it has none. */
+  /** Offset after the output that the client has received; undefined before any. */
   #taken: number | undefined;
   #mode: Mode = "busy";
-  /** Number of the feed's entry that follows, in the window or after the journal was read. */
+  /** Number of the feed's entry that comes next, now or once the journal is read. */
   #next: number;
-  /** Counts the changes of direction: results of work that began before one are dropped. */
-  #turn = 0;
-  /** Where the history of a client without offsets begins is still to be found out. */
+  /** The beginning of the history of a client without offsets is not known yet. */
   #isReplaying = false;
-  /** The client asked for the past, or was just redrawn: being far behind is no reason to redraw it. */
+  /** The client asked for old output, or was just redrawn, and is not redrawn for being far behind. */
   #isResuming = false;
   /** The client was told of the exit, which the feed may report again when another client wants more of the session. */
   #hasEnded = false;
-  /** The client was told of the failure that is being retried. */
-  #hasFailed = false;
-  #history: History | undefined;
   #snapshots: Snapshots | undefined;
   #isStatusDue = false;
 
@@ -89,6 +77,10 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#host = options.host;
     this.#hidden = to === undefined ? undefined : { to: feed.isRecorded ? to : feed.end, before: feed.after };
     this.#next = feed.after;
+    this.#catchUp = new CatchUp(feed, options.backend, {
+      settled: () => this.#wake(),
+      failed: (error) => this.#host.failed(feed.sessionId, error),
+    });
     this.#following = feed.follow(this);
   }
 
@@ -163,10 +155,9 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort();
     this.#following[Symbol.dispose]();
     this.#snapshots?.[Symbol.dispose]();
-    await this.#history?.[Symbol.asyncDispose]();
+    await this.#catchUp[Symbol.asyncDispose]();
   }
 
   #has(flag: number): boolean {
@@ -174,7 +165,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   #wake(): void {
-    if (!this.#abort.signal.aborted) this.#host.outbox.ready(this);
+    if (!this.#catchUp.signal.aborted) this.#host.outbox.ready(this);
   }
 
   /** Where the client's output begins or goes on. */
@@ -196,16 +187,14 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   #seek(offset: number, hasOffsets: boolean): void {
     this.#queue.length = 0;
     this.#position = offset;
-    const { magic } = this.#host.outbox;
-    this.#stdout = hasOffsets ? undefined : new StdoutEncoder(this.feed.sessionId, magic);
+    this.#stdout = hasOffsets ? undefined : new StdoutEncoder(this.feed.sessionId, this.#host.outbox.magic);
   }
 
   #leave(): void {
     this.#mode = "behind";
     this.#next = Number.POSITIVE_INFINITY;
-    this.#turn += 1;
     this.#isReplaying = false;
-    this.#forgetHistory();
+    this.#catchUp.cancel();
   }
 
   /** Output goes on at the position. A client that named that byte gets all from there on, as long as it is held. */
@@ -217,8 +206,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
 
   /** No output: events alone, beginning with the exit if there was one. */
   #followEvents(): void {
-    this.#leave();
-    this.#hasEnded = false;
+    this.#resume(false);
     this.#mode = "live";
     const { last, after } = this.feed;
     this.#next = last?.kind === "event" && last.event.kind === "exit" ? after - 1 : after;
@@ -245,19 +233,19 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     const position = this.#position;
     if (this.#isReplaying) this.#replay();
     else if (this.#hidden !== undefined && position < this.#hidden.to) this.#redraw();
-    else if (this.#history === undefined && position >= this.feed.start) {
+    else if (!this.#catchUp.isReading && position >= this.feed.start) {
       this.#next = this.feed.find(position);
       this.#mode = "live";
-    } else this.#catchUp(position);
+      this.#catchUp.caughtUp();
+    } else if (this.#isTooFar(position) || !this.feed.isRecorded) this.#redraw();
+    else this.#read();
   }
 
-  /** Reads the journal up to the window, or has the screen drawn where that is too far or nothing is recorded. */
-  #catchUp(position: number): void {
+  /** The client gets the screen instead of the output that it has missed. */
+  #isTooFar(position: number): boolean {
     const lag = this.feed.end - position;
     const isStalled = lag > FEED_WINDOW_BYTES && this.#host.outbox.pauseMs > STALLED_AFTER_MS;
-    const isTooFar = !this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES);
-    if (isTooFar || !this.feed.isRecorded) this.#redraw();
-    else this.#read();
+    return !this.#isResuming && (isStalled || lag > MAX_BEHIND_BYTES);
   }
 
   #fallBehind(): void {
@@ -271,7 +259,6 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     const isHidden = this.#isHidden(entry);
     this.#next += 1;
     this.#isResuming = false;
-    this.#hasFailed = false;
     if (!isHidden) this.#emit(entry);
     return true;
   }
@@ -300,35 +287,18 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     if (event.kind === "exit" || isWanted) this.#pushEvent(event);
   }
 
+  /** The window is kept from its beginning meanwhile, because the journal is read up to there. */
   #read(): void {
-    this.#history ??= this.#openHistory();
-    const history = this.#history;
+    if (!this.#catchUp.isReading) this.#next = this.feed.first;
     this.#work(
-      () => history.next(),
+      () => this.#catchUp.read(this.#position, this.hasEvents),
       (piece) => {
         this.#mode = "behind";
         if (piece instanceof Uint8Array) this.#pushOwn(piece);
         else if (piece !== undefined) this.#pushEvent(piece);
-        else {
-          this.#forgetHistory();
-          if (!history.hasOutput) this.#redraw(this.#position);
-        }
+        else if (!this.#catchUp.finish()) this.#redraw(this.#position);
       },
     );
-  }
-
-  /** The window from its beginning on is kept meanwhile, so that the stretch leads there. */
-  #openHistory(): History {
-    this.#next = this.feed.first;
-    const { sessionId, start: to, sizesAtStart: sizesAfter } = this.feed;
-    const stretch = { from: this.#position, to, hasSizes: this.hasEvents, sizesAfter };
-    return new History(this.#backend, sessionId, stretch);
-  }
-
-  #forgetHistory(): void {
-    // Not waited for: it only gives back what it holds, and cannot fail.
-    void this.#history?.[Symbol.asyncDispose]();
-    this.#history = undefined;
   }
 
   /** The history of a client without offsets, then the output (contract 1.7). */
@@ -337,7 +307,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     const hasEvents = this.hasEvents;
     this.#work(
       async () => ({
-        plan: await planReplay(this.#backend, this.feed, hasEvents, this.#abort.signal),
+        plan: await planReplay(this.#backend, this.feed, hasEvents, this.#catchUp.signal),
         // As this client may see it, which the feed's is not.
         record: hasEvents ? await this.#backend.get(this.feed.sessionId) : undefined,
       }),
@@ -356,7 +326,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   /** `emptyFrom`: the journal has no output from there up to the window. */
   #redraw(emptyFrom?: number): void {
     this.#work(
-      () => this.#screen(),
+      () => this.#catchUp.screen(this.#hidden !== undefined),
       (drawn) => {
         const { offset } = drawn.resync;
         // Output that died with its host is in the window at most: nobody has the bytes between the screen and that.
@@ -371,40 +341,12 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     );
   }
 
-  async #screen(): Promise<Screen> {
-    const { feed } = this;
-    if (feed.isRecorded) return await readScreen(feed.sessionId, this.#backend, this.#abort.signal);
-    return unrecordedScreen(feed, this.#hidden !== undefined);
-  }
-
-  /** Does something that takes a while; until then the client gets nothing of this session. */
+  /** The client gets nothing of this session until `answer` was called. */
   #work<T>(ask: () => Promise<T>, answer: (result: T) => void): void {
     this.#mode = "busy";
-    const turn = this.#turn;
-    const settle = (settled: () => void): void => {
-      if (turn !== this.#turn || this.#abort.signal.aborted) return;
-      settled();
-      this.#wake();
-    };
-    ask().then(
-      (result) => settle(() => answer(result)),
-      (error: unknown) => settle(() => this.#retry(error)),
-    );
-  }
-
-  /** A failure is reported once, and the work repeated as long as there is a session. */
-  #retry(error: unknown): void {
-    if (!this.#hasFailed) this.#host.failed(this.feed.sessionId, error);
-    this.#hasFailed = true;
-    this.#forgetHistory();
-    if (error instanceof ServiceError && error.code === "session_not_found") return;
-    const { signal } = this.#abort;
-    this.#work(
-      () => pause(REREAD_DELAY_MS, undefined, { signal, ref: false }),
-      () => {
-        this.#mode = "behind";
-      },
-    );
+    this.#catchUp.work(ask, answer, () => {
+      this.#mode = "behind";
+    });
   }
 
   #applySnapshots(request: Subscribe): void {
@@ -414,7 +356,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#snapshots = new Snapshots({
       ...request,
       now: this.#host.now,
-      read: () => readSnapshot(this.feed, this.#backend, this.#abort.signal),
+      read: () => readSnapshot(this.feed, this.#backend, this.#catchUp.signal),
       onReady: () => this.#wake(),
     });
   }
@@ -440,18 +382,16 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
       return;
     }
     this.#position = output.end;
-    const { magic } = this.#host.outbox;
     if (this.#stdout !== undefined) this.#pushOutput(this.#stdout.output(output.bytes, output));
-    else this.#pushOutput(output.output(magic));
+    else this.#pushOutput(output.output(this.#host.outbox.magic));
   }
 
   /** Output for this client alone. */
   #pushOwn(bytes: Uint8Array): void {
     const offset = this.#position;
     this.#position += bytes.length;
-    const { magic } = this.#host.outbox;
     if (this.#stdout !== undefined) this.#pushOutput(this.#stdout.output(bytes));
-    else this.#pushOutput(encodeOutputFrame(this.feed.sessionId, offset, bytes, magic));
+    else this.#pushOutput(encodeOutputFrame(this.feed.sessionId, offset, bytes, this.#host.outbox.magic));
   }
 
   #pushOutput(frame: Uint8Array | undefined): void {
