@@ -78,50 +78,42 @@ export class ChainVerifier {
    * reach the sealed line.
    */
   end({ isWhole, file }: { readonly isWhole: boolean; readonly file: string }): Problem | undefined {
-    const [first, last] = [this.#first, this.#last];
-    if (this.#torn !== undefined) return { ...this.#torn.place, reason: "is no line of the chain" };
-    if (isWhole && first !== undefined && first.seq > this.#kept) {
-      const reason = `begins with sequence ${first.seq}: ${range(this.#kept, first.seq - 1)} missing before it`;
-      return { ...first.place, reason };
+    const [first, last = GENESIS, kept] = [this.#first, this.#last, this.#kept];
+    if (this.#torn !== undefined) return problem(this.#torn.place, "is no line of the chain");
+    if (isWhole && first !== undefined && first.seq > kept) {
+      const missing = range(kept, first.seq - 1);
+      return problem(first.place, `begins with sequence ${first.seq}: ${missing} missing before it`);
     }
     if (this.#sealed === undefined || this.#hasSealed) return undefined;
     const place = this.#lastPlace ?? { file, line: 1 };
     const { seq } = this.#sealed;
-    if (last !== undefined && seq < last.seq)
-      return { ...place, reason: `the sealed sequence ${seq} is missing` };
-    return {
-      ...place,
-      reason: `ends with sequence ${last?.seq ?? 0}: ${range((last?.seq ?? 0) + 1, seq)} missing after it`,
-    };
+    if (seq < last.seq) return problem(place, `the sealed sequence ${seq} is missing`);
+    return problem(place, `ends with sequence ${last.seq}: ${range(last.seq + 1, seq)} missing after it`);
   }
 
   #continues({ seq, prev }: ChainLink, place: LinePlace): Problem | undefined {
     const before = this.#last ?? (seq === 1 ? GENESIS : undefined);
     if (before === undefined) return undefined;
     const due = before.seq + 1;
-    if (seq > due)
-      return { ...place, reason: `has sequence ${seq}: ${range(due, seq - 1)} missing before it` };
-    if (seq < due)
-      return { ...place, reason: `has sequence ${seq}, ${due} is due: repeated or out of order` };
+    if (seq > due) return problem(place, `has sequence ${seq}: ${range(due, seq - 1)} missing before it`);
+    if (seq < due) return problem(place, `has sequence ${seq}, ${due} is due: repeated or out of order`);
     if (prev === before.hash) return undefined;
-    const at = this.#lastPlace ?? place;
-    return { ...at, reason: "does not have the hash that the next line names: one of them was changed" };
+    const reason = "does not have the hash that the next line names: one of them was changed";
+    return problem(this.#lastPlace ?? place, reason);
   }
 
   /** Entries about the log, and torn lines before them. */
-  #ownProblem(link: ChainLink, line: Uint8Array, place: LinePlace): Problem | undefined {
-    const details = link.action.startsWith("audit.") ? detailsOf(line) : undefined;
-    const isTorn = link.action === "audit.torn";
-    if (this.#torn !== undefined && !(isTorn && details?.sha256 === hashOf(Buffer.concat(this.#torn.parts))))
-      return { ...this.#torn.place, reason: "is no line of the chain" };
-    if (isTorn && this.#torn === undefined && this.#first !== undefined)
-      return { ...place, reason: "names an interrupted line before it, which is missing" };
-    if (link.action === "audit.break")
-      return {
-        ...place,
-        reason: `the server found at its start: ${details?.reason ?? "the log was changed"}`,
-      };
-    if (link.action === "audit.rotate") this.#kept = details?.first ?? this.#kept;
+  #ownProblem({ action }: ChainLink, line: Uint8Array, place: LinePlace): Problem | undefined {
+    const details = action.startsWith("audit.") ? detailsOf(line) : undefined;
+    const isTorn = action === "audit.torn";
+    const torn = this.#torn;
+    if (torn !== undefined && !(isTorn && details?.sha256 === hashOf(Buffer.concat(torn.parts))))
+      return problem(torn.place, "is no line of the chain");
+    if (isTorn && torn === undefined && this.#first !== undefined)
+      return problem(place, "names an interrupted line before it, which is missing");
+    if (action === "audit.break")
+      return problem(place, `the server found at its start: ${details?.reason ?? "the log was changed"}`);
+    if (action === "audit.rotate") this.#kept = details?.first ?? this.#kept;
     return undefined;
   }
 
@@ -129,12 +121,14 @@ export class ChainVerifier {
     if (seq !== this.#sealed?.seq) return undefined;
     this.#hasSealed = true;
     if (hash === this.#sealed.hash) return undefined;
-    return {
-      ...place,
-      reason:
-        "does not have the sealed hash: this line or one before it was changed, and the chain made anew",
-    };
+    const reason =
+      "does not have the sealed hash: this line or one before it was changed, and the chain made anew";
+    return problem(place, reason);
   }
+}
+
+function problem(place: LinePlace, reason: string): Problem {
+  return { ...place, reason };
 }
 
 function detailsOf(line: Uint8Array): z.infer<typeof OwnDetails>["details"] | undefined {

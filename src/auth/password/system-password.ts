@@ -16,7 +16,7 @@ import type { LoginPrompts } from "../../protocol/schemas/login-question.ts";
 import type { Accounts } from "../accounts/accounts.ts";
 import { PAM_PROGRAM, PAM_SERVICE, PamCode, type PamConversation } from "../accounts/pam.ts";
 import type { Users } from "../users.ts";
-import { EvenRefusal } from "./even-refusal.ts";
+import { evenRefusal } from "./even-refusal.ts";
 import type { PasswordAttempt, PasswordCheck } from "./password-login.ts";
 
 const BLANK = "the account has no password, so that any would do";
@@ -57,14 +57,14 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
     maxWaitMs: SYSTEM_PASSWORD_TIMEOUT_MS,
     full: tooMany,
   });
-  const even = new EvenRefusal({
+  const even = evenRefusal({
     stepMs: parts.refusalMs ?? WRONG_PASSWORD_MS,
     memoryMs: SLOW_REFUSAL_MEMORY_MS,
     now: () => performance.now(),
     pause,
   });
   // The time that a person takes to answer does not count.
-  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even.level(() => semaphore.take(work));
+  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even(() => semaphore.take(work));
   return async (attempt, ask) => {
     using scope = new DisposableStack();
     let stage = await stageOf(() => begin(attempt, parts, scope));

@@ -8,7 +8,7 @@ import {
   SSH_CHALLENGE_LIFETIME_MS,
 } from "../../protocol/limits.ts";
 import type { Challenge } from "../../protocol/schemas/auth.ts";
-import { EvenRefusal } from "../password/even-refusal.ts";
+import { evenRefusal } from "../password/even-refusal.ts";
 import type { Users } from "../users.ts";
 import { isSignedBy, readPublicKey, readSignature } from "./public-key.ts";
 import type { UserKeys } from "./user-keys.ts";
@@ -40,14 +40,14 @@ const CHALLENGE_BYTES = 32;
  */
 export class KeyLogin {
   readonly #parts: KeyLoginParts;
-  readonly #even: EvenRefusal;
+  readonly #even: ReturnType<typeof evenRefusal>;
   /** At most MAX_SSH_CHALLENGES; over that the oldest is dropped, and its client has to ask again. */
   readonly #challenges: ExpiringMap<string, OpenChallenge>;
 
   constructor(parts: KeyLoginParts) {
     const { now, pause } = parts;
     this.#parts = parts;
-    this.#even = new EvenRefusal({ stepMs: KEY_REFUSAL_MS, memoryMs: SLOW_REFUSAL_MEMORY_MS, now, pause });
+    this.#even = evenRefusal({ stepMs: KEY_REFUSAL_MS, memoryMs: SLOW_REFUSAL_MEMORY_MS, now, pause });
     const limits = { lifetimeMs: SSH_CHALLENGE_LIFETIME_MS, maxEntries: MAX_SSH_CHALLENGES };
     this.#challenges = new ExpiringMap({ ...limits, now });
   }
@@ -68,7 +68,7 @@ export class KeyLogin {
 
   /** The user whom the proof logs in. ServiceError `invalid_credentials`. */
   async prove(challenge: OpenChallenge | undefined, proof: KeyProof): Promise<string> {
-    return await this.#even.level(async () => {
+    return await this.#even(async () => {
       if (challenge !== undefined && (await this.#isProven(challenge, proof))) return challenge.user;
       const message =
         "this key does not log that user in, or the challenge was used or has expired: ask for a new one";

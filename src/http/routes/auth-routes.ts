@@ -5,10 +5,13 @@ import { permissionsOf } from "../../auth/roles.ts";
 import type { Tickets } from "../../auth/tokens/tickets.ts";
 import type { Users } from "../../auth/users.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { LOGIN_LINK_LIFETIME_MS, WS_TICKET_LIFETIME_MS } from "../../protocol/limits.ts";
+import {
+  ENROLMENT_CODE_LIFETIME_S,
+  LOGIN_LINK_LIFETIME_MS,
+  WS_TICKET_LIFETIME_MS,
+} from "../../protocol/limits.ts";
 import type { AuthConfig } from "../../protocol/schemas/auth.ts";
 import type { Context, Routes } from "../route.ts";
-import { passkeyRoutes } from "./passkey-routes.ts";
 
 /** Logging in and out (contract 5), including old names (facts 4.1). */
 export function authRoutes(parts: {
@@ -87,4 +90,40 @@ function namedBy({ user, profile }: Pick<Principal, "user" | "profile">): Partia
 function principalOf({ principal }: Context): Principal {
   if (principal === undefined) throw new ServiceError("unauthorized", "log in first");
   return principal;
+}
+
+/** The second factor of a login, and the user's passkeys. */
+export function passkeyRoutes({
+  login,
+  secondFactor,
+  users,
+}: {
+  readonly login: Pick<Login, "withSecondFactor">;
+  readonly secondFactor: SecondFactor;
+  readonly users: Pick<Users, "mayLogIn">;
+}): Routes {
+  return {
+    secondFactor: async ({ body }, { address, client }) =>
+      await login.withSecondFactor({ ...body, address, client }),
+    listPasskeys: async (_, context) => await secondFactor.list(userOf(context)),
+    passkeyOptions: async (_, context) => await secondFactor.offer(userOf(context), context.origin),
+    createPasskey: async ({ body }, context) => await secondFactor.add(userOf(context), body),
+    removePasskey: async ({ params }, context) => {
+      await secondFactor.remove(userOf(context), params.passkeyId);
+      return { success: true };
+    },
+    createEnrolmentCode: async ({ body: { user } }) => {
+      if (!users.mayLogIn(user)) throw new ServiceError("invalid_request", `${user} may not log in here`);
+      return { code: await secondFactor.newEnrolmentCode(user), expiresIn: ENROLMENT_CODE_LIFETIME_S };
+    },
+    createRecoveryCodes: async (_, context) => ({
+      recoveryCodes: [...(await secondFactor.renewCodes(userOf(context)))],
+    }),
+  };
+}
+
+/** Only logins have a second factor. */
+function userOf({ principal }: Context): string {
+  if (principal?.method === "token" && principal.rights.kind !== "invited") return principal.user;
+  throw new ServiceError("forbidden", "passkeys are for those who log in with a password: log in first");
 }

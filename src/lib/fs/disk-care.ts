@@ -44,12 +44,9 @@ export class DiskCare implements AsyncDisposable {
 
   /** Runs `write` in its turn; after a disk fault it is retried later. Rejects with other errors. */
   async attempt(name: string, write: () => Promise<void>): Promise<void> {
-    try {
-      await this.#mutex.take(name, write);
-    } catch (error) {
+    await this.insist(name, write).catch((error: unknown) => {
       if (!isDiskFault(error)) throw error;
-      this.failed(name, error, write);
-    }
+    });
   }
 
   /** The same, but also rejects with a disk fault, for callers that must know that it is not stored yet. */

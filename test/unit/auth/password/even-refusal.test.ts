@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EvenRefusal } from "../../../../src/auth/password/even-refusal.ts";
+import { evenRefusal } from "../../../../src/auth/password/even-refusal.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 
 const wrong = new ServiceError("invalid_credentials", "wrong");
@@ -10,14 +10,14 @@ function timed() {
   const pause = async (ms: number): Promise<void> => {
     nowMs += ms;
   };
-  const even = new EvenRefusal({ stepMs: 100, memoryMs: 10_000, now: () => nowMs, pause });
+  const even = evenRefusal({ stepMs: 100, memoryMs: 10_000, now: () => nowMs, pause });
   const took = async (workMs: number, outcome: Error | undefined): Promise<number> => {
     const startedMs = nowMs;
     const login = async (): Promise<void> => {
       await pause(workMs);
       if (outcome !== undefined) throw outcome;
     };
-    const settled = await even.level(login).catch((error: unknown) => error);
+    const settled = await even(login).catch((error: unknown) => error);
     expect(settled).toBe(outcome);
     return nowMs - startedMs;
   };
