@@ -41,7 +41,7 @@ export async function openAuditLog(parts: {
   const { config, controlDir, log } = parts;
   const { AuditFile } = await import("../audit/file/audit-file.ts");
   const { readAudit } = await import("../audit/file/reader.ts");
-  const { SealedHead } = await import("../audit/file/sealed-head.ts");
+  const { sealedHead } = await import("../audit/file/sealed-head.ts");
   const path = config.auditLog ?? controlDir.audit.log;
   const files = { ...controlDir.audit, log: path };
   await using stack = new AsyncDisposableStack();
@@ -50,7 +50,7 @@ export async function openAuditLog(parts: {
   const shippers = await openShippers({ ...parts, audit });
   for (const shipper of shippers) stack.use(shipper);
   const ship = (lines: readonly string[]): void => shippers.forEach((shipper) => void shipper.ship(lines));
-  const opened = stack.use(await AuditFile.open({ path, head: new SealedHead(files, log), log, ship }));
+  const opened = stack.use(await AuditFile.open({ path, head: sealedHead(files, log), log, ship }));
   file.current = opened;
   const owned = stack.move();
   return {

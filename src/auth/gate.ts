@@ -33,7 +33,7 @@ import { configuredPassword, type PasswordCheck } from "./password/password-logi
 import type { Principal } from "./principal.ts";
 import { keptTokenSecret, passingTokenSecret } from "./secret.ts";
 import { KeyLogin } from "./ssh/key-login.ts";
-import { UserKeys } from "./ssh/user-keys.ts";
+import { userKeys } from "./ssh/user-keys.ts";
 import { AccessTokens } from "./tokens/access-token.ts";
 import { memoryRecords } from "./tokens/file-records.ts";
 import { LoginRecords } from "./tokens/login-records.ts";
@@ -244,7 +244,7 @@ function keyLoginOf(
   ownNames: readonly string[],
 ): KeyLogin {
   const wallClock = (): number => Date.now();
-  const keys = new UserKeys({ accounts, ownNames, ownHome: serverHome, now: wallClock, log });
+  const keys = userKeys({ accounts, ownNames, ownHome: serverHome, now: wallClock, log });
   return new KeyLogin({ keys, users, now: () => performance.now(), wallClock, pause: setTimeout });
 }
 

@@ -17,35 +17,31 @@ const HeadFile = z.object({ log: z.string(), seq: z.int().min(0), hash: z.string
 /** `head` and `key`: files of mode 0600 in the control directory. `log`: the audit log. */
 export type SealFiles = { readonly head: string; readonly key: string; readonly log: string };
 
-export class SealedHead {
-  readonly #files: SealFiles;
-  readonly #log: Pick<Log, "error">;
-  #key: Secret | undefined;
-  #isFailing = false;
-
-  constructor(files: SealFiles, log: Pick<Log, "error">) {
-    this.#files = files;
-    this.#log = log;
-  }
-
+export type SealedHead = {
   /** `undefined`: nothing was sealed for this log. ServiceError `internal_error`: another key sealed it. */
-  async read(): Promise<ChainHead | undefined> {
-    return await readSealedHead(this.#files);
-  }
-
+  read(): Promise<ChainHead | undefined>;
   /** Never rejects: until the next seal the last lines are not sealed. */
-  async seal({ seq, hash }: ChainHead): Promise<void> {
-    const log = nameOf(this.#files);
-    try {
-      this.#key ??= await madeKey(this.#files.key);
-      const value = { log, seq, hash, hmac: hmacOf({ log, seq, hash }, this.#key) };
-      await writeJsonFile(this.#files.head, value, OWNER_ONLY, { isDurable: false });
-      this.#isFailing = false;
-    } catch (error) {
-      if (!this.#isFailing) this.#log.error({ error, path: this.#files.head }, "audit head not sealed");
-      this.#isFailing = true;
-    }
-  }
+  seal(head: ChainHead): Promise<void>;
+};
+
+export function sealedHead(files: SealFiles, { error: report }: Pick<Log, "error">): SealedHead {
+  const log = nameOf(files);
+  let key: Secret | undefined;
+  let isFailing = false;
+  return {
+    read: () => readSealedHead(files),
+    seal: async ({ seq, hash }) => {
+      try {
+        key ??= await madeKey(files.key);
+        const value = { log, seq, hash, hmac: hmacOf({ log, seq, hash }, key) };
+        await writeJsonFile(files.head, value, OWNER_ONLY, { isDurable: false });
+        isFailing = false;
+      } catch (error) {
+        if (!isFailing) report({ error, path: files.head }, "audit head not sealed");
+        isFailing = true;
+      }
+    },
+  };
 }
 
 /** Does not create files. */

@@ -11,7 +11,7 @@ import type { Challenge } from "../../protocol/schemas/auth.ts";
 import { evenRefusal } from "../password/even-refusal.ts";
 import type { Users } from "../users.ts";
 import { isSignedBy, readPublicKey, readSignature } from "./public-key.ts";
-import type { UserKeys } from "./user-keys.ts";
+import type { userKeys } from "./user-keys.ts";
 
 /** A client's answer to a challenge, not validated yet. */
 export type KeyProof = {
@@ -23,7 +23,7 @@ export type KeyProof = {
 type OpenChallenge = { readonly user: string; readonly bytes: Uint8Array };
 
 type KeyLoginParts = {
-  readonly keys: Pick<UserKeys, "admit">;
+  readonly keys: ReturnType<typeof userKeys>;
   readonly users: Pick<Users, "mayLogIn">;
   /** Monotonic milliseconds. */
   readonly now: () => number;

@@ -6,6 +6,7 @@ import { judgeKey, type Verdict, type Visit } from "./authorized-keys.ts";
 import type { PublicKey } from "./public-key.ts";
 
 const LIMITED = "the key is for less than a terminal: see its options in authorized_keys";
+const IGNORED = "keys of a user do not count";
 
 type UserKeysParts = {
   readonly accounts: Pick<Accounts, "lookUp" | "keyFiles">;
@@ -28,49 +29,45 @@ type UserKeysParts = {
  * to refuse, but here programs start without it. A locked password does not matter, as for accounts that only have keys. A
  * server that does not run as root can read few files but its own, and only those count.
  */
-export class UserKeys {
-  readonly #parts: UserKeysParts;
+export function userKeys(parts: UserKeysParts) {
+  const { now, log } = parts;
+  return {
+    /** Failures are logged and admit nobody. */
+    admit: async (user: string, key: PublicKey, address: string | undefined): Promise<boolean> => {
+      try {
+        const visit = { address, nowS: Math.floor(now() / 1000) };
+        const judging = judge(user, key, visit, parts);
+        const verdict = await withDeadline(judging, KEY_LOOKUP_TIMEOUT_MS, "looking a user's keys up");
+        if (verdict === "limited") log.info({ user, reason: LIMITED }, IGNORED);
+        return verdict === "admitted";
+      } catch (error) {
+        log.info({ error }, "could not look a user's keys up");
+        return false;
+      }
+    },
+  };
+}
 
-  constructor(parts: UserKeysParts) {
-    this.#parts = parts;
+/** The first file with a verdict decides. */
+async function judge(user: string, key: PublicKey, visit: Visit, parts: UserKeysParts): Promise<Verdict> {
+  const { accounts, log } = parts;
+  const owner = await ownerOf(user, parts);
+  for (const { bytes, refusal } of owner === undefined ? [] : await accounts.keyFiles(owner)) {
+    if (bytes === undefined) log.info({ user, reason: refusal }, IGNORED);
+    const verdict = bytes === undefined ? "absent" : judgeKey(bytes, key, visit);
+    if (verdict !== "absent") return verdict;
   }
+  return "absent";
+}
 
-  /** Failures are logged and admit nobody. */
-  async admit(user: string, key: PublicKey, address: string | undefined): Promise<boolean> {
-    const { now, log } = this.#parts;
-    try {
-      const visit = { address, nowS: Math.floor(now() / 1000) };
-      const lookUp = this.#lookUp(user, key, visit);
-      const verdict = await withDeadline(lookUp, KEY_LOOKUP_TIMEOUT_MS, "looking a user's keys up");
-      if (verdict === "limited") log.info({ user, reason: LIMITED }, "keys of a user do not count");
-      return verdict === "admitted";
-    } catch (error) {
-      log.info({ error }, "could not look a user's keys up");
-      return false;
-    }
-  }
-
-  /** The first file with a verdict decides. */
-  async #lookUp(user: string, key: PublicKey, visit: Visit): Promise<Verdict> {
-    const { accounts, log } = this.#parts;
-    const owner = await this.#ownerOf(user);
-    if (owner === undefined) return "absent";
-    for (const { bytes, refusal } of await accounts.keyFiles(owner)) {
-      if (bytes === undefined) log.info({ user, reason: refusal }, "keys of a user do not count");
-      const verdict = bytes === undefined ? "absent" : judgeKey(bytes, key, visit);
-      if (verdict !== "absent") return verdict;
-    }
-    return "absent";
-  }
-
-  async #ownerOf(user: string): Promise<KeyOwner | undefined> {
-    const { accounts, ownNames, ownHome, log } = this.#parts;
-    if (ownNames.includes(user)) {
-      return { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0, home: ownHome };
-    }
-    const { account, refusal } = await accounts.lookUp(user);
-    if (refusal === undefined) return account;
-    log.info({ user, reason: refusal }, "keys of a user do not count");
-    return undefined;
-  }
+async function ownerOf(
+  user: string,
+  { accounts, ownNames, ownHome, log }: UserKeysParts,
+): Promise<KeyOwner | undefined> {
+  if (ownNames.includes(user))
+    return { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0, home: ownHome };
+  const { account, refusal } = await accounts.lookUp(user);
+  if (refusal === undefined) return account;
+  log.info({ user, reason: refusal }, IGNORED);
+  return undefined;
 }

@@ -1,5 +1,6 @@
 import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
+import { singleFlight } from "../../lib/async/single-flight.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   PROVIDER_CONFIRM_MS,
@@ -39,9 +40,10 @@ export class ProviderLogin implements Disposable {
   readonly #open = new Emitter<void>();
   readonly #ended: () => void;
   readonly #backoff: Backoff;
+  /** Never rejects. */
+  readonly #renew = singleFlight(() => this.#ask());
   readonly #endTimer: NodeJS.Timeout;
   #renewTimer: NodeJS.Timeout | undefined;
-  #renewal: Promise<void> | undefined;
   #answer: ProviderAnswer;
   #answeredAt: number;
   #dueAt = 0;
@@ -116,14 +118,6 @@ export class ProviderLogin implements Disposable {
     this.#renewTimer = setTimeout(() => {
       if (this.#isUsed || this.#open.size > 0) void this.#renew();
     }, ms).unref();
-  }
-
-  /** Single-flight. Never rejects. */
-  #renew(): Promise<void> {
-    this.#renewal ??= this.#ask().finally(() => {
-      this.#renewal = undefined;
-    });
-    return this.#renewal;
   }
 
   async #ask(): Promise<void> {

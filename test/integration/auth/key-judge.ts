@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { readPublicKey } from "../../../src/auth/ssh/public-key.ts";
-import { UserKeys } from "../../../src/auth/ssh/user-keys.ts";
+import { userKeys } from "../../../src/auth/ssh/user-keys.ts";
 import { SshDaemon } from "./ssh-daemon.ts";
 import { SystemUser } from "./system-user.ts";
 
@@ -24,7 +24,7 @@ export class KeyJudge implements AsyncDisposable {
   readonly #directory: string;
   readonly #resources: AsyncDisposableStack;
   readonly #accounts = new Accounts(() => performance.now());
-  readonly #keys = new UserKeys({
+  readonly #keys = userKeys({
     ...{
       accounts: this.#accounts,
       ownNames: [],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { AuditEntry } from "../../../src/audit/entry.ts";
 import { AuditFile } from "../../../src/audit/file/audit-file.ts";
 import { keptFiles } from "../../../src/audit/file/log-lines.ts";
-import { readSealedHead, SealedHead } from "../../../src/audit/file/sealed-head.ts";
+import { readSealedHead, type SealedHead, sealedHead } from "../../../src/audit/file/sealed-head.ts";
 import { type Verification, verifyLog } from "../../../src/audit/file/verifier.ts";
 import { auditFiles } from "../../../src/sessions/storage/control-dir.ts";
 
@@ -33,7 +33,7 @@ export class LogPlace implements AsyncDisposable {
   }
 
   get head(): SealedHead {
-    return new SealedHead(this.files, {
+    return sealedHead(this.files, {
       error: (_: object, message: string) => void this.said.push(message),
     });
   }

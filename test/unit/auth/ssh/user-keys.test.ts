@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Accounts } from "../../../../src/auth/accounts/accounts.ts";
 import { readPublicKey } from "../../../../src/auth/ssh/public-key.ts";
-import { UserKeys } from "../../../../src/auth/ssh/user-keys.ts";
+import { userKeys } from "../../../../src/auth/ssh/user-keys.ts";
 import { newKey } from "./key-pair.ts";
 
 const { line } = newKey();
@@ -18,7 +18,7 @@ async function homeWith(files: Readonly<Record<string, string>>) {
   for (const [name, text] of Object.entries(files)) await writeFile(path(name), text, { mode: 0o600 });
   const logged: object[] = [];
   const accounts = new Accounts(() => performance.now());
-  const keys = new UserKeys({
+  const keys = userKeys({
     ...{ accounts, ownNames: ["me", "admin"], ownHome: directory.path, now: () => Date.UTC(2026) },
     log: { info: (fields: object) => void logged.push(fields) },
   });
