@@ -102,7 +102,7 @@ export class GitWorker implements AsyncDisposable {
     const hooks = new FollowHooks({ list, target });
     const notices = { add: (notice: Notice) => void this.#notify(notice) };
     const onChange = (commonDir: string): void => {
-      worktrees.forget(commonDir);
+      worktrees.forget();
       this.#status.changed(commonDir);
     };
     const follow = new FollowMode({ program, list, hooks, notices, log: this.#log, onChange, now });

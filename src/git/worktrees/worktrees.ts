@@ -1,4 +1,5 @@
 import { KeyedMutex } from "../../lib/async/mutex.ts";
+import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { FollowRequest } from "../follow/follow-mode.ts";
 import type { Git, GitProgram, GitRun } from "../git.ts";
@@ -11,7 +12,6 @@ import { branchRef, shortBranchName } from "./branch-name.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { examineWorktrees, type WorktreeListing } from "./listing.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
-import { RepositoryCache } from "./repository-cache.ts";
 
 /** Who asks, and until when. */
 export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
@@ -33,27 +33,31 @@ const MAX_LISTINGS = 256;
 /** The working trees of this machine's repositories. A path may be any folder of a repository. */
 export class Worktrees {
   readonly #parts: WorktreesParts;
-  readonly #listings: RepositoryCache<WorktreeListing>;
+  readonly #listings: ExpiringMap<string, Promise<WorktreeListing>>;
   readonly #turns = new KeyedMutex();
 
   constructor(parts: WorktreesParts) {
     this.#parts = parts;
     const { now } = parts;
-    this.#listings = new RepositoryCache({ lifetimeMs: GIT_CACHE_MS, maxEntries: MAX_LISTINGS, now });
+    this.#listings = new ExpiringMap({ lifetimeMs: GIT_CACHE_MS, maxEntries: MAX_LISTINGS, now });
   }
 
-  /** Up to GIT_CACHE_MS old, but for what was changed here. Throws `not_a_repository`. */
+  /** At most GIT_CACHE_MS old; changes made through this class show at once. Throws `not_a_repository`. */
   async list(path: string): Promise<WorktreeListing> {
-    return await this.#listings.get(path, async () => {
-      // Others may wait for the same answer: it does not end with whoever asked first.
-      const value = await examineWorktrees(this.#parts.program.at(path));
-      return { commonDir: value.repository.commonDir, value };
+    const known = this.#listings.get(path);
+    if (known !== undefined) return await known;
+    // Without the caller's signal: others may wait for the same listing.
+    const listing = examineWorktrees(this.#parts.program.at(path));
+    this.#listings.set(path, listing);
+    listing.catch(() => {
+      if (this.#listings.get(path) === listing) this.#listings.delete(path);
     });
+    return await listing;
   }
 
-  /** Something has changed in the repository with that common directory: what was listed of it is not true any more. */
-  forget(commonDir: string): void {
-    this.#listings.forget(commonDir);
+  /** A repository has changed. */
+  forget(): void {
+    this.#listings.clear();
   }
 
   /** See `addWorktree`. */
@@ -131,7 +135,7 @@ export class Worktrees {
       try {
         return await change(git, repository);
       } finally {
-        this.#listings.forget(commonDir);
+        this.forget();
       }
     });
   }
