@@ -14,7 +14,7 @@ import { LocalSessions } from "../sessions/local-sessions.ts";
 import { openUserCgroups, type UserCgroups } from "../sessions/run-as/user-cgroups.ts";
 import { Screens } from "../sessions/screen/screens.ts";
 import type { SessionMeter } from "../sessions/session-meter.ts";
-import { SessionsWithFacts } from "../sessions/sessions-with-facts.ts";
+import { SessionsWithStatus } from "../sessions/sessions-with-status.ts";
 import type { ControlDir } from "../sessions/storage/control-dir.ts";
 import type { ServerContext } from "./server-context.ts";
 
@@ -92,7 +92,7 @@ export async function openLocalSessions(
   const cgroups = context.isRoot ? userCgroups(log) : undefined;
   const sessions = localSessions(config, { ...context, cgroups }, controlDir, log);
   const repositories = await LocalRepositories.open({ ...context, cgroups, controlDir, sessions, log });
-  const backend = new SessionsWithFacts({ backend: sessions, source: repositories });
+  const backend = new SessionsWithStatus({ backend: sessions, source: repositories });
   return {
     ...{ backend, repositories, meter: sessions.meter },
     begin: async () => {

@@ -55,10 +55,7 @@ export class Onlooker implements Disposable {
   }
 
   /** Resolves when the status is like that, as while the session has viewers or output. */
-  async checked(
-    fits: (facts: GitStatus | undefined) => boolean,
-    what: string,
-  ): Promise<GitStatus | undefined> {
+  async checked(fits: (facts: GitStatus | undefined) => boolean, what: string): Promise<GitStatus | undefined> {
     const checks = setInterval(this.#check, CHECK_MS);
     return await this.until(fits, what).finally(() => clearInterval(checks));
   }

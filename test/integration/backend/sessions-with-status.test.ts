@@ -1,5 +1,5 @@
 import { LiveStatus } from "../../../src/git/status/live-status.ts";
-import { type FactSource, SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
+import { type FactSource, SessionsWithStatus } from "../../../src/sessions/sessions-with-status.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";
@@ -16,7 +16,7 @@ describeBackend("sessions with what is known of their repository", async () => {
     on: () => new DisposableStack(),
     [Symbol.asyncDispose]: async () => facts[Symbol.dispose](),
   };
-  const backend = new SessionsWithFacts({ backend: terminals.backend, source });
+  const backend = new SessionsWithStatus({ backend: terminals.backend, source });
   backend.begin(() => ({ account: undefined }));
   return {
     backend,

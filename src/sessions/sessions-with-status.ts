@@ -31,7 +31,7 @@ type Presence = Disposable & { readonly facts: GitStatus | undefined; ended(): v
  * A backend whose records carry git facts. Nothing waits for them: a record has them once they are known, and when they
  * change everybody is told that the session has changed.
  */
-export class SessionsWithFacts implements SessionBackend {
+export class SessionsWithStatus implements SessionBackend {
   // Passed on as they are.
   readonly remove: SessionBackend["remove"];
   readonly write: SessionBackend["write"];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import { CreateSession, type GitStatus } from "../../../src/protocol/schemas/session.ts";
-import { SessionsWithFacts } from "../../../src/sessions/sessions-with-facts.ts";
+import { SessionsWithStatus } from "../../../src/sessions/sessions-with-status.ts";
 import { MemorySessions } from "../hub/memory-sessions.ts";
 
 type Entered = { readonly account: string | undefined; isLive: boolean; isHere: boolean; tell: () => void };
@@ -57,7 +57,7 @@ class MemoryFacts {
 function stage() {
   const memory = new MemorySessions();
   const facts = new MemoryFacts();
-  const sessions = new SessionsWithFacts({ backend: memory, source: facts });
+  const sessions = new SessionsWithStatus({ backend: memory, source: facts });
   const events: ServerEvent[] = [];
   sessions.watch((event) => events.push(event));
   const announce = (type: ServerEvent["type"], sessionId?: string): void =>
