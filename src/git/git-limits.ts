@@ -50,5 +50,3 @@ export const STATUS_PAUSE_FACTOR = 4;
 /** Before a reading that failed is repeated: twice as long each time, up to the second. */
 export const STATUS_RETRY_MS = 1_000;
 export const MAX_STATUS_RETRY_MS = 3_600_000;
-/** So long after its end a session still emits events about its git status. */
-export const STATUS_LAST_EVENT_MS = 30_000;

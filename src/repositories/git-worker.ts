@@ -1,18 +1,17 @@
 import type { FollowEntry } from "../git/follow/list.ts";
 import type { HookPlace } from "../git/hooks/hook-script.ts";
-import type { FromWorker } from "../git/worker/messages.ts";
+import type { ToWorker } from "../git/worker/messages.ts";
 import type { Log } from "../log.ts";
-import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import type { GitStatus } from "../protocol/schemas/session.ts";
-import type { RepositoryInput } from "./repositories.ts";
-import type { WorkerProcess } from "./worker-process.ts";
+import { ServiceError } from "../protocol/errors.ts";
+import { type FolderPresence, SessionFolders } from "./session-folders.ts";
+import type { RepositoryCall, WorkerProcess, WorkerReport } from "./worker-process.ts";
 
-/** After its last message a worker is asked whether it is idle, and ended if so. */
+/** So long after its last message an idle worker is ended. */
 const IDLE_MS = 60_000;
-/** Before a worker that ended by itself, and has something to watch, is started again: doubled each time up to the second. */
+/** Before a worker that ended by itself, and is needed, is started again: doubled each time up to the second. */
 const RESTART_MS = 1_000;
 const MAX_RESTART_MS = 60_000;
-/** What is known of folders is trusted so long without a worker. */
+/** Without a worker the known git status is trusted so long. */
 const TRUST_MS = 300_000;
 
 const LOG_WINDOW_MS = 60_000;
@@ -22,37 +21,16 @@ const MAX_LOG_LENGTH = 16_384;
 /** How long the end of a worker is waited for. */
 const STOP_WAIT_MS = 3_000;
 
-type From<Type extends FromWorker["type"]> = Extract<FromWorker, { type: Type }>;
-type Pending = {
-  readonly worker: WorkerProcess;
-  readonly resolve: (body: string) => void;
-  readonly reject: (error: Error) => void;
-};
-/** A session in a folder. */
-type Presence = {
-  readonly cwd: string;
-  isLive: boolean;
-  facts: GitStatus | undefined;
-  readonly onChange: () => void;
-};
+type Report<Type extends WorkerReport["type"]> = Extract<WorkerReport, { type: Type }>;
 
-export type RepositoryCall = {
-  readonly name: string;
-  readonly input: RepositoryInput;
-  /** Under which name follow mode notes whose repository it is. */
-  readonly user: string;
-};
+/** A running process and its identity, as `verify` has it. */
+type Running = { readonly worker: WorkerProcess; readonly identity: string };
 
 export type GitWorkerParts = {
   /** The system user whose worker it is; `undefined`: the session host's own, who may speak for every name. */
   readonly account: string | undefined;
-  /**
-   * Starts the process, and says with which identity, as `verify` has it; rejects with `forbidden` for a user who may
-   * not run anything.
-   */
-  readonly start: (
-    onMessage: (message: FromWorker) => void,
-  ) => Promise<{ readonly worker: WorkerProcess; readonly identity: string }>;
+  /** Starts the process. Rejects with `forbidden` for a user who may not run anything. */
+  readonly start: (onReport: (report: WorkerReport) => void) => Promise<Running>;
   /**
    * Rejects with `forbidden` once that user may not run anything any more. Resolves with the identity that a process of
    * that user would get now: groups and limits change, and a worker keeps those of its start.
@@ -60,43 +38,41 @@ export type GitWorkerParts = {
   readonly verify: () => Promise<string>;
   readonly target: () => Promise<HookPlace>;
   readonly store: { get(): readonly FollowEntry[]; set(entries: readonly FollowEntry[]): Promise<void> };
-  readonly onNotice: (notice: From<"notice"> | From<"announce">) => void;
+  readonly onNotice: (notice: Report<"notice">) => void;
   readonly log: Log;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
-/** The git worker of one user, be it running or not. It is started when there is something for it. */
+/** The git worker of one user, running or not. It is started when it is needed. */
 export class GitWorker implements AsyncDisposable {
+  readonly folders: SessionFolders;
   readonly #parts: GitWorkerParts;
-  readonly #calls = new Map<number, Pending>();
-  readonly #presences = new Map<number, Presence>();
-  /** The same by folder. */
-  readonly #folders = new Map<string, Set<Presence>>();
+  readonly #log: (report: Report<"log">) => void;
   /** The process that runs or is being started. */
   #process: Promise<WorkerProcess> | undefined;
-  #running: WorkerProcess | undefined;
-  /** Of the process that runs. */
-  #identity: string | undefined;
+  #running: Running | undefined;
   /** The end of the process before: there is one at a time. */
   #retired: Promise<unknown> = Promise.resolve();
-  #lastNumber = 0;
-  #sent = 0;
-  #sentBeforeIdle = -1;
-  #listedMs = -Infinity;
+  #startedMs = -Infinity;
   #restartMs = RESTART_MS;
-  #logSinceMs = -Infinity;
-  #logged = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: GitWorkerParts) {
     this.#parts = parts;
+    this.#log = limitedLog(parts);
+    this.folders = new SessionFolders({
+      now: parts.now,
+      onState: (cwd, state) => {
+        if (this.#running !== undefined) this.#send(this.#running.worker, { type: "folder", cwd, state });
+      },
+    });
   }
 
   /** Whether nothing needs it. */
   get isUnused(): boolean {
-    return this.#process === undefined && this.#presences.size === 0 && this.#parts.store.get().length === 0;
+    return this.#process === undefined && this.folders.isEmpty && !this.#follows;
   }
 
   /** Whether its process runs or starts. */
@@ -104,34 +80,19 @@ export class GitWorker implements AsyncDisposable {
     return this.#process !== undefined;
   }
 
-  /** Ends its process where nobody waits for it and it follows nothing. What is known of folders stays known. */
+  /** Ends its process where nobody waits for it and it follows nothing. The known git status stays. */
   release(): boolean {
-    if (this.#running === undefined || this.#calls.size > 0 || this.#parts.store.get().length > 0)
-      return false;
-    this.#retire(this.#running);
+    if (this.#running === undefined || this.#running.worker.isBusy || this.#follows) return false;
+    this.#retire(this.#running.worker);
     return true;
   }
 
-  /** JSON text. Rejects with the worker's errors, or `git_failed` when it ends meanwhile. */
-  async call({ name, input, user }: RepositoryCall, signal: AbortSignal): Promise<string> {
+  /** See `WorkerProcess.call`. */
+  async call(call: RepositoryCall, signal: AbortSignal): Promise<string> {
     await this.#renew();
     const worker = await this.#started();
-    signal.throwIfAborted();
-    const number = ++this.#lastNumber;
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    this.#calls.set(number, { worker, resolve, reject });
-    const cancel = (): void => {
-      this.#running?.send({ type: "cancel", number });
-      reject(signal.reason);
-    };
-    signal.addEventListener("abort", cancel, { once: true });
-    try {
-      this.#send(worker, { type: "call", number, name, input, user });
-      return await promise;
-    } finally {
-      this.#calls.delete(number);
-      signal.removeEventListener("abort", cancel);
-    }
+    this.#waitForIdle();
+    return await worker.call(call, signal);
   }
 
   /** Starts what it follows. */
@@ -147,47 +108,22 @@ export class GitWorker implements AsyncDisposable {
   }
 
   /** A session is in that folder. */
-  enter(cwd: string, isLive: boolean, onChange: () => void): PresenceOfSession {
-    const id = ++this.#lastNumber;
-    const folder = this.#folders.get(cwd) ?? new Set();
-    this.#folders.set(cwd, folder);
-    // Another session may be there already.
-    const [other] = folder;
-    const presence: Presence = { cwd, isLive, facts: other?.facts, onChange };
-    folder.add(presence);
-    this.#presences.set(id, presence);
+  enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
+    const presence = this.folders.enter(cwd, options);
     if (this.#running === undefined) this.#wake();
-    else this.#send(this.#running, { type: "enter", id, cwd, isLive });
-    return {
-      get facts() {
-        return presence.facts;
-      },
-      ended: () => {
-        if (!presence.isLive) return;
-        presence.isLive = false;
-        if (this.#running !== undefined) this.#send(this.#running, { type: "ended", id });
-      },
-      [Symbol.dispose]: () => {
-        if (!this.#presences.delete(id)) return;
-        folder.delete(presence);
-        if (folder.size === 0) this.#folders.delete(cwd);
-        if (this.#running !== undefined) this.#send(this.#running, { type: "leave", id });
-      },
-    };
+    return presence;
   }
 
   /** Something may have happened in these folders. */
   check(folders: ReadonlySet<string>): void {
-    const cwds = [...folders].filter((cwd) => this.#folders.has(cwd));
-    if (cwds.length > 0) this.#running?.send({ type: "check", cwds });
+    const cwds = [...folders].filter((cwd) => this.folders.has(cwd));
+    if (cwds.length > 0) this.#running?.worker.send({ type: "check", cwds });
   }
 
-  /** Somebody lists the sessions. */
+  /** A client lists the sessions. */
   listed(): void {
-    this.#running?.send({ type: "listed" });
-    if (this.#running !== undefined) return;
-    const isOld = this.#parts.now() - this.#listedMs >= TRUST_MS;
-    if (isOld && [...this.#presences.values()].some(({ isLive }) => isLive)) this.#wake();
+    if (this.#running !== undefined) this.#running.worker.send({ type: "check" });
+    else if (this.#parts.now() - this.#startedMs >= TRUST_MS && this.folders.isLive) this.#wake();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -196,6 +132,10 @@ export class GitWorker implements AsyncDisposable {
     const worker = await this.#process?.catch(() => undefined);
     worker?.end();
     if (worker !== undefined) await endOf(worker);
+  }
+
+  get #follows(): boolean {
+    return this.#parts.store.get().length > 0;
   }
 
   #wake(): void {
@@ -214,73 +154,43 @@ export class GitWorker implements AsyncDisposable {
 
   async #start(): Promise<WorkerProcess> {
     const { start, target, store, now } = this.#parts;
-    this.#listedMs = now();
+    this.#startedMs = now();
     await this.#retired;
     const place = await target();
-    const { worker, identity } = await start((message) => this.#receive(worker, message));
-    this.#identity = identity;
+    const running = await start((report) => this.#receive(running.worker, report));
+    const { worker } = running;
     void worker.ended.then((error) => this.#ended(worker, error));
     worker.send({ type: "begin", target: place, entries: [...store.get()] });
-    for (const [id, { cwd, isLive }] of this.#presences) worker.send({ type: "enter", id, cwd, isLive });
-    this.#running = worker;
+    for (const [cwd, state] of this.folders.states) worker.send({ type: "folder", cwd, state });
+    this.#running = running;
     this.#waitForIdle();
     return worker;
   }
 
-  #send(worker: WorkerProcess, message: Parameters<WorkerProcess["send"]>[0]): void {
+  #send(worker: WorkerProcess, message: ToWorker): void {
     worker.send(message);
-    this.#sent += 1;
     this.#waitForIdle();
   }
 
-  #receive(worker: WorkerProcess, message: FromWorker): void {
-    switch (message.type) {
-      case "answer":
-        this.#calls.get(message.number)?.resolve(message.body);
-        break;
-      case "failure": {
-        const { number, error } = message;
-        this.#calls.get(number)?.reject(errorFromBody(error, "git_failed", "the git worker failed"));
-        break;
-      }
-      case "facts":
-        this.#learned(message);
+  #receive(worker: WorkerProcess, report: WorkerReport): void {
+    switch (report.type) {
+      case "status":
+        this.folders.learned(report.cwd, report.status);
         break;
       case "notice":
-      case "announce":
         // The process is that user's, who must not speak in another name.
-        this.#parts.onNotice({ ...message, user: this.#parts.account ?? message.user });
+        this.#parts.onNotice({ ...report, user: this.#parts.account ?? report.user });
         break;
       case "store":
-        void this.#store(worker, message);
-        break;
-      case "idle":
-        this.#idle(worker, message.isIdle);
+        void this.#store(worker, report);
         break;
       case "log":
-        this.#log(message);
+        this.#log(report);
         break;
     }
   }
 
-  /** At most MAX_LOG_LINES a minute: a user must not fill the host's disk. */
-  #log({ level, fields, message }: From<"log">): void {
-    const { log, now } = this.#parts;
-    if (now() - this.#logSinceMs >= LOG_WINDOW_MS) [this.#logSinceMs, this.#logged] = [now(), 0];
-    this.#logged += 1;
-    if (this.#logged <= MAX_LOG_LINES && JSON.stringify(fields).length <= MAX_LOG_LENGTH)
-      log[level](fields, message.slice(0, MAX_LOG_LENGTH));
-    else if (this.#logged === MAX_LOG_LINES + 1) log.warn({}, "git worker logs too much: lines are left out");
-  }
-
-  #learned({ id, facts }: From<"facts">): void {
-    const presence = this.#presences.get(id);
-    if (presence === undefined) return;
-    presence.facts = facts;
-    presence.onChange();
-  }
-
-  async #store(worker: WorkerProcess, { number, entries }: From<"store">): Promise<void> {
+  async #store(worker: WorkerProcess, { number, entries }: Report<"store">): Promise<void> {
     const error = await this.#parts.store.set(entries).then(
       () => undefined,
       (cause: unknown) => String(cause),
@@ -290,12 +200,14 @@ export class GitWorker implements AsyncDisposable {
 
   #waitForIdle(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#askIdle(), IDLE_MS).unref();
+    this.#timer = setTimeout(() => void this.#checkIdle(), IDLE_MS).unref();
   }
 
-  async #askIdle(): Promise<void> {
-    const worker = this.#running;
+  /** It ends where nobody waits for it, and it neither follows nor watches a repository. */
+  async #checkIdle(): Promise<void> {
+    const worker = this.#running?.worker;
     if (worker === undefined) return;
+    this.#restartMs = RESTART_MS;
     this.#waitForIdle();
     try {
       await this.#renew();
@@ -303,44 +215,38 @@ export class GitWorker implements AsyncDisposable {
       if (error instanceof ServiceError && error.code === "forbidden") worker.kill();
       return;
     }
-    if (this.#running !== worker) return this.#isNeeded ? this.resume() : undefined;
-    if (this.#calls.size > 0) return;
-    this.#sentBeforeIdle = this.#sent;
-    worker.send({ type: "is-idle" });
+    if (this.#running?.worker !== worker) return this.#isNeeded ? this.resume() : undefined;
+    if (!worker.isBusy && !this.#follows && !this.folders.isWatched) this.#retire(worker);
   }
 
-  /** Nothing was sent since it was asked: nothing can be lost. */
-  #idle(worker: WorkerProcess, isIdle: boolean): void {
-    this.#restartMs = RESTART_MS;
-    if (!isIdle || this.#sent !== this.#sentBeforeIdle || this.#calls.size > 0) return;
-    this.#retire(worker);
-  }
-
-  /** A process with other groups or limits than its user has by now makes room for another one. */
+  /** A process with other groups or limits than its user has by now is replaced. */
   async #renew(): Promise<void> {
-    // One that is to be started finds out by that.
+    // A start looks the identity up.
     if (this.#running === undefined) return;
     const identity = await this.#parts.verify();
-    if (this.#running !== undefined && identity !== this.#identity && this.#calls.size === 0)
-      this.#retire(this.#running);
+    const running = this.#running;
+    if (running !== undefined && identity !== running.identity && !running.worker.isBusy)
+      this.#retire(running.worker);
   }
 
   #retire(worker: WorkerProcess): void {
-    [this.#process, this.#running] = [undefined, undefined];
-    clearTimeout(this.#timer);
+    this.#gone();
     worker.end();
     this.#retired = endOf(worker);
   }
 
+  #gone(): void {
+    [this.#process, this.#running] = [undefined, undefined];
+    clearTimeout(this.#timer);
+  }
+
   get #isNeeded(): boolean {
-    return this.#parts.store.get().length > 0 || [...this.#presences.values()].some(({ isLive }) => isLive);
+    return this.#follows || this.folders.isLive;
   }
 
   #ended(worker: WorkerProcess, error: ServiceError): void {
-    for (const call of this.#calls.values()) if (call.worker === worker) call.reject(error);
-    if (this.#running !== worker) return;
-    [this.#process, this.#running] = [undefined, undefined];
-    clearTimeout(this.#timer);
+    if (this.#running?.worker !== worker) return;
+    this.#gone();
     if (this.#isClosed) return;
     this.#parts.log.warn({ error }, "git worker ended");
     if (!this.#isNeeded) return;
@@ -349,7 +255,7 @@ export class GitWorker implements AsyncDisposable {
   }
 }
 
-/** It finishes what it has begun, also when nobody waits any more. */
+/** A worker completes what it has begun, also when nobody waits any more. */
 async function endOf(worker: WorkerProcess): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, STOP_WAIT_MS);
@@ -357,9 +263,15 @@ async function endOf(worker: WorkerProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-export type PresenceOfSession = Disposable & {
-  /** What is known at this moment; waits for nobody. */
-  readonly facts: GitStatus | undefined;
-  /** Its program has ended. */
-  ended(): void;
-};
+/** At most MAX_LOG_LINES a minute: a user must not fill the host's disk. */
+function limitedLog({ log, now }: Pick<GitWorkerParts, "log" | "now">): (report: Report<"log">) => void {
+  let sinceMs = -Infinity;
+  let lines = 0;
+  return ({ level, fields, message }) => {
+    if (now() - sinceMs >= LOG_WINDOW_MS) [sinceMs, lines] = [now(), 0];
+    lines += 1;
+    if (lines <= MAX_LOG_LINES && JSON.stringify(fields).length <= MAX_LOG_LENGTH)
+      log[level](fields, message.slice(0, MAX_LOG_LENGTH));
+    else if (lines === MAX_LOG_LINES + 1) log.warn({}, "git worker logs too much: lines are left out");
+  };
+}

@@ -1,10 +1,9 @@
-// The repositories of this machine's users. A git worker for each of them does the work, with that user's rights; what
-// concerns sessions and notifications is put together here.
-
-import { Notices } from "../git/follow/notices.ts";
+// The repositories of this machine's users. A git worker of each user does the work, with that user's rights.
+// Notifications, and the sessions that they concern, are kept here.
+import { type Notice, Notices } from "../git/follow/notices.ts";
 import { GIT_CACHE_MS } from "../git/git-limits.ts";
 import type { HookPlace } from "../git/hooks/hook-script.ts";
-import { type FromWorker, SeenEvent } from "../git/worker/messages.ts";
+import { RepositoryEvent } from "../git/worker/messages.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
 import { isOwnVariable } from "../lib/os/own-variables.ts";
@@ -12,14 +11,13 @@ import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import type { ServerEvent } from "../protocol/frame/event.ts";
 import { GitEvent, NotificationQuery } from "../protocol/schemas/follow.ts";
-import type { SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Account, BaseEnv } from "../sessions/run-as/launch-env.ts";
 import { identityOf, userRunner } from "../sessions/run-as/run-as.ts";
 import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.ts";
 import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
 import { FollowFile } from "./follow-file.ts";
-import { GitWorker, type PresenceOfSession } from "./git-worker.ts";
+import { GitWorker, type GitWorkerParts } from "./git-worker.ts";
 import { HookSocket, hookSocketPath } from "./hook-socket.ts";
 import type {
   Repositories,
@@ -27,6 +25,7 @@ import type {
   RepositoryEndpointName,
   RepositoryInput,
 } from "./repositories.ts";
+import type { FolderPresence } from "./session-folders.ts";
 import { WorkerProcess, workerProgram } from "./worker-process.ts";
 
 /** Users with a git worker at a time. For one more the least recently used one that is idle ends; without one it is refused. */
@@ -47,8 +46,6 @@ export type LocalRepositoriesParts = {
   readonly sessions: Pick<SessionBackend, "list">;
   readonly log: Log;
 };
-
-type Announcement = Extract<FromWorker, { type: "announce" }>;
 
 export class LocalRepositories implements Repositories, AsyncDisposable {
   readonly #parts: LocalRepositoriesParts;
@@ -99,19 +96,19 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const worker = this.#worker(caller.account);
     const body = await worker.call({ name, input, user: caller.user }, signal);
     if (name === "gitEvent")
-      return json(await this.#eventReply(input, SeenEvent.parse(JSON.parse(body)), caller));
+      return json(await this.#eventReply(input, RepositoryEvent.parse(JSON.parse(body)), caller));
     return new TextEncoder().encode(body);
   }
 
-  /** A session of that system user is in that folder, and is told of changes. */
+  /** A session of that system user is in that folder. */
   enter(
     { cwd, account }: { readonly cwd: string; readonly account: string | undefined },
-    { isLive, onChange }: { readonly isLive: boolean; readonly onChange: () => void },
-  ): PresenceOfSession {
-    return this.#worker(account).enter(cwd, isLive, onChange);
+    options: { readonly isLive: boolean; readonly onChange: () => void },
+  ): FolderPresence {
+    return this.#worker(account).enter(cwd, options);
   }
 
-  /** A session in that folder has a viewer, who is told of changes. */
+  /** A session in that folder has a viewer: its status is checked. */
   viewed(cwd: string): Disposable {
     this.#viewers.set(cwd, (this.#viewers.get(cwd) ?? 0) + 1);
     this.#check(new Set([cwd]));
@@ -124,7 +121,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     };
   }
 
-  /** Somebody lists the sessions. */
+  /** A client lists the sessions. */
   asked(): void {
     for (const worker of this.#workers.values()) worker.listed();
   }
@@ -166,13 +163,13 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const { log } = this.#parts;
     const worker = new GitWorker({
       account,
-      start: (onMessage) => this.#start(account, onMessage),
+      start: (onReport) => this.#start(account, onReport),
       verify: () => this.#verify(account),
       target: () => this.#hookPlace(account),
       store: { get: () => this.#file.of(account), set: (entries) => this.#file.set(account, entries) },
       onNotice: (notice) => {
-        if (notice.type === "notice") this.#notices.add(notice);
-        else void this.#announce(notice, account);
+        this.#notices.add(notice);
+        void this.#announce(notice, account);
       },
       log: account === undefined ? log : log.child({ account }),
       now,
@@ -183,8 +180,8 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
 
   async #start(
     account: string | undefined,
-    onMessage: (message: FromWorker) => void,
-  ): Promise<{ readonly worker: WorkerProcess; readonly identity: string }> {
+    onReport: Parameters<GitWorkerParts["start"]>[0],
+  ): ReturnType<GitWorkerParts["start"]> {
     this.#makeRoom();
     const { node, env, cgroups } = this.#parts;
     const runner: Runner =
@@ -196,7 +193,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const own = { HOME: home, USER: user, LOGNAME: user, SHELL: shell, ...Object.fromEntries(inherited) };
     const { identity } = runner;
     if (account !== undefined) this.#verified.set(account, Promise.resolve(identity));
-    return { worker: new WorkerProcess(runner.asWorker(workerProgram(node, own)), onMessage), identity };
+    return { worker: new WorkerProcess(runner.asWorker(workerProgram(node, own)), onReport), identity };
   }
 
   /** For the worker that starts, which counts as running. */
@@ -235,36 +232,51 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return this.#notices.take(client, ({ user }) => caller.seesAll || user === caller.user);
   }
 
-  async #eventReply(input: RepositoryInput, seen: SeenEvent, caller: RepositoryCaller): Promise<object> {
+  async #eventReply(
+    input: RepositoryInput,
+    { repoPath, branch, followMode }: RepositoryEvent,
+    caller: RepositoryCaller,
+  ): Promise<object> {
     const { event } = GitEvent.parse(input.body);
-    const { repoPath, branch, followMode, tops } = seen;
-    const sessionIds = (await this.#sessionsIn(tops))
-      .filter(({ owner }) => caller.seesAll || (owner !== undefined && owner === caller.owner))
-      .map(({ id }) => id);
-    const facts = { ...(branch === undefined ? {} : { branch }), ...(event === undefined ? {} : { event }) };
+    const sessionIds = await this.#sessionsIn(
+      repoPath,
+      caller.account,
+      (owner) => caller.seesAll || (owner !== undefined && owner === caller.owner),
+    );
     const notification = {
-      ...{ type: "git-event", repoPath, followMode, ...facts },
+      ...{ type: "git-event", repoPath, followMode },
+      ...(branch === undefined ? {} : { branch }),
+      ...(event === undefined ? {} : { event }),
       sessionsUpdated: sessionIds,
     };
     return { success: true, repoPath, followMode, sessionsUpdated: sessionIds.length, notification };
   }
 
-  async #announce({ notification, user, tops }: Announcement, account: string | undefined): Promise<void> {
+  async #announce({ notification, user }: Notice, account: string | undefined): Promise<void> {
     const { repoPath, timestamp } = notification;
     try {
-      // Of users of the system the owner has the same name; one is told nothing about another's sessions.
-      const sessionIds = (await this.#sessionsIn(tops))
-        .filter(({ owner }) => account === undefined || owner === account)
-        .map(({ id }) => id);
+      // The owner of a system user's session has the same name; nobody learns of another user's sessions.
+      const sessionIds = await this.#sessionsIn(
+        repoPath,
+        account,
+        (owner) => account === undefined || owner === account,
+      );
       this.#events.emit({ type: "git-notification", timestamp, owner: user, notification, sessionIds });
     } catch (error) {
       this.#parts.log.warn({ error, repoPath }, "notification not sent");
     }
   }
 
-  async #sessionsIn(tops: readonly string[]): Promise<readonly SessionRecord[]> {
-    const sessions = await this.#parts.sessions.list();
-    return sessions.filter(({ cwd }) => tops.some((top) => isWithin(top, cwd)));
+  /** Ids of sessions that were started in that repository, according to the account's own git worker. */
+  async #sessionsIn(
+    repoPath: string,
+    account: string | undefined,
+    isVisible: (owner: string | undefined) => boolean,
+  ): Promise<readonly string[]> {
+    const { folders } = this.#worker(account);
+    return (await this.#parts.sessions.list())
+      .filter(({ cwd, owner }) => folders.statusOf(cwd)?.gitMainRepoPath === repoPath && isVisible(owner))
+      .map(({ id }) => id);
   }
 }
 
@@ -274,8 +286,4 @@ function now(): number {
 
 function json(value: unknown): Uint8Array {
   return new TextEncoder().encode(JSON.stringify(value));
-}
-
-function isWithin(top: string, path: string): boolean {
-  return path === top || path.startsWith(top.endsWith("/") ? top : `${top}/`);
 }

@@ -3,38 +3,54 @@ import { Duplex } from "node:stream";
 import { FromWorker, MAX_WORKER_MESSAGE_LENGTH, type ToWorker } from "../git/worker/messages.ts";
 import { JsonLines } from "../lib/fs/json-lines.ts";
 import { programFile } from "../lib/os/installation.ts";
-import { ServiceError } from "../protocol/errors.ts";
+import { errorFromBody, ServiceError } from "../protocol/errors.ts";
+import type { RepositoryInput } from "./repositories.ts";
 
-/** How a program becomes one of a user: itself, or what runs it as that user. */
+/** A program as a user's: itself, or the program that runs it as that user. */
 export type WorkerCommand = {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 };
 
-/** Of what the process says on its standard error, in bytes: why it did not start. */
+export type RepositoryCall = {
+  readonly name: string;
+  readonly input: RepositoryInput;
+  /** The name under which follow mode notes whose repository it is. */
+  readonly user: string;
+};
+
+/** Messages that are not the answer to a call. */
+export type WorkerReport = Exclude<FromWorker, { type: "answer" | "failure" }>;
+
+/** Of the standard error of the process, in bytes: it says why the process did not start. */
 const MAX_STDERR_BYTES = 2_000;
 const HOST_SOCKET_FD = 3;
 /** More than one git command may take. */
 const END_TIMEOUT_MS = 90_000;
 
-/** The program of a git worker, before it is known as which user it runs. */
+/** The program of a git worker, as the user of this process. */
 export function workerProgram(node: string, env: Readonly<Record<string, string>>): WorkerCommand {
   return { file: node, args: [programFile("git-worker")], env };
 }
 
-/** A git worker that runs. Its only way to anybody is the socket that it inherits. */
+/** A running git worker. It can reach nothing but the socket that it inherits. */
 export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #lines: JsonLines;
   readonly #socket: Duplex;
+  readonly #onReport: (report: WorkerReport) => void;
+  readonly #calls = new Map<number, PromiseWithResolvers<string>>();
+  #lastCall = 0;
   #isEnding = false;
-  /** Resolves when it has ended, with why. */
+  #failure: ServiceError | undefined;
+  /** Resolves with the reason when it has ended; all calls have failed by then. */
   readonly ended: Promise<ServiceError>;
 
-  constructor(command: WorkerCommand, onMessage: (message: FromWorker) => void) {
+  constructor(command: WorkerCommand, onReport: (report: WorkerReport) => void) {
+    this.#onReport = onReport;
     this.#child = spawn(command.file, command.args, {
-      // What ends the terminal of an inline session host must not end it in the middle of a change.
+      // A signal to the terminal of an inline session host must not end it in the middle of a change.
       ...{ cwd: "/", env: command.env, detached: true },
       stdio: ["ignore", "ignore", "pipe", "pipe"],
     });
@@ -43,19 +59,49 @@ export class WorkerProcess {
     this.#socket = socket;
     this.#lines = new JsonLines(socket, {
       maxLength: MAX_WORKER_MESSAGE_LENGTH,
-      onMessage: (message) => onMessage(FromWorker.parse(message)),
+      onMessage: (message) => this.#receive(FromWorker.parse(message)),
     });
-    this.ended = ended(this.#child);
+    this.ended = ended(this.#child).then((error) => {
+      this.#failure = error;
+      for (const call of this.#calls.values()) call.reject(error);
+      return error;
+    });
     socket.once("close", () => {
       if (!this.#isEnding) this.kill();
     });
+  }
+
+  /** Whether a call waits for its answer. */
+  get isBusy(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  /** The answer as JSON text. Rejects with the worker's errors, or `git_failed` when the process ends meanwhile. */
+  async call(call: RepositoryCall, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    if (this.#failure !== undefined) throw this.#failure;
+    const number = ++this.#lastCall;
+    const answer = Promise.withResolvers<string>();
+    this.#calls.set(number, answer);
+    const cancel = (): void => {
+      this.send({ type: "cancel", number });
+      answer.reject(signal.reason);
+    };
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      this.send({ type: "call", number, ...call });
+      return await answer.promise;
+    } finally {
+      this.#calls.delete(number);
+      signal.removeEventListener("abort", cancel);
+    }
   }
 
   send(message: ToWorker): void {
     this.#lines.send(message);
   }
 
-  /** It finishes what it has begun in a repository, and ends; after END_TIMEOUT_MS it is killed. */
+  /** It completes what it has begun in a repository, and ends; after END_TIMEOUT_MS it is killed. */
   end(): void {
     setTimeout(() => this.kill(), END_TIMEOUT_MS).unref();
     this.#isEnding = true;
@@ -66,17 +112,26 @@ export class WorkerProcess {
   kill(): void {
     this.#child.kill("SIGKILL");
   }
+
+  #receive(message: FromWorker): void {
+    if (message.type === "answer") this.#calls.get(message.number)?.resolve(message.body);
+    else if (message.type === "failure")
+      this.#calls
+        .get(message.number)
+        ?.reject(errorFromBody(message.error, "git_failed", "the git worker failed"));
+    else this.#onReport(message);
+  }
 }
 
 async function ended(child: ChildProcess): Promise<ServiceError> {
   const { promise, resolve } = Promise.withResolvers<ServiceError>();
-  let said = "";
+  let stderr = "";
   child.stderr?.on("data", (piece: Buffer) => {
-    said = (said + piece.toString("latin1")).slice(-MAX_STDERR_BYTES);
+    stderr = (stderr + piece.toString("latin1")).slice(-MAX_STDERR_BYTES);
   });
   child.once("error", (cause) => resolve(new ServiceError("launch_failed", "no git worker", { cause })));
   child.once("close", (code, signal) => {
-    const reason = said
+    const reason = stderr
       .trim()
       .split("\n")
       .findLast((line) => /^(?:ttyhq|\w*Error)\b/.test(line));

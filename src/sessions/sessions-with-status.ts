@@ -1,19 +1,19 @@
-// Sessions as a session host shows them: with what is known of the repositories that they were started in.
+// Sessions as a session host shows them: with the git status of the folders that they were started in.
 import { Emitter } from "../lib/async/emitter.ts";
 import { keyOf } from "../protocol/directory/session-change.ts";
 import { gitStatusEvent, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
 import type { CreateSession, GitStatus, SessionRecord } from "../protocol/schemas/session.ts";
 import type { SessionBackend, Sink, Subscription } from "./backend.ts";
 
-/** What is known of folders, and kept true as long as somebody is there: LocalRepositories. */
-export type FactSource = AsyncDisposable & {
+/** The git status of folders: LocalRepositories. */
+export type StatusSource = AsyncDisposable & {
   enter(
     place: { readonly cwd: string; readonly account: string | undefined },
     options: { readonly isLive: boolean; readonly onChange: () => void },
   ): Presence;
-  /** A session in that folder has a viewer, who is told of changes. */
+  /** A session in that folder has a viewer. */
   viewed(cwd: string): Disposable;
-  /** Somebody asks for what is known. */
+  /** A client lists the sessions. */
   asked(): void;
   /** Events about repositories. */
   on(listener: (event: ServerEvent) => void): Disposable;
@@ -25,12 +25,9 @@ export type AccountOf = (sessionId: string) => { readonly account: string | unde
 /** Sessions of this process. */
 type Terminals = Omit<SessionBackend, "find"> & { find(id: string): SessionRecord };
 
-type Presence = Disposable & { readonly facts: GitStatus | undefined; ended(): void };
+type Presence = Disposable & { readonly status: GitStatus | undefined; ended(): void };
 
-/**
- * A backend whose records carry git facts. Nothing waits for them: a record has them once they are known, and when they
- * change everybody is told that the session has changed.
- */
+/** A backend whose records carry the git status once it is known; a change of it is a change of the session. */
 export class SessionsWithStatus implements SessionBackend {
   // Passed on as they are.
   readonly remove: SessionBackend["remove"];
@@ -40,15 +37,15 @@ export class SessionsWithStatus implements SessionBackend {
   readonly mark: SessionBackend["mark"];
   readonly view: SessionBackend["view"];
   readonly #backend: Terminals;
-  readonly #source: FactSource;
+  readonly #source: StatusSource;
   readonly #events = new Emitter<ServerEvent>();
   readonly #scope = new DisposableStack();
   /** By the session's key; as many as there are sessions. */
-  readonly #present = new Map<string, Presence>();
+  readonly #presences = new Map<string, Presence>();
   #accountOf: AccountOf | undefined;
 
   /** Both are disposed of with this. */
-  constructor({ backend, source }: { readonly backend: Terminals; readonly source: FactSource }) {
+  constructor({ backend, source }: { readonly backend: Terminals; readonly source: StatusSource }) {
     this.#backend = backend;
     this.#source = source;
     this.remove = backend.remove.bind(backend);
@@ -61,7 +58,7 @@ export class SessionsWithStatus implements SessionBackend {
     this.#scope.use(source.on((event) => this.#events.emit(event)));
   }
 
-  /** From now on facts are known. */
+  /** The records carry a git status from now on. */
   begin(accountOf: AccountOf): void {
     this.#accountOf = accountOf;
     for (const record of this.#backend.all()) this.#enter(record);
@@ -130,14 +127,14 @@ export class SessionsWithStatus implements SessionBackend {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#scope.dispose();
-    this.#present.clear();
+    this.#presences.clear();
     await this.#source[Symbol.asyncDispose]();
     await this.#backend[Symbol.asyncDispose]();
   }
 
   #shown(record: SessionRecord): SessionRecord {
-    const facts = this.#present.get(keyOf(record))?.facts;
-    return facts === undefined ? record : { ...record, ...facts };
+    const status = this.#presences.get(keyOf(record))?.status;
+    return status === undefined ? record : { ...record, ...status };
   }
 
   #enter(record: SessionRecord): void {
@@ -148,7 +145,7 @@ export class SessionsWithStatus implements SessionBackend {
       { cwd, account: known.account },
       { isLive: status !== "exited", onChange: () => this.#tell(id) },
     );
-    this.#present.set(keyOf(record), presence);
+    this.#presences.set(keyOf(record), presence);
   }
 
   #tell(id: string): void {
@@ -158,11 +155,11 @@ export class SessionsWithStatus implements SessionBackend {
   #happened(event: ServerEvent): void {
     const { type, key, record } = event;
     if (key !== undefined && type === "session-removed") {
-      this.#present.get(key)?.[Symbol.dispose]();
-      this.#present.delete(key);
+      this.#presences.get(key)?.[Symbol.dispose]();
+      this.#presences.delete(key);
     }
-    if (record !== undefined && !this.#present.has(keyOf(record))) this.#enter(record);
-    if (record?.status === "exited") this.#present.get(keyOf(record))?.ended();
+    if (record !== undefined && !this.#presences.has(keyOf(record))) this.#enter(record);
+    if (record?.status === "exited") this.#presences.get(keyOf(record))?.ended();
     this.#events.emit(record === undefined ? event : { ...event, record: this.#shown(record) });
   }
 }

@@ -46,9 +46,9 @@ export class FollowMode implements AsyncDisposable {
     this.#hooks = parts.hooks;
   }
 
-  /** Goes on where a server before this one followed. */
-  async resume(): Promise<void> {
-    for (const { repoPath } of await this.#list.read()) this.hint(repoPath);
+  /** Checks the repositories of the list, which an earlier process followed. */
+  resume(): void {
+    for (const { repoPath } of this.#list.entries) this.hint(repoPath);
   }
 
   /** Something may have happened in that repository. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
 
-/** A followed repository: for whom, where our hooks are, and the key that they send. */
+/** A followed repository: for whom, the folders with our hooks, and the key that the hooks send. */
 export const FollowEntry = z.object({
   repoPath: z.string().max(4096),
   user: z.string().max(256),
@@ -10,30 +10,18 @@ export const FollowEntry = z.object({
 });
 export type FollowEntry = z.infer<typeof FollowEntry>;
 
-/** Where the list outlives this process. */
-export type FollowStore = {
-  read(): Promise<readonly FollowEntry[]>;
-  write(entries: readonly FollowEntry[]): Promise<void>;
-};
-
 /**
- * The repositories that this process follows, so that it goes on after a restart. The repository's own config says what
- * is followed: this only says where to look.
+ * The repositories that this process follows. The repository's own config says what is followed; the list survives a
+ * restart and says where to look for it.
  */
 export class FollowList {
-  readonly #store: FollowStore;
-  readonly #entries = new Map<string, FollowEntry>();
+  readonly #entries: Map<string, FollowEntry>;
+  readonly #store: (entries: FollowEntry[]) => Promise<void>;
   readonly #writes = new Mutex();
 
-  constructor(store: FollowStore) {
+  constructor(entries: readonly FollowEntry[], store: (entries: FollowEntry[]) => Promise<void>) {
+    this.#entries = new Map(entries.map((entry) => [entry.repoPath, entry]));
     this.#store = store;
-  }
-
-  /** Rejects as the store does. */
-  async read(): Promise<readonly FollowEntry[]> {
-    const entries = await this.#store.read();
-    for (const entry of entries) this.#entries.set(entry.repoPath, entry);
-    return entries;
   }
 
   get entries(): readonly FollowEntry[] {
@@ -44,6 +32,7 @@ export class FollowList {
     return this.#entries.get(repoPath);
   }
 
+  /** Rejects as the store does. */
   async set(entry: FollowEntry): Promise<void> {
     this.#entries.set(entry.repoPath, entry);
     await this.#write();
@@ -54,7 +43,7 @@ export class FollowList {
   }
 
   async #write(): Promise<void> {
-    // The state at its turn: of two concurrent writes the older one could be stored last.
-    await this.#writes.take(() => this.#store.write(this.entries));
+    // Reads the entries in its turn: of two concurrent writes the older state could be stored last.
+    await this.#writes.take(() => this.#store([...this.#entries.values()]));
   }
 }

@@ -4,12 +4,12 @@ import type { Log } from "../../log.ts";
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
 import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
-import { MAX_STATUS_RETRY_MS, STATUS_LAST_EVENT_MS, STATUS_RETRY_MS } from "../git-limits.ts";
+import { MAX_STATUS_RETRY_MS, STATUS_RETRY_MS } from "../git-limits.ts";
 import { findRepository, type Repository, repositoryMark } from "../repository.ts";
 import { RetryTimer } from "../retry-timer.ts";
 import type { TreeStatus } from "./tree-status.ts";
 
-export type FolderStatusOptions = {
+export type FolderStatusParts = {
   readonly cwd: string;
   /** A git in the folder that has read no config yet. */
   readonly git: () => Git;
@@ -17,79 +17,51 @@ export type FolderStatusOptions = {
   readonly log: Pick<Log, "warn">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** The working tree of that repository, which the folder is in from now on. */
-  readonly join: (repository: Repository | undefined) => TreeStatus | undefined;
-  /** No program runs in the folder any more. */
-  readonly onRest: () => void;
+  readonly treeOf: (repository: Repository) => TreeStatus;
+  readonly onStatus: (status: GitStatus | undefined) => void;
 };
 
-/** A session in the folder. `endedAtMs`: `undefined` while its program runs. */
-type SessionThere = { endedAtMs: number | undefined; readonly onChange: () => void };
-
-/** These say how it is; after any other error git is asked again. */
+/** After any other error the status is read again. */
 const FINAL: ReadonlySet<ErrorCode> = new Set(["not_a_repository", "forbidden", "git_unavailable"]);
 
-/** A folder that sessions were started in, and the git status of the working tree that it is in. */
+/** A folder with sessions, and the git status of the working tree that it is in. */
 export class FolderStatus implements Disposable {
   readonly cwd: string;
-  readonly #options: FolderStatusOptions;
-  readonly #sessions = new Set<SessionThere>();
-  /** How many of their programs run: there may be thousands of sessions. */
-  #live = 0;
-  #facts: GitStatus | undefined;
+  readonly #parts: FolderStatusParts;
+  #isLive = false;
+  #status: GitStatus | undefined;
   #found: { readonly mark: string; readonly repository: Repository } | undefined;
-  /** The status is to be as new as that, and is. */
+  #tree: TreeStatus | undefined;
+  /** How new the status has to be, and is. */
   #wantedMs = -Infinity;
   #doneMs = -Infinity;
   #isReading = false;
   #isOver = false;
-  /** After a failure nobody else may ask: clients that live on events wait for one. */
+  /** Repeats a failed read: clients that rely on events do not ask again. */
   readonly #retry = new RetryTimer({
     ...{ firstMs: STATUS_RETRY_MS, maxMs: MAX_STATUS_RETRY_MS },
-    retry: () => this.refresh(this.#options.now()),
+    retry: () => this.refresh(this.#parts.now()),
   });
 
-  constructor(options: FolderStatusOptions) {
-    this.cwd = options.cwd;
-    this.#options = options;
-  }
-
-  get facts(): GitStatus | undefined {
-    return this.#facts;
+  constructor(parts: FolderStatusParts) {
+    this.cwd = parts.cwd;
+    this.#parts = parts;
   }
 
   /** Whether a program runs that was started here. */
   get isLive(): boolean {
-    return this.#live > 0;
+    return this.#isLive;
   }
 
-  get isEmpty(): boolean {
-    return this.#sessions.size === 0;
+  setLive(isLive: boolean): void {
+    const isSame = isLive === this.#isLive;
+    this.#isLive = isLive;
+    this.#tree?.watchIfLive();
+    // While no program ran here nothing was watched.
+    this.refresh(isSame ? 0 : this.#parts.now());
   }
 
-  enter({ isLive, onChange }: { readonly isLive: boolean; readonly onChange: () => void }): SessionThere {
-    const session = { endedAtMs: isLive ? undefined : -Infinity, onChange };
-    this.#sessions.add(session);
-    if (isLive) this.#live++;
-    // While nobody lived here nothing was watched.
-    this.refresh(isLive && this.#live === 1 ? this.#options.now() : 0);
-    return session;
-  }
-
-  end(session: SessionThere): void {
-    if (session.endedAtMs !== undefined || !this.#sessions.has(session)) return;
-    session.endedAtMs = this.#options.now();
-    this.#live--;
-    if (!this.isLive) this.#options.onRest();
-    this.refresh(this.#options.now());
-  }
-
-  leave(session: SessionThere): void {
-    this.end(session);
-    this.#sessions.delete(session);
-  }
-
-  /** The status is to be one that git began to read at `notBeforeMs` or later. */
+  /** The status has to be one that git began to read at `notBeforeMs` or later. */
   refresh(notBeforeMs: number): void {
     this.#wantedMs = Math.max(this.#wantedMs, notBeforeMs);
     if (!this.#isReading) void this.#read();
@@ -97,8 +69,8 @@ export class FolderStatus implements Disposable {
 
   [Symbol.dispose](): void {
     this.#isOver = true;
-    this.#sessions.clear();
     this.#retry[Symbol.dispose]();
+    this.#moveTo(undefined);
   }
 
   async #read(): Promise<void> {
@@ -112,33 +84,34 @@ export class FolderStatus implements Disposable {
   }
 
   async #readOnce(notBeforeMs: number): Promise<void> {
-    const { cwd, log, join } = this.#options;
-    const known = this.#facts;
+    const { cwd, log } = this.#parts;
+    const known = this.#status;
     try {
       const repository = await this.#locate();
       if (this.#isOver) return;
-      const facts = await join(repository)?.read(notBeforeMs);
+      this.#moveTo(repository && this.#parts.treeOf(repository));
+      const status = await this.#tree?.read(notBeforeMs);
       // Where a repository has gone meanwhile, git has read the one around it.
       if (this.#found !== undefined && (await repositoryMark(cwd)) !== this.#found.mark)
-        return this.refresh(this.#options.now());
-      this.#tell(facts);
+        return this.refresh(this.#parts.now());
+      this.#report(status);
       // Another repository may be on its way to the place of one that has gone.
-      if (known !== undefined && this.#facts === undefined) this.#retry.start();
+      if (known !== undefined && this.#status === undefined) this.#retry.start();
       else this.#retry.stop();
     } catch (error) {
       this.#found = undefined;
       if (this.#isOver) return;
       if (error instanceof ServiceError && FINAL.has(error.code)) {
-        this.#tell(undefined);
+        this.#report(undefined);
         if (known === undefined) return;
       } else if (!this.#retry.isStarted) log.warn({ cwd, error }, "git status not read");
       this.#retry.start();
     }
   }
 
-  /** git is asked where the repository is only once its place has changed. */
+  /** Asks git for the repository only where its place has changed. */
   async #locate(): Promise<Repository | undefined> {
-    const { cwd, git, slots } = this.#options;
+    const { cwd, git, slots } = this.#parts;
     const mark = await repositoryMark(cwd);
     if (mark === undefined || mark !== this.#found?.mark) this.#found = undefined;
     if (mark === undefined) return undefined;
@@ -147,12 +120,16 @@ export class FolderStatus implements Disposable {
     return repository;
   }
 
-  /** Sessions that ended long ago emit no events; clients see the change on the next list. */
-  #tell(facts: GitStatus | undefined): void {
-    if (isDeepStrictEqual(facts, this.#facts)) return;
-    this.#facts = facts;
-    const oldestMs = this.#options.now() - STATUS_LAST_EVENT_MS;
-    for (const { endedAtMs, onChange } of [...this.#sessions])
-      if (endedAtMs === undefined || endedAtMs > oldestMs) onChange();
+  #moveTo(tree: TreeStatus | undefined): void {
+    if (tree === this.#tree) return;
+    this.#tree?.leave(this);
+    this.#tree = tree;
+    tree?.enter(this);
+  }
+
+  #report(status: GitStatus | undefined): void {
+    if (this.#isOver || (this.#doneMs > -Infinity && isDeepStrictEqual(status, this.#status))) return;
+    this.#status = status;
+    this.#parts.onStatus(status);
   }
 }

@@ -79,35 +79,38 @@ function count(counts: Counts, line: string): void {
   if (tree === "M" || tree === "T") counts.modified++;
 }
 
-/** The part of a session's record that describes its repository, and the refs that it depends on. */
-export type SessionStatus = {
-  readonly facts: GitStatus;
+/** The git status for session records, and the refs that it depends on. */
+export type TreeRead = {
+  readonly status: GitStatus;
   /** Short names. */
   readonly branch: string | undefined;
   readonly upstream: string | undefined;
 };
 
 /** `git`: at the repository's root. Throws as `Git.read` does. */
-export async function readSessionStatus(git: Git, repository: Repository): Promise<SessionStatus> {
-  if (!repository.isBare) return sessionStatus(repository, await statusOf(git));
+export async function readTreeStatus(git: Git, repository: Repository): Promise<TreeRead> {
+  if (!repository.isBare) return treeStatus(repository, await statusOf(git));
   const head = await git.try("symbolic-ref", "--short", "-q", "HEAD");
   const branch = head.code === 0 ? head.stdout.replace(/\n$/, "") : undefined;
-  const facts = { ...placeOf(repository, branch), gitHasChanges: false };
-  return { facts, branch, upstream: undefined };
+  return {
+    status: { ...placeOf(repository, branch), gitHasChanges: false },
+    ...{ branch, upstream: undefined },
+  };
 }
 
-export function sessionStatus(repository: Repository, status: Status): SessionStatus {
+export function treeStatus(repository: Repository, status: Status): TreeRead {
   const { branch, upstream, ahead, behind, modified, untracked, staged, deleted } = status;
-  const counts = ahead === undefined ? {} : { gitAheadCount: ahead, gitBehindCount: behind };
-  const facts = {
-    ...placeOf(repository, branch),
-    ...counts,
-    ...{ gitModifiedCount: modified, gitStagedCount: staged, gitDeletedCount: deleted },
-    gitAddedCount: untracked,
-    // Untracked files are no changes.
-    gitHasChanges: modified + staged + deleted > 0,
+  return {
+    status: {
+      ...placeOf(repository, branch),
+      ...(ahead === undefined ? {} : { gitAheadCount: ahead, gitBehindCount: behind }),
+      ...{ gitModifiedCount: modified, gitStagedCount: staged, gitDeletedCount: deleted },
+      gitAddedCount: untracked,
+      // Untracked files do not count as changes.
+      gitHasChanges: modified + staged + deleted > 0,
+    },
+    ...{ branch, upstream },
   };
-  return { facts, branch, upstream };
 }
 
 function placeOf({ root, mainRoot, isWorktree }: Repository, branch: string | undefined): GitStatus {

@@ -6,9 +6,9 @@ import { FolderWatch, type WatchedFolder } from "../folder-watch.ts";
 import type { Git } from "../git.ts";
 import { STATUS_PAUSE_FACTOR, STATUS_SETTLE_MS } from "../git-limits.ts";
 import type { Repository } from "../repository.ts";
-import { readSessionStatus, type SessionStatus } from "./status.ts";
+import { readTreeStatus, type TreeRead } from "./status.ts";
 
-export type TreeStatusOptions = {
+export type TreeStatusParts = {
   readonly repository: Repository;
   /** A git at the root that has read no config yet. */
   readonly git: () => Git;
@@ -16,104 +16,117 @@ export type TreeStatusOptions = {
   readonly slots: Pick<Semaphore, "take">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** Whether a program runs in the tree, which is watched then. */
-  readonly isLive: () => boolean;
-  /** git's own files have changed. */
-  readonly onChange: () => void;
+  /** The last folder has left. */
+  readonly onEmpty: () => void;
   readonly onExhausted: (error: unknown) => void;
 };
 
-/** When git began to run; Infinity until then. */
-type Turn = { beganMs: number };
+/** A folder in the tree. */
+type Folder = { readonly isLive: boolean; refresh(notBeforeMs: number): void };
+type Read = { readonly beganMs: number; readonly status: Promise<GitStatus> };
 
-/** The git status of one working tree, read once for all sessions in it. */
-export class TreeStatus implements Disposable {
-  readonly #options: TreeStatusOptions;
-  #last: { readonly turn: Turn; readonly facts: Promise<GitStatus> } | undefined;
-  /** Before then git does not run again: it gets at most a fifth of a core for one tree. */
+/** The git status of one working tree, read once for all folders in it. */
+export class TreeStatus {
+  readonly commonDir: string;
+  readonly #parts: TreeStatusParts;
+  readonly #folders = new Set<Folder>();
+  /** The last read that has begun, and the one that waits for its turn. */
+  #last: Read | undefined;
+  #next: Promise<GitStatus> | undefined;
+  /** The next read begins no earlier: git gets at most a fifth of a core for one tree. */
   #earliestMs = -Infinity;
   #watch: { readonly watch: FolderWatch; readonly key: string } | undefined;
-  #refs: Pick<SessionStatus, "branch" | "upstream"> = { branch: undefined, upstream: undefined };
+  #refs: Pick<TreeRead, "branch" | "upstream"> = { branch: undefined, upstream: undefined };
 
-  constructor(options: TreeStatusOptions) {
-    this.#options = options;
+  constructor(parts: TreeStatusParts) {
+    this.#parts = parts;
+    this.commonDir = parts.repository.commonDir;
   }
 
-  get commonDir(): string {
-    return this.#options.repository.commonDir;
+  enter(folder: Folder): void {
+    this.#folders.add(folder);
+  }
+
+  leave(folder: Folder): void {
+    this.#folders.delete(folder);
+    this.watchIfLive();
+    if (this.#folders.size === 0) this.#parts.onEmpty();
+  }
+
+  /** Something has happened in the tree. */
+  refresh(): void {
+    for (const folder of this.#folders) if (folder.isLive) folder.refresh(this.#parts.now());
   }
 
   /** A status that git began to read at `notBeforeMs` or later. Rejects as `Git.read` does. */
   async read(notBeforeMs: number): Promise<GitStatus> {
-    const last = this.#last;
-    if (last !== undefined && last.turn.beganMs >= notBeforeMs) return await last.facts;
-    const turn: Turn = { beganMs: Infinity };
-    const facts = this.#inTurn(turn, last?.facts);
-    this.#last = { turn, facts };
-    return await facts;
+    if (this.#last !== undefined && this.#last.beganMs >= notBeforeMs) return await this.#last.status;
+    this.#next ??= this.#inTurn(this.#last?.status);
+    return await this.#next;
   }
 
-  /** Ends the watch; the next reading begins another one if a program runs there. */
-  rest(): void {
-    this.#watch?.watch[Symbol.dispose]();
-    this.#watch = undefined;
+  /** Ends the watch where no program runs in the tree; the next read begins another one. Returns whether one does. */
+  watchIfLive(): boolean {
+    const isLive = [...this.#folders].some((folder) => folder.isLive);
+    if (!isLive) this.#unwatch();
+    return isLive;
   }
 
-  [Symbol.dispose](): void {
-    this.rest();
-  }
-
-  async #inTurn(turn: Turn, before: Promise<GitStatus> | undefined): Promise<GitStatus> {
-    const { now, slots } = this.#options;
+  async #inTurn(before: Promise<GitStatus> | undefined): Promise<GitStatus> {
+    const { now, slots } = this.#parts;
     try {
       await before?.catch(() => undefined);
       if (this.#earliestMs > now()) await pause(this.#earliestMs - now(), undefined, { ref: false });
       return await slots.take(async () => {
-        turn.beganMs = now();
-        return await this.#read().finally(() => {
-          this.#earliestMs = now() + STATUS_PAUSE_FACTOR * (now() - turn.beganMs);
+        const beganMs = now();
+        const status = this.#read();
+        [this.#last, this.#next] = [{ beganMs, status }, undefined];
+        return await status.finally(() => {
+          this.#earliestMs = now() + STATUS_PAUSE_FACTOR * (now() - beganMs);
         });
       });
-    } finally {
-      // It may never have had its turn.
-      if (turn.beganMs === Infinity) turn.beganMs = -Infinity;
+    } catch (error) {
+      // Without a turn nothing has begun, and the next reader waits for another one.
+      if (this.#last?.status === before) this.#next = undefined;
+      throw error;
     }
   }
 
   async #read(): Promise<GitStatus> {
-    const { git, repository } = this.#options;
+    const { git, repository } = this.#parts;
     this.#keepWatching();
     const at = git();
-    let found = await readSessionStatus(at, repository);
-    this.#refs = found;
+    let read = await readTreeStatus(at, repository);
+    this.#refs = read;
     // The new places may have changed before their watch began.
-    if (this.#keepWatching()) found = await readSessionStatus(at, repository);
-    return found.facts;
+    if (this.#keepWatching()) read = await readTreeStatus(at, repository);
+    return read.status;
   }
 
   /** Returns whether the watch is a new one. */
   #keepWatching(): boolean {
-    const { isLive, onChange, onExhausted, repository } = this.#options;
-    if (!isLive()) {
-      this.rest();
-      return false;
-    }
-    const folders = statusFolders(repository, this.#refs);
+    if (!this.watchIfLive()) return false;
+    const folders = statusFolders(this.#parts.repository, this.#refs);
     const key = JSON.stringify(folders.map(({ path }) => path));
     if (this.#watch?.key === key && this.#watch.watch.isCurrent) return false;
-    this.rest();
-    this.#watch = {
-      watch: new FolderWatch(folders, { onChange, onExhausted, settleMs: STATUS_SETTLE_MS }),
-      key,
-    };
+    this.#unwatch();
+    const { onExhausted } = this.#parts;
+    const onChange = (): void => this.refresh();
+    const watch = new FolderWatch(folders, { onChange, onExhausted, settleMs: STATUS_SETTLE_MS });
+    this.#watch = { watch, key };
     return true;
+  }
+
+  #unwatch(): void {
+    this.#watch?.watch[Symbol.dispose]();
+    this.#watch = undefined;
   }
 }
 
 /** Where git commands leave a trace; edits of files in the working tree leave none there. */
 function statusFolders(
   { root, gitDir, commonDir }: Repository,
-  { branch, upstream }: Pick<SessionStatus, "branch" | "upstream">,
+  { branch, upstream }: Pick<TreeRead, "branch" | "upstream">,
 ): readonly WatchedFolder[] {
   // A short name does not tell whether the upstream is a branch of this repository or of a remote.
   const refs = [

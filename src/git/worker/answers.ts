@@ -12,10 +12,9 @@ import { gitHubUrl, readOrigin } from "../remote-url.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { type Status, statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
-import { readTreeTops } from "../worktrees/list.ts";
 import type { Worktree, WorktreeListing } from "../worktrees/listing.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
-import type { SeenEvent } from "./messages.ts";
+import type { RepositoryEvent } from "./messages.ts";
 
 /** Those that a worker answers: notifications are kept by its host. */
 export type RepositoryEndpoint = Exclude<
@@ -27,7 +26,7 @@ export type RepositoryEndpoint = Exclude<
 export type Caller = { readonly user: string; readonly signal: AbortSignal };
 
 type Output<Name extends RepositoryEndpoint> = Name extends "gitEvent"
-  ? SeenEvent
+  ? RepositoryEvent
   : EndpointOutput<Endpoints[Name]>;
 
 export type Answers = {
@@ -117,9 +116,7 @@ function followAnswers({ program, follow }: Parts) {
     getFollow: ({ query }) => follow.status(absolute(program, pathOf(query))),
     gitEvent: async ({ body }) => {
       const { repoPath, branch, isFollowed } = await follow.changed(absolute(program, body.repoPath));
-      const tops = await readTreeTops(program.at(repoPath));
-      const seen = { repoPath, followMode: isFollowed, tops: [...tops] };
-      return branch === undefined ? seen : { ...seen, branch };
+      return { repoPath, followMode: isFollowed, ...(branch === undefined ? {} : { branch }) };
     },
   } satisfies Partial<Answers>;
 }

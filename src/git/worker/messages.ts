@@ -1,18 +1,22 @@
-// What a session host and a git worker send each other, one JSON text a line over a socket that the worker inherits.
-// The worker is a user's process: the host checks every message from it.
+// Messages between a session host and a git worker: one JSON text a line over a socket that the worker inherits.
+// The worker is a user's process: the host validates every message from it.
 import { z } from "zod";
 import { GitNotification } from "../../protocol/schemas/follow.ts";
 import { GitStatus } from "../../protocol/schemas/session.ts";
 import { FollowEntry } from "../follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
-/** Of one message, in UTF-16 units: an answer holds at most what git may print, escaped. */
+/** Of one message, in UTF-16 units: an answer holds at most the escaped output of git. */
 export const MAX_WORKER_MESSAGE_LENGTH = 64 * 1024 * 1024;
 
 const HookPlace = z.union([
   z.object({ node: z.string(), main: z.string(), socket: z.string() }),
   z.object({ node: z.string(), main: z.string(), controlDir: z.string() }),
 ]);
+
+/** The sessions in a folder: programs run, all programs have ended, there are no sessions any more. */
+const FolderState = z.enum(["live", "ended", "left"]);
+export type FolderState = z.infer<typeof FolderState>;
 
 /** From the host. */
 export const ToWorker = z.discriminatedUnion("type", [
@@ -25,28 +29,20 @@ export const ToWorker = z.discriminatedUnion("type", [
   }),
   /** Nobody waits for that answer any more. */
   z.object({ type: z.literal("cancel"), number: z.int() }),
-  /** A session is in that folder. */
-  z.object({ type: z.literal("enter"), id: z.int(), cwd: z.string(), isLive: z.boolean() }),
-  /** Its program has ended. */
-  z.object({ type: z.literal("ended"), id: z.int() }),
-  z.object({ type: z.literal("leave"), id: z.int() }),
-  /** Somebody lists the sessions. */
-  z.object({ type: z.literal("listed") }),
-  /** Sessions in these folders had output, or have viewers. */
-  z.object({ type: z.literal("check"), cwds: z.array(z.string()) }),
-  /** Something may have happened in a followed repository. */
+  z.object({ type: z.literal("folder"), cwd: z.string(), state: FolderState }),
+  /** Read the status of these folders; without `cwds` that of all folders where it is older than GIT_CACHE_MS. */
+  z.object({ type: z.literal("check"), cwds: z.array(z.string()).optional() }),
+  /** A followed repository may have changed. */
   z.object({ type: z.literal("hint"), repoPath: z.string() }),
   /** The answer to "store". */
   z.object({ type: z.literal("stored"), number: z.int(), error: z.string().optional() }),
-  /** Whether it has anything to watch. */
-  z.object({ type: z.literal("is-idle") }),
 ]);
 export type ToWorker = z.infer<typeof ToWorker>;
 
 const Fields = z.record(z.string(), z.unknown());
-/** Records of sessions go to everybody who may list them. */
-const MAX_FACTS_LENGTH = 16_384;
-const Facts = GitStatus.refine((facts) => JSON.stringify(facts).length <= MAX_FACTS_LENGTH, "too long");
+/** Session records go to every user who may list them. */
+const MAX_STATUS_LENGTH = 16_384;
+const Status = GitStatus.refine((status) => JSON.stringify(status).length <= MAX_STATUS_LENGTH, "too long");
 
 /** From the worker. */
 export const FromWorker = z.discriminatedUnion("type", [
@@ -56,22 +52,15 @@ export const FromWorker = z.discriminatedUnion("type", [
     ...{ type: z.literal("failure"), number: z.int() },
     error: z.object({ error: z.string(), code: z.string(), details: Fields }),
   }),
-  /** What is known of the folder of that session. */
-  z.object({ type: z.literal("facts"), id: z.int(), facts: Facts.optional() }),
-  /** Follow mode has something to tell. */
+  /** The status of a folder is known or has changed; absent outside a repository. */
+  z.object({ type: z.literal("status"), cwd: z.string(), status: Status.optional() }),
+  /** A notification of follow mode. */
   z.object({ type: z.literal("notice"), notification: GitNotification, user: z.string() }),
-  /** The same for those who watch sessions in one of the working trees `tops`. */
-  z.object({
-    ...{ type: z.literal("announce"), notification: GitNotification },
-    ...{ user: z.string(), tops: z.array(z.string()) },
-  }),
-  /** The followed repositories are these now. */
+  /** The followed repositories, in place of those before. */
   z.object({
     ...{ type: z.literal("store"), number: z.int() },
     entries: z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES),
   }),
-  /** The answer to "is-idle". */
-  z.object({ type: z.literal("idle"), isIdle: z.boolean() }),
   z.object({
     type: z.literal("log"),
     level: z.enum(["info", "warn", "error"]),
@@ -81,11 +70,10 @@ export const FromWorker = z.discriminatedUnion("type", [
 ]);
 export type FromWorker = z.infer<typeof FromWorker>;
 
-/** What the worker answers to `gitEvent`: the host knows the sessions. */
-export const SeenEvent = z.object({
+/** The worker's answer to `gitEvent`; the host adds the sessions. */
+export const RepositoryEvent = z.object({
   repoPath: z.string(),
   branch: z.string().optional(),
   followMode: z.boolean(),
-  tops: z.array(z.string()),
 });
-export type SeenEvent = z.infer<typeof SeenEvent>;
+export type RepositoryEvent = z.infer<typeof RepositoryEvent>;

@@ -1,113 +1,88 @@
-// What a git worker does with the messages of its session host.
+// The git worker's side of the messages with its session host.
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
 import { FollowMode } from "../follow/follow-mode.ts";
-import { type FollowEntry, FollowList } from "../follow/list.ts";
-import type { Notice } from "../follow/notices.ts";
+import { FollowList } from "../follow/list.ts";
 import { GitProgram } from "../git.ts";
 import { FollowHooks } from "../hooks/follow-hooks.ts";
-import { LiveStatus, type StatusPresence } from "../status/live-status.ts";
-import { readTreeTops } from "../worktrees/list.ts";
+import { LiveStatus } from "../status/live-status.ts";
 import { Worktrees } from "../worktrees/worktrees.ts";
 import { type Answers, type Caller, type RepositoryEndpoint, repositoryAnswers } from "./answers.ts";
 import type { FromWorker, ToWorker } from "./messages.ts";
 
 type Message<Type extends ToWorker["type"]> = Extract<ToWorker, { type: Type }>;
-type Following = { readonly follow: FollowMode; readonly list: FollowList; readonly answers: Answers };
-type Storing = { readonly resolve: () => void; readonly reject: (error: Error) => void };
 
 const now = (): number => performance.now();
 
 export class GitWorker implements AsyncDisposable {
-  readonly #program: GitProgram;
   readonly #send: (message: FromWorker) => void;
   readonly #status: LiveStatus;
-  /** By the number that the host gave each session. */
-  readonly #presences = new Map<number, StatusPresence>();
+  readonly #follow: FollowMode;
+  readonly #answers: Answers;
   readonly #calls = new Map<number, AbortController>();
-  readonly #storing = new Map<number, Storing>();
-  #following: Following | undefined;
+  /** Each "store" that the host has not confirmed yet. */
+  readonly #storing = new Map<number, PromiseWithResolvers<void>>();
   #lastStore = 0;
 
-  /** `env`: that of the process. */
-  constructor(parts: {
+  /** `env`: that of the process. Follows the repositories of `entries`. */
+  constructor({
+    env,
+    send,
+    target,
+    entries,
+  }: Omit<Message<"begin">, "type"> & {
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly send: (message: FromWorker) => void;
   }) {
-    this.#program = new GitProgram({ env: parts.env });
-    this.#send = parts.send;
-    this.#status = new LiveStatus({ program: this.#program, log: this.#log, now });
+    this.#send = send;
+    const log = this.#log;
+    const program = new GitProgram({ env });
+    const list = new FollowList(entries, (all) => this.#store(all));
+    this.#status = new LiveStatus({
+      ...{ program, log, now },
+      onStatus: (cwd, status) => send({ type: "status", cwd, ...(status && { status }) }),
+    });
+    this.#follow = new FollowMode({
+      ...{ program, list, hooks: new FollowHooks({ list, target }), log, now },
+      notices: { add: (notice) => send({ type: "notice", ...notice }) },
+      onChange: (commonDir) => {
+        worktrees.forget();
+        this.#status.changed(commonDir);
+      },
+    });
+    const worktrees = new Worktrees({ program, follow: this.#follow, now });
+    this.#answers = repositoryAnswers({ program, worktrees, follow: this.#follow });
+    this.#follow.resume();
   }
 
-  handle(message: ToWorker): void {
+  handle(message: Exclude<ToWorker, Message<"begin">>): void {
     switch (message.type) {
-      case "begin":
-        this.#following = this.#begin(message);
-        void this.#following.follow.resume();
-        break;
       case "call":
         void this.#call(message);
         break;
       case "cancel":
         this.#calls.get(message.number)?.abort();
         break;
+      case "folder":
+        this.#status.set(message.cwd, message.state);
+        break;
+      case "check":
+        this.#status.check(message.cwds);
+        break;
       case "hint":
-        this.#following?.follow.hint(message.repoPath);
+        this.#follow.hint(message.repoPath);
         break;
       case "stored":
         this.#stored(message);
         break;
-      case "is-idle":
-        this.#send({ type: "idle", isIdle: this.#isIdle });
-        break;
-      default:
-        this.#session(message);
-        break;
     }
   }
 
-  /** What was begun in a repository is finished. */
+  /** Completes changes of repositories that have begun. */
   async [Symbol.asyncDispose](): Promise<void> {
     for (const call of this.#calls.values()) call.abort();
     this.#status[Symbol.dispose]();
-    await this.#following?.follow[Symbol.asyncDispose]();
-  }
-
-  get #isIdle(): boolean {
-    return this.#following?.list.entries.length === 0 && !this.#status.isWatching;
-  }
-
-  #session(message: Message<"enter" | "ended" | "leave" | "listed" | "check">): void {
-    if (message.type === "listed") this.#status.asked();
-    else if (message.type === "check") this.#status.check(message.cwds);
-    else if (message.type === "enter") this.#enter(message);
-    else if (message.type === "ended") this.#presences.get(message.id)?.ended();
-    else {
-      this.#presences.get(message.id)?.[Symbol.dispose]();
-      this.#presences.delete(message.id);
-    }
-  }
-
-  #enter({ id, cwd, isLive }: Message<"enter">): void {
-    const onChange = (): void => this.#send({ type: "facts", id, facts: presence.facts });
-    const presence = this.#status.enter(cwd, { isLive, onChange });
-    this.#presences.set(id, presence);
-    // Another session's folder may be known already.
-    if (presence.facts !== undefined) onChange();
-  }
-
-  #begin({ target, entries }: Message<"begin">): Following {
-    const program = this.#program;
-    const list = new FollowList({ read: async () => entries, write: (all) => this.#store(all) });
-    const hooks = new FollowHooks({ list, target });
-    const notices = { add: (notice: Notice) => void this.#notify(notice) };
-    const onChange = (commonDir: string): void => {
-      worktrees.forget();
-      this.#status.changed(commonDir);
-    };
-    const follow = new FollowMode({ program, list, hooks, notices, log: this.#log, onChange, now });
-    const worktrees: Worktrees = new Worktrees({ program, follow, now });
-    return { follow, list, answers: repositoryAnswers({ program, worktrees, follow }) };
+    await this.#follow[Symbol.asyncDispose]();
   }
 
   async #call({ number, name, input, user }: Message<"call">): Promise<void> {
@@ -125,38 +100,25 @@ export class GitWorker implements AsyncDisposable {
   }
 
   #answer(name: string, input: Message<"call">["input"], caller: Caller): Promise<unknown> {
-    const answers = this.#following?.answers;
-    if (answers === undefined || !isRepositoryEndpoint(name, answers))
+    const answers = this.#answers;
+    const answer: unknown = isRepositoryEndpoint(name, answers) ? answers[name] : undefined;
+    if (!isRepositoryEndpoint(name, answers) || !isAnswer(answer))
       throw new ServiceError("not_found", `a git worker does not answer ${name}`);
     const { params, query, body }: EndpointSchemas = endpoints[name];
     const parsed = {
       ...{ params: params?.parse(input.params), query: query?.parse(input.query) },
       body: body?.parse(input.body),
     };
-    const answer: unknown = answers[name];
-    if (!isAnswer(answer)) throw new ServiceError("not_found", `a git worker does not answer ${name}`);
     return answer(parsed, caller);
   }
 
-  /** At once for those who ask, then for those who watch. */
-  async #notify({ notification, user }: Notice): Promise<void> {
-    const { repoPath } = notification;
-    this.#send({ type: "notice", notification, user });
-    try {
-      const tops = [...(await readTreeTops(this.#program.at(repoPath)))];
-      this.#send({ type: "announce", notification, user, tops });
-    } catch (error) {
-      this.#log.warn({ error, repoPath }, "notification not sent");
-    }
-  }
-
-  /** Resolves when the host has stored them. */
-  #store(entries: readonly FollowEntry[]): Promise<void> {
-    this.#lastStore += 1;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    this.#storing.set(this.#lastStore, { resolve, reject });
-    this.#send({ type: "store", number: this.#lastStore, entries: [...entries] });
-    return promise;
+  /** Resolves once the host has stored the entries. */
+  #store(entries: Message<"begin">["entries"]): Promise<void> {
+    const number = ++this.#lastStore;
+    const storing = Promise.withResolvers<void>();
+    this.#storing.set(number, storing);
+    this.#send({ type: "store", number, entries });
+    return storing.promise;
   }
 
   #stored({ number, error }: Message<"stored">): void {

@@ -1,5 +1,5 @@
 import type { Git } from "../git.ts";
-import { findRepository, type Repository } from "../repository.ts";
+import type { Repository } from "../repository.ts";
 
 /** A working tree as git lists it. */
 export type WorktreeEntry = {
@@ -21,12 +21,6 @@ export async function readWorktrees(git: Git, repository: Repository): Promise<r
   const entries = parseWorktrees(await git.read("worktree", "list", "--porcelain", "-z"));
   // git itself names the git directory where that is not inside the working tree (submodules).
   return entries.map((entry) => (entry.isMain ? { ...entry, path: repository.mainRoot } : entry));
-}
-
-/** The tops of all working trees of a repository; none where there is no repository. */
-export async function readTreeTops(git: Git): Promise<readonly string[]> {
-  const repository = await findRepository(git);
-  return repository === undefined ? [] : (await readWorktrees(git, repository)).map(({ path }) => path);
 }
 
 /** Reads `git worktree list --porcelain -z`: attributes that end with NUL, entries that end with an empty one. */

@@ -1,5 +1,6 @@
 import { LiveStatus } from "../../../src/git/status/live-status.ts";
-import { type FactSource, SessionsWithStatus } from "../../../src/sessions/sessions-with-status.ts";
+import { SessionFolders } from "../../../src/repositories/session-folders.ts";
+import { SessionsWithStatus, type StatusSource } from "../../../src/sessions/sessions-with-status.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { describeBackend } from "./conformance.ts";
 import { ownTerminals } from "./own-terminals.ts";
@@ -8,13 +9,18 @@ describeBackend("sessions with what is known of their repository", async () => {
   const terminals = await ownTerminals();
   const room = await GitRoom.make();
   const log = { warn: () => {} };
-  const facts = new LiveStatus({ program: room.program, log, now: () => performance.now() });
-  const source: FactSource = {
-    enter: ({ cwd }, options) => facts.enter(cwd, options),
+  const now = (): number => performance.now();
+  const live: LiveStatus = new LiveStatus({
+    ...{ program: room.program, log, now },
+    onStatus: (cwd, status) => folders.learned(cwd, status),
+  });
+  const folders = new SessionFolders({ now, onState: (cwd, state) => live.set(cwd, state) });
+  const source: StatusSource = {
+    enter: ({ cwd }, options) => folders.enter(cwd, options),
     viewed: () => new DisposableStack(),
-    asked: () => facts.asked(),
+    asked: () => live.check(),
     on: () => new DisposableStack(),
-    [Symbol.asyncDispose]: async () => facts[Symbol.dispose](),
+    [Symbol.asyncDispose]: async () => live[Symbol.dispose](),
   };
   const backend = new SessionsWithStatus({ backend: terminals.backend, source });
   backend.begin(() => ({ account: undefined }));

@@ -1,18 +1,17 @@
 // One folder of hooks that several repositories have.
 import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { FollowList } from "../../../src/git/follow/list.ts";
 import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";
 import { requireRepository } from "../../../src/git/repository.ts";
 import { GitRoom } from "../harness/git-repository.ts";
-import { followStore } from "./follow-repository.ts";
+import { followList } from "./follow-repository.ts";
 
 const MINE = "#!/bin/sh\n# mine\n";
 
 test("what was in a folder of hooks is kept when several repositories use it at the same moment", async () => {
   await using room = await GitRoom.make();
   await room.append(room.at("home/.gitconfig"), `[core]\nhooksPath = ${room.at("hooks")}\n`);
-  const list = new FollowList(followStore(room.at("follow.json")));
+  const list = await followList(room.at("follow.json"));
   const target = { node: "/nowhere/node", main: "/nowhere/main.js", controlDir: room.at("control") };
   const hooks = new FollowHooks({ list, target });
   const repositories = await Promise.all(

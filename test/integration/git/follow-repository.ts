@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { FollowMode } from "../../../src/git/follow/follow-mode.ts";
-import { FollowList, type FollowStore } from "../../../src/git/follow/list.ts";
+import { FollowList } from "../../../src/git/follow/list.ts";
 import { Notices } from "../../../src/git/follow/notices.ts";
 import { GitProgram } from "../../../src/git/git.ts";
 import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";
@@ -16,12 +16,9 @@ import { FollowFile } from "../../../src/repositories/follow-file.ts";
 const run = promisify(execFile);
 
 /** The list of one user in a file. */
-export function followStore(path: string): FollowStore {
-  const file = FollowFile.open(path);
-  return {
-    read: async () => (await file).of(undefined),
-    write: async (entries) => await (await file).set(undefined, entries),
-  };
+export async function followList(path: string): Promise<FollowList> {
+  const file = await FollowFile.open(path);
+  return new FollowList(file.of(undefined), (entries) => file.set(undefined, entries));
 }
 
 /** One working tree, and git in it as somebody at a prompt has it. */
@@ -98,17 +95,20 @@ export class FollowRepository implements AsyncDisposable {
   onLog: (line: string) => void = () => {};
   readonly #log: string[] = [];
 
-  private constructor(directory: string, env: NodeJS.ProcessEnv, names: { main: string; tree: string }) {
+  private constructor(
+    directory: string,
+    env: NodeJS.ProcessEnv,
+    parts: { main: string; tree: string; list: FollowList },
+  ) {
     this.directory = directory;
     this.env = env;
-    this.main = new WorkTree(join(directory, names.main), env);
-    this.tree = new WorkTree(join(directory, names.tree), env);
-    this.follow = this.#serve();
+    this.main = new WorkTree(join(directory, parts.main), env);
+    this.tree = new WorkTree(join(directory, parts.tree), env);
+    this.follow = this.#serve(parts.list);
   }
 
-  #serve(): FollowMode {
+  #serve(list: FollowList): FollowMode {
     const program = new GitProgram({ env: this.env });
-    const list = new FollowList(followStore(join(this.directory, "follow.json")));
     const target = {
       node: "/nowhere/node",
       main: "/nowhere/main.js",
@@ -135,7 +135,8 @@ export class FollowRepository implements AsyncDisposable {
     );
     const { PATH } = process.env;
     const env = { PATH, HOME: directory, GIT_CONFIG_GLOBAL: config, GIT_CONFIG_NOSYSTEM: "1", LC_ALL: "C" };
-    const made = new FollowRepository(directory, env, { main: "repo", tree: "tree", ...names });
+    const list = await followList(join(directory, "follow.json"));
+    const made = new FollowRepository(directory, env, { list, main: "repo", tree: "tree", ...names });
     await mkdir(made.main.path, { recursive: true });
     await made.main.git("init", "--quiet");
     await made.main.commit("shared.txt", "one\n");
@@ -154,8 +155,8 @@ export class FollowRepository implements AsyncDisposable {
   async restart(meanwhile: () => Promise<void>): Promise<void> {
     await this.follow[Symbol.asyncDispose]();
     await meanwhile();
-    this.follow = this.#serve();
-    await this.follow.resume();
+    this.follow = this.#serve(await followList(join(this.directory, "follow.json")));
+    this.follow.resume();
   }
 
   enable(branch = "feature"): Promise<FollowReply> {

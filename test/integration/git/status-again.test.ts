@@ -24,10 +24,10 @@ test("a repository that is gone when looked at, and back before it is looked for
   // Nobody watches this folder for what is above it.
   using one = await inside(place, join(repository, "folder"));
   using _back = one.changed.on(() => {
-    if (one.facts === undefined) renameSync(away, join(repository, ".git"));
+    if (one.status === undefined) renameSync(away, join(repository, ".git"));
   });
   renameSync(join(repository, ".git"), away);
-  await one.until((facts) => facts === undefined, "no repository");
+  await one.until((status) => status === undefined, "no repository");
   await one.until(on("main"), "the repository");
 });
 
@@ -36,7 +36,7 @@ test("who comes to another folder of a tree where all had ended is told what is 
   const { room } = place;
   const repository = await room.repository();
   using ended = place.enter(repository, { isLive: false });
-  await eventually(async () => ended.facts, "the facts of who has ended");
+  await eventually(async () => ended.status, "the status of who has ended");
   await room.git(repository, "switch", "--quiet", "-c", "later");
   using other = place.enter(join(repository, "folder"));
   await other.until(on("later"), "the branch");
@@ -54,7 +54,7 @@ test("edits in a repository are seen though a program stands in the folder that 
     using one = await inside(place, repository);
     rmSync(repository, { recursive: true });
     cpSync(copy, repository, { recursive: true });
-    await one.until((facts) => on("again")(facts) && clean(facts), "the repository in its place");
+    await one.until((status) => on("again")(status) && clean(status), "the repository in its place");
     await appendFile(join(repository, "a.txt"), "more\n");
     await one.checked(dirty, "an edit");
   } finally {

@@ -1,4 +1,4 @@
-// A program: git facts where the system lets a user watch two folders and no more. Prints what was known, and the warnings.
+// A program: git status where the system lets a user watch two folders and no more. Prints what was known, and the warnings.
 import { writeFileSync } from "node:fs";
 import { inside, on, StatusRoom } from "./status-room.ts";
 
@@ -8,9 +8,9 @@ let nowMs = 10_000;
 await using place = await StatusRoom.make({ now: () => nowMs });
 const repository = await place.room.repository();
 using one = await inside(place, repository);
-const before = one.facts?.gitBranch;
+const before = one.status?.gitBranch;
 await place.room.git(repository, "switch", "--quiet", "-c", "unseen");
 nowMs += 6_000;
-place.live.asked();
+place.live.check();
 await one.until(on("unseen"), "the branch, once it was asked for");
-console.log(JSON.stringify({ before, after: one.facts?.gitBranch, warnings: place.warnings }));
+console.log(JSON.stringify({ before, after: one.status?.gitBranch, warnings: place.warnings }));

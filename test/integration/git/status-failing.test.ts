@@ -36,9 +36,9 @@ test("a look whose git is killed is taken again after the end of the last sessio
   await writeFile(kills, "");
   // One may have begun before the end.
   await eventually(async () => (await readFile(kills)).length >= 2 || undefined, "two looks");
-  expect(one.facts).toMatchObject({ gitBranch: "main" });
+  expect(one.status).toMatchObject({ gitBranch: "main" });
   await place.first("");
-  await eventually(async () => on("later")(one.facts) || undefined, "the branch");
+  await eventually(async () => on("later")(one.status) || undefined, "the branch");
 });
 
 test("a repository that comes above a folder is found by a list five seconds later", async () => {
@@ -50,10 +50,10 @@ test("a repository that comes above a folder is found by a list five seconds lat
   // Who came first was looked at by now.
   using _other = await inside(place, await room.repository());
   await room.git(room.at("project"), "init", "--quiet");
-  place.live.asked();
-  expect(one.facts).toBeUndefined();
+  place.live.check();
+  expect(one.status).toBeUndefined();
   nowMs += GIT_CACHE_MS + 1;
-  place.live.asked();
+  place.live.check();
   await one.until(on("main"), "the repository");
 });
 
@@ -72,7 +72,7 @@ test("what is found out too late of a tree that all have left is nothing to thos
   using other = await inside(place, repository);
   let losses = 0;
   using _losing = other.changed.on(() => {
-    if (other.facts === undefined) losses++;
+    if (other.status === undefined) losses++;
   });
   await using fifo = await open(gate, "r+");
   await fifo.write("go\n");
@@ -91,8 +91,8 @@ test("a git directory whose working tree is elsewhere has no status, and is not 
   using _other = await inside(place, await room.repository());
   const runs = await place.runs();
   using later = await inside(place, await room.repository("later"));
-  expect(later.facts).toMatchObject({ gitBranch: "main" });
-  expect(one.facts).toBeUndefined();
+  expect(later.status).toMatchObject({ gitBranch: "main" });
+  expect(one.status).toBeUndefined();
   // Those of the later one alone.
   expect((await place.runs()) - runs).toBeLessThan(12);
 });

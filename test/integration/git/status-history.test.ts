@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { findRepository } from "../../../src/git/repository.ts";
-import { readSessionStatus } from "../../../src/git/status/status.ts";
+import { readTreeStatus } from "../../../src/git/status/status.ts";
 import type { GitStatus } from "../../../src/protocol/schemas/session.ts";
 import type { GitRoom } from "../harness/git-repository.ts";
 import { inside, StatusRoom } from "./status-room.ts";
@@ -49,7 +49,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 async function gitSays(room: GitRoom, tree: string): Promise<GitStatus | undefined> {
   const at = room.program.at(tree);
   const repository = await findRepository(at);
-  return repository && (await readSessionStatus(at, repository)).facts;
+  return repository && (await readTreeStatus(at, repository)).status;
 }
 
 test("after any history what is known is what git says", async () => {
@@ -67,7 +67,7 @@ test("after any history what is known is what git says", async () => {
       const expected = await gitSays(room, tree);
       expect(expected).toBeDefined();
       await one.checked(
-        (facts) => isDeepStrictEqual(facts, expected),
+        (status) => isDeepStrictEqual(status, expected),
         `after ${names.join(", ")}: ${JSON.stringify(expected)}`,
       );
     }),

@@ -14,13 +14,13 @@ const EXHAUSTED = fileURLToPath(new URL("status-exhausted.ts", import.meta.url))
 /** In which the limits of a system may be lowered. */
 const hasNamespaces = spawnSync("unshare", ["--map-root-user", "true"]).status === 0;
 
-test("outside a repository there are no facts, and no git is run for them", async () => {
+test("outside a repository there are no status, and no git is run for them", async () => {
   await using place = await StatusRoom.make();
   const folder = place.room.at("plain/folder");
   await mkdir(folder, { recursive: true });
   using one = place.enter(folder);
   using other = await inside(place, await place.room.repository());
-  expect(other.facts).toMatchObject({ gitBranch: "main" });
+  expect(other.status).toMatchObject({ gitBranch: "main" });
   const runs = await place.runs();
   await place.room.git(folder, "init", "--quiet", "--initial-branch", "begun");
   await one.checked(on("begun"), "a repository that begins there");
@@ -34,7 +34,7 @@ test("ten sessions of one working tree share its readings and its watches", asyn
   using _first = await inside(place, repository);
   const [runs, watches] = [await place.runs(), await watchesOf("self")];
   const others = Array.from({ length: 10 }, () => place.enter(repository));
-  expect(others.map(({ facts }) => facts?.gitBranch)).toEqual(Array(10).fill("main"));
+  expect(others.map(({ status }) => status?.gitBranch)).toEqual(Array(10).fill("main"));
   await room.git(repository, "switch", "--quiet", "-c", "shared");
   await Promise.all(others.map((one) => one.until(on("shared"), "the branch")));
   expect(await watchesOf("self")).toBe(watches);
@@ -48,10 +48,10 @@ test("asking two hundred times runs no git", async () => {
   using one = await inside(place, await place.room.repository());
   const runs = await place.runs();
   for (let times = 0; times < 200; times++) {
-    place.live.asked();
-    expect(one.facts).toMatchObject({ gitBranch: "main" });
+    place.live.check();
+    expect(one.status).toMatchObject({ gitBranch: "main" });
   }
-  await place.room.git(one.facts?.gitRepoPath ?? "", "switch", "--quiet", "-c", "after");
+  await place.room.git(one.status?.gitRepoPath ?? "", "switch", "--quiet", "-c", "after");
   await one.until(on("after"), "the branch");
   // Looks for the switch alone, with three to five gits each.
   expect((await place.runs()) - runs).toBeLessThan(25);
@@ -76,7 +76,7 @@ test("who ended keeps what was so, and with the last one nothing is watched", as
   third[Symbol.dispose]();
   one[Symbol.dispose]();
   other[Symbol.dispose]();
-  expect(one.facts).toBeUndefined();
+  expect(one.status).toBeUndefined();
   expect(await watchesOf("self")).toBe(before);
 });
 
@@ -85,7 +85,7 @@ test("one that has ended before it was known is looked at once and not watched",
   const before = await watchesOf("self");
   const repository = await place.room.repository();
   using one = place.enter(repository, { isLive: false });
-  await eventually(async () => one.facts?.gitBranch, "the branch");
+  await eventually(async () => one.status?.gitBranch, "the branch");
   expect(await watchesOf("self")).toBe(before);
   // Of thousands that have ended nobody wants an event each.
   expect(one.changes).toBe(0);
@@ -126,11 +126,11 @@ test("a list has an edit looked for that is in no file of git's, and no more oft
   using one = await inside(place, repository);
   const runs = await place.runs();
   await room.append(join(repository, "a.txt"), "more\n");
-  for (let times = 0; times < 200; times++) place.live.asked();
+  for (let times = 0; times < 200; times++) place.live.check();
   expect(await place.runs()).toBe(runs);
-  expect(one.facts).toMatchObject({ gitHasChanges: false });
+  expect(one.status).toMatchObject({ gitHasChanges: false });
   nowMs += 5_001;
-  for (let times = 0; times < 200; times++) place.live.asked();
+  for (let times = 0; times < 200; times++) place.live.check();
   await one.until(dirty, "the edit, once it was asked for");
   // The repository's config, and the status.
   expect((await place.runs()) - runs).toBeLessThanOrEqual(2);
@@ -159,11 +159,13 @@ test("of more folders than there is room for, those where nothing runs are forgo
   await using place = await StatusRoom.make();
   const repository = await place.room.repository();
   const folders = Array.from({ length: 1_000 }, (_, index) => join(repository, `f${index}`));
-  const ended = place.enter(repository, { isLive: false });
-  await eventually(async () => ended.facts, "the facts of who has ended");
+  using ended = place.enter(repository, { isLive: false });
+  await eventually(async () => ended.status, "the status of who has ended");
   const living = folders.map((folder) => place.enter(folder));
-  expect(ended.facts).toBeUndefined();
+  await place.room.git(repository, "switch", "--quiet", "-c", "later");
+  await living[0]?.until(on("later"), "the branch");
+  ended.presence[Symbol.dispose]();
   using _late = place.enter(join(repository, "late"));
-  expect(living.map(({ facts }) => facts)).toHaveLength(1_000);
+  expect(living.map(({ status }) => status)).toHaveLength(1_000);
   for (const one of living) one[Symbol.dispose]();
 });

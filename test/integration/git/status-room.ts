@@ -1,10 +1,11 @@
 // Folders of repositories with their live git status, and a git that counts how often it is run.
 import { readdir, readFile, rename } from "node:fs/promises";
 import { GitProgram } from "../../../src/git/git.ts";
-import { LiveStatus, type StatusPresence } from "../../../src/git/status/live-status.ts";
+import { LiveStatus } from "../../../src/git/status/live-status.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { GitStatus } from "../../../src/protocol/schemas/session.ts";
+import { type FolderPresence, SessionFolders } from "../../../src/repositories/session-folders.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 const CHANGE_TIMEOUT_MS = 60_000;
@@ -40,42 +41,48 @@ export async function watchesOf(pid: number | "self"): Promise<number> {
 
 /** A session in a folder, and the changes that it is told. */
 export class Onlooker implements Disposable {
-  readonly presence: StatusPresence;
+  readonly presence: FolderPresence;
   readonly changed = new Emitter<void>();
   changes = 0;
   readonly #check: () => void;
 
-  constructor(live: LiveStatus, cwd: string, { isLive = true } = {}) {
-    this.presence = live.enter(cwd, { isLive, onChange: () => this.#onChange() });
+  constructor({ live, folders }: StatusRoom, cwd: string, { isLive = true } = {}) {
+    this.presence = folders.enter(cwd, { isLive, onChange: () => this.#onChange() });
     this.#check = () => live.check([cwd]);
   }
 
-  get facts(): GitStatus | undefined {
-    return this.presence.facts;
+  get status(): GitStatus | undefined {
+    return this.presence.status;
   }
 
   /** Resolves when the status is like that, as while the session has viewers or output. */
-  async checked(fits: (facts: GitStatus | undefined) => boolean, what: string): Promise<GitStatus | undefined> {
+  async checked(
+    fits: (status: GitStatus | undefined) => boolean,
+    what: string,
+  ): Promise<GitStatus | undefined> {
     const checks = setInterval(this.#check, CHECK_MS);
     return await this.until(fits, what).finally(() => clearInterval(checks));
   }
 
   /** The same, by changes of git's own files alone. */
-  async until(fits: (facts: GitStatus | undefined) => boolean, what: string): Promise<GitStatus | undefined> {
+  async until(
+    fits: (status: GitStatus | undefined) => boolean,
+    what: string,
+  ): Promise<GitStatus | undefined> {
     const { promise, resolve } = Promise.withResolvers<void>();
     using _listening = this.changed.on(() => {
-      if (fits(this.facts)) resolve();
+      if (fits(this.status)) resolve();
     });
-    if (fits(this.facts)) resolve();
+    if (fits(this.status)) resolve();
     await withDeadline(promise, CHANGE_TIMEOUT_MS, what);
-    return this.facts;
+    return this.status;
   }
 
-  /** Resolves with the facts once there are some. */
+  /** Resolves with the status once there are some. */
   async known(): Promise<GitStatus> {
-    const facts = await this.until((found) => found !== undefined, "facts");
-    if (facts === undefined) throw new Error("no facts");
-    return facts;
+    const status = await this.until((found) => found !== undefined, "status");
+    if (status === undefined) throw new Error("no status");
+    return status;
   }
 
   [Symbol.dispose](): void {
@@ -91,6 +98,7 @@ export class Onlooker implements Disposable {
 export class StatusRoom implements AsyncDisposable {
   readonly room: GitRoom;
   readonly live: LiveStatus;
+  readonly folders: SessionFolders;
   readonly runs: () => Promise<number>;
   /** What was warned of. */
   readonly warnings: string[];
@@ -98,11 +106,12 @@ export class StatusRoom implements AsyncDisposable {
 
   private constructor(
     room: GitRoom,
-    parts: Pick<StatusRoom, "live" | "runs" | "warnings"> & { path: string },
+    parts: Pick<StatusRoom, "live" | "folders" | "runs" | "warnings"> & { path: string },
   ) {
     this.room = room;
     this.#gitPath = parts.path;
     this.live = parts.live;
+    this.folders = parts.folders;
     this.runs = parts.runs;
     this.warnings = parts.warnings;
   }
@@ -113,12 +122,17 @@ export class StatusRoom implements AsyncDisposable {
     const program = new GitProgram({ env: { ...room.env, PATH: `${path}:${room.env.PATH}` } });
     const warnings: string[] = [];
     const log = { warn: (_: object, message: string): void => void warnings.push(message) };
-    const live = new LiveStatus({ program, log, now: () => performance.now(), ...options });
-    return new StatusRoom(room, { live, runs, warnings, path });
+    const { now = () => performance.now() } = options;
+    const live: LiveStatus = new LiveStatus({
+      ...{ program, log, now },
+      onStatus: (cwd, status) => folders.learned(cwd, status),
+    });
+    const folders = new SessionFolders({ now, onState: (cwd, state) => live.set(cwd, state) });
+    return new StatusRoom(room, { live, folders, runs, warnings, path });
   }
 
   enter(cwd: string, options: { readonly isLive?: boolean } = {}): Onlooker {
-    return new Onlooker(this.live, cwd, options);
+    return new Onlooker(this, cwd, options);
   }
 
   /** What every git does first from now on: text of the shell, in which `$*` are its arguments. */
@@ -140,14 +154,14 @@ export async function inside(place: StatusRoom, cwd: string): Promise<Onlooker> 
   return one;
 }
 
-export function on(branch: string): (facts: GitStatus | undefined) => boolean {
-  return (facts) => facts?.gitBranch === branch;
+export function on(branch: string): (status: GitStatus | undefined) => boolean {
+  return (status) => status?.gitBranch === branch;
 }
 
-export function dirty(facts: GitStatus | undefined): boolean {
-  return facts?.gitHasChanges === true;
+export function dirty(status: GitStatus | undefined): boolean {
+  return status?.gitHasChanges === true;
 }
 
-export function clean(facts: GitStatus | undefined): boolean {
-  return facts?.gitHasChanges === false;
+export function clean(status: GitStatus | undefined): boolean {
+  return status?.gitHasChanges === false;
 }

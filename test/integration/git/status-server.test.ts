@@ -1,4 +1,4 @@
-// Git facts in the records of sessions, as the clients of a server and of an HQ see them.
+// Git status in the records of sessions, as the clients of a server and of an HQ see them.
 import { execFile } from "node:child_process";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -125,7 +125,7 @@ test("with the last session nothing is watched; one that has ended keeps its bra
   expect(await place.list()).toEqual([]);
 });
 
-test("a repository that is deleted takes its facts along", async () => {
+test("a repository that is deleted takes its status along", async () => {
   await using room = await GitRoom.make();
   await using place = await counted(room);
   const repository = await room.repository();
@@ -136,7 +136,7 @@ test("a repository that is deleted takes its facts along", async () => {
   expect(Object.keys(found).filter((name) => name.startsWith("git"))).toEqual([]);
 });
 
-test("an HQ has the facts of its remotes' sessions, is told of changes, and asks no git itself", async () => {
+test("an HQ has the status of its remotes' sessions, is told of changes, and asks no git itself", async () => {
   await using room = await GitRoom.make();
   await using fleet = await TestFleet.start();
   await using events = await fleet.events();

@@ -12,7 +12,7 @@ test("a repository's branch is known, and followed through switches, a detached 
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
-  expect(one.facts).toEqual({
+  expect(one.status).toEqual({
     ...{ gitRepoPath: repository, gitMainRepoPath: repository, gitIsWorktree: false },
     ...{ gitBranch: "main", gitHasChanges: false, ...UNTOUCHED },
   });
@@ -32,7 +32,7 @@ test("a repository without a commit is on the branch that it will have", async (
   await mkdir(path);
   await place.room.git(path, "init", "--quiet");
   using one = await inside(place, path);
-  expect(one.facts).toMatchObject({ gitBranch: "main", gitHasChanges: false });
+  expect(one.status).toMatchObject({ gitBranch: "main", gitHasChanges: false });
   await place.room.git(path, "commit", "--quiet", "--allow-empty", "-m", "first");
   await place.room.git(path, "switch", "--quiet", "-c", "next");
   await one.until(on("next"), "the next branch");
@@ -69,10 +69,10 @@ test("files that git does not track are counted, and are no changes", async () =
   const repository = await room.repository();
   using one = await inside(place, repository);
   await room.write(join(repository, "untracked.txt"), "x\n");
-  const counted = await one.checked((facts) => facts?.gitAddedCount === 1, "the file");
+  const counted = await one.checked((status) => status?.gitAddedCount === 1, "the file");
   expect(counted).toMatchObject({ gitHasChanges: false, gitModifiedCount: 0 });
   await rm(join(repository, "untracked.txt"));
-  await one.checked((facts) => facts?.gitAddedCount === 0, "no file");
+  await one.checked((status) => status?.gitAddedCount === 0, "no file");
 });
 
 test("edits in a folder that came with a commit are seen like others", async () => {
@@ -101,9 +101,9 @@ test("ahead and behind are counted against the upstream, and only where there is
   const clone = room.at("clone");
   await room.git(room.path, "clone", "--quiet", origin, clone);
   using one = await inside(place, clone);
-  expect(one.facts).toMatchObject({ gitAheadCount: 0, gitBehindCount: 0 });
-  const counts = (ahead: number | undefined, behind: number | undefined) => (facts: GitStatus | undefined) =>
-    facts !== undefined && facts.gitAheadCount === ahead && facts.gitBehindCount === behind;
+  expect(one.status).toMatchObject({ gitAheadCount: 0, gitBehindCount: 0 });
+  const counts = (ahead: number | undefined, behind: number | undefined) => (status: GitStatus | undefined) =>
+    status !== undefined && status.gitAheadCount === ahead && status.gitBehindCount === behind;
   await room.commit(clone);
   await one.until(counts(1, 0), "a commit ahead");
   await room.commit(origin);
@@ -126,14 +126,14 @@ test("a linked worktree names its main repository, and the branch moved from the
   const tree = await room.worktree(repository, "side");
   await room.git(tree, "branch", "--quiet", "--set-upstream-to", "main");
   using one = await inside(place, tree);
-  expect(one.facts).toEqual({
+  expect(one.status).toEqual({
     ...{ gitRepoPath: tree, gitMainRepoPath: repository, gitIsWorktree: true },
     ...{ gitBranch: "side", gitAheadCount: 0, gitBehindCount: 0, gitHasChanges: false, ...UNTOUCHED },
   });
   await room.commit(repository);
-  await one.until((facts) => facts?.gitBehindCount === 1, "a commit in the main tree");
+  await one.until((status) => status?.gitBehindCount === 1, "a commit in the main tree");
   await room.git(repository, "worktree", "remove", "--force", tree);
-  await one.until((facts) => facts === undefined, "no worktree");
+  await one.until((status) => status === undefined, "no worktree");
 });
 
 test("a worktree's folder that is removed without git's knowledge is no repository any more", async () => {
@@ -142,20 +142,20 @@ test("a worktree's folder that is removed without git's knowledge is no reposito
   const tree = await place.room.worktree(repository, "side");
   using one = await inside(place, tree);
   await rm(tree, { recursive: true });
-  await one.until((facts) => facts === undefined, "no worktree");
+  await one.until((status) => status === undefined, "no worktree");
 });
 
-test("a repository that is deleted has no facts, and one that is made there has its own", async () => {
+test("a repository that is deleted has no status, and one that is made there has its own", async () => {
   await using place = await StatusRoom.make();
   const { room } = place;
   const repository = await room.repository();
   using one = await inside(place, repository);
   await rm(join(repository, ".git"), { recursive: true });
-  await one.until((facts) => facts === undefined, "no repository");
+  await one.until((status) => status === undefined, "no repository");
   await room.git(repository, "init", "--quiet", "--initial-branch", "again");
   await one.checked(on("again"), "the new repository");
   await rm(repository, { recursive: true });
-  await one.checked((facts) => facts === undefined, "no folder");
+  await one.checked((status) => status === undefined, "no folder");
   await mkdir(repository);
   await room.git(repository, "init", "--quiet", "--initial-branch", "third");
   await one.checked(on("third"), "the third repository");
@@ -167,11 +167,11 @@ test("a repository inside another one is told from it when it comes and when it 
   const outer = await room.repository("outer");
   const inner = join(outer, "folder");
   using one = await inside(place, inner);
-  expect(one.facts).toMatchObject({ gitRepoPath: outer });
+  expect(one.status).toMatchObject({ gitRepoPath: outer });
   await room.git(inner, "init", "--quiet", "--initial-branch", "inner");
-  await one.checked((facts) => facts?.gitRepoPath === inner, "the inner repository");
+  await one.checked((status) => status?.gitRepoPath === inner, "the inner repository");
   await rm(join(inner, ".git"), { recursive: true });
-  await one.until((facts) => facts?.gitRepoPath === outer, "the outer repository");
+  await one.until((status) => status?.gitRepoPath === outer, "the outer repository");
 });
 
 test("a bare repository has a branch and no changes; inside a git directory it is that repository", async () => {
@@ -180,7 +180,7 @@ test("a bare repository has a branch and no changes; inside a git directory it i
   const bare = room.at("bare.git");
   await room.git(room.path, "init", "--quiet", "--bare", bare);
   using one = await inside(place, bare);
-  expect(one.facts).toEqual({
+  expect(one.status).toEqual({
     ...{ gitRepoPath: bare, gitMainRepoPath: bare, gitIsWorktree: false },
     ...{ gitBranch: "main", gitHasChanges: false },
   });
@@ -188,5 +188,5 @@ test("a bare repository has a branch and no changes; inside a git directory it i
   await one.until(on("other"), "the other branch");
   const repository = await room.repository();
   using within = await inside(place, join(repository, ".git/objects"));
-  expect(within.facts).toMatchObject({ gitRepoPath: repository });
+  expect(within.status).toMatchObject({ gitRepoPath: repository });
 });

@@ -1,9 +1,8 @@
 // The host's side of a git worker, with workers that a user has taken over.
 import { expect, test } from "vitest";
 import { MAX_FOLLOWED_REPOSITORIES } from "../../../src/git/git-limits.ts";
-import type { FromWorker } from "../../../src/git/worker/messages.ts";
 import { GitWorker, type GitWorkerParts } from "../../../src/repositories/git-worker.ts";
-import { WorkerProcess } from "../../../src/repositories/worker-process.ts";
+import { WorkerProcess, type WorkerReport } from "../../../src/repositories/worker-process.ts";
 
 type Told = Parameters<GitWorkerParts["onNotice"]>[0];
 
@@ -25,9 +24,9 @@ function hostile(script: string) {
   const lookUps: string[] = [];
   const worker = new GitWorker({
     account: "ada",
-    start: async (onMessage: (message: FromWorker) => void) => {
+    start: async (onReport: (report: WorkerReport) => void) => {
       lookUps.push("start");
-      return { worker: new WorkerProcess(command, onMessage), identity: "ada" };
+      return { worker: new WorkerProcess(command, onReport), identity: "ada" };
     },
     verify: async () => {
       lookUps.push("verify");
@@ -59,8 +58,8 @@ test.each([
   ["no JSON", 'host.write("nonsense\\n");'],
   ["a message that nobody knows", 'say({ type: "root" });'],
   [
-    "a folder's facts that are longer than any",
-    'say({ type: "facts", id: 1, facts: { gitBranch: "x".repeat(20000) } });',
+    "a git status that is longer than any",
+    'say({ type: "status", cwd: "/", status: { gitBranch: "x".repeat(20000) } });',
   ],
   [
     "more repositories than may be followed",

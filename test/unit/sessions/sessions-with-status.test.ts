@@ -6,22 +6,22 @@ import { MemorySessions } from "../hub/memory-sessions.ts";
 
 type Entered = { readonly account: string | undefined; isLive: boolean; isHere: boolean; tell: () => void };
 
-/** Facts that a test sets; it remembers who is there. */
-class MemoryFacts {
+/** A git status that a test sets. */
+class MemoryStatus {
   readonly entered: Entered[] = [];
   asks = 0;
   isOver = false;
-  facts: GitStatus | undefined;
+  status: GitStatus | undefined;
 
   enter(place: { account: string | undefined }, options: { isLive: boolean; onChange: () => void }) {
     const entry: Entered = {
       ...{ account: place.account, isLive: options.isLive, isHere: true, tell: options.onChange },
     };
     this.entered.push(entry);
-    const facts = (): GitStatus | undefined => this.facts;
+    const status = (): GitStatus | undefined => this.status;
     return {
-      get facts() {
-        return facts();
+      get status() {
+        return status();
       },
       ended: () => {
         entry.isLive = false;
@@ -40,8 +40,8 @@ class MemoryFacts {
     this.asks++;
   }
 
-  set(facts: GitStatus | undefined): void {
-    this.facts = facts;
+  set(status: GitStatus | undefined): void {
+    this.status = status;
     for (const { isHere, tell } of this.entered) if (isHere) tell();
   }
 
@@ -56,13 +56,13 @@ class MemoryFacts {
 
 function stage() {
   const memory = new MemorySessions();
-  const facts = new MemoryFacts();
-  const sessions = new SessionsWithStatus({ backend: memory, source: facts });
+  const source = new MemoryStatus();
+  const sessions = new SessionsWithStatus({ backend: memory, source: source });
   const events: ServerEvent[] = [];
   sessions.watch((event) => events.push(event));
   const announce = (type: ServerEvent["type"], sessionId?: string): void =>
     memory.announce({ type, timestamp: "", ...(sessionId === undefined ? {} : { sessionId }) });
-  return { memory, facts, sessions, events, announce };
+  return { memory, source, sessions, events, announce };
 }
 
 const MAIN = { gitRepoPath: "/r", gitBranch: "main" };
@@ -70,11 +70,11 @@ const LATER = "2026-01-02T00:00:00.000Z";
 const noAccount = () => ({ account: undefined });
 
 test("every record carries what is known, and is as it was where nothing is", async () => {
-  const { memory, facts, sessions } = stage();
+  const { memory, source, sessions } = stage();
   memory.add("a");
   sessions.begin(noAccount);
   expect((await sessions.get("a")).gitBranch).toBeUndefined();
-  facts.set(MAIN);
+  source.set(MAIN);
   using subscription = await sessions.subscribe("a", () => {});
   const records = [
     ...(await sessions.list()),
@@ -84,74 +84,74 @@ test("every record carries what is known, and is as it was where nothing is", as
     await sessions.create(CreateSession.parse({ id: "c" })),
   ];
   expect(records.map(({ gitBranch }) => gitBranch)).toEqual(Array(5).fill("main"));
-  expect(facts.asks).toBeGreaterThan(0);
+  expect(source.asks).toBeGreaterThan(0);
 });
 
 test("before it is known as whom git runs, nobody asks", async () => {
-  const { memory, facts, sessions, announce } = stage();
+  const { memory, source, sessions, announce } = stage();
   memory.add("a");
   await sessions.list();
   announce("session-start", "a");
   await sessions.list();
-  expect(facts.entered).toEqual([]);
+  expect(source.entered).toEqual([]);
   sessions.begin(() => ({ account: "ada" }));
   await sessions.list();
-  expect(facts.entered).toMatchObject([{ account: "ada", isLive: true }]);
+  expect(source.entered).toMatchObject([{ account: "ada", isLive: true }]);
 });
 
 test("a change is told of each session that is there", async () => {
-  const { memory, facts, sessions, events, announce } = stage();
+  const { memory, source, sessions, events, announce } = stage();
   memory.add("a");
   memory.add("b");
   sessions.begin(noAccount);
   await sessions.list();
-  facts.set(MAIN);
+  source.set(MAIN);
   expect(events.map(({ type, sessionId }) => [type, sessionId])).toEqual([
     ["session-changed", "a"],
     ["session-changed", "b"],
   ]);
   expect(events[0]).toMatchObject({ sessionName: "a" });
   announce("session-removed", "a");
-  facts.set(undefined);
+  source.set(undefined);
   expect(events.slice(3).map(({ sessionId }) => sessionId)).toEqual(["b"]);
 });
 
 test("a session that starts is looked at without anybody asking, and one that ends is said to have", async () => {
-  const { memory, facts, sessions, announce } = stage();
+  const { memory, source, sessions, announce } = stage();
   sessions.begin(noAccount);
   const one = memory.add("a");
   announce("session-start", "a");
   await sessions.list();
-  expect(facts.entered).toMatchObject([{ isLive: true }]);
+  expect(source.entered).toMatchObject([{ isLive: true }]);
   one.exit(0);
   announce("session-exit", "a");
-  expect(facts.entered).toMatchObject([{ isLive: false, isHere: true }]);
+  expect(source.entered).toMatchObject([{ isLive: false, isHere: true }]);
   // One that was over before it was seen.
   memory.add("b").exit(0);
   announce("session-exit", "b");
   await sessions.list();
-  expect(facts.entered[1]).toMatchObject({ isLive: false });
+  expect(source.entered[1]).toMatchObject({ isLive: false });
 });
 
 test("an answer that is older than the removal brings no session back", async () => {
-  const { memory, facts, sessions, announce } = stage();
+  const { memory, source, sessions, announce } = stage();
   memory.add("a");
   sessions.begin(noAccount);
   const listing = sessions.list();
   announce("session-removed", "a");
   await listing;
   await sessions.list();
-  expect(facts.entered.filter(({ isHere }) => isHere)).toEqual([]);
+  expect(source.entered.filter(({ isHere }) => isHere)).toEqual([]);
   // Another one may have that id.
   announce("session-start", "a");
   await sessions.list();
-  expect(facts.entered.filter(({ isHere }) => isHere)).toHaveLength(1);
+  expect(source.entered.filter(({ isHere }) => isHere)).toHaveLength(1);
 });
 
 test.each(["list", "get"] as const)(
   "what %s answers for a session that is no more says nothing of another one with its id",
   async (question) => {
-    const { memory, facts, sessions, announce } = stage();
+    const { memory, source, sessions, announce } = stage();
     const ask = (): Promise<unknown> => (question === "list" ? sessions.list() : sessions.get("a"));
     const one = memory.add("a");
     one.exit(0);
@@ -167,15 +167,15 @@ test.each(["list", "get"] as const)(
     await sessions.list();
     asked.resolve();
     await asking;
-    expect(facts.entered.map(({ isHere, isLive }) => ({ isHere, isLive }))).toEqual([
+    expect(source.entered.map(({ isHere, isLive }) => ({ isHere, isLive }))).toEqual([
       { isHere: false, isLive: false },
       { isHere: true, isLive: true },
     ]);
   },
 );
 
-test("its end is that of the facts", async () => {
-  const { facts, sessions } = stage();
+test("its end is that of the source", async () => {
+  const { source, sessions } = stage();
   await sessions[Symbol.asyncDispose]();
-  expect(facts.isOver).toBe(true);
+  expect(source.isOver).toBe(true);
 });

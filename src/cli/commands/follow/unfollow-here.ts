@@ -19,11 +19,7 @@ export async function unfollowHere(
   { isDryRun }: { readonly isDryRun: boolean },
 ): Promise<FollowReply> {
   const file = await FollowFile.open(new ControlDir(controlDir).follow);
-  const list = new FollowList({
-    read: async () => file.of(undefined),
-    write: (entries) => file.set(undefined, entries),
-  });
-  await list.read();
+  const list = new FollowList(file.of(undefined), (entries) => file.set(undefined, entries));
   const program = new GitProgram({ env: cli.env });
   const hooks = new FollowHooks({ list, target: { ...cli.program, controlDir } });
   // Nobody is there to be told, and what fails is thrown.

@@ -2,9 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { FollowList } from "../../../../src/git/follow/list.ts";
 import { FollowFile } from "../../../../src/repositories/follow-file.ts";
-import { followStore } from "../../../integration/git/follow-repository.ts";
+import { followList } from "../../../integration/git/follow-repository.ts";
 
 const entry = (repoPath: string) => ({ repoPath, user: "somebody", hookFolders: [] });
 
@@ -21,11 +20,11 @@ test("what is set and deleted at once is in the file as it is in memory", async 
   await withDirectory(async (directory) => {
     for (let round = 0; round < 20; round++) {
       const path = join(directory, `${round}.json`);
-      const list = new FollowList(followStore(path));
+      const list = await followList(path);
       const names = Array.from({ length: 8 }, (_, index) => `/r${index}`);
       const set = names.map((name) => list.set(entry(name)));
       await Promise.all([...set, list.delete("/r0")]);
-      expect(await new FollowList(followStore(path)).read()).toEqual(list.entries);
+      expect((await followList(path)).entries).toEqual(list.entries);
     }
   });
 });

@@ -1,0 +1,113 @@
+import { isDeepStrictEqual } from "node:util";
+import type { FolderState } from "../git/worker/messages.ts";
+import type { GitStatus } from "../protocol/schemas/session.ts";
+
+/** A session that ended longer ago emits no event; clients see the change on the next list. */
+const LAST_EVENT_MS = 30_000;
+
+/** `endedAtMs`: `undefined` while the session's program runs. */
+type SessionInFolder = { endedAtMs: number | undefined; readonly onChange: () => void };
+type Folder = { readonly sessions: Set<SessionInFolder>; live: number; status: GitStatus | undefined };
+
+/** A session in a folder. */
+export type FolderPresence = Disposable & {
+  /** The last known git status; never waits. */
+  readonly status: GitStatus | undefined;
+  /** The session's program has ended. */
+  ended(): void;
+};
+
+type Parts = {
+  /** Programs run in that folder, have ended, or there are no sessions any more. */
+  readonly onState: (cwd: string, state: FolderState) => void;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+};
+
+/** The folders of one user's sessions with the git status that the worker reports. */
+export class SessionFolders {
+  readonly #parts: Parts;
+  readonly #folders = new Map<string, Folder>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** A session is in the folder from now on. `onChange`: its status has changed. */
+  enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
+    const folder: Folder = this.#folders.get(cwd) ?? { sessions: new Set(), live: 0, status: undefined };
+    this.#folders.set(cwd, folder);
+    const session: SessionInFolder = {
+      endedAtMs: options.isLive ? undefined : -Infinity,
+      onChange: options.onChange,
+    };
+    this.#change(cwd, folder, () => {
+      folder.sessions.add(session);
+      if (options.isLive) folder.live++;
+    });
+    const end = (): void => {
+      if (session.endedAtMs === undefined) folder.live--;
+      session.endedAtMs ??= this.#parts.now();
+    };
+    return {
+      get status() {
+        return folder.sessions.has(session) ? folder.status : undefined;
+      },
+      ended: () => this.#change(cwd, folder, end),
+      [Symbol.dispose]: () =>
+        this.#change(cwd, folder, () => {
+          end();
+          folder.sessions.delete(session);
+        }),
+    };
+  }
+
+  /** The worker reports the status of a folder. */
+  learned(cwd: string, status: GitStatus | undefined): void {
+    const folder = this.#folders.get(cwd);
+    if (folder === undefined || isDeepStrictEqual(folder.status, status)) return;
+    folder.status = status;
+    const oldestMs = this.#parts.now() - LAST_EVENT_MS;
+    for (const { endedAtMs, onChange } of [...folder.sessions])
+      if (endedAtMs === undefined || endedAtMs > oldestMs) onChange();
+  }
+
+  statusOf(cwd: string): GitStatus | undefined {
+    return this.#folders.get(cwd)?.status;
+  }
+
+  has(cwd: string): boolean {
+    return this.#folders.has(cwd);
+  }
+
+  get states(): readonly (readonly [cwd: string, state: FolderState])[] {
+    return [...this.#folders].map(([cwd, folder]) => [cwd, stateOf(folder)]);
+  }
+
+  get isEmpty(): boolean {
+    return this.#folders.size === 0;
+  }
+
+  /** Whether a program runs in any of them. */
+  get isLive(): boolean {
+    return [...this.#folders.values()].some(({ live }) => live > 0);
+  }
+
+  /** Whether a program runs in a repository. */
+  get isWatched(): boolean {
+    return [...this.#folders.values()].some(({ live, status }) => live > 0 && status !== undefined);
+  }
+
+  #change(cwd: string, folder: Folder, change: () => void): void {
+    const before = stateOf(folder);
+    change();
+    const state = stateOf(folder);
+    if (state === "left" && this.#folders.get(cwd) === folder) this.#folders.delete(cwd);
+    if (state !== before) this.#parts.onState(cwd, state);
+  }
+}
+
+function stateOf({ sessions, live }: Folder): FolderState {
+  if (live > 0) return "live";
+  return sessions.size > 0 ? "ended" : "left";
+}
