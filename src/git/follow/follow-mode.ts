@@ -5,7 +5,7 @@ import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts
 import type { Git, GitProgram } from "../git.ts";
 import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 import { requireOwn } from "../hooks/files.ts";
-import type { FollowHooks, Installed } from "../hooks/follow-hooks.ts";
+import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { findRepository, type Repository, requireRepository } from "../repository.ts";
 import { shortBranchName } from "../worktrees/branch-name.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
@@ -126,7 +126,7 @@ export class FollowMode implements AsyncDisposable {
     const { worktree, check } = await this.#checkAhead(git, repository, request.branch);
     const obstacle = await foresee(git, check);
     const steps = [
-      ...(await this.#hooks.plan(git, repository, worktree.path)),
+      ...(await this.#hooks.plan(git, repository, worktree.path)).steps,
       ...check.actions.filter(({ kind }) => kind !== "stuck").map(sentence),
       ...(obstacle === undefined ? [] : [obstacle.message]),
     ];
@@ -159,16 +159,18 @@ export class FollowMode implements AsyncDisposable {
     repository: Repository,
     entry: Pick<FollowEntry, "repoPath" | "user">,
     { worktree, check }: { readonly worktree: WorktreeEntry; readonly check: Check },
-  ): Promise<Installed> {
+  ): Promise<HooksPlan> {
     const { repoPath } = entry;
     const before = this.#list.get(repoPath);
     const mainGit = git.at(repoPath);
     const settings = await readFollowSettings(mainGit);
-    await this.#list.set({ ...entry, ...(await this.#hooks.foresee(git, repository, worktree.path)) });
+    const plan = await this.#hooks.plan(git, repository, worktree.path);
+    await this.#list.set({ ...entry, ...plan.entry });
     try {
       const { branch } = check.state.main;
       await writeFollowSettings(mainGit, { worktreePath: worktree.path, branch });
-      return await this.#hooks.install(git, repository, worktree.path);
+      await this.#hooks.install(plan, repository.commonDir);
+      return plan;
     } catch (error) {
       const putBack =
         settings === undefined ? clearFollowSettings(mainGit) : writeFollowSettings(mainGit, settings);
@@ -206,7 +208,7 @@ export class FollowMode implements AsyncDisposable {
   async #forget(repoPath: string, repository: Pick<Repository, "commonDir"> | undefined): Promise<void> {
     this.#repositories.get(repoPath)?.[Symbol.dispose]();
     this.#repositories.delete(repoPath);
-    await this.#hooks.remove({ mainRoot: repoPath, commonDir: repository?.commonDir });
+    await this.#hooks.remove(repoPath, repository?.commonDir);
     if (repository !== undefined) this.#parts.onChange(repository.commonDir);
     await this.#list.delete(repoPath);
   }

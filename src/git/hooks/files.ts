@@ -1,9 +1,8 @@
-// Files of a repository that git has no command for: hooks, and what git is told to ignore. Paths are absolute. Every
-// function throws ServiceError `forbidden` where this user may not do it.
+// Files of a repository that git has no command for: hooks, and patterns that git ignores. Paths are absolute.
 import { constants } from "node:fs";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { isErrno, replaceFile } from "../../lib/fs/atomic-file.ts";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
 export type FoundFile = {
@@ -16,12 +15,23 @@ export type FoundFile = {
   readonly target: string | undefined;
 };
 
-/** Longer than any hook of ours, and than what anybody has git ignore. */
+/** Longer than our hooks, and than any usual ignore file. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const PERMISSIONS = 0o7777;
 const isLinux = process.platform === "linux";
 
-/** `undefined`: there is nothing of that name. */
+/** Settles as `work` does, with ServiceError `forbidden` where the system denies this user access to a file. */
+export async function permitted<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].some((code) => isErrno(error, code))) throw error;
+    const path = error instanceof Error && "path" in error ? `${error.path}` : "a file of the repository";
+    throw new ServiceError("forbidden", `no permission for ${path}`, { cause: error });
+  }
+}
+
+/** `undefined`: there is no file of that name. */
 export async function readFound(path: string): Promise<FoundFile | undefined> {
   try {
     const found = await fs.lstat(path);
@@ -30,24 +40,11 @@ export async function readFound(path: string): Promise<FoundFile | undefined> {
     return { bytes: await firstBytes(path), isWhole, mode: found.mode & PERMISSIONS, target };
   } catch (error) {
     if (isAbsent(error)) return undefined;
-    throw refused(path, error);
+    throw error;
   }
 }
 
-/** Replaces the file atomically; it has exactly that mode, whatever the umask. */
-export async function writeFile(path: string, bytes: Uint8Array, mode: number): Promise<void> {
-  await attempt(path, async () => {
-    await replaceFile(path, bytes, mode);
-    await fs.chmod(path, mode);
-  });
-}
-
-/** Creates the folder and its parents. Returns whether it was missing. */
-export async function makeFolder(path: string): Promise<boolean> {
-  return await attempt(path, async () => (await fs.mkdir(path, { recursive: true })) !== undefined);
-}
-
-/** Whether files could be put there; of a folder that is missing, whether it could be made. */
+/** Whether files could be created there; of a missing folder, whether it could be created. */
 export async function isWritable(folder: string): Promise<boolean> {
   for (let at = folder; ; at = dirname(at)) {
     try {
@@ -57,28 +54,6 @@ export async function isWritable(folder: string): Promise<boolean> {
       if (!isErrno(error, "ENOENT") || at === "/") return false;
     }
   }
-}
-
-/** The same file under a second name; where the file system has no links, it is moved there. */
-export async function keepFile(path: string, kept: string): Promise<void> {
-  await attempt(path, () => fs.link(path, kept).catch(() => fs.rename(path, kept)));
-}
-
-/** A symbolic link in place of what is there. */
-export async function linkFile(target: string, path: string): Promise<void> {
-  await attempt(path, async () => {
-    await fs.rm(path, { force: true });
-    await fs.symlink(target, path);
-  });
-}
-
-export async function moveFile(from: string, to: string): Promise<void> {
-  await attempt(to, () => fs.rename(from, to));
-}
-
-/** A missing file is no failure. */
-export async function removeFile(path: string): Promise<void> {
-  await attempt(path, () => fs.rm(path, { force: true }));
 }
 
 /** Removes an empty folder; any other stays. */
@@ -91,7 +66,7 @@ export type OpenFolder = AsyncDisposable & { readonly path: string };
 
 /**
  * Opens a folder of this user's own without following a symbolic link. `undefined` for anything else: whoever may swap
- * it could redirect what is written there.
+ * it could redirect writes.
  */
 export async function openOwnFolder(path: string): Promise<OpenFolder | undefined> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
@@ -108,9 +83,9 @@ export async function openOwnFolder(path: string): Promise<OpenFolder | undefine
   };
 }
 
-/** Throws `forbidden` for a folder of another user: what is done there may be what its owner wants, not this user. */
+/** Throws `forbidden` for a folder of another user, whose hooks and filters must not run as this user. */
 export async function requireOwn(path: string): Promise<void> {
-  const { uid } = await attempt(path, () => fs.lstat(path));
+  const { uid } = await permitted(() => fs.lstat(path));
   if (uid === process.geteuid?.()) return;
   throw new ServiceError(
     "forbidden",
@@ -129,19 +104,6 @@ async function firstBytes(path: string): Promise<Uint8Array> {
     if (isAbsent(error)) return new Uint8Array();
     throw error;
   }
-}
-
-async function attempt<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw refused(path, error);
-  }
-}
-
-function refused(path: string, error: unknown): unknown {
-  const isDenied = ["EACCES", "EPERM", "EROFS"].some((code) => isErrno(error, code));
-  return isDenied ? new ServiceError("forbidden", `no permission for ${path}`, { cause: error }) : error;
 }
 
 function isAbsent(error: unknown): boolean {

@@ -4,23 +4,27 @@ import { KeyedMutex } from "../../lib/async/mutex.ts";
 import type { FollowEntry, FollowList } from "../follow/list.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
-import type { HookPlace, HookTarget } from "./hook-script.ts";
+import { permitted } from "./files.ts";
+import type { HookPlace } from "./hook-script.ts";
 import { type HookFolder, type HookPlan, installHooks, planHooks, removeHooks } from "./hooks.ts";
 import { excludeHooks, excludePatterns, hookFolders } from "./places.ts";
 
-type Place = Pick<Repository, "mainRoot" | "commonDir">;
-
-/** The folders that hold ours, and one sentence for each thing that was done or left. */
-export type Installed = { readonly folders: readonly string[]; readonly steps: readonly string[] };
-
-type Foreseen = Pick<FollowEntry, "hookFolders" | "hookKey">;
+export type HooksPlan = {
+  /** For the list: the folders, and the key that hooks of another user send. */
+  readonly entry: Pick<FollowEntry, "hookFolders" | "hookKey">;
+  /** One sentence for each hook. */
+  readonly steps: readonly string[];
+  readonly folders: readonly HookFolder[];
+  /** The tops of both trees. */
+  readonly tops: readonly string[];
+};
 
 const KEY_BYTES = 24;
 
 export class FollowHooks {
   readonly #list: FollowList;
   readonly #target: HookPlace;
-  /** By folder: several repositories may have one. */
+  /** By folder: several repositories may share one. */
   readonly #turns = new KeyedMutex();
 
   constructor(parts: { readonly list: FollowList; readonly target: HookPlace }) {
@@ -28,68 +32,60 @@ export class FollowHooks {
     this.#target = parts.target;
   }
 
-  /** Where `install` will put them, and what those of another user are to say; for the list. */
-  async foresee(git: Git, { mainRoot }: Place, worktreePath: string): Promise<Foreseen> {
-    const folders = await hookFolders(git, [mainRoot, worktreePath]);
-    const paths = folders.filter(({ isDenied }) => !isDenied).map(({ path }) => path);
-    if (!("socket" in this.#target)) return { hookFolders: paths };
-    // A hook that several repositories share sends one key.
-    const sharing = this.#list.entries.find(
-      ({ repoPath, hookFolders: others }) =>
-        repoPath === mainRoot || others.some((path) => paths.includes(path)),
-    );
-    const hookKey = sharing?.hookKey ?? newKey();
-    return { hookFolders: paths, hookKey };
-  }
-
-  async install(git: Git, { mainRoot, commonDir }: Place, worktreePath: string): Promise<Installed> {
+  /** Changes nothing. */
+  async plan(git: Git, { mainRoot }: Pick<Repository, "mainRoot">, worktreePath: string): Promise<HooksPlan> {
     const tops = [mainRoot, worktreePath];
-    const folders = await hookFolders(git, tops);
-    const steps = await this.plan(git, { mainRoot, commonDir }, worktreePath);
-    const ours = folders.filter(({ isDenied }) => !isDenied);
-    await excludeHooks(commonDir, excludePatterns(ours, tops));
-    const target = this.#targetOf(mainRoot);
-    for (const folder of ours) {
-      await this.#turns.take(folder.path, () => installHooks(folder, target));
-    }
-    return { folders: ours.map(({ path }) => path), steps };
+    const all = await hookFolders(git, tops);
+    const plans = await Promise.all(
+      all.map(async (folder) => sentences(folder, await permitted(() => planHooks(folder)))),
+    );
+    const folders = all.filter(({ isDenied }) => !isDenied);
+    const paths = folders.map(({ path }) => path);
+    const entry =
+      "socket" in this.#target
+        ? { hookFolders: paths, hookKey: this.#keyOf(mainRoot, paths) }
+        : { hookFolders: paths };
+    return { entry, steps: plans.flat(), folders, tops };
   }
 
-  async plan(git: Git, { mainRoot }: Place, worktreePath: string): Promise<readonly string[]> {
-    const folders = await hookFolders(git, [mainRoot, worktreePath]);
-    const plans = await Promise.all(
-      folders.map(async (folder) => sentences(folder, await planHooks(folder))),
-    );
-    return plans.flat();
+  /** What was planned, for a repository that is in the list. */
+  async install({ folders, tops, entry }: HooksPlan, commonDir: string): Promise<void> {
+    const place = this.#target;
+    const target = "socket" in place ? { ...place, key: entry.hookKey ?? newKey() } : place;
+    await permitted(async () => {
+      await excludeHooks(commonDir, excludePatterns(folders, tops));
+      for (const folder of folders) await this.#turns.take(folder.path, () => installHooks(folder, target));
+    });
   }
 
   /**
-   * Everywhere they were put, but for folders that another followed repository has as well. Without a `commonDir` the
-   * repository is gone: they may be in a folder that is not.
+   * Removes the hooks of a repository from all folders that no other followed repository has. Without a `commonDir` the
+   * repository is gone; its hooks may be in a folder outside.
    */
-  async remove({
-    mainRoot,
-    commonDir,
-  }: Pick<Place, "mainRoot"> & { readonly commonDir: string | undefined }): Promise<void> {
-    const own = this.#list.get(mainRoot)?.hookFolders ?? [];
-    for (const folder of own) await this.#turns.take(folder, () => this.#leave(folder, mainRoot));
-    if (commonDir !== undefined) await excludeHooks(commonDir, []);
+  async remove(mainRoot: string, commonDir: string | undefined): Promise<void> {
+    await permitted(async () => {
+      for (const folder of this.#list.get(mainRoot)?.hookFolders ?? [])
+        await this.#turns.take(folder, () => this.#leave(folder, mainRoot));
+      if (commonDir !== undefined) await excludeHooks(commonDir, []);
+    });
   }
 
-  /** Of those that go at once the last one takes them away. */
+  /** Of repositories that leave a folder at once the last one removes the hooks. */
   async #leave(folder: string, mainRoot: string): Promise<void> {
     const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
-    const isInUse = others.some(({ hookFolders: paths }) => paths.includes(folder));
-    if (!isInUse) await removeHooks(folder);
+    if (!others.some(({ hookFolders: paths }) => paths.includes(folder))) await removeHooks(folder);
     const entry = this.#list.get(mainRoot);
     if (entry === undefined) return;
     await this.#list.set({ ...entry, hookFolders: entry.hookFolders.filter((path) => path !== folder) });
   }
 
-  #targetOf(mainRoot: string): HookTarget {
-    const target = this.#target;
-    if (!("socket" in target)) return target;
-    return { ...target, key: this.#list.get(mainRoot)?.hookKey ?? newKey() };
+  /** Repositories that share a hook share its key. */
+  #keyOf(mainRoot: string, folders: readonly string[]): string {
+    const sharing = this.#list.entries.find(
+      ({ repoPath, hookFolders: others }) =>
+        repoPath === mainRoot || others.some((path) => folders.includes(path)),
+    );
+    return sharing?.hookKey ?? newKey();
   }
 }
 

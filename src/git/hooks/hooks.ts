@@ -1,16 +1,8 @@
-// Our git hooks in a repository: put beside what was there, and taken away without a trace (contract 7.4).
+// Our git hooks in a folder: installed beside the hooks that are there, and removed without a trace (contract 7.4).
+import { chmod, link, mkdir, rename, rm, symlink } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import {
-  type FoundFile,
-  keepFile,
-  linkFile,
-  makeFolder,
-  moveFile,
-  readFound,
-  removeEmptyFolder,
-  removeFile,
-  writeFile,
-} from "./files.ts";
+import { replaceFile } from "../../lib/fs/atomic-file.ts";
+import { readFound, removeEmptyFolder } from "./files.ts";
 import {
   HOOK_NAMES,
   type HookName,
@@ -29,16 +21,16 @@ const FOLDER_ABOVE = "../";
 
 export type HookPlan = {
   readonly name: HookName;
-  /** "kept": ours comes, and the one that is there runs first. "same": it is there already. For others see HookFolder. */
+  /** "kept": ours is installed and runs the present one first. "same": ours is there already. Others: see HookFolder. */
   readonly change: "new" | "kept" | "same" | "tracked" | "denied";
 };
 
 /** A folder in which git looks for hooks. */
 export type HookFolder = {
   readonly path: string;
-  /** Those that are files of the repository: they are not ours to change. */
+  /** Hooks that are files of the repository, and not ours to change. */
   readonly tracked: readonly HookName[];
-  /** Whose repository it is may not write there, as in a folder for everybody on the machine: nothing is changed. */
+  /** The repository's owner may not write there, as in a folder of the whole machine: nothing is changed. */
   readonly isDenied: boolean;
 };
 
@@ -47,35 +39,35 @@ export async function planHooks(folder: HookFolder): Promise<readonly HookPlan[]
   return await Promise.all(
     HOOK_NAMES.map(async (name): Promise<HookPlan> => {
       if (folder.tracked.includes(name)) return { name, change: "tracked" };
-      const there = await readHook(join(folder.path, name));
-      if (there?.isOurs) return { name, change: "same" };
+      const found = await readHook(join(folder.path, name));
+      if (found?.isOurs) return { name, change: "same" };
       if (folder.isDenied) return { name, change: "denied" };
-      return { name, change: there === undefined ? "new" : "kept" };
+      return { name, change: found === undefined ? "new" : "kept" };
     }),
   );
 }
 
 /**
- * Puts our hooks into the folder. What is there is kept as it is, with its mode, and there is no moment without it.
- * Done twice it changes nothing.
+ * Installs our hooks in the folder. A hook that is there is kept as it is, with its mode, and stays in place until ours
+ * replaces it. A second time changes nothing.
  */
 export async function installHooks(folder: HookFolder, target: HookTarget): Promise<void> {
   if (folder.isDenied) return;
-  const isFolderOurs = await makeFolder(folder.path);
+  const isFolderOurs = (await mkdir(folder.path, { recursive: true })) !== undefined;
   for (const name of HOOK_NAMES) {
     if (!folder.tracked.includes(name)) await installHook(folder.path, name, target, isFolderOurs);
   }
 }
 
-/** Takes them away, and puts back what was there, also where ours is gone. What is not ours stays. */
+/** Removes our hooks and restores the hooks before them, also where ours is gone. Other hooks stay. */
 export async function removeHooks(folder: string): Promise<void> {
   let isFolderOurs = false;
   for (const name of HOOK_NAMES) {
     const path = join(folder, name);
-    const there = await readHook(path);
-    isFolderOurs ||= there?.isOurs === true && isFolderMade(there.text);
-    if (there?.isOurs === false) await dropCopy(folder, name);
-    else if (!(await putBack(folder, name))) await removeFile(path);
+    const found = await readHook(path);
+    isFolderOurs ||= found?.isOurs === true && isFolderMade(found.text);
+    if (found?.isOurs === false) await dropCopy(folder, name);
+    else if (!(await restore(folder, name))) await rm(path, { force: true });
   }
   await removeEmptyFolder(join(folder, KEPT_FOLDER));
   if (isFolderOurs) await removeEmptyFolder(folder);
@@ -85,16 +77,20 @@ async function installHook(
   folder: string,
   name: HookName,
   target: HookTarget,
-  isFolderOurs: boolean,
+  isNewFolder: boolean,
 ): Promise<void> {
   const path = join(folder, name);
-  const there = await readHook(path);
-  const kept = there?.isOurs ? await describeKept(folder, name) : there && (await keep(folder, name, there));
-  const isFolderMadeByUs = isFolderOurs || (there?.isOurs === true && isFolderMade(there.text));
-  const script = hookScript(name, target, { kept, isFolderOurs: isFolderMadeByUs });
-  if (there?.isOurs && there.text === script) return;
-  const mode = there !== undefined && (there.mode & EXECUTABLE) !== 0 ? there.mode : NEW_HOOK_MODE;
-  await writeFile(path, new TextEncoder().encode(script), mode);
+  const found = await readHook(path);
+  const kept = found?.isOurs
+    ? await readHook(join(folder, KEPT_FOLDER, name))
+    : found && (await keep(folder, name, found));
+  const isFolderOurs = isNewFolder || (found?.isOurs === true && isFolderMade(found.text));
+  const script = hookScript(name, target, { kept: kept && howRun(kept), isFolderOurs });
+  if (found?.isOurs && found.text === script) return;
+  const mode = found !== undefined && (found.mode & EXECUTABLE) !== 0 ? found.mode : NEW_HOOK_MODE;
+  await replaceFile(path, new TextEncoder().encode(script), mode);
+  // Whatever the umask.
+  await chmod(path, mode);
 }
 
 type FoundHook = {
@@ -107,57 +103,55 @@ type FoundHook = {
 /** `undefined`: no such file. */
 async function readHook(path: string): Promise<FoundHook | undefined> {
   const found = await readFound(path);
-  return found && described(found);
-}
-
-function described({ bytes, isWhole, mode, target }: FoundFile): FoundHook {
+  if (found === undefined) return undefined;
+  const { bytes, isWhole, mode, target } = found;
   const text = new TextDecoder().decode(bytes);
-  const isLink = target !== undefined;
-  return { text, isOurs: isWhole && isOurHook(text), mode: isLink ? NEW_HOOK_MODE : mode, target };
+  return {
+    ...{ text, target, isOurs: isWhole && isOurHook(text) },
+    mode: target === undefined ? mode : NEW_HOOK_MODE,
+  };
 }
 
-/** The very file, under a second name: not a byte of it is written. */
-async function keep(folder: string, name: HookName, there: FoundHook): Promise<KeptHook> {
-  await makeFolder(join(folder, KEPT_FOLDER));
+/** The same file under a second name: not a byte of it is written. */
+async function keep(folder: string, name: HookName, hook: FoundHook): Promise<FoundHook> {
   const kept = join(folder, KEPT_FOLDER, name);
-  // What was kept before and is not in use any more: somebody has put another hook in place of ours.
-  await removeFile(kept);
-  const { target } = there;
-  if (target === undefined) await keepFile(join(folder, name), kept);
-  else await linkFile(isAbsolute(target) ? target : `${FOLDER_ABOVE}${target}`, kept);
-  return howRun(there);
+  const path = join(folder, name);
+  await mkdir(join(folder, KEPT_FOLDER), { recursive: true });
+  // An older one is not in use any more: somebody has replaced ours with another hook.
+  await rm(kept, { force: true });
+  const { target } = hook;
+  // Some file systems have no hard links.
+  if (target === undefined) await link(path, kept).catch(() => rename(path, kept));
+  else await symlink(isAbsolute(target) ? target : `${FOLDER_ABOVE}${target}`, kept);
+  return hook;
 }
 
-async function describeKept(folder: string, name: HookName): Promise<KeptHook | undefined> {
-  const kept = await readHook(join(folder, KEPT_FOLDER, name));
-  return kept && howRun(kept);
-}
-
+/** A link's target is run by its real name, and so finds the files beside it. */
 function howRun({ text, target }: FoundHook): KeptHook {
-  // By its real name it finds what is beside it.
   return target === undefined ? keptHook(text) : { kind: "program" };
 }
 
-/** Somebody has put a hook in place of ours: where it is the one that was kept, as of husky's own set-up, once is enough. */
+/** Drops a kept hook that is in place of ours again, as after another run of husky's set-up: it must run once. */
 async function dropCopy(folder: string, name: HookName): Promise<void> {
   const kept = join(folder, KEPT_FOLDER, name);
-  const [there, copy] = await Promise.all([readFound(join(folder, name)), readFound(kept)]);
-  const isSame = there?.isWhole && copy?.isWhole && Buffer.compare(there.bytes, copy.bytes) === 0;
-  if (isSame) await removeFile(kept);
+  const [found, copy] = await Promise.all([readFound(join(folder, name)), readFound(kept)]);
+  const isSame = found?.isWhole && copy?.isWhole && Buffer.compare(found.bytes, copy.bytes) === 0;
+  if (isSame) await rm(kept);
 }
 
-/** Whether there was anything to put back. */
-async function putBack(folder: string, name: HookName): Promise<boolean> {
+/** Returns whether a hook was kept. */
+async function restore(folder: string, name: HookName): Promise<boolean> {
   const path = join(folder, name);
   const kept = join(folder, KEPT_FOLDER, name);
   const found = await readFound(kept);
   if (found === undefined) return false;
   const { target } = found;
   if (target === undefined) {
-    await moveFile(kept, path);
-  } else {
-    await linkFile(target.startsWith(FOLDER_ABOVE) ? target.slice(FOLDER_ABOVE.length) : target, path);
-    await removeFile(kept);
+    await rename(kept, path);
+    return true;
   }
+  await rm(path, { force: true });
+  await symlink(target.startsWith(FOLDER_ABOVE) ? target.slice(FOLDER_ABOVE.length) : target, path);
+  await rm(kept);
   return true;
 }

@@ -1,19 +1,21 @@
-// Where git looks for the hooks of a repository: one folder, or with a relative core.hooksPath one in each tree.
+// The folders in which git looks for hooks: one for all trees, or with a relative core.hooksPath one in each tree.
+import { chmod, rm } from "node:fs/promises";
 import { isAbsolute, join, relative } from "node:path";
+import { replaceFile } from "../../lib/fs/atomic-file.ts";
 import type { Git } from "../git.ts";
-import { isWritable, openOwnFolder, readFound, removeFile, writeFile } from "./files.ts";
+import { isWritable, openOwnFolder, readFound } from "./files.ts";
 import { HOOK_NAMES, KEPT_FOLDER } from "./hook-script.ts";
 import type { HookFolder } from "./hooks.ts";
 
 const BEGIN = "# ttyhq hooks: begin";
 const END = "# ttyhq hooks: end";
 
-/** `git` in one tree after the other; their tops. A folder that several share is there once. */
+/** Those of the trees with these tops, each once. */
 export async function hookFolders(git: Git, tops: readonly string[]): Promise<readonly HookFolder[]> {
   const folders = new Map<string, HookFolder>();
   for (const top of tops) {
     const here = git.at(top);
-    // Not as a question, for which git is told that there are no hooks.
+    // As a change: read-only git has no hooks path.
     const run = await here.tryWrite(["rev-parse", "--path-format=absolute", "--git-path", "hooks"]);
     const path = run.stdout.replace(/\n$/, "");
     if (run.code !== 0 || !isAbsolute(path) || path === "/dev/null" || folders.has(path)) continue;
@@ -23,13 +25,10 @@ export async function hookFolders(git: Git, tops: readonly string[]): Promise<re
   return [...folders.values()];
 }
 
-/**
- * Hooks that lie among the files of a tree are no files of the repository: git is told so in its own `info/exclude`,
- * which is nobody else's, and a worktree can be removed as before.
- */
+/** Has git ignore hooks among the files of a tree, by `info/exclude`, so that a worktree can be removed as before. */
 export async function excludeHooks(commonDir: string, patterns: readonly string[]): Promise<void> {
   await using info = await openOwnFolder(join(commonDir, "info"));
-  // Without it the repository shows the hooks as untracked: no more than that.
+  // Without it git status lists the hooks as untracked.
   if (info === undefined) return;
   const path = join(info.path, "exclude");
   const found = await readFound(path);
@@ -41,11 +40,13 @@ export async function excludeHooks(commonDir: string, patterns: readonly string[
   const gap = kept === "" || kept.endsWith("\n") || block === "" ? "" : "\n";
   const after = `${kept}${gap}${block}`;
   if (after === before) return;
-  if (after === "") await removeFile(path);
-  else await writeFile(path, Buffer.from(after, "latin1"), found?.mode ?? 0o644);
+  const mode = found?.mode ?? 0o644;
+  if (after === "") return await rm(path, { force: true });
+  await replaceFile(path, Buffer.from(after, "latin1"), mode);
+  await chmod(path, mode);
 }
 
-/** What `excludeHooks` takes for folders inside these trees. */
+/** The patterns for folders inside these trees. */
 export function excludePatterns(folders: readonly HookFolder[], tops: readonly string[]): readonly string[] {
   const patterns = folders.flatMap(({ path, tracked }) => {
     const inside = tops.map((top) => relative(top, path)).find(isInside);
@@ -68,7 +69,7 @@ async function trackedIn(git: Git, top: string, folder: string): Promise<HookFol
   return found.flat();
 }
 
-/** Not git's own folder, nor one of another place. */
+/** Below the tree's top, and not in `.git`. */
 function isInside(path: string): boolean {
   return path !== "" && !isAbsolute(path) && !/^(?:\.\.|\.git)(?:\/|$)/.test(path);
 }
@@ -84,7 +85,7 @@ function withoutBlock(text: string): string {
   return text.slice(0, begin) + text.slice(end + END.length + 1);
 }
 
-/** Every byte as one character: what others have written there may be in any encoding. */
+/** Every byte as one character: the file may be in any encoding. */
 function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("latin1");
 }

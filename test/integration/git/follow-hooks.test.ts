@@ -20,12 +20,12 @@ test("what was in a folder of hooks is kept when several repositories use it at 
       const repository = await requireRepository(git);
       const put = async (): Promise<void> => {
         const { mainRoot } = repository;
-        const foreseen = await hooks.foresee(git, repository, mainRoot);
-        await list.set({ repoPath: mainRoot, user: "somebody", ...foreseen });
-        await hooks.install(git, repository, mainRoot);
+        const plan = await hooks.plan(git, repository, mainRoot);
+        await list.set({ repoPath: mainRoot, user: "somebody", ...plan.entry });
+        await hooks.install(plan, repository.commonDir);
       };
       const take = async (): Promise<void> => {
-        await hooks.remove(repository);
+        await hooks.remove(repository.mainRoot, repository.commonDir);
         await list.delete(repository.mainRoot);
       };
       return { put, take };
