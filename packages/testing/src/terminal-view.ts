@@ -26,7 +26,7 @@ export class TerminalView implements Disposable {
 
   /** Counted from 0. */
   get cursor(): { readonly column: number; readonly row: number } {
-    const { x, y } = this.#terminal.core.active;
+    const { x, y } = this.#terminal.core.buffers.active;
     return { column: x, row: y };
   }
 

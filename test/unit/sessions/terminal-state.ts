@@ -1,7 +1,7 @@
 // All that can be seen of a terminal, now or through what it does next, as plain data.
 
+import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen/terminal/core.ts";
 import { planCursor } from "../../../src/sessions/screen/terminal/cursor.ts";
-import type { CoreBuffer, CoreCharset, CoreLine } from "../../../src/sessions/screen/terminal/internals.ts";
 import { tornColumns } from "../../../src/sessions/screen/terminal/lines.ts";
 import { isConsistent, isPenSaved, needsRestoring } from "../../../src/sessions/screen/terminal/resync.ts";
 import { colorWord, PLAIN, type Style, styleOf } from "../../../src/sessions/screen/terminal/style.ts";
@@ -9,26 +9,28 @@ import type { ScreenTerminal } from "../../../src/sessions/screen/terminal/termi
 
 export function stateOf(terminal: ScreenTerminal): object {
   const { core } = terminal;
-  const { synchronizedOutput: _, ...modes } = { synchronizedOutput: false, ...core.modes };
+  const { synchronizedOutput: _, ...modes } = { synchronizedOutput: false, ...core.service.decPrivateModes };
   const charset = (set: CoreCharset): string => terminal.charsets.designate(0, set);
-  const isAlternate = core.active === core.alt;
+  const isAlternate = core.buffers.active === core.buffers.alt;
   return {
     isAlternate,
-    normal: bufferState(terminal, core.normal, !isAlternate),
-    alternate: isAlternate ? bufferState(terminal, core.alt, true) : savedState(terminal, core.alt),
+    normal: bufferState(terminal, core.buffers.normal, !isAlternate),
+    alternate: isAlternate
+      ? bufferState(terminal, core.buffers.alt, true)
+      : savedState(terminal, core.buffers.alt),
     modes,
-    mouse: core.mouse,
-    isInserting: core.isInserting,
-    isCursorHidden: core.isCursorHidden,
-    isNewLineMode: core.isNewLineMode,
-    isCursorBlinking: core.isCursorBlinking,
-    pen: styleState(terminal, styleOf(core.pen, core.pen.extended)),
-    penUnderlineColor: colorWord(core.pen.extended.underlineColor),
-    charset: charset(core.charset),
-    charsets: [0, 1, 2, 3].map((level) => charset(core.charsetOf(level))),
-    charsetLevel: core.charsetLevel,
-    parserState: core.parserState,
-    joining: joiningState(core.joinState),
+    mouse: [core.mouse.activeProtocol, core.mouse.activeEncoding],
+    isInserting: core.service.modes.insertMode,
+    isCursorHidden: core.service.isCursorHidden,
+    isNewLineMode: core.options.convertEol,
+    isCursorBlinking: core.options.cursorBlink,
+    pen: styleState(terminal, styleOf(core.input._curAttrData, core.input._curAttrData.extended)),
+    penUnderlineColor: colorWord(core.input._curAttrData.extended.underlineColor),
+    charset: charset(core.charsets.charset),
+    charsets: [0, 1, 2, 3].map((level) => charset(core.charsets._charsets[level])),
+    charsetLevel: core.charsets.glevel,
+    parserState: core.parser.currentState,
+    joining: joiningState(core.parser.precedingJoinState),
   };
 }
 
@@ -40,20 +42,23 @@ export function stateOf(terminal: ScreenTerminal): object {
 export function isReproducible(terminal: ScreenTerminal): boolean {
   const { core, size } = terminal;
   const plan = planCursor(core, size.cols);
-  if (core.joinState !== 0 && !plan.isJoining) return false;
-  if (!isConsistent(core.pen) && !(needsRestoring(core) && isPenSaved(core))) return false;
-  if (core.charset !== core.charsetOf(core.charsetLevel) && !needsRestoring(core)) return false;
+  if (core.parser.precedingJoinState !== 0 && !plan.isJoining) return false;
+  if (!isConsistent(core.input._curAttrData) && !(needsRestoring(core) && isPenSaved(core))) return false;
+  if (core.charsets.charset !== core.charsets._charsets[core.charsets.glevel] && !needsRestoring(core))
+    return false;
   if (needsRestoring(core) && plan.isPending) return false;
-  const isAlternate = core.active === core.alt;
+  const isAlternate = core.buffers.active === core.buffers.alt;
   if (isAlternate && plan.isPending && plan.glyph === undefined) return false;
-  return !hasOddCells(terminal, core.normal) && !(isAlternate && hasOddCells(terminal, core.alt));
+  return (
+    !hasOddCells(terminal, core.buffers.normal) && !(isAlternate && hasOddCells(terminal, core.buffers.alt))
+  );
 }
 
 /** Of a cell's text when it is printed; undefined when it does not come to stand in one cell. */
 function widthOf({ core }: ScreenTerminal, text: string): number | undefined {
   let state = 0;
   for (const [index, character] of [...text].entries()) {
-    state = core.joinStateAfter(character.codePointAt(0) ?? 0, state);
+    state = core.unicode.charProperties(character.codePointAt(0) ?? 0, state);
     if (index > 0 && (state & 1) === 0) return undefined;
   }
   return (state >> 1) & 3;
@@ -109,7 +114,10 @@ function savedState(terminal: ScreenTerminal, buffer: CoreBuffer): object {
   return {
     saved: {
       x: Math.min(savedX, terminal.size.cols - 1),
-      y: buffer === terminal.core.normal ? Math.max(0, savedY) : Math.min(savedY, terminal.size.rows - 1),
+      y:
+        buffer === terminal.core.buffers.normal
+          ? Math.max(0, savedY)
+          : Math.min(savedY, terminal.size.rows - 1),
       style: styleState(terminal, styleOf(savedCurAttrData, undefined)),
       charset: terminal.charsets.designate(0, savedCharset),
     },

@@ -1,13 +1,13 @@
 import type { ScreenSnapshot } from "../../../protocol/frame/snapshot.ts";
 import { CellAttribute, type SnapshotCell } from "../../../protocol/frame/snapshot-cell.ts";
-import type { CoreLine } from "./internals.ts";
+import type { CoreLine } from "./core.ts";
 import { BgFlag, cellStyle, colorOf, FgFlag, type Style } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 import { cellText } from "./text.ts";
 
 /** The visible screen as cells (facts 2), whatever it was scrolled to. */
 export function screenCells(terminal: ScreenTerminal): ScreenSnapshot {
-  const { lines, ybase, x, y } = terminal.core.active;
+  const { lines, ybase, x, y } = terminal.core.buffers.active;
   const { cols, rows } = terminal.size;
   return {
     cols,

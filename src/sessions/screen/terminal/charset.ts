@@ -1,5 +1,4 @@
-import type { ScreenCore } from "./core.ts";
-import type { CoreCharset } from "./internals.ts";
+import type { CoreCharset, ScreenCore } from "./core.ts";
 
 /** The sets that xterm.js knows beside US ASCII, by the letter that designates them. */
 const LETTERS = "0A4CRQKYEZH=";
@@ -16,10 +15,10 @@ export class ScreenCharsets {
   constructor(core: ScreenCore) {
     const encoder = new TextEncoder();
     for (const letter of LETTERS) {
-      core.parse(encoder.encode(`\x1b(${letter}`));
-      this.#letters.set(core.charsetOf(0), letter);
+      core.input.parse(encoder.encode(`\x1b(${letter}`));
+      this.#letters.set(core.charsets._charsets[0], letter);
     }
-    core.parse(encoder.encode("\x1b(B"));
+    core.input.parse(encoder.encode("\x1b(B"));
   }
 
   /** Makes it the set of G0 to G3. */
@@ -30,10 +29,10 @@ export class ScreenCharsets {
   /** From all ASCII and G0 in use to what is in force now. */
   sequences(core: ScreenCore): string {
     const designations = DESIGNATORS.map((_, level) => {
-      const charset = core.charsetOf(level);
+      const charset = core.charsets._charsets[level];
       return charset === undefined ? "" : this.designate(level, charset);
     });
-    const shift = core.charsetLevel === 0 ? "" : (SHIFTS[core.charsetLevel] ?? "");
+    const shift = core.charsets.glevel === 0 ? "" : (SHIFTS[core.charsets.glevel] ?? "");
     return designations.join("") + shift;
   }
 }

@@ -1,145 +1,127 @@
+// The internal state of @xterm/headless that its public interface does not show: parser state, scroll region, tab stops,
+// saved cursor, character sets, links. It is validated when a terminal is created, so that a version of xterm.js without
+// a part of it fails at once.
+import { z } from "zod";
 import type { ControlId, ControlSequence } from "../../../protocol/parser-guard.ts";
-import {
-  type CoreBuffer,
-  type CoreCharset,
-  type CoreModes,
-  type CorePen,
-  type Internals,
-  internalsOf,
-} from "./internals.ts";
 
-/** A terminal's state, and ways to step in where xterm.js parses, without the names that xterm.js has for them. */
-export class ScreenCore {
-  readonly #core: Internals;
+const func = <F extends (...args: never[]) => unknown>(): z.ZodCustom<F, F> =>
+  z.custom<F>((value) => typeof value === "function", "no function");
 
-  /** Throws an Error when xterm.js is not what it was. */
-  constructor(terminal: object) {
-    this.#core = internalsOf(terminal);
-  }
+/** The same object for the same set; undefined is US ASCII. */
+const Charset = z.custom<object>(isObject).optional();
+export type CoreCharset = z.infer<typeof Charset>;
 
-  /** At once, unlike `write`; throws what xterm.js throws. */
-  parse(bytes: Uint8Array): void {
-    this.#core._inputHandler.parse(bytes);
-  }
+/** Two words of a cell or of the pen: colours and flags as style.ts reads them. */
+const Attributes = z.object({ fg: z.number(), bg: z.number() });
+export type CoreAttributes = Readonly<z.infer<typeof Attributes>>;
 
-  resetParser(): void {
-    this.#core._inputHandler._parser.reset();
-  }
+/** `_ext` holds the true underline style: the property of that name says "dashed" for every link. */
+const Extended = z.object({ _ext: z.number(), underlineColor: z.number(), urlId: z.number() });
+export type CoreExtended = Readonly<z.infer<typeof Extended>>;
 
-  /** 0 between sequences; otherwise the state of the VT500 parser. */
-  get parserState(): number {
-    return this.#core._inputHandler._parser.currentState;
-  }
+/** `isWrapped`: it goes on with the line above. Width 0: the second half of a wide character. */
+const Line = z.object({
+  ...{ length: z.number(), isWrapped: z.boolean() },
+  getWidth: func<(column: number) => number>(),
+  /** 0 for a cell that nothing was printed into. */
+  hasContent: func<(column: number) => number>(),
+  getString: func<(column: number) => string>(),
+  getFg: func<(column: number) => number>(),
+  getBg: func<(column: number) => number>(),
+  _extendedAttrs: z.custom<Readonly<Record<number, CoreExtended | undefined>>>(isObject),
+});
+export type CoreLine = Readonly<z.infer<typeof Line>>;
 
-  /** What the last character printed leaves for one that may join it; 0 after a control. */
-  get joinState(): number {
-    return this.#core._inputHandler._parser.precedingJoinState;
-  }
+/** `x` may be the number of columns: the next character wraps. `ybase`: lines of scrollback. */
+const Buffer = z.object({
+  ...{ x: z.number(), y: z.number(), ybase: z.number(), scrollTop: z.number(), scrollBottom: z.number() },
+  tabs: z.custom<Readonly<Record<number, boolean | undefined>>>(isObject),
+  /** `savedY` is counted from the first line of scrollback. */
+  ...{ savedX: z.number(), savedY: z.number(), savedCurAttrData: Attributes },
+  savedCharset: Charset,
+  lines: z.object({
+    ...{ length: z.number(), maxLength: z.number() },
+    get: func<(index: number) => CoreLine | undefined>(),
+  }),
+});
+export type CoreBuffer = Readonly<z.infer<typeof Buffer>>;
 
-  get pen(): CorePen {
-    return this.#core._inputHandler._curAttrData;
-  }
+type WritableExtended = z.infer<typeof Extended> & { clone(): WritableExtended };
 
-  /** 0 ends a link. */
-  setLink(id: number): void {
-    const pen = this.#core._inputHandler._curAttrData;
-    pen.extended = pen.extended.clone();
-    pen.extended.urlId = id;
-    pen.updateExtended();
-  }
+const Pen = Attributes.extend({
+  extended: z.custom<WritableExtended>(
+    (value) => Extended.extend({ clone: func() }).safeParse(value).success,
+  ),
+  updateExtended: func<() => void>(),
+});
+export type CorePen = CoreAttributes & { readonly extended: CoreExtended };
 
-  /** The set in use. */
-  get charset(): CoreCharset {
-    return this.#core._charsetService.charset;
-  }
+const Modes = z.object({
+  ...{ applicationCursorKeys: z.boolean(), applicationKeypad: z.boolean(), bracketedPasteMode: z.boolean() },
+  cursorBlink: z.boolean().optional(),
+  cursorStyle: z.enum(["block", "underline", "bar"]).optional(),
+  ...{ origin: z.boolean(), reverseWraparound: z.boolean(), sendFocus: z.boolean(), wraparound: z.boolean() },
+});
 
-  /** Which of G0 to G3 was shifted to last. */
-  get charsetLevel(): number {
-    return this.#core._charsetService.glevel;
-  }
+const Internals = z.object({
+  _inputHandler: z.object({
+    parse: func<(bytes: Uint8Array) => unknown>(),
+    registerCsiHandler: func<(id: ControlId, seen: (sequence: ControlSequence) => boolean) => unknown>(),
+    registerEscHandler: func<(id: { readonly final: string }, seen: () => boolean) => unknown>(),
+    registerOscHandler: func<(id: number, seen: (data: string) => boolean) => unknown>(),
+    _curAttrData: Pen,
+    /** `currentState`: 0 between sequences. `precedingJoinState`: 0 after a control. */
+    _parser: z.object({
+      ...{ currentState: z.number(), precedingJoinState: z.number(), reset: func<() => void>() },
+    }),
+  }),
+  /** `charset` is in use; `glevel`: which of G0 to G3 was shifted to last. */
+  _charsetService: z.object({
+    ...{ charset: Charset, glevel: z.number() },
+    _charsets: z.custom<readonly CoreCharset[]>(isObject),
+  }),
+  coreService: z.object({
+    ...{ isCursorHidden: z.boolean(), modes: z.object({ insertMode: z.boolean() }), decPrivateModes: Modes },
+  }),
+  coreMouseService: z.object({ activeProtocol: z.string(), activeEncoding: z.string() }),
+  /**
+   * The join state after a character. Bit 0: it joins the character before; bits 1 and 2: the width of both together.
+   */
+  unicodeService: z.object({ charProperties: func<(codePoint: number, before: number) => number>() }),
+  /** `convertEol`: a line feed returns the carriage too. */
+  options: z.object({ convertEol: z.boolean(), cursorBlink: z.boolean() }),
+  buffers: z.object({ normal: Buffer, alt: Buffer, active: Buffer }),
+});
+type Internals = z.infer<typeof Internals>;
 
-  /** What G0 to G3 stand for. */
-  charsetOf(level: number): CoreCharset {
-    return this.#core._charsetService._charsets[level];
-  }
+/** The live parts of one terminal. */
+export type ScreenCore = {
+  readonly input: Internals["_inputHandler"];
+  readonly parser: Internals["_inputHandler"]["_parser"];
+  readonly charsets: Internals["_charsetService"];
+  readonly service: Internals["coreService"];
+  readonly mouse: Internals["coreMouseService"];
+  readonly unicode: Internals["unicodeService"];
+  readonly options: Internals["options"];
+  readonly buffers: Internals["buffers"];
+};
 
-  get modes(): CoreModes {
-    return this.#core.coreService.decPrivateModes;
-  }
+/** Throws an Error that names the missing members where xterm.js has changed. */
+export function screenCore(terminal: object): ScreenCore {
+  const core: unknown = Reflect.get(terminal, "_core");
+  refuseOther(Internals, core);
+  refuseOther(Line, core.buffers.normal.lines.get(0));
+  const { _inputHandler: input, _charsetService: charsets, coreService: service } = core;
+  const { coreMouseService: mouse, unicodeService: unicode, options, buffers } = core;
+  return { input, parser: input._parser, charsets, service, mouse, unicode, options, buffers };
+}
 
-  get isInserting(): boolean {
-    return this.#core.coreService.modes.insertMode;
-  }
+/** The object itself is used, and not the copy that the schema returns. */
+function refuseOther<T>(schema: z.ZodType<T>, value: unknown): asserts value is T {
+  const { error } = schema.safeParse(value);
+  if (error !== undefined) throw new Error(`xterm.js has changed: ${z.prettifyError(error)}`);
+}
 
-  get isCursorHidden(): boolean {
-    return this.#core.coreService.isCursorHidden;
-  }
-
-  /** A line feed returns the carriage too. */
-  get isNewLineMode(): boolean {
-    return this.#core.options.convertEol;
-  }
-
-  get isCursorBlinking(): boolean {
-    return this.#core.options.cursorBlink;
-  }
-
-  get mouse(): { readonly protocol: string; readonly encoding: string } {
-    const { activeProtocol: protocol, activeEncoding: encoding } = this.#core.coreMouseService;
-    return { protocol, encoding };
-  }
-
-  /** The join state after this character; bit 0: it joins the one before; bits 1 and 2: the width of both together. */
-  joinStateAfter(codePoint: number, before: number): number {
-    return this.#core.unicodeService.charProperties(codePoint, before);
-  }
-
-  get normal(): CoreBuffer {
-    return this.#core.buffers.normal;
-  }
-
-  get alt(): CoreBuffer {
-    return this.#core.buffers.alt;
-  }
-
-  /** A buffer that is not shown keeps the room for lines that it had before it was made smaller: as scrollback. */
-  limitAlternate(rows: number): void {
-    const { alt, active } = this.#core.buffers;
-    if (alt !== active) alt.lines.maxLength = rows;
-  }
-
-  get active(): CoreBuffer {
-    return this.#core.buffers.active;
-  }
-
-  /** Called before xterm.js acts on such a sequence. */
-  beforeCsi(id: ControlId, seen: (sequence: ControlSequence) => void): void {
-    this.#core._inputHandler.registerCsiHandler(id, (sequence) => {
-      seen(sequence);
-      return false;
-    });
-  }
-
-  /** Called before xterm.js acts on ESC and this character. */
-  beforeEsc(final: string, seen: () => void): void {
-    this.#core._inputHandler.registerEscHandler({ final }, () => {
-      seen();
-      return false;
-    });
-  }
-
-  /** What xterm.js keeps when it is reset, as other terminals do not. */
-  resetKeptModes(): void {
-    this.#core.coreService.isCursorHidden = false;
-    this.#core.options.convertEol = false;
-    this.#core.options.cursorBlink = false;
-  }
-
-  /** Called in place of what xterm.js would do. */
-  insteadOfOsc(id: number, seen: (data: string) => void): void {
-    this.#core._inputHandler.registerOscHandler(id, (data) => {
-      seen(data);
-      return true;
-    });
-  }
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
 }

@@ -1,6 +1,5 @@
 // Puts the cursor where it stood: it may be about to wrap, and the next character may join the last one.
-import type { ScreenCore } from "./core.ts";
-import type { CoreLine } from "./internals.ts";
+import type { CoreLine, ScreenCore } from "./core.ts";
 import { glyphStart } from "./lines.ts";
 import { joinedWidth, type ScreenPen } from "./pen.ts";
 import { cellStyle, isErasable, isSameStyle, PLAIN, styleOf } from "./style.ts";
@@ -24,33 +23,39 @@ export type CursorPlan = {
 };
 
 export function planCursor(core: ScreenCore, cols: number): CursorPlan {
-  const { x, y } = core.active;
+  const { x, y } = core.buffers.active;
   const line = cursorLine(core);
   const start = line === undefined ? undefined : glyphStart(line, x);
   const isPending = x >= cols;
-  const isOutside = core.modes.origin && (y < core.active.scrollTop || y > core.active.scrollBottom);
-  const isCarried = core.active === core.normal && (isOutside || (isPending && start === undefined));
+  const isOutside =
+    core.service.decPrivateModes.origin &&
+    (y < core.buffers.active.scrollTop || y > core.buffers.active.scrollBottom);
+  const isCarried =
+    core.buffers.active === core.buffers.normal && (isOutside || (isPending && start === undefined));
   if (line === undefined || start === undefined) return { isPending, isJoining: false, isCarried };
   const text = line.getString(start);
   const isJoining =
     !isCarried &&
-    core.joinState !== 0 &&
+    core.parser.precedingJoinState !== 0 &&
     isLast(core, text) &&
-    isSameStyle(cellStyle(line, start), styleOf(core.pen, core.pen.extended));
+    isSameStyle(cellStyle(line, start), styleOf(core.input._curAttrData, core.input._curAttrData.extended));
   return { glyph: { column: start, text }, isPending, isJoining, isCarried };
 }
 
 /** Whether the join state is the one that this character leaves. */
 function isLast(core: ScreenCore, text: string): boolean {
   let state = 0;
-  for (const character of text) state = core.joinStateAfter(character.codePointAt(0) ?? 0, state);
+  for (const character of text) state = core.unicode.charProperties(character.codePointAt(0) ?? 0, state);
   const kind = (joinState: number): number => (joinState >> KIND_SHIFT) & KIND_MASK;
-  return kind(state) === kind(core.joinState) && joinedWidth(state) === joinedWidth(core.joinState);
+  return (
+    kind(state) === kind(core.parser.precedingJoinState) &&
+    joinedWidth(state) === joinedWidth(core.parser.precedingJoinState)
+  );
 }
 
 /** In the other buffer, which was just entered and is left right after: in it origin mode changes nothing. */
 export function carryCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, cols: number): void {
-  const { x, y } = core.active;
+  const { x, y } = core.buffers.active;
   pen.control(`\x1b[${y + 1};${Math.min(x, cols - 1) + 1}H`);
   if (plan.isPending) pen.cell(" ");
 }
@@ -58,7 +63,7 @@ export function carryCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, 
 /** Before the character sets are set: what has to be printed is printed as ASCII. */
 export function placeCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, cols: number): void {
   if (plan.isJoining || plan.isCarried) return;
-  if (!plan.isPending) place(pen, core, core.active.x);
+  if (!plan.isPending) place(pen, core, core.buffers.active.x);
   else if (plan.glyph !== undefined) {
     const line = cursorLine(core);
     place(pen, core, plan.glyph.column);
@@ -71,9 +76,9 @@ export function placeCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, 
 export function joinCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan): void {
   if (!plan.isJoining || plan.glyph === undefined) return;
   place(pen, core, plan.glyph.column);
-  if (core.isInserting) {
+  if (core.service.modes.insertMode) {
     // As many columns as its first part pushed aside; what joined that part overwrote its neighbour.
-    const first = core.joinStateAfter(plan.glyph.text.codePointAt(0) ?? 0, 0);
+    const first = core.unicode.charProperties(plan.glyph.text.codePointAt(0) ?? 0, 0);
     pen.control(`\x1b[${joinedWidth(first)}P`);
   }
   pen.cell(plan.glyph.text);
@@ -102,12 +107,12 @@ function isErased(line: CoreLine, cols: number): boolean {
 }
 
 function place(pen: ScreenPen, core: ScreenCore, column: number): void {
-  const { y, scrollTop } = core.active;
-  const row = core.modes.origin ? y - scrollTop : y;
+  const { y, scrollTop } = core.buffers.active;
+  const row = core.service.decPrivateModes.origin ? y - scrollTop : y;
   pen.control(`\x1b[${row + 1};${column + 1}H`);
 }
 
 function cursorLine(core: ScreenCore): CoreLine | undefined {
-  const { lines, ybase, y } = core.active;
+  const { lines, ybase, y } = core.buffers.active;
   return lines.get(ybase + y);
 }

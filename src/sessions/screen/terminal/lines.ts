@@ -1,6 +1,6 @@
 // Draws the lines of a buffer, the topmost first, into a terminal that is empty: every cell with its style, what was
 // erased told apart from what was printed, and which lines go on what the one above began.
-import type { CoreBuffer, CoreLine } from "./internals.ts";
+import type { CoreBuffer, CoreLine } from "./core.ts";
 import type { ScreenPen } from "./pen.ts";
 import {
   cellStyle,

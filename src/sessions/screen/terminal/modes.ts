@@ -12,21 +12,22 @@ const ANY_CURSOR_STYLE = 7;
  * left off: a screen that is sent is there to be seen. Origin mode (6) moves the cursor and is not here.
  */
 export function modeSequences(core: ScreenCore): string {
-  const { modes, mouse } = core;
+  const { mouse, service } = core;
+  const modes = service.decPrivateModes;
   return [
-    core.isInserting ? "\x1b[4h" : "",
+    core.service.modes.insertMode ? "\x1b[4h" : "",
     // A client's xterm.js keeps a hidden cursor when it is reset.
-    core.isNewLineMode ? "\x1b[20h" : "",
-    core.isCursorHidden ? "\x1b[?25l" : "\x1b[?25h",
-    core.isCursorBlinking ? "\x1b[?12h" : "",
+    core.options.convertEol ? "\x1b[20h" : "",
+    core.service.isCursorHidden ? "\x1b[?25l" : "\x1b[?25h",
+    core.options.cursorBlink ? "\x1b[?12h" : "",
     modes.wraparound ? "" : "\x1b[?7l",
     modes.reverseWraparound ? "\x1b[?45h" : "",
     modes.applicationCursorKeys ? "\x1b[?1h" : "",
     modes.applicationKeypad ? "\x1b=" : "",
     modes.bracketedPasteMode ? "\x1b[?2004h" : "",
     modes.sendFocus ? "\x1b[?1004h" : "",
-    privateMode(MOUSE_PROTOCOLS[mouse.protocol]),
-    privateMode(MOUSE_ENCODINGS[mouse.encoding]),
+    privateMode(MOUSE_PROTOCOLS[mouse.activeProtocol]),
+    privateMode(MOUSE_ENCODINGS[mouse.activeEncoding]),
     cursorStyle(core),
   ].join("");
 }
@@ -35,7 +36,8 @@ function privateMode(number: number | undefined): string {
   return number === undefined ? "" : `\x1b[?${number}h`;
 }
 
-function cursorStyle({ modes: { cursorStyle: style, cursorBlink } }: ScreenCore): string {
+function cursorStyle({ service }: ScreenCore): string {
+  const { cursorStyle: style, cursorBlink } = service.decPrivateModes;
   if (cursorBlink === undefined) return "";
   const blinking = style === undefined ? ANY_CURSOR_STYLE : CURSOR_STYLES[style];
   return `\x1b[${cursorBlink ? blinking : blinking + 1} q`;

@@ -17,14 +17,14 @@ export function joinedWidth(joinState: number): number {
 
 /** Text and sequences for a terminal whose style and join state are known: what is written there draws a screen. */
 export class ScreenPen {
-  readonly #core: Pick<ScreenCore, "joinStateAfter">;
+  readonly #unicode: ScreenCore["unicode"];
   readonly #links: ScreenLinks;
   #text = "";
   #style: Style = PLAIN;
   #joinState = 0;
 
-  constructor(core: Pick<ScreenCore, "joinStateAfter">, links: ScreenLinks) {
-    this.#core = core;
+  constructor({ unicode }: Pick<ScreenCore, "unicode">, links: ScreenLinks) {
+    this.#unicode = unicode;
     this.#links = links;
   }
 
@@ -66,7 +66,7 @@ export class ScreenPen {
     let length = first > 0xffff ? 2 : 1;
     while (length < Math.min(text.length, MAX_CELL_LENGTH)) {
       const next = text.codePointAt(length) ?? 0;
-      const state = this.#core.joinStateAfter(next, this.#joinState);
+      const state = this.#unicode.charProperties(next, this.#joinState);
       if ((state & JOINS) === 0) break;
       this.#joinState = state;
       length += next > 0xffff ? 2 : 1;
@@ -77,11 +77,11 @@ export class ScreenPen {
 
   #printFirst(codePoint: number): void {
     const isAfter = this.#joinState !== 0;
-    this.#joinState = this.#core.joinStateAfter(codePoint, this.#joinState);
+    this.#joinState = this.#unicode.charProperties(codePoint, this.#joinState);
     if (!isAfter || (this.#joinState & JOINS) === 0) return;
     // NUL is ignored by every terminal, but what comes after it joins nothing.
     this.control("\0");
-    this.#joinState = this.#core.joinStateAfter(codePoint, 0);
+    this.#joinState = this.#unicode.charProperties(codePoint, 0);
   }
 
   /** To a column of the row in which the cursor is, counted from 0. */

@@ -9,9 +9,8 @@
 // (it stands in the last column), columns of the alternate buffer beyond its present width. Not kept by xterm.js, and
 // so not drawn: the title and changed colours of the palette.
 import type { ScreenCharsets } from "./charset.ts";
-import type { ScreenCore } from "./core.ts";
+import type { CoreBuffer, CorePen, ScreenCore } from "./core.ts";
 import { type CursorPlan, carryCursor, joinCursor, placeCursor, planCursor } from "./cursor.ts";
-import type { CoreBuffer, CorePen } from "./internals.ts";
 import { drawLines, EMPTY_LINE } from "./lines.ts";
 import type { ScreenLinks } from "./links.ts";
 import { modeSequences } from "./modes.ts";
@@ -40,15 +39,15 @@ export function drawScreen(parts: ScreenParts): string {
   const pen = new ScreenPen(core, parts.links);
   // A client's xterm.js keeps newline mode when it is reset.
   pen.control("\x1b[20l");
-  drawBuffer(pen, core.normal, parts);
-  if (core.active === core.alt) {
+  drawBuffer(pen, core.buffers.normal, parts);
+  if (core.buffers.active === core.buffers.alt) {
     pen.style(PLAIN);
     pen.control(`${ENTER_ALTERNATE}\x1b[H`);
-    drawBuffer(pen, core.alt, parts);
+    drawBuffer(pen, core.buffers.alt, parts);
   }
-  if (core.modes.origin) pen.control("\x1b[?6h");
+  if (core.service.decPrivateModes.origin) pen.control("\x1b[?6h");
   const plan = planCursor(core, cols);
-  if (core.active === core.normal) visitAlternate(pen, plan, parts);
+  if (core.buffers.active === core.buffers.normal) visitAlternate(pen, plan, parts);
   drawState(pen, plan, parts);
   return pen.text;
 }
@@ -56,11 +55,11 @@ export function drawScreen(parts: ScreenParts): string {
 /** Lines, saved cursor, tab stops, scroll region; leaves the cursor anywhere. */
 function drawBuffer(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
   const { cols, rows, core } = parts;
-  const isBelow = buffer.savedY >= buffer.lines.length && buffer === core.normal;
+  const isBelow = buffer.savedY >= buffer.lines.length && buffer === core.buffers.normal;
   const line = Math.max(0, Math.min(buffer.savedY, buffer.lines.length - 1));
   const visit = { line, run: () => saveCursor(pen, buffer, parts) };
   if (isBelow) saveCursorBelow(pen, buffer, parts);
-  const isHidden = !parts.hasHidden && buffer !== core.active;
+  const isHidden = !parts.hasHidden && buffer !== core.buffers.active;
   drawLines(
     pen,
     isHidden ? emptied(buffer) : buffer,
@@ -82,13 +81,13 @@ function emptied({ lines: { length } }: CoreBuffer): Pick<CoreBuffer, "lines"> {
 /** What the alternate buffer keeps while it is not shown is its saved cursor. */
 function visitAlternate(pen: ScreenPen, plan: CursorPlan, parts: ScreenParts): void {
   const { core, cols } = parts;
-  const hasSaved = hasSavedCursor(core.alt);
+  const hasSaved = hasSavedCursor(core.buffers.alt);
   if (!hasSaved && !plan.isCarried) return;
   pen.style(PLAIN);
   pen.control(ENTER_ALTERNATE);
   if (hasSaved) {
-    pen.control(`\x1b[${core.alt.savedY + 1};1H`);
-    saveCursor(pen, core.alt, parts);
+    pen.control(`\x1b[${core.buffers.alt.savedY + 1};1H`);
+    saveCursor(pen, core.buffers.alt, parts);
   }
   if (plan.isCarried) carryCursor(pen, core, plan, cols);
   pen.control(LEAVE_ALTERNATE);
@@ -149,13 +148,13 @@ function setTabStops(pen: ScreenPen, buffer: CoreBuffer, cols: number): void {
 }
 
 /** With the underline colour, which the pen keeps where there is no underline. */
-function penStyle({ pen }: ScreenCore): Style {
+function penStyle({ input: { _curAttrData: pen } }: ScreenCore): Style {
   return { ...styleOf(pen, pen.extended), underlineColor: colorWord(pen.extended.underlineColor) };
 }
 
 /** With what the pen keeps and does not show. */
 function hiddenStyle(core: ScreenCore): Style {
-  const { extended } = core.pen;
+  const { extended } = core.input._curAttrData;
   return { ...penStyle(core), underline: underlineStyle(extended), link: extended.urlId };
 }
 
@@ -164,11 +163,15 @@ function hiddenStyle(core: ScreenCore): Style {
  * half. Restoring it once more is all that brings that about, where what was saved is still what is in force.
  */
 export function needsRestoring(core: ScreenCore): boolean {
-  if (core.active.savedCharset !== core.charset) return false;
-  return core.charset !== core.charsetOf(core.charsetLevel) || (isPenSaved(core) && !isConsistent(core.pen));
+  if (core.buffers.active.savedCharset !== core.charsets.charset) return false;
+  return (
+    core.charsets.charset !== core.charsets._charsets[core.charsets.glevel] ||
+    (isPenSaved(core) && !isConsistent(core.input._curAttrData))
+  );
 }
 
-export function isPenSaved({ pen, active: { savedCurAttrData: saved } }: ScreenCore): boolean {
+export function isPenSaved({ input: { _curAttrData: pen }, buffers }: ScreenCore): boolean {
+  const { savedCurAttrData: saved } = buffers.active;
   return saved.fg === pen.fg && saved.bg === pen.bg;
 }
 

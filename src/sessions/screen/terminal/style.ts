@@ -1,5 +1,5 @@
 // What a cell looks like, from the bits in which xterm.js keeps it, and the SGR that brings it about.
-import type { CoreAttributes, CoreExtended, CoreLine } from "./internals.ts";
+import type { CoreAttributes, CoreExtended, CoreLine } from "./core.ts";
 
 export type Style = {
   /** Colour and flags, without the bits that mean nothing. */

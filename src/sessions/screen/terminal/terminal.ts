@@ -1,13 +1,13 @@
-// The one door to @xterm/headless.
+// The only importer of @xterm/headless.
 import graphemes from "@xterm/addon-unicode-graphemes";
 import headless from "@xterm/headless";
 import { concatBytes } from "../../../lib/data/collect.ts";
 import { SCREEN_SCROLLBACK_LINES } from "../../../protocol/limits.ts";
-import { guardParser } from "../../../protocol/parser-guard.ts";
+import { type GuardedParser, guardParser } from "../../../protocol/parser-guard.ts";
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 import { WholeCharacters } from "../../../protocol/whole-characters.ts";
 import { ScreenCharsets } from "./charset.ts";
-import { ScreenCore } from "./core.ts";
+import { type ScreenCore, screenCore } from "./core.ts";
 import { ScreenLinks } from "./links.ts";
 import { drawScreen } from "./resync.ts";
 import { ScreenTail } from "./tail.ts";
@@ -36,14 +36,17 @@ export class ScreenTerminal implements Disposable {
       logLevel: "off",
     });
     this.#terminal.loadAddon(new graphemes.UnicodeGraphemesAddon());
-    this.core = new ScreenCore(this.#terminal);
+    this.core = screenCore(this.#terminal);
     this.charsets = new ScreenCharsets(this.core);
-    guardParser(this.core, () => this.size);
-    // A screen that begins at a reset is then the same as one that was parsed up to it.
-    this.core.beforeEsc("c", () => this.core.resetKeptModes());
-    this.core.insteadOfOsc(OSC_LINK, (link) => {
+    guardParser(guarded(this.core), () => this.size);
+    this.core.input.registerEscHandler({ final: "c" }, () => {
+      this.#resetKeptModes();
+      return false;
+    });
+    this.core.input.registerOscHandler(OSC_LINK, (link) => {
       const id = this.links.idOf(link);
-      if (id !== undefined) this.core.setLink(id);
+      if (id !== undefined) this.#setLink(id);
+      return true;
     });
   }
 
@@ -55,28 +58,30 @@ export class ScreenTerminal implements Disposable {
   /** What it may hold at most. */
   get cells(): number {
     const { cols, rows } = this.size;
-    return cols * (this.core.normal.lines.maxLength + rows);
+    return cols * (this.core.buffers.normal.lines.maxLength + rows);
   }
 
   /** Parses at once. A sequence on which xterm.js fails costs the rest of these bytes. */
   write(bytes: Uint8Array): void {
     const whole = this.#characters.take(bytes);
     try {
-      this.core.parse(whole);
+      this.core.input.parse(whole);
     } catch {
-      this.core.resetParser();
+      this.core.parser.reset();
     }
-    this.#tail.note(whole, this.core.parserState);
+    this.#tail.note(whole, this.core.parser.currentState);
   }
 
   resize(size: TerminalSize): void {
     this.#terminal.resize(size.cols, size.rows);
-    this.core.limitAlternate(this.size.rows);
+    const { alt, active } = this.core.buffers;
+    // A hidden buffer that was made smaller would keep the room for its lines as scrollback.
+    if (alt !== active) alt.lines.maxLength = this.size.rows;
   }
 
   /** True when the next byte begins a character or a sequence. */
   get isBetweenSequences(): boolean {
-    return this.core.parserState === 0 && this.#characters.held.length === 0;
+    return this.core.parser.currentState === 0 && this.#characters.held.length === 0;
   }
 
   /** Written to a terminal that was just reset to this size they make it the same as this one. */
@@ -94,10 +99,39 @@ export class ScreenTerminal implements Disposable {
   #drawing({ hasHidden }: { readonly hasHidden: boolean }): Uint8Array<ArrayBuffer> {
     const { core, links, charsets, size } = this;
     const screen = new TextEncoder().encode(drawScreen({ core, links, charsets, hasHidden, ...size }));
-    return concatBytes([screen, this.#tail.bytes(core.parserState), this.#characters.held]);
+    return concatBytes([screen, this.#tail.bytes(core.parser.currentState), this.#characters.held]);
   }
 
   [Symbol.dispose](): void {
     this.#terminal.dispose();
   }
+
+  /** xterm.js keeps these at a reset: a screen that begins there is to equal one that was parsed up to it. */
+  #resetKeptModes(): void {
+    const { service, options } = this.core;
+    service.isCursorHidden = false;
+    [options.convertEol, options.cursorBlink] = [false, false];
+  }
+
+  /** 0 ends a link. */
+  #setLink(id: number): void {
+    const { _curAttrData: pen } = this.core.input;
+    pen.extended = pen.extended.clone();
+    pen.extended.urlId = id;
+    pen.updateExtended();
+  }
+}
+
+function guarded({ input, buffers }: ScreenCore): GuardedParser {
+  return {
+    get active() {
+      return buffers.active;
+    },
+    beforeCsi: (id, seen) => {
+      input.registerCsiHandler(id, (sequence) => {
+        seen(sequence);
+        return false;
+      });
+    },
+  };
 }

@@ -1,5 +1,5 @@
 // The screen as text (contract 2.5, facts 3.8): rows joined by LF, without spaces at their ends and blank rows at the end.
-import type { CoreLine } from "./internals.ts";
+import type { CoreLine } from "./core.ts";
 import { BgFlag, type Color, cellStyle, colorOf, FgFlag, isSameStyle, PLAIN, type Style } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 
@@ -11,7 +11,7 @@ export type TextView = {
 };
 
 export function screenText(terminal: ScreenTerminal, { scrollback, styles }: TextView): string {
-  const { lines, ybase } = terminal.core.active;
+  const { lines, ybase } = terminal.core.buffers.active;
   const { cols, rows } = terminal.size;
   const first = scrollback ? 0 : ybase;
   const texts = Array.from({ length: ybase + rows - first }, (_, row) => {

@@ -118,7 +118,7 @@ export class ScreenParse implements Disposable {
     const { terminal, offset } = this.#screen;
     const shortcut = findShortcut(this.#file, {
       ...{ from: offset, to: plainUpTo, hasColors: this.#hasColors },
-      lines: terminal.core.active.lines.maxLength,
+      lines: terminal.core.buffers.active.lines.maxLength,
       rows: terminal.size.rows,
     });
     if (shortcut === undefined) return;
@@ -153,9 +153,9 @@ function tidied(screen: ParsedScreen): ParsedScreen {
 
 /** Whether lines go by from the bottom to the top, whatever the text: no scroll region, no way up but by sequences. */
 function isSteady({ core, size }: ScreenTerminal): boolean {
-  const { scrollTop, scrollBottom } = core.active;
+  const { scrollTop, scrollBottom } = core.buffers.active;
   const isWhole = scrollTop === 0 && scrollBottom === size.rows - 1;
-  return core.parserState === 0 && isWhole && !core.modes.reverseWraparound;
+  return core.parser.currentState === 0 && isWhole && !core.service.decPrivateModes.reverseWraparound;
 }
 
 function restore({ checkpointPath, upTo, sizes }: ScreenSource, file: ScreenFile): ParsedScreen {

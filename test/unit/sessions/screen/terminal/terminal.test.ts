@@ -143,7 +143,7 @@ test("a character is not lost when its bytes come in two writes", () => {
   for (let cut = 0; cut <= bytes.length; cut++) {
     using drawn = terminal(bytes.subarray(0, cut));
     drawn.write(bytes.subarray(cut));
-    expect(drawn.core.active.lines.get(0)).toBeDefined();
+    expect(drawn.core.buffers.active.lines.get(0)).toBeDefined();
     expect(stateOf(drawn), `cut at ${cut}`).toEqual(stateOf(terminal(bytes)));
   }
 });
@@ -196,7 +196,7 @@ test("a drawing of the screen alone has the same screen, and no scrollback", () 
       using whole = terminal(bytes, cells);
       fc.pre(isReproducible(whole));
       using shown = terminal(whole.screenDrawing(whole.drawing()), cells);
-      expect(shown.core.normal.ybase).toBe(0);
+      expect(shown.core.buffers.normal.ybase).toBe(0);
       const text = { scrollback: false, styles: true };
       expect(screenText(shown, text)).toBe(screenText(whole, text));
     }),
