@@ -1,5 +1,5 @@
-// What a session looks like, for whoever asks. The terminals are in a thread of their own (thread/worker.ts), which is
-// started when the first one is needed and keeps no process alive.
+// The screens of sessions. Their terminals live in a thread of their own (thread/worker.ts), which is started for the
+// first view and does not keep the process alive.
 import { Worker } from "node:worker_threads";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { programFile } from "../../lib/os/installation.ts";
@@ -12,21 +12,19 @@ import {
   SCREEN_TIMEOUT_MS,
 } from "../../protocol/limits.ts";
 import type { TextView } from "./terminal/text.ts";
-import {
-  type Screen,
-  type ScreenPoolOptions,
+import type {
+  Screen,
+  ScreenPoolOptions,
   ScreenReply,
-  type ScreenRequest,
-  type ScreenSource,
-  type ScreenView,
+  ScreenRequest,
+  ScreenSource,
+  ScreenView,
 } from "./thread/message.ts";
 
 export type { ScreenSource } from "./thread/message.ts";
 
 /** The worker's heap; a session that fills it costs all sessions their terminals, and the process nothing. */
 const MAX_HEAP_MB = 1_024;
-
-type Pending = { readonly resolve: (screen: Screen) => void; readonly reject: (error: ServiceError) => void };
 
 type Thread = { readonly worker: Worker; readonly ended: Promise<void> };
 
@@ -44,7 +42,7 @@ export class Screens implements AsyncDisposable {
   readonly #options: ScreenPoolOptions;
   readonly #timeoutMs: number;
   /** Bounded by the callers: each waits no longer than the timeout. */
-  readonly #pending = new Map<number, Pending>();
+  readonly #pending = new Map<number, PromiseWithResolvers<Screen>>();
   #thread: Thread | undefined;
   #lastNumber = 0;
   #isClosed = false;
@@ -107,12 +105,12 @@ export class Screens implements AsyncDisposable {
   async #view(source: ScreenSource, view: ScreenView): Promise<Screen> {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const number = ++this.#lastNumber;
-    const { promise, resolve, reject } = Promise.withResolvers<Screen>();
-    this.#pending.set(number, { resolve, reject });
+    const screen = Promise.withResolvers<Screen>();
+    this.#pending.set(number, screen);
     try {
       this.#thread ??= this.#start();
       this.#post(this.#thread, { kind: "view", number, source, view });
-      return await withDeadline(promise, this.#timeoutMs, `the screen of session ${source.id}`);
+      return await withDeadline(screen.promise, this.#timeoutMs, `the screen of session ${source.id}`);
     } catch (error) {
       throw isTimeout(error) ? failure(`the screen of session ${source.id} takes too long`, error) : error;
     } finally {
@@ -135,7 +133,7 @@ export class Screens implements AsyncDisposable {
       this.#thread = undefined;
       this.#rejectAll(error);
     };
-    worker.on("message", (message: unknown) => this.#settle(ScreenReply.parse(message)));
+    worker.on("message", (reply: ScreenReply) => this.#settle(reply));
     worker.on("error", (error) => end(failure("the screen thread failed", error)));
     worker.on("exit", (code) => end(failure(`the screen thread ended with code ${code}`)));
     // Last of all: a listener takes the thread for something to wait for.

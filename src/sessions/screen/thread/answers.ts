@@ -8,41 +8,35 @@ type Answer = Pick<Screen, "text" | "bytes">;
 
 const NOTHING: Answer = { text: "", bytes: new Uint8Array(0) };
 
-/** Ways to see a terminal as it is now; each is made once, however many asked. */
+/** Views of a terminal as it is now; each is made once. */
 export class ScreenAnswers {
   readonly #terminal: ScreenTerminal;
-  readonly #texts = new Map<string, Answer>();
-  #drawing: Uint8Array<ArrayBuffer> | undefined;
-  #bareDrawing: Uint8Array<ArrayBuffer> | undefined;
-  #snapshot: Uint8Array<ArrayBuffer> | undefined;
+  readonly #known = new Map<string, Answer>();
 
   constructor(terminal: ScreenTerminal) {
     this.#terminal = terminal;
   }
 
   get drawing(): Uint8Array<ArrayBuffer> {
-    this.#drawing ??= this.#terminal.drawing();
-    return this.#drawing;
-  }
-
-  get #screenDrawing(): Uint8Array<ArrayBuffer> {
-    this.#bareDrawing ??= this.#terminal.screenDrawing(this.drawing);
-    return this.#bareDrawing;
+    return this.to({ kind: "resync", isScreenOnly: false }).bytes;
   }
 
   to(view: ScreenView): Answer {
+    const key = JSON.stringify(view);
+    const answer = this.#known.get(key) ?? { ...NOTHING, ...this.#make(view) };
+    this.#known.set(key, answer);
+    return answer;
+  }
+
+  #make(view: ScreenView): Partial<Answer> {
+    const terminal = this.#terminal;
     switch (view.kind) {
       case "resync":
-        return { ...NOTHING, bytes: view.isScreenOnly ? this.#screenDrawing : this.drawing };
+        return { bytes: view.isScreenOnly ? terminal.screenDrawing(this.drawing) : terminal.drawing() };
       case "snapshot":
-        this.#snapshot ??= encodeSnapshot(screenCells(this.#terminal));
-        return { ...NOTHING, bytes: this.#snapshot };
-      case "text": {
-        const key = `${view.scrollback} ${view.styles}`;
-        const known = this.#texts.get(key) ?? { ...NOTHING, text: screenText(this.#terminal, view) };
-        this.#texts.set(key, known);
-        return known;
-      }
+        return { bytes: encodeSnapshot(screenCells(terminal)) };
+      case "text":
+        return { text: screenText(terminal, view) };
       case "prepare":
         return NOTHING;
     }

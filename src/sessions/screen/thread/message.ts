@@ -1,68 +1,59 @@
-// What the main thread and the thread of worker.ts say to each other.
-import { z } from "zod";
+// Messages between the main thread and the thread of worker.ts.
 import { DEFAULT_COLS, DEFAULT_ROWS } from "../../../protocol/limits.ts";
-import { TerminalSize } from "../../../protocol/schemas/session.ts";
+import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 
-const Bytes = z.instanceof(Uint8Array);
-const Offset = z.int().min(0);
-
-/** Where a screen comes from. */
-export const ScreenSource = z.object({
+/** The output that a screen is made from. */
+export type ScreenSource = {
   /** Of the session: one terminal is kept for each. */
-  id: z.string(),
+  readonly id: string;
   /** Raw output; only ever appended to. */
-  outputPath: z.string(),
-  /** Where this module keeps a screen, so that the next need not be made from the beginning. */
-  checkpointPath: z.string(),
+  readonly outputPath: string;
+  /** Where a screen is kept, so that the next one need not be made from the beginning. */
+  readonly checkpointPath: string;
   /** Bytes of the file that are valid and to be shown. */
-  upTo: Offset,
+  readonly upTo: number;
   /** The sizes in force from each offset on, in cells, in ascending order, the first at 0. */
-  sizes: z
-    .array(TerminalSize.extend({ offset: Offset }))
-    .min(1)
-    .readonly(),
-});
-export type ScreenSource = Readonly<z.infer<typeof ScreenSource>>;
+  readonly sizes: readonly (TerminalSize & { readonly offset: number })[];
+};
 
 /** The size in force at an offset. */
 export function sizeAt(sizes: ScreenSource["sizes"], offset: number): TerminalSize {
-  const { cols, rows } = sizes.findLast((size) => size.offset <= offset) ?? {
-    cols: DEFAULT_COLS,
-    rows: DEFAULT_ROWS,
-  };
-  return { cols, rows };
+  const size = sizes.findLast((each) => each.offset <= offset);
+  return { cols: size?.cols ?? DEFAULT_COLS, rows: size?.rows ?? DEFAULT_ROWS };
 }
 
 export function isSameSize(a: TerminalSize, b: TerminalSize): boolean {
   return a.cols === b.cols && a.rows === b.rows;
 }
 
-/** What is asked of a screen; `prepare` asks for nothing but a checkpoint. */
-export const ScreenView = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("resync"), isScreenOnly: z.boolean() }),
-  z.object({ kind: z.literal("snapshot") }),
-  z.object({ kind: z.literal("text"), scrollback: z.boolean(), styles: z.boolean() }),
-  z.object({ kind: z.literal("prepare") }),
-]);
-export type ScreenView = z.infer<typeof ScreenView>;
+/** "prepare" only makes a checkpoint. */
+export type ScreenView =
+  | { readonly kind: "resync"; readonly isScreenOnly: boolean }
+  | { readonly kind: "snapshot" }
+  | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
+  | { readonly kind: "prepare" };
 
 /** The answer to a view: where the output was cut, and its text or bytes. */
-export const Screen = z.object({ offset: Offset, size: TerminalSize, text: z.string(), bytes: Bytes });
-export type Screen = z.infer<typeof Screen>;
+export type Screen = {
+  readonly offset: number;
+  readonly size: TerminalSize;
+  readonly text: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+};
 
-export const ScreenRequest = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("view"), number: z.int(), source: ScreenSource, view: ScreenView }),
+export type ScreenRequest =
+  | {
+      readonly kind: "view";
+      readonly number: number;
+      readonly source: ScreenSource;
+      readonly view: ScreenView;
+    }
   /** The session is gone, with its files. */
-  z.object({ kind: z.literal("forget"), id: z.string() }),
-  z.object({ kind: z.literal("close") }),
-]);
-export type ScreenRequest = z.infer<typeof ScreenRequest>;
+  | { readonly kind: "forget"; readonly id: string }
+  | { readonly kind: "close" };
 
-export const ScreenReply = z.discriminatedUnion("kind", [
-  z.object({ kind: z.literal("screen"), number: z.int(), screen: Screen }),
-  z.object({ kind: z.literal("failed"), number: z.int(), message: z.string() }),
-]);
-export type ScreenReply = z.infer<typeof ScreenReply>;
+export type ScreenReply =
+  | { readonly kind: "screen"; readonly number: number; readonly screen: Screen }
+  | { readonly kind: "failed"; readonly number: number; readonly message: string };
 
-export const ScreenPoolOptions = z.object({ idleMs: z.number(), maxTerminals: z.int() });
-export type ScreenPoolOptions = z.infer<typeof ScreenPoolOptions>;
+export type ScreenPoolOptions = { readonly idleMs: number; readonly maxTerminals: number };

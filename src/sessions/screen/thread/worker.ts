@@ -1,19 +1,17 @@
-// The thread in which the screens of all sessions are parsed: a terminal emulator is the dearest thing in the house
-// (30 MiB a second), and nothing of it may stand in the way of the output itself.
+// The thread that parses the screens of all sessions: a terminal emulator takes a second for 30 MiB, and must not delay
+// the output itself.
 import { parentPort, workerData } from "node:worker_threads";
-import { ScreenPoolOptions, type ScreenReply, ScreenRequest } from "./message.ts";
+import type { ScreenReply, ScreenRequest } from "./message.ts";
 import { ScreenPool } from "./pool.ts";
 
 if (parentPort === null) throw new Error("worker.ts runs as a worker thread");
 const port = parentPort;
-const pool = new ScreenPool(ScreenPoolOptions.parse(workerData), () => performance.now());
+const pool = new ScreenPool(workerData, () => performance.now());
 
-// Xterm.js writes there when tidying up took it long, which concerns nobody.
+// xterm.js warns of slow clean-ups.
 console.warn = () => undefined;
 
-port.on("message", (message: unknown) => obey(ScreenRequest.parse(message)));
-
-function obey(request: ScreenRequest): void {
+port.on("message", (request: ScreenRequest) => {
   switch (request.kind) {
     case "view": {
       const { number, source, view } = request;
@@ -33,7 +31,7 @@ function obey(request: ScreenRequest): void {
       port.close();
       return;
   }
-}
+});
 
 function reply(message: ScreenReply): void {
   port.postMessage(message);
