@@ -1,7 +1,8 @@
 // What all commands share: their declaration, examples, JSON output, messages and exit codes.
+
 import type { Command } from "commander";
-import { printable } from "./printable.ts";
 import type { OutputStream } from "./process-context.ts";
+import { printable } from "./text.ts";
 
 /** The exit codes of every command but `run` and `attach`, which end with the exit code of their program. */
 export const ExitCode = { Ok: 0, Failed: 1, Usage: 2 } as const;

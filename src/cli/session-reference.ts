@@ -1,6 +1,6 @@
 import { ServiceError } from "../protocol/errors.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
-import { printable } from "./printable.ts";
+import { printable } from "./text.ts";
 
 /**
  * The session that a person means: by its whole id, by a name that only one has, or by the beginning of an id where no

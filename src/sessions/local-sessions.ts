@@ -27,14 +27,12 @@ import type { UserCgroups } from "./run-as/user-cgroups.ts";
 import type { Screens } from "./screen/screens.ts";
 import { Session, type SessionChange } from "./session.ts";
 import { SessionMeter } from "./session-meter.ts";
-import { notFound, shuttingDown } from "./session-refusal.ts";
 import type { ControlDir } from "./storage/control-dir.ts";
-import { isAnothers } from "./storage/host-mark.ts";
 import { recoverSessions } from "./storage/recovery.ts";
 import { type Ended, type Keep, Retention } from "./storage/retention.ts";
 import { SessionDisk } from "./storage/session-disk.ts";
 import { launchFailed, makeFolder } from "./storage/session-folder.ts";
-import { withoutOwnName } from "./storage/stored-session.ts";
+import { isAnothers, withoutOwnName } from "./storage/stored-session.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -351,4 +349,12 @@ export class LocalSessions implements SessionBackend {
     if (session === undefined) throw notFound(id);
     return session;
   }
+}
+
+export function notFound(id: string): ServiceError {
+  return new ServiceError("session_not_found", `no session ${id}`);
+}
+
+export function shuttingDown(): ServiceError {
+  return new ServiceError("shutting_down", "the session host is shutting down");
 }

@@ -1,6 +1,6 @@
 import type { LaunchPlan } from "./run-as/launch.ts";
 import { Session } from "./session.ts";
-import { ownMark } from "./storage/host-mark.ts";
+import { ownMark } from "./storage/stored-session.ts";
 
 export type NewSession = {
   readonly id: string;

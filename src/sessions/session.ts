@@ -12,10 +12,8 @@ import {
   type TerminalSize,
 } from "../protocol/schemas/session.ts";
 import type { Delivery, Sink } from "./backend.ts";
-import { exitData } from "./journal/event.ts";
-import type { Gap } from "./journal/gap.ts";
+import { exitData, type Gap, lostBefore } from "./journal/event.ts";
 import type { Journal } from "./journal/journal.ts";
-import { recordingState } from "./journal/recording-state.ts";
 import { type FinishedCommand, Foreground } from "./pty/foreground.ts";
 import { OutputBatch, type OutputPiece } from "./pty/output-batch.ts";
 import { endProcesses, readStartTicks, sessionProcesses, signalProcess } from "./pty/process-tree.ts";
@@ -324,4 +322,19 @@ export class Session {
   #time(): number {
     return (this.#now() - this.#started) / 1000;
   }
+}
+
+type Recorded = {
+  readonly isRunning: boolean;
+  readonly journal: Pick<Journal, "failure" | "isStopped"> | undefined;
+  readonly gaps: readonly Gap[];
+};
+
+/** What clients are told of a session's recording: nothing, as long as all of the output is in it. */
+export function recordingState(session: Recorded): Pick<SessionRecord, "recording" | "lostBytes"> {
+  const { isRunning, journal, gaps } = session;
+  const lostBytes = lostBefore(gaps, Number.POSITIVE_INFINITY);
+  const lost = lostBytes === 0 ? {} : { lostBytes };
+  if (journal?.failure !== undefined) return { recording: "waiting", ...lost };
+  return isRunning && journal?.isStopped === true ? { recording: "stopped", ...lost } : lost;
 }

@@ -10,9 +10,9 @@ import { examples, type Finish, signalExitCode, writeMessage } from "../command.
 import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
 import { onSignals, signalNumber } from "../terminal/signals.ts";
+import { table } from "../text.ts";
 import { Cluster } from "./cluster.ts";
-import { type ClusterOptions, remoteNames } from "./plan.ts";
-import { type ClusterReport, reportJson, reportText } from "./report.ts";
+import { type ClusterCredentials, type ClusterOptions, remoteNames } from "./plan.ts";
 
 const DEFAULT_REMOTES = 2;
 const MAX_REMOTES = 50;
@@ -119,4 +119,39 @@ function whole(min: number, max: number): (text: string) => number {
       throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
     }
   };
+}
+
+export type MachineReport = { readonly name: string; readonly url: string; readonly controlDir: string };
+
+export type ClusterReport = {
+  readonly url: string;
+  readonly loginLink: string;
+  readonly credentials: ClusterCredentials;
+  /** The HQ first. */
+  readonly machines: readonly [hq: MachineReport, ...remotes: MachineReport[]];
+};
+
+/** One line, with everything that a program needs to talk to the HQ and to each remote. */
+export function reportJson({ url, loginLink, credentials, machines }: ClusterReport): string {
+  const [hq, ...remotes] = machines;
+  return `${JSON.stringify({
+    ...{ event: "up", url, loginLink, ...credentials, controlDir: hq.controlDir },
+    remotes: remotes.map(({ name, url, controlDir }) => ({ name, url, controlDir })),
+  })}\n`;
+}
+
+/** `seconds` that the start took; `width` of the terminal in columns, `undefined` where nothing needs to be cut. */
+export function reportText(
+  { loginLink, machines }: ClusterReport,
+  { seconds, width }: { readonly seconds: number; readonly width: number | undefined },
+): string {
+  const [hq, ...remotes] = machines;
+  const rows = machines.map(({ name, url, controlDir }) => [name, url, controlDir]);
+  return [
+    `an HQ and ${remotes.length} ${remotes.length === 1 ? "remote" : "remotes"}, up in ${seconds.toFixed(1)} s\n`,
+    `log in with this link, once and within 10 minutes: ${loginLink}\n\n`,
+    table(["MACHINE", "ADDRESS", "CONTROL DIRECTORY"], rows, width),
+    `\nanother link: ttyhq login-link --control-dir ${hq.controlDir}\n`,
+    "Ctrl-C ends all of it, the programs in its sessions included\n",
+  ].join("");
 }

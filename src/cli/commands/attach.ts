@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
 import { examples, type Finish } from "../command.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { type AttachmentEnd, attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
+import { printable } from "../text.ts";
 
 type AttachFlags = ServerFlags & DetachFlags & { readonly readOnly?: true };
 

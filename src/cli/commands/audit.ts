@@ -13,10 +13,9 @@ import type { AuditRecord } from "../../protocol/schemas/audit.ts";
 import { auditFiles } from "../../sessions/storage/control-dir.ts";
 import { addGroup, ExitCode, examples, type Finish, jsonText } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
-import { table } from "../table.ts";
+import { printable, table } from "../text.ts";
 
 const EXAMPLES = [
   ["ttyhq audit list --since 1d --user ada", "what a user did lately, newest first"],

@@ -4,9 +4,8 @@ import { registerOptions } from "../../config/sources/flags.ts";
 import { type Setting, sourceWords } from "../../config/sources/settings.ts";
 import { ExitCode, examples, type Finish, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
-import { table } from "../table.ts";
+import { printable, table } from "../text.ts";
 
 const HEADINGS = ["OPTION", "VALUE", "FROM"];
 

@@ -3,10 +3,10 @@ import type { Client } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/session.ts";
 import { ExitCode, examples, type Finish } from "../command.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
+import { printable } from "../text.ts";
 
 type KillFlags = ServerFlags & { readonly signal?: SignalName; readonly json?: true };
 

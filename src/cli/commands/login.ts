@@ -5,10 +5,10 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { TokenResponse } from "../../protocol/schemas/auth.ts";
 import { LoginQuestion } from "../../protocol/schemas/login-question.ts";
 import { SecondFactorChallenge } from "../../protocol/schemas/passkey.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
 import { QuestionReader } from "../terminal/question-reader.ts";
+import { printable } from "../text.ts";
 
 export function addLogin(program: Command, cli: Cli): void {
   addQuery(program, cli, {

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import { duration } from "../duration.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
-import { table } from "../table.ts";
+import { duration, printable, table } from "../text.ts";
 
 export function addLs(program: Command, cli: Cli): void {
   addQuery(program, cli, {

@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import { createClient } from "../../protocol/client/client.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
 import { ExitCode, examples, type Finish } from "../command.ts";
-import { duration } from "../duration.ts";
 import type { Cli } from "../process-context.ts";
 import {
   addServerOptions,
@@ -13,6 +12,7 @@ import {
   serverOf,
   socketSend,
 } from "../server.ts";
+import { duration } from "../text.ts";
 
 /** What answers, and what it says of itself. */
 type Status = {

@@ -1,4 +1,5 @@
 // Tokens and keys: API tokens for programs, join tokens and keys for the remotes of an HQ.
+
 import { type Command, InvalidArgumentError } from "commander";
 import type { z } from "zod";
 import { spanMs } from "../../config/options/span.ts";
@@ -9,12 +10,10 @@ import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
 import { ApiTokenName, type ApiTokenRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
 import { addGroup } from "../command.ts";
-import { duration } from "../duration.ts";
-import { printable } from "../printable.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
-import { table } from "../table.ts";
+import { duration, printable, table } from "../text.ts";
 
 type CreateApiToken = { readonly name: string; readonly scope: readonly TokenScope[]; readonly ttl: number };
 type CreateJoinToken = { readonly name: string; readonly ttl: number; readonly reusable?: boolean };

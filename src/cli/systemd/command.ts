@@ -12,7 +12,7 @@ import { ExitCode, examples, type Finish, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli, ProcessContext } from "../process-context.ts";
 import { isNobodyThere, localSockets, socketSend } from "../server.ts";
-import { table } from "../table.ts";
+import { table } from "../text.ts";
 import { filesOf, install, type Tell, uninstall } from "./installation.ts";
 import { type InstallFlags, placeOf, servicePlan, textOf } from "./plan.ts";
 import { Systemctl } from "./systemctl.ts";

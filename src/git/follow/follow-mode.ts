@@ -7,7 +7,7 @@ import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "../git-limits.t
 import { requireOwn } from "../hooks/files.ts";
 import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { findRepository, type Repository, requireRepository } from "../repository.ts";
-import { shortBranchName } from "../worktrees/branch-name.ts";
+import { shortBranchName } from "../worktrees/branches.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
 import { type Check, carryOut, checkOnce, foresee } from "./check.ts";
 import { announce, FollowedRepository, type FollowedRepositoryParts } from "./followed-repository.ts";

@@ -1,6 +1,112 @@
+import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import { requireRepository } from "../repository.ts";
 import { readWorktrees } from "./list.ts";
+
+/** What a new branch begins at, as git understands nothing else by it. */
+export type BranchStart = { readonly ref: string; readonly commit: string };
+
+/**
+ * For a new branch: `base`, else the branch of that name on a remote, else the commit that is checked out where it was
+ * asked for; `undefined` for a branch that there is, where no base was named. Throws `branch_exists` where one was,
+ * `branch_not_found` for a base that there is not, and where there is no commit yet.
+ */
+export async function startOf(
+  git: Git,
+  branch: string,
+  base: string | undefined,
+): Promise<BranchStart | undefined> {
+  const isThere = (await readRefs(git, [branchRef(branch)])).size > 0;
+  if (base !== undefined) {
+    if (isThere) throw new ServiceError("branch_exists", `there is a branch ${branch} already`);
+    return await baseOf(git, base);
+  }
+  if (isThere) return undefined;
+  const [remote, ...others] = await readRemoteRefs(git, branch);
+  const ref = remote !== undefined && others.length === 0 ? remote : "HEAD";
+  const commit = await commitOf(git, ref);
+  if (commit === undefined) {
+    const message = `there is no branch ${branch}, and no commit yet that it could begin at`;
+    throw new ServiceError("branch_not_found", message);
+  }
+  // HEAD is another one in another working tree.
+  return { ref: ref === "HEAD" ? commit : ref, commit };
+}
+
+async function baseOf(git: Git, base: string): Promise<BranchStart> {
+  const name = shortBranchName(base);
+  for (const ref of [branchRef(name), `refs/remotes/${name}`, `refs/tags/${name}`]) {
+    const commit = await commitOf(git, ref);
+    if (commit !== undefined) return { ref, commit };
+  }
+  throw new ServiceError("branch_not_found", `there is no branch or tag ${name} to begin at`);
+}
+
+export async function commitOf(git: Git, ref: string): Promise<string | undefined> {
+  const { stdout, code } = await git.try("rev-parse", "--verify", "--quiet", `${ref}^{commit}`);
+  return code === 0 ? stdout.trim() : undefined;
+}
+
+export type Ref = {
+  readonly commit: string;
+  /** What it stands for, where it is a symbolic one; else empty. */
+  readonly symref: string;
+};
+
+const FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)";
+
+/** Those of these refs that there are, by their full names. */
+export async function readRefs(git: Git, names: readonly string[]): Promise<ReadonlyMap<string, Ref>> {
+  const refs = new Map<string, Ref>();
+  for (const line of (await git.read("for-each-ref", FORMAT, "--", ...names)).split("\n")) {
+    const [name = "", commit = "", symref = ""] = line.split("\0");
+    // A pattern stands for the refs below it, too.
+    if (names.includes(name)) refs.set(name, { commit, symref });
+  }
+  return refs;
+}
+
+/** The branches of that name that remotes had when they were last asked, by their full names. */
+export async function readRemoteRefs(git: Git, branch: string): Promise<readonly string[]> {
+  const text = await git.read("for-each-ref", "--format=%(refname)", "--", `refs/remotes/*/${branch}`);
+  return text.split("\n").filter((name) => name !== "");
+}
+
+const HEADS = "refs/heads/";
+/** What git-check-ref-format(1) keeps out of every ref: control characters, space and what has a meaning to git. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const FORBIDDEN = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|[/.]$/;
+
+/** Why git would not take this for a branch's name; `undefined`: it would, as `git check-ref-format --branch` says. */
+export function branchNameProblem(name: string): string | undefined {
+  if (name === "") return "it is empty";
+  if (!name.isWellFormed()) return "it is no text";
+  if (name.startsWith("-")) return "it begins with a hyphen";
+  if (name === "HEAD") return "HEAD is what git calls the current commit";
+  const [forbidden] = FORBIDDEN.exec(name) ?? [];
+  if (forbidden !== undefined) return `it has ${JSON.stringify(forbidden)} where a branch must not`;
+  for (const part of name.split("/")) {
+    if (part.startsWith(".")) return "a part of it begins with a dot";
+    if (part.endsWith(".lock")) return "a part of it ends with .lock";
+  }
+  return undefined;
+}
+
+/** The name without `refs/heads/`, which old clients send with it. Throws `invalid_branch_name`. */
+export function shortBranchName(text: string): string {
+  const name = text.startsWith(HEADS) ? text.slice(HEADS.length) : text;
+  const problem = branchNameProblem(name);
+  if (problem === undefined) return name;
+  throw new ServiceError(
+    "invalid_branch_name",
+    `${JSON.stringify(text)} is no name for a branch: ${problem}`,
+  );
+}
+
+/** The ref of a branch, which git takes for nothing else. */
+export function branchRef(name: string): string {
+  return `${HEADS}${name}`;
+}
 
 export type Branch = {
   /** Short: of a remote's branch with the name of the remote before it. */

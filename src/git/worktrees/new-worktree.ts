@@ -3,8 +3,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { type Repository, requireRepository } from "../repository.ts";
-import { branchRef, shortBranchName } from "./branch-name.ts";
-import { type BranchStart, commitOf, startOf } from "./branch-start.ts";
+import { type BranchStart, branchRef, commitOf, shortBranchName, startOf } from "./branches.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
 
 export type WorktreeRequest = {

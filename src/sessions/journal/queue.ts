@@ -1,6 +1,6 @@
 import { Ring } from "../../lib/data/ring.ts";
+import type { Gap } from "./event.ts";
 import { eventLine, type JournalEvent } from "./event.ts";
-import type { Gap } from "./gap.ts";
 
 /** What an entry costs beside its bytes; counted, so that a byte at a time stays within the limits too. */
 const ENTRY_OVERHEAD_BYTES = 256;

@@ -1,8 +1,7 @@
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
-import { type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
-import { gapLabel, gapOf } from "./gap.ts";
+import { gapLabel, gapOf, type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
 
 /** Output is read in pieces of at most this many bytes, so that no reader holds more than one of them. */
 const READ_BYTES = 256 * 1024;

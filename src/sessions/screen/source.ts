@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { positionOf } from "../journal/gap.ts";
+import { positionOf } from "../journal/event.ts";
 import type { Journal } from "../journal/journal.ts";
 import { fileBytes, readBytes } from "../journal/reader.ts";
 import type { Session } from "../session.ts";

@@ -1,15 +1,24 @@
 // What the last session host left behind, made whole: ended sessions are listed, and those that were running when it
 // died are ended as "host_lost". Nothing that is read here is trusted to be complete.
 import { existsSync } from "node:fs";
-import { appendFile, readFile, stat, truncate } from "node:fs/promises";
+import { appendFile, readdir, readFile, stat, truncate } from "node:fs/promises";
+import { basename } from "node:path";
 import { isDiskFault } from "../../lib/fs/disk-care.ts";
-import { eventLine, exitData, type JournalEvent, type JournalExit, parseExitData } from "../journal/event.ts";
-import { type Gap, gapOf, lostBefore, positionOf } from "../journal/gap.ts";
-import { readEvents } from "../journal/reader.ts";
+import {
+  eventLine,
+  exitData,
+  type Gap,
+  gapOf,
+  type JournalEvent,
+  type JournalExit,
+  lostBefore,
+  parseExitData,
+  positionOf,
+} from "../journal/event.ts";
+import { fileBytes, readEvents } from "../journal/reader.ts";
 import type { SizeChange } from "../session.ts";
-import { removeIfBlank } from "./blank-folder.ts";
 import type { ControlDir, SessionFiles } from "./control-dir.ts";
-import { sessionFolders } from "./removed-folder.ts";
+import { folderRemoval, sessionFolders } from "./removed-folder.ts";
 import { StoredSession } from "./stored-session.ts";
 
 /** 128 + SIGHUP: what the kernel sends to a program whose terminal goes away. */
@@ -124,4 +133,25 @@ function addSize(sizes: SizeChange[], event: JournalEvent): void {
   if (cols === undefined || rows === undefined || !(cols > 0 && rows > 0)) return;
   if (sizes.at(-1)?.offset === event.offset) sizes.pop();
   sizes.push({ offset: event.offset, cols, rows });
+}
+
+/** Room for the size that a terminal begins with, which is recorded at once. */
+const FIRST_EVENT_BYTES = 64;
+
+/** Removes the folder where there is nothing in it that anybody may want, so that a session can have that id again. */
+export async function removeIfBlank(files: SessionFiles): Promise<void> {
+  if (await isBlank(files)) await folderRemoval(files.directory)();
+}
+
+/** No record, no output, no event but of a size, and nothing that is not ours. */
+async function isBlank(files: SessionFiles): Promise<boolean> {
+  const journal = [files.output, files.events].map((path) => basename(path));
+  const isDraft = (name: string): boolean =>
+    name.startsWith(`.${basename(files.record)}.`) && name.endsWith(".tmp");
+  const names = await readdir(files.directory);
+  if (!names.every((name) => journal.includes(name) || isDraft(name))) return false;
+  if ((await fileBytes(files.output)) > 0 || (await fileBytes(files.events)) > FIRST_EVENT_BYTES)
+    return false;
+  for await (const { kind } of readEvents(files)) if (kind !== "r") return false;
+  return true;
 }

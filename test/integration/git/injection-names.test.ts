@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { runGit } from "../../../src/git/git-process.ts";
-import { branchNameProblem } from "../../../src/git/worktrees/branch-name.ts";
+import { branchNameProblem } from "../../../src/git/worktrees/branches.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 import { SEED, scaled } from "../harness/scale.ts";
 

@@ -3,7 +3,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { branchNameProblem } from "../../../src/git/worktrees/branch-name.ts";
+import { branchNameProblem } from "../../../src/git/worktrees/branches.ts";
 import { Worktrees } from "../../../src/git/worktrees/worktrees.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { GitRoom } from "../harness/git-repository.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { gitHubUrl, withoutPassword } from "../../../src/git/remote-url.ts";
+import { gitHubUrl, withoutPassword } from "../../../src/git/worker/answers.ts";
 
 test.each([
   ["https://user:token@example.com/a.git", "https://example.com/a.git"],

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
 import { addGroup, examples } from "../../command.ts";
-import { printable } from "../../printable.ts";
 import type { Cli } from "../../process-context.ts";
 import { addQuery } from "../../query.ts";
 import { addServerOptions, type Server, type ServerFlags, serverOf } from "../../server.ts";
+import { printable } from "../../text.ts";
 
 export function addFollow(program: Command, cli: Cli): void {
   addQuery(program, cli, {

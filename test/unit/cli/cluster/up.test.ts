@@ -1,8 +1,12 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { hqPlan, remotePlans } from "../../../../src/cli/cluster/plan.ts";
-import { type ClusterReport, reportJson, reportText } from "../../../../src/cli/cluster/report.ts";
-import { clusterOptions } from "../../../../src/cli/cluster/up.ts";
+import {
+  type ClusterReport,
+  clusterOptions,
+  reportJson,
+  reportText,
+} from "../../../../src/cli/cluster/up.ts";
 import type { Cli } from "../../../../src/cli/process-context.ts";
 import { runCli } from "../../../../src/cli/program.ts";
 import { ConfigError } from "../../../../src/config/config-error.ts";

@@ -3,8 +3,12 @@ import { cp, mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { eventLine, type JournalEvent, parseEventLine } from "../../../../src/sessions/journal/event.ts";
-import { gapEvent } from "../../../../src/sessions/journal/gap.ts";
+import {
+  eventLine,
+  gapEvent,
+  type JournalEvent,
+  parseEventLine,
+} from "../../../../src/sessions/journal/event.ts";
 import { Journal } from "../../../../src/sessions/journal/journal.ts";
 import { castText } from "../../../../src/sessions/journal/recording.ts";
 import { ControlDir } from "../../../../src/sessions/storage/control-dir.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { branchNameProblem, branchRef, shortBranchName } from "../../../../src/git/worktrees/branch-name.ts";
+import { branchNameProblem, branchRef, shortBranchName } from "../../../../src/git/worktrees/branches.ts";
 
 // Against git itself: test/integration/git/injection-names.test.ts.
 describe("a branch's name", () => {

@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { duration } from "../../../src/cli/duration.ts";
-import { clipped, displayWidth, printable } from "../../../src/cli/printable.ts";
-import { table } from "../../../src/cli/table.ts";
+import { clipped, displayWidth, duration, printable, table } from "../../../src/cli/text.ts";
 
 test("columns stand under each other, wide characters counted as two", () => {
   const lines = table(

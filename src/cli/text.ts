@@ -1,4 +1,38 @@
-// Names, titles and commands come from programs: on a terminal they must be text and nothing else.
+const GAP = "  ";
+
+/** Rows under their headings, columns aligned; lines that do not fit into `width` columns are cut. */
+export function table(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  width = Number.POSITIVE_INFINITY,
+): string {
+  const all = [headings, ...rows];
+  const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ""))));
+  const lines = all.map((row) => row.map((cell, column) => padded(cell, widths[column] ?? 0)).join(GAP));
+  return lines.map((line) => `${clipped(line.trimEnd(), width)}\n`).join("");
+}
+
+function padded(cell: string, width: number): string {
+  return cell + " ".repeat(width - displayWidth(cell));
+}
+
+const UNITS = [
+  ["d", 86_400],
+  ["h", 3_600],
+  ["m", 60],
+] as const;
+
+/** Seconds as a person says them, two units at most: `4d 3h`, `12m 5s`, `0s`. */
+export function duration(seconds: number): string {
+  let rest = Math.max(0, Math.floor(seconds));
+  const parts: string[] = [];
+  for (const [unit, size] of UNITS) {
+    if (rest >= size || parts.length > 0) parts.push(`${Math.floor(rest / size)}${unit}`);
+    rest %= size;
+  }
+  parts.push(`${rest}s`);
+  return parts.slice(0, 2).join(" ");
+}
 
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const WIDE =
