@@ -17,8 +17,7 @@ export type Finish = (exitCode: number) => void;
 
 type Examples = readonly (readonly [command: string, purpose: string])[];
 
-/** Examples for the end of a command's help. */
-export function examples(...lines: Examples): string {
+function examples(...lines: Examples): string {
   const width = Math.max(...lines.map(([command]) => command.length));
   const rows = lines.map(([command, purpose]) => `  ${command.padEnd(width)}  ${purpose}`);
   return ["\nExamples:", ...rows].join("\n");
@@ -42,8 +41,25 @@ export function addGroup(program: Command, name: string, help: Help): Command {
   return described(program.command(name), help);
 }
 
-/** Adds the texts of the help. */
-export function described(command: Command, { summary, description, examples: lines }: Help): Command {
+export type Definition<Flags> = Help & {
+  /** Name and arguments, as `kill <session...>`. */
+  readonly usage: string;
+  /** Adds the command's own arguments and options. */
+  readonly options?: (command: Command) => Command;
+  readonly isDefault?: boolean;
+  run(flags: Flags, args: readonly string[]): Promise<void>;
+};
+
+export function addCommand<Flags>(parent: Command, definition: Definition<Flags>): void {
+  const { usage, options, isDefault = false, run } = definition;
+  const command = parent.command(usage, { isDefault });
+  options?.(command);
+  described(command, definition).action(
+    async () => await run(command.opts<Flags & object>(), command.processedArgs.flat()),
+  );
+}
+
+function described(command: Command, { summary, description, examples: lines }: Help): Command {
   command.summary(summary).description(description ?? sentence(summary));
   return lines === undefined ? command : command.addHelpText("after", examples(...lines));
 }

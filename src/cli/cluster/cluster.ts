@@ -8,9 +8,8 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { RemoteRecord } from "../../protocol/schemas/remote.ts";
 import { localSockets, socketSend } from "../server.ts";
 import { ClusterMachine, type MachineNotice } from "./machine.ts";
-import { type ClusterOptions, hqPlan, remotePlans } from "./plan.ts";
+import { type ClusterOptions, hqPlan, type MachineReport, remotePlans } from "./plan.ts";
 import type { Listening, ProcessParts } from "./server-process.ts";
-import type { MachineReport } from "./up.ts";
 
 /** So many remotes start at a time: each has a server and a session host that want a core for half a second. */
 const STARTS_AT_A_TIME = 4;

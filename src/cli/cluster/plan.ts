@@ -30,6 +30,9 @@ export type MachinePlan = {
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
+/** A server of the cluster that runs. */
+export type MachineReport = { readonly name: string; readonly url: string; readonly controlDir: string };
+
 export const HQ_NAME = "hq";
 
 export function hqPlan({ controlDir, port, credentials, joinToken, env }: ClusterOptions): MachinePlan {

@@ -6,13 +6,13 @@ import { ConfigError } from "../../config/config-error.ts";
 import { controlDirProblems } from "../../config/control-dir.ts";
 import { integer } from "../../config/options/value.ts";
 import { DEFAULT_PORT } from "../../protocol/limits.ts";
-import { examples, type Finish, signalExitCode, writeMessage } from "../command.ts";
+import { addCommand, type Finish, signalExitCode, writeMessage } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
 import { onSignals, signalNumber } from "../terminal/signals.ts";
 import { table } from "../text.ts";
 import { Cluster } from "./cluster.ts";
-import { type ClusterCredentials, type ClusterOptions, remoteNames } from "./plan.ts";
+import { type ClusterCredentials, type ClusterOptions, type MachineReport, remoteNames } from "./plan.ts";
 
 const DEFAULT_REMOTES = 2;
 const MAX_REMOTES = 50;
@@ -28,32 +28,28 @@ export type UpFlags = {
 };
 
 export function addUp(program: Command, cli: Cli, finish: Finish): void {
-  program
-    .command("up")
-    .summary("run an HQ and some remotes on this machine, to try them out")
-    .description(
-      "Run an HQ and some remotes on this machine, to try them out: processes on loopback that all end with this command, as do the programs in their sessions. One that ends by itself is started again. What is logged and recorded stays in the control directories.",
-    )
-    .option("-n, --remotes <number>", "how many remotes", whole(1, MAX_REMOTES), DEFAULT_REMOTES)
-    .option("-p, --port <number>", "port of the HQ, 0 for any free one", whole(0, 65_535), DEFAULT_PORT)
-    .option("--control-dir <path>", "directory of the machines' own control directories (~/.ttyhq/up)")
-    .option(
-      "--json",
-      'say what runs as one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
-    )
-    .action(async (flags: UpFlags) => await up(flags, { cli, finish }))
-    .addHelpText(
-      "after",
-      examples(
-        ["ttyhq up --remotes 3", "an HQ and three remotes, with a link that logs your browser in"],
-        ["ttyhq ls --control-dir ~/.ttyhq/up/hq", "the sessions of all of them"],
-        ["ttyhq run --control-dir ~/.ttyhq/up/remote-1 -- top", "a program on the first remote"],
-        [
-          "ttyhq up --port 0 --json",
-          "for a script, which talks to the HQ with Basic and ends it with SIGTERM",
-        ],
-      ),
-    );
+  addCommand<UpFlags>(program, {
+    usage: "up",
+    summary: "run an HQ and some remotes on this machine, to try them out",
+    description:
+      "Run an HQ and some remotes on this machine, to try them out: processes on loopback that end with this command, as do the programs in their sessions. A process that ends by itself is restarted. Logs and recordings stay in the control directories.",
+    examples: [
+      ["ttyhq up --remotes 3", "an HQ and three remotes, with a link that logs your browser in"],
+      ["ttyhq ls --control-dir ~/.ttyhq/up/hq", "the sessions of all of them"],
+      ["ttyhq run --control-dir ~/.ttyhq/up/remote-1 -- top", "a program on the first remote"],
+      ["ttyhq up --port 0 --json", "for a script, which uses Basic at the HQ and ends it with SIGTERM"],
+    ],
+    options: (command) =>
+      command
+        .option("-n, --remotes <number>", "number of remotes", whole(1, MAX_REMOTES), DEFAULT_REMOTES)
+        .option("-p, --port <number>", "port of the HQ, 0 for any free one", whole(0, 65_535), DEFAULT_PORT)
+        .option("--control-dir <path>", "directory of the servers' own control directories (~/.ttyhq/up)")
+        .option(
+          "--json",
+          'print one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
+        ),
+    run: (flags) => up(flags, { cli, finish }),
+  });
 }
 
 /** Runs until a signal comes, be it while it starts. A second one ends it at once: what was told to end does so alone. */
@@ -120,8 +116,6 @@ function whole(min: number, max: number): (text: string) => number {
     }
   };
 }
-
-export type MachineReport = { readonly name: string; readonly url: string; readonly controlDir: string };
 
 export type ClusterReport = {
   readonly url: string;

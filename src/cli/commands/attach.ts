@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples, type Finish } from "../command.ts";
+import { addCommand, type Finish } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
@@ -12,23 +12,26 @@ import { printable } from "../text.ts";
 type AttachFlags = ServerFlags & DetachFlags & { readonly readOnly?: true };
 
 export function addAttach(program: Command, cli: Cli, finish: Finish): void {
-  const command = program
-    .command("attach")
-    .summary("show a session on this terminal and type into it")
-    .description(
-      "Show a session on this terminal and type into it, until its program ends or you detach. The session takes this terminal's size; of several, that of the one that was resized last. Ends with the program's exit code, 0 when detached.",
-    )
-    .argument("<session>", "id, beginning of an id, or name")
-    .option("-r, --read-only", "only look: nothing is typed or resized, and ctrl-c detaches")
-    .action(async (reference: string, flags: AttachFlags) => finish(await attach(reference, flags, cli)));
-  addServerOptions(addDetachOption(command)).addHelpText(
-    "after",
-    examples(
+  addCommand<AttachFlags>(program, {
+    usage: "attach",
+    summary: "show a session on this terminal and type into it",
+    description:
+      "Show a session on this terminal and type into it, until its program ends or you detach. The session takes the size of the terminal that was resized last. The exit code is that of the program, 0 when detached.",
+    examples: [
       ["ttyhq attach build", "by name"],
-      ["ttyhq attach 7f3a --read-only", "looks at the session whose id begins so"],
-      ["ttyhq attach build --detach-keys ctrl-p,ctrl-q", "detaches as Docker does"],
-    ),
-  );
+      ["ttyhq attach 7f3a --read-only", "view the session whose id begins with 7f3a"],
+      ["ttyhq attach build --detach-keys ctrl-p,ctrl-q", "with Docker's keys for detaching"],
+    ],
+    options: (command) =>
+      addServerOptions(
+        addDetachOption(
+          command
+            .argument("<session>", "id, beginning of an id, or name")
+            .option("-r, --read-only", "send no input and no resize; ctrl-c detaches"),
+        ),
+      ),
+    run: async (flags, [reference = ""]) => finish(await attach(reference, flags, cli)),
+  });
 }
 
 async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<number> {
@@ -36,10 +39,7 @@ async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<
   const detachKeys = detachKeysOf(flags, cli.env);
   const session = findSession(reference, await client.list());
   if (session.id === cli.env.TTYHQ_SESSION_ID) {
-    throw new ServiceError(
-      "invalid_request",
-      "this terminal is that session: it would show itself in itself",
-    );
+    throw new ServiceError("invalid_request", "this terminal is that session: attach from another terminal");
   }
   using socket = connect("attach");
   const end: AttachmentEnd = await attachTerminal({

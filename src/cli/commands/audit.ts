@@ -11,7 +11,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE } from "../../protocol/limits.ts";
 import type { AuditRecord } from "../../protocol/schemas/audit.ts";
 import { auditFiles } from "../../sessions/storage/control-dir.ts";
-import { addGroup, ExitCode, examples, type Finish, jsonText } from "../command.ts";
+import { addCommand, addGroup, ExitCode, type Finish, jsonText } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
@@ -26,26 +26,28 @@ const EXAMPLES = [
 export function addAudit(program: Command, cli: Cli, finish: Finish): void {
   const audit = addGroup(program, "audit", { summary: "read and check the audit log", examples: EXAMPLES });
   addList(audit, cli);
-  audit
-    .command("verify")
-    .summary("check that no line of the audit log was changed or removed")
-    .description(
-      "Check that no line of the audit log was changed, moved or removed. Without FILE: the files of the local server, against its sealed head. With FILE: only the chain in these files; with --control-dir against the sealed head there as well. Ends with 1 and the first bad line when something is wrong.",
-    )
-    .argument("[file...]", "files of one audit log, in any order")
-    .option("--control-dir <path>", "control directory of the server (~/.ttyhq)")
-    .option("--audit-log <path>", "audit log of the server (audit.log in the control directory)")
-    .option("--config <file>", "configuration file of the server, for both")
-    .option(
-      "--json",
-      'print {"files", "first", "last", "sealed", "unchained", "torn", "problem": {"file", "line", "reason"}}',
-    )
-    .action(async (paths: readonly string[], flags: VerifyFlags) => {
+  addCommand<VerifyFlags>(audit, {
+    usage: "verify",
+    summary: "verify that no line of the audit log was changed or removed",
+    description:
+      "Verify that no line of the audit log was changed, moved or removed. Without FILE: the files of the local server, against its sealed head. With FILE: only the chain in these files; with --control-dir against the sealed head there as well. On a problem the exit code is 1, with the first bad line.",
+    examples: EXAMPLES,
+    options: (command) =>
+      command
+        .argument("[file...]", "files of one audit log, in any order")
+        .option("--control-dir <path>", "control directory of the server (~/.ttyhq)")
+        .option("--audit-log <path>", "audit log of the server (audit.log in the control directory)")
+        .option("--config <file>", "configuration file of the server, for both")
+        .option(
+          "--json",
+          'print {"files", "first", "last", "sealed", "unchained", "torn", "problem": {"file", "line", "reason"}}',
+        ),
+    run: async (flags, paths) => {
       const verification = await verified(paths, flags, cli);
       cli.stdout.write(flags.json ? jsonText(verification) : sentenceOf(verification));
       if (verification.problem !== undefined) finish(ExitCode.Failed);
-    })
-    .addHelpText("after", examples(...EXAMPLES));
+    },
+  });
 }
 
 type VerifyFlags = { readonly controlDir?: string; readonly json?: true };

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples } from "../command.ts";
+import { addCommand } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, localSockets, type ServerFlags, serverOf, socketSend } from "../server.ts";
 
@@ -18,23 +18,24 @@ type HealthFlags = ServerFlags & {
 const POLL_MS = 200;
 
 export function addHealth(program: Command, cli: Cli): void {
-  const command = program
-    .command("health")
-    .summary("end with 0 when the server is well, for container probes")
-    .description(
-      "Ask the server for its health and end with 0 when it is well, else with 1 and the reason on standard error. Where there is only a session host, that is asked.",
-    )
-    .option("--session-host", "ask the session host of the control directory, also where there is a server")
-    .option("-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5)
-    .option("--wait <seconds>", "for so long ask again and again, until it is there and well", parseSeconds)
-    .action(async (flags: HealthFlags) => await checkUntil(endOf(flags), flags, cli));
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(
+  addCommand<HealthFlags>(program, {
+    usage: "health",
+    summary: "check the health of the server, for container probes",
+    description:
+      "Check the health of the server: exit code 0 when it is healthy, else 1 and the reason on standard error. Where only a session host runs, its health is checked.",
+    examples: [
       ["HEALTHCHECK CMD ttyhq health", "in a Dockerfile"],
       ["ttyhq health --wait 30 && ttyhq ls", "in a script that has just started a server"],
-    ),
-  );
+    ],
+    options: (command) =>
+      addServerOptions(
+        command
+          .option("--session-host", "check the session host of the control directory instead of the server")
+          .option("-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5)
+          .option("--wait <seconds>", "repeat the check for so long until it succeeds", parseSeconds),
+      ),
+    run: (flags) => checkUntil(endOf(flags), flags, cli),
+  });
 }
 
 /** In milliseconds of the monotonic clock. */

@@ -2,11 +2,10 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { Client } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/session.ts";
-import { ExitCode, examples, type Finish } from "../command.ts";
+import { addCommand, ExitCode, type Finish, jsonText, writeMessage } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
-import { printable } from "../text.ts";
 
 type KillFlags = ServerFlags & { readonly signal?: SignalName; readonly json?: true };
 
@@ -16,30 +15,34 @@ type Outcome =
   | { readonly id: string; readonly status: "signalled"; readonly signal: SignalName };
 
 export function addKill(program: Command, cli: Cli, finish: Finish): void {
-  const command = program
-    .command("kill")
-    .summary("end a session, or remove an ended one")
-    .description(
-      "End a running session: SIGHUP and SIGTERM to all of its processes, SIGKILL after 3 seconds. An ended one is removed with its recording. A session is named by its id, the beginning of it, or its name.",
-    )
-    .argument("<session...>", "ids or names")
-    .option("-s, --signal <name>", "only send this signal to the program in the foreground", parseSignal)
-    .option("--json", "print what became of each as a JSON array")
-    .action(async (references: readonly string[], flags: KillFlags) => {
-      const { outcomes, failures } = await killAll(references, flags, serverOf(flags, cli).client);
-      if (flags.json) cli.stdout.write(`${JSON.stringify(outcomes, undefined, 2)}\n`);
-      else cli.stdout.write(outcomes.map(sentence).join(""));
-      for (const { message } of failures) cli.stderr.write(`ttyhq: ${printable(message)}\n`);
-      if (failures.length > 0) finish(ExitCode.Failed);
-    });
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(
+  addCommand<KillFlags>(program, {
+    usage: "kill",
+    summary: "end a session, or remove an ended one",
+    description:
+      "End a running session: SIGHUP and SIGTERM to all of its processes, SIGKILL after 3 seconds. Remove an ended session with its recording. A session is named by its id, the beginning of its id, or its name.",
+    examples: [
       ["ttyhq kill build", "ends the session named build"],
       ["ttyhq kill 7f3a 91c0", "ends two, by the beginnings of their ids"],
       ["ttyhq kill --signal SIGINT build", "as ctrl-c would"],
-    ),
-  );
+    ],
+    options: (command) =>
+      addServerOptions(
+        command
+          .argument("<session...>", "ids or names")
+          .option(
+            "-s, --signal <name>",
+            "only send this signal to the program in the foreground",
+            parseSignal,
+          )
+          .option("--json", "print the outcomes as a JSON array"),
+      ),
+    run: async (flags, references) => {
+      const { outcomes, failures } = await killAll(references, flags, serverOf(flags, cli).client);
+      cli.stdout.write(flags.json ? jsonText(outcomes) : outcomes.map(sentence).join(""));
+      for (const { message } of failures) writeMessage(cli.stderr, message);
+      if (failures.length > 0) finish(ExitCode.Failed);
+    },
+  });
 }
 
 /** Each on its own: one that cannot be ended does not keep the others alive. */

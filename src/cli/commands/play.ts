@@ -4,7 +4,7 @@ import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
-import { examples } from "../command.ts";
+import { addCommand } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
@@ -18,23 +18,24 @@ type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit?: nu
 const CTRL_C = 0x03;
 
 export function addPlay(program: Command, cli: Cli): void {
-  const command = program
-    .command("play")
-    .summary("play a recording on this terminal")
-    .description(
-      "Play a recording on this terminal as it went; ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of one that still runs, what there is up to now.",
-    )
-    .argument("<recording>", "file, -, or a session's id, beginning of an id, or name")
-    .option("-s, --speed <factor>", "2 is twice as fast", parsePositive, 1)
-    .option("-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive)
-    .action(async (source: string, flags: PlayFlags) => await play(source, flags, cli));
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(
+  addCommand<PlayFlags>(program, {
+    usage: "play",
+    summary: "play a recording on this terminal",
+    description:
+      "Play a recording on this terminal at its own pace; ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of a running one the recording up to now.",
+    examples: [
       ["ttyhq play --idle-limit 1 build", "the session named build, without its long pauses"],
       ["ttyhq play --speed 4 demo.cast", "a file, four times as fast"],
-    ),
-  );
+    ],
+    options: (command) =>
+      addServerOptions(
+        command
+          .argument("<recording>", "file, -, or a session's id, beginning of an id, or name")
+          .option("-s, --speed <factor>", "2 is twice as fast", parsePositive, 1)
+          .option("-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive),
+      ),
+    run: (flags, [source = ""]) => play(source, flags, cli),
+  });
 }
 
 async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {

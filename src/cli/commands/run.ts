@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import type { CreateSessionBody, SessionRecord } from "../../protocol/schemas/session.ts";
-import { examples, type Finish } from "../command.ts";
+import { addCommand, type Finish } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
 import { addServerOptions, type Server, type ServerFlags, serverOf } from "../server.ts";
@@ -19,28 +19,30 @@ type RunFlags = ServerFlags &
   };
 
 export function addRun(program: Command, cli: Cli, finish: Finish): void {
-  const command = program
-    .command("run")
-    .summary("run a program in a session, shown on this terminal")
-    .description(
-      "Run a program as if without ttyhq: on this terminal, in this directory, with this environment. At the same time it is a session, which can be seen and typed into from elsewhere, and which goes on when this terminal is closed. Ends with the program's exit code, 0 when detached.",
-    )
-    .argument("<command...>", "program and arguments; after -- where they begin with a hyphen")
-    .passThroughOptions()
-    .option("-n, --name <name>", "name of the session")
-    .option("--cwd <path>", "directory to run in (this one; with --url the server's choice)")
-    .option("-d, --detach", "only start it, and print its id")
-    .option("--json", "with --detach: print the session object");
-  addServerOptions(addDetachOption(command))
-    .action(async (words: readonly string[], flags: RunFlags) => finish(await run(words, flags, cli)))
-    .addHelpText(
-      "after",
-      examples(
-        ["ttyhq run -- make -j8", "a build that you can leave alone and look at from the train"],
-        ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
-        ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
+  addCommand<RunFlags>(program, {
+    usage: "run",
+    summary: "run a program in a session, shown on this terminal",
+    description:
+      "Run a program as if without ttyhq: on this terminal, in this directory, with this environment. At the same time it is a session that others can view and type into, and that continues when this terminal is closed. The exit code is that of the program, 0 when detached.",
+    examples: [
+      ["ttyhq run -- make -j8", "a build that you can leave, and view from elsewhere"],
+      ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
+      ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
+    ],
+    options: (command) =>
+      addServerOptions(
+        addDetachOption(
+          command
+            .argument("<command...>", "program and arguments; after -- where they begin with a hyphen")
+            .passThroughOptions()
+            .option("-n, --name <name>", "name of the session")
+            .option("--cwd <path>", "directory to run in; default: this one, with --url the server's choice")
+            .option("-d, --detach", "only start it, and print its id")
+            .option("--json", "with --detach: print the session object"),
+        ),
       ),
-    );
+    run: async (flags, words) => finish(await run(words, flags, cli)),
+  });
 }
 
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {

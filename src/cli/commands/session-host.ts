@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
-import { registerOptions } from "../../config/sources/flags.ts";
-import { examples } from "../command.ts";
+import { type Flags, registerOptions } from "../../config/sources/flags.ts";
+import { addCommand } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli, RunningHost } from "../process-context.ts";
 import { onSignals } from "../terminal/signals.ts";
@@ -11,33 +11,33 @@ import { untilStopped } from "../until-stopped.ts";
 const IDLE_CHECK_MS = 30_000;
 
 export function addSessionHost(program: Command, cli: Cli): void {
-  const command = program
-    .command("session-host")
-    .summary("start a session host alone")
-    .description(
-      "Start a session host: the process that the programs and their terminals belong to. A server starts one by itself; start it apart where it should live elsewhere than the server, as in a container of its own.",
-    )
-    .action(async () => {
-      const config = parseHostConfig(await configInput(command.opts(), cli));
+  addCommand<Flags>(program, {
+    usage: "session-host",
+    summary: "start a session host alone",
+    description:
+      "Start a session host: the process that owns the programs and their terminals. A server starts one by itself; start it separately where it runs elsewhere, as in a container of its own.",
+    examples: [["ttyhq session-host --control-dir /srv/ttyhq", "serves on /srv/ttyhq/host.sock"]],
+    options: (command) => {
+      registerOptions(command, "session-host");
+      return command;
+    },
+    run: async (flags) => {
+      const config = parseHostConfig(await configInput(flags, cli));
       const start = async (): Promise<RunningHost> => {
         const host = await cli.startSessionHost(config);
         // The server that started it waits for this line.
         cli.stdout.write('{"event":"listening"}\n');
         return host;
       };
-      // A hang-up is the end of somebody's terminal, not of the programs in ours.
+      // The programs outlive the terminal that the host was started from.
       using _ignored = onSignals(["SIGHUP"], () => undefined);
       const stop = { signals: ["SIGINT", "SIGTERM"], graceMs: config.graceMs } as const;
       await untilStopped(start, stop, config.exitWhenIdle ? untilIdle : undefined);
-    });
-  registerOptions(command, "session-host");
-  command.addHelpText(
-    "after",
-    examples(["ttyhq session-host --control-dir /srv/ttyhq", "serves on /srv/ttyhq/host.sock"]),
-  );
+    },
+  });
 }
 
-/** Idle at two looks in a row: whoever started it may not have got as far as using it at the first. */
+/** Idle at two checks in a row: at the first the process that started it may not have connected yet. */
 async function untilIdle(host: RunningHost): Promise<void> {
   let idleChecks = 0;
   while (idleChecks < 2) {

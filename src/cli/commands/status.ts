@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { createClient } from "../../protocol/client/client.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
-import { ExitCode, examples, type Finish } from "../command.ts";
+import { ExitCode, type Finish } from "../command.ts";
 import type { Cli } from "../process-context.ts";
+import { addQuery } from "../query.ts";
 import {
-  addServerOptions,
   controlDirOf,
   isNobodyThere,
   localSockets,
@@ -23,22 +23,20 @@ type Status = {
 };
 
 export function addStatus(program: Command, cli: Cli, finish: Finish): void {
-  const command = program
-    .command("status")
-    .summary("say what of ttyhq runs here")
-    .description(
-      "Say what of ttyhq runs here: the server, the session host, their versions and sessions. Ends with 1 when nothing does.",
-    )
-    .option("--json", "print it as JSON")
-    .action(async (flags: ServerFlags & { readonly json?: true }) => {
+  addQuery(program, cli, {
+    usage: "status",
+    summary: "show the server and the session host of this machine",
+    description:
+      "Show the server and the session host of this machine, with their versions and sessions. The exit code is 1 when neither runs.",
+    examples: [["ttyhq status --json | jq .server.version", "the server's version"]],
+    json: "print it as JSON",
+    ask: async (_, flags) => {
       const status = await statusOf(flags, cli);
-      cli.stdout.write(flags.json ? `${JSON.stringify(status, undefined, 2)}\n` : statusText(status));
       if (status.server === undefined && status.sessionHost === undefined) finish(ExitCode.Failed);
-    });
-  addServerOptions(command).addHelpText(
-    "after",
-    examples(["ttyhq status --json | jq .server.version", "the server's version"]),
-  );
+      return status;
+    },
+    text: statusText,
+  });
 }
 
 async function statusOf(flags: ServerFlags, cli: Cli): Promise<Status> {

@@ -9,7 +9,7 @@ import { MAX_API_TOKEN_LIFETIME_S, MAX_JOIN_TOKEN_LIFETIME_S } from "../../proto
 import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
 import { ApiTokenName, type ApiTokenRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
-import { addGroup } from "../command.ts";
+import { addCommand, addGroup } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
 import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
@@ -166,12 +166,11 @@ type Revoke = {
 
 /** Reports each as soon as it is revoked: a later one may fail. */
 function addRevoke(group: Command, cli: Cli, { usage, names, summary, subject = "", revoke }: Revoke): void {
-  const command = group
-    .command(usage)
-    .summary(summary)
-    .description(`Revoke: ${names}.`)
-    .option("--json", "print the revoked ones as a JSON array")
-    .action(async (given: readonly string[], flags: ServerFlags & { readonly json?: true }) => {
+  addCommand<ServerFlags & { readonly json?: true }>(group, {
+    ...{ usage, summary, description: `Revoke: ${names}.` },
+    options: (command) =>
+      addServerOptions(command.option("--json", "print the revoked ones as a JSON array")),
+    run: async (flags, given) => {
       const { client } = serverOf(flags, cli, "server");
       const revoked: unknown[] = [];
       for (const name of given) {
@@ -179,8 +178,8 @@ function addRevoke(group: Command, cli: Cli, { usage, names, summary, subject = 
         if (!flags.json) cli.stdout.write(`${subject}${printable(name)} revoked\n`);
       }
       if (flags.json) cli.stdout.write(`${JSON.stringify(revoked)}\n`);
-    });
-  addServerOptions(command);
+    },
+  });
 }
 
 async function tokensOf(client: Client, isAll?: boolean): Promise<readonly ApiTokenRecord[]> {

@@ -8,7 +8,7 @@ import { registerOptions } from "../../config/sources/flags.ts";
 import { findSystemAccount } from "../../lib/os/system-account.ts";
 import { createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { ExitCode, examples, type Finish, writeMessage } from "../command.ts";
+import { addCommand, addGroup, ExitCode, type Finish, jsonText, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli, ProcessContext } from "../process-context.ts";
 import { isNobodyThere, localSockets, socketSend } from "../server.ts";
@@ -21,42 +21,42 @@ import { execWords, HOST_UNIT, type Scope, SERVER_UNIT } from "./unit-file.ts";
 type ScopeFlags = { readonly user?: true };
 type UninstallFlags = ScopeFlags & { readonly endSessions?: true };
 
-const OF_USER = "your own service, of systemctl --user, and not the machine's";
+const OF_USER = "your own service, of systemctl --user, instead of the machine's";
 
 export function addSystemd(program: Command, cli: Cli, finish: Finish): void {
-  const command = program
-    .command("service")
-    .summary("have systemd run a server, now and after every start of the machine")
-    .description(
-      "Have systemd run a server and its session host, as two units: the server can be restarted, upgraded or killed, and the programs go on.",
-    )
-    .addHelpText(
-      "after",
-      examples(
-        ["sudo ttyhq service install", "for the users of this machine"],
-        ["ttyhq service install --user --bind 127.0.0.1 --login-link", "for yourself"],
-        ["ttyhq service install --dry-run", "prints what would be written"],
-        ["ttyhq service status", "what runs"],
-        ["sudo ttyhq service uninstall", "recordings stay"],
-      ),
-    );
+  const command = addGroup(program, "service", {
+    summary: "run a server as a service of systemd",
+    description:
+      "Run a server and its session host as two units of systemd: the server can be restarted, upgraded or killed while the programs continue.",
+    examples: [
+      ["sudo ttyhq service install", "for the users of this machine"],
+      ["ttyhq service install --user --bind 127.0.0.1 --login-link", "for yourself"],
+      ["ttyhq service install --dry-run", "print the units only"],
+      ["ttyhq service status", "their state"],
+      ["sudo ttyhq service uninstall", "recordings stay"],
+    ],
+  });
   addInstall(command, cli);
   addUninstall(command, cli);
   addStatusOf(command, cli, finish);
 }
 
 function addInstall(parent: Command, cli: Cli): void {
-  const command = parent
-    .command("install")
-    .summary("write the units and start them")
-    .description(
-      "Write the units and start them. Options of ttyhq serve go into the unit; the configuration file, /etc/ttyhq/config.yaml or ~/.config/ttyhq/config.yaml without --config, is made where there is none, and is yours. Does nothing where nothing is to be done.",
-    )
-    .option("--user", OF_USER)
-    .option("--run-as <name>", "run the machine's service as this user, and not as root")
-    .option("--dry-run", "print the files, and write and start nothing")
-    .action(async (flags: InstallFlags) => await installService(flags, cli));
-  registerOptions(command, "server");
+  addCommand<InstallFlags>(parent, {
+    usage: "install",
+    summary: "write the units and start them",
+    description:
+      "Write the units and start them. Options of ttyhq serve go into the unit. The configuration file, /etc/ttyhq/config.yaml or ~/.config/ttyhq/config.yaml without --config, is created once and then yours. A second run changes nothing.",
+    options: (command) => {
+      command
+        .option("--user", OF_USER)
+        .option("--run-as <name>", "run the machine's service as this user instead of root")
+        .option("--dry-run", "print the files without writing or starting anything");
+      registerOptions(command, "server");
+      return command;
+    },
+    run: (flags) => installService(flags, cli),
+  });
 }
 
 async function installService(flags: InstallFlags, cli: Cli): Promise<void> {
@@ -75,15 +75,14 @@ async function installService(flags: InstallFlags, cli: Cli): Promise<void> {
 }
 
 function addUninstall(parent: Command, cli: Cli): void {
-  parent
-    .command("uninstall")
-    .summary("stop them and remove the units")
-    .description(
-      "Stop server and session host and remove what install wrote. Recordings stay where they are.",
-    )
-    .option("--user", OF_USER)
-    .option("--end-sessions", "even where programs run, which it ends")
-    .action(async (flags: UninstallFlags) => await uninstallService(flags, cli));
+  addCommand<UninstallFlags>(parent, {
+    usage: "uninstall",
+    summary: "stop them and remove the units",
+    description: "Stop server and session host and remove the files that install wrote. Recordings stay.",
+    options: (command) =>
+      command.option("--user", OF_USER).option("--end-sessions", "end running programs as well"),
+    run: (flags) => uninstallService(flags, cli),
+  });
 }
 
 async function uninstallService(flags: UninstallFlags, cli: Cli): Promise<void> {
@@ -107,17 +106,18 @@ async function uninstallService(flags: UninstallFlags, cli: Cli): Promise<void> 
 }
 
 function addStatusOf(parent: Command, cli: Cli, finish: Finish): void {
-  parent
-    .command("status")
-    .summary("say what of it runs")
-    .description("Say what of the service is installed and runs. Ends with 1 where not all of it does.")
-    .option("--user", OF_USER)
-    .option("--json", "print it as JSON")
-    .action(async (flags: ScopeFlags & { readonly json?: true }) => {
-      const states = await unitStates(new Systemctl(scopeOf(flags), cli));
-      cli.stdout.write(flags.json === true ? statusJson(states) : statusText(states));
-      if (!states.every(isRunning)) finish(ExitCode.Failed);
-    });
+  addCommand<ScopeFlags & { readonly json?: true }>(parent, {
+    usage: "status",
+    summary: "show the state of the units",
+    description: "Show the state of the units. The exit code is 1 unless both run.",
+    options: (command) => command.option("--user", OF_USER).option("--json", "print it as JSON"),
+    run: async (flags) => {
+      const systemctl = new Systemctl(scopeOf(flags), cli);
+      const states = await Promise.all([SERVER_UNIT, HOST_UNIT].map((unit) => unitState(systemctl, unit)));
+      cli.stdout.write(flags.json === true ? jsonText(states) : statusText(states));
+      if (states.some(({ state }) => state !== "active")) finish(ExitCode.Failed);
+    },
+  });
 }
 
 /** Throws `forbidden` for whoever is not root and wants to change the machine's. */
@@ -184,14 +184,6 @@ export type UnitState = {
 
 const PROPERTIES = ["LoadState", "ActiveState", "UnitFileState", "MainPID", "NRestarts"];
 
-async function unitStates(systemctl: Systemctl): Promise<readonly UnitState[]> {
-  return await Promise.all([SERVER_UNIT, HOST_UNIT].map((unit) => unitState(systemctl, unit)));
-}
-
-function isRunning({ state }: UnitState): boolean {
-  return state === "active";
-}
-
 function statusText(states: readonly UnitState[]): string {
   const rows = states.map(({ unit, state, atStart, pid, restarts }) => [
     unit,
@@ -201,10 +193,6 @@ function statusText(states: readonly UnitState[]): string {
     `${restarts}`,
   ]);
   return table(["UNIT", "STATE", "AT START", "PID", "RESTARTS"], rows);
-}
-
-function statusJson(states: readonly UnitState[]): string {
-  return `${JSON.stringify(states, undefined, 2)}\n`;
 }
 
 async function unitState(systemctl: Systemctl, unit: string): Promise<UnitState> {

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
-import { addGroup, examples } from "../../command.ts";
+import { addCommand, addGroup } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
 import { addQuery } from "../../query.ts";
 import { addServerOptions, type Server, type ServerFlags, serverOf } from "../../server.ts";
@@ -71,18 +71,20 @@ function replyText({ message, enabled, worktreePath, repoPath, steps }: FollowRe
 export function addGitEvent(program: Command, cli: Cli): void {
   const lines = [["ttyhq git event", "has the server look at this repository now"]] as const;
   const git = addGroup(program, "git", { summary: "called by git's hooks", examples: lines });
-  const command = git
-    .command("event")
-    .summary("tell the server about a git event in this repository")
-    .description("Tell the server about a git event in this repository. Silent, with or without a server.")
-    .option("--event <name>", "the event: checkout, commit, merge", "other")
-    .action(async ({ event, ...flags }: ServerFlags & { readonly event: string }) => {
+  addCommand<ServerFlags & { readonly event: string }>(git, {
+    usage: "event",
+    summary: "tell the server about a git event in this repository",
+    description: "Tell the server about a git event in this repository. Silent, with or without a server.",
+    examples: lines,
+    options: (command) =>
+      addServerOptions(command.option("--event <name>", "the event: checkout, commit, merge", "other")),
+    run: async ({ event, ...flags }) => {
       try {
         const { client } = serverOf(flags, cli);
         await client.call(endpoints.gitEvent, { body: { repoPath: cli.cwd, event: event.slice(0, 64) } });
       } catch {
         // No server is running, or it does not follow this repository.
       }
-    });
-  addServerOptions(command).addHelpText("after", examples(...lines));
+    },
+  });
 }
