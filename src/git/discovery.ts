@@ -33,10 +33,10 @@ export async function discoverRepositories(
   const branches = await linesOf(git, BRANCHES, { each: paths });
   const found = await Promise.all(
     paths.map(async (path) => {
-      const facts = await lstat(path).catch(() => undefined);
-      if (facts === undefined) return [];
+      const stats = await lstat(path).catch(() => undefined);
+      if (stats === undefined) return [];
       const branch = branches.get(path) || undefined;
-      return [{ path, inode: facts.ino, modifiedAt: facts.mtime, branch }];
+      return [{ path, inode: stats.ino, modifiedAt: stats.mtime, branch }];
     }),
   );
   return found.flat().sort((one, other) => basename(one.path).localeCompare(basename(other.path)));

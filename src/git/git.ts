@@ -19,7 +19,7 @@ export type { GitRun } from "./git-process.ts";
 /** Runs the git of this machine: at most MAX_GIT_PROCESSES processes at a time. */
 export class GitProgram {
   readonly #env: GitEnv;
-  readonly #slots = new Semaphore({
+  readonly #semaphore = new Semaphore({
     permits: MAX_GIT_PROCESSES,
     maxWaiting: MAX_WAITING_GIT_PROCESSES,
     maxWaitMs: GIT_TURN_TIMEOUT_MS,
@@ -53,7 +53,7 @@ export class GitProgram {
       enoughBytes,
       signal: isWrite ? undefined : request.signal,
     };
-    return await this.#slots.take(() => runGit(command, limits));
+    return await this.#semaphore.take(() => runGit(command, limits));
   }
 }
 
@@ -119,7 +119,7 @@ export class Git {
 
   /** The same with input, or for the beginning of a long answer. */
   async ask(args: readonly string[], question: Question = {}): Promise<GitRun> {
-    return await this.#look(this.#git(plain(args)), question);
+    return await this.#question(this.#git(plain(args)), question);
   }
 
   /**
@@ -127,7 +127,7 @@ export class Git {
    * this size up for milliseconds, a shell starts the others. What is neutralised is what this folder's config names.
    */
   async script(text: string, args: readonly string[]): Promise<GitRun> {
-    return await this.#look(["sh", "-c", text, "sh", ...args], {});
+    return await this.#question(["sh", "-c", text, "sh", ...args], {});
   }
 
   /** All config that git reads here, in its order; a later entry of a key wins. */
@@ -153,7 +153,7 @@ export class Git {
     }
   }
 
-  async #look(words: readonly string[], question: Question): Promise<GitRun> {
+  async #question(words: readonly string[], question: Question): Promise<GitRun> {
     return await this.#run({ words, overrides: configOverrides(await this.config()), ...question });
   }
 

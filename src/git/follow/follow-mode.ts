@@ -35,7 +35,7 @@ export class FollowMode implements AsyncDisposable {
   readonly #hooks: FollowHooks;
   /** By the main tree's path; as many as are followed. */
   readonly #repositories = new Map<string, FollowedRepository>();
-  readonly #turns = new KeyedMutex();
+  readonly #mutexes = new KeyedMutex();
   readonly #atWork = new Set<Promise<unknown>>();
   #isClosed = false;
 
@@ -143,8 +143,8 @@ export class FollowMode implements AsyncDisposable {
     if (settings === undefined) return { ...NO_FOLLOW, ...here };
     const { worktreePath } = settings;
     const branch = (await readWorktrees(git, repository)).find(({ path }) => path === worktreePath)?.branch;
-    const part = branch === undefined ? {} : { branch };
-    return { ...here, ...part, worktreePath, enabled: true, followMode: true, followBranch: branch ?? null };
+    const named = branch === undefined ? {} : { branch };
+    return { ...here, ...named, worktreePath, enabled: true, followMode: true, followBranch: branch ?? null };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -183,7 +183,7 @@ export class FollowMode implements AsyncDisposable {
   }
 
   async #inTurn<T>(repoPath: string, work: () => Promise<T>): Promise<T> {
-    const turn = this.#turns.take(repoPath, work);
+    const turn = this.#mutexes.take(repoPath, work);
     this.#atWork.add(turn);
     return await turn.finally(() => this.#atWork.delete(turn));
   }
@@ -266,8 +266,8 @@ export class FollowMode implements AsyncDisposable {
 const NO_FOLLOW = { enabled: false, followMode: false, followBranch: null, currentBranch: null };
 
 function enabledReply({ mainRoot }: Repository, { path, branch }: WorktreeEntry) {
-  const part = branch === undefined ? {} : { branch };
-  return { success: true, enabled: true, repoPath: mainRoot, worktreePath: path, ...part } as const;
+  const named = branch === undefined ? {} : { branch };
+  return { success: true, enabled: true, repoPath: mainRoot, worktreePath: path, ...named } as const;
 }
 
 function disabledReply({ mainRoot }: Repository) {

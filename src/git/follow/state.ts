@@ -86,9 +86,9 @@ async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind
   const [last = "", before = ""] = log.stdout
     .split("\n")
     .filter((line) => !line.endsWith(`\t${CHECKED_OUT}`));
-  const [at = "", parents = "", deed = ""] = last.split("\t");
+  const [at = "", parents = "", action = ""] = last.split("\t");
   if (log.code === 0 && at !== "")
-    return { at, blind: blindCommit(at, parents, deed, before.split("\t")[0]) };
+    return { at, blind: blindCommit(at, parents, action, before.split("\t")[0]) };
   const staged = await git.try("diff-index", "--cached", "--quiet", head, "--");
   return { at: staged.code === 0 ? head : undefined };
 }
@@ -97,11 +97,11 @@ async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind
 function blindCommit(
   commit: string,
   parents: string,
-  deed: string,
+  action: string,
   of: string | undefined,
 ): Tree["blind"] | undefined {
   const onto = parents.split(" ")[0];
-  const isCommit = /^commit(?: \((?:merge|cherry-pick)\))?:/.test(deed);
+  const isCommit = /^commit(?: \((?:merge|cherry-pick)\))?:/.test(action);
   if (!isCommit || onto === undefined || onto === "" || of === undefined || of === "" || of === onto)
     return undefined;
   return { commit, of, onto };

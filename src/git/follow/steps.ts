@@ -12,7 +12,7 @@ import { unfinishedWork } from "./unfinished-work.ts";
 const LOCKED = /index\.lock': File exists/;
 const FIRST_LOCK_PAUSE_MS = 20;
 /** Of a HEAD's log: the last one, and what somebody did just before and after it. */
-const STEPS_LOOKED_AT = 6;
+const REFLOG_ENTRIES = 6;
 const COMMITTED_MEANWHILE: Refusal = {
   why: "a commit was made there on no branch at that moment",
   files: [],
@@ -59,7 +59,7 @@ export async function checkOut(
   if (refusal !== undefined) return refusal;
   // Not by one checkout, for which git logs the branch as it is at its end: while files are written it may move.
   await git.write("symbolic-ref", "-m", CHECKED_OUT, "HEAD", branchRef(branch));
-  const made = await headBefore(git, ({ deed }, at) => deed === CHECKED_OUT && at === 0);
+  const made = await headBefore(git, ({ action }, at) => action === CHECKED_OUT && at === 0);
   if (made !== undefined && made !== commit) {
     await git.write("update-ref", "--no-deref", "HEAD", made);
     return COMMITTED_MEANWHILE;
@@ -107,13 +107,13 @@ export async function detach(
 /** Where a tree's HEAD was before its last step of that kind; `undefined`: git's log of it does not say. */
 async function headBefore(
   git: Git,
-  isStep: (step: { readonly head: string; readonly deed: string }, at: number) => boolean,
+  isStep: (step: { readonly head: string; readonly action: string }, at: number) => boolean,
 ): Promise<string | undefined> {
-  const count = `-${STEPS_LOOKED_AT}`;
+  const count = `-${REFLOG_ENTRIES}`;
   const log = await git.try("log", "--walk-reflogs", count, "--format=%H%x09%gs", "HEAD", "--");
   const steps = log.stdout.split("\n").map((line) => {
-    const [head = "", deed = ""] = line.split("\t");
-    return { head, deed };
+    const [head = "", action = ""] = line.split("\t");
+    return { head, action };
   });
   const at = steps.findIndex(isStep);
   return at === -1 ? undefined : steps[at + 1]?.head || undefined;

@@ -25,7 +25,7 @@ export class FollowHooks {
   readonly #list: FollowList;
   readonly #target: HookPlace;
   /** By folder: several repositories may share one. */
-  readonly #turns = new KeyedMutex();
+  readonly #mutexes = new KeyedMutex();
 
   constructor(parts: { readonly list: FollowList; readonly target: HookPlace }) {
     this.#list = parts.list;
@@ -54,7 +54,7 @@ export class FollowHooks {
     const target = "socket" in place ? { ...place, key: entry.hookKey ?? newKey() } : place;
     await permitted(async () => {
       await excludeHooks(commonDir, excludePatterns(folders, tops));
-      for (const folder of folders) await this.#turns.take(folder.path, () => installHooks(folder, target));
+      for (const folder of folders) await this.#mutexes.take(folder.path, () => installHooks(folder, target));
     });
   }
 
@@ -65,7 +65,7 @@ export class FollowHooks {
   async remove(mainRoot: string, commonDir: string | undefined): Promise<void> {
     await permitted(async () => {
       for (const folder of this.#list.get(mainRoot)?.hookFolders ?? [])
-        await this.#turns.take(folder, () => this.#leave(folder, mainRoot));
+        await this.#mutexes.take(folder, () => this.#leave(folder, mainRoot));
       if (commonDir !== undefined) await excludeHooks(commonDir, []);
     });
   }

@@ -13,7 +13,7 @@ export type FolderStatusParts = {
   readonly cwd: string;
   /** A git in the folder that has read no config yet. */
   readonly git: () => Git;
-  readonly slots: Pick<Semaphore, "take">;
+  readonly semaphore: Pick<Semaphore, "take">;
   readonly log: Pick<Log, "warn">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -111,11 +111,11 @@ export class FolderStatus implements Disposable {
 
   /** Asks git for the repository only where its place has changed. */
   async #locate(): Promise<Repository | undefined> {
-    const { cwd, git, slots } = this.#parts;
+    const { cwd, git, semaphore } = this.#parts;
     const mark = await repositoryMark(cwd);
     if (mark === undefined || mark !== this.#found?.mark) this.#found = undefined;
     if (mark === undefined) return undefined;
-    const repository = this.#found?.repository ?? (await slots.take(() => findRepository(git())));
+    const repository = this.#found?.repository ?? (await semaphore.take(() => findRepository(git())));
     if (repository !== undefined) this.#found = { mark, repository };
     return repository;
   }

@@ -29,7 +29,7 @@ export type LiveStatusParts = {
 /** At most MAX_STATUS_FOLDERS folders: over that, a folder where no program runs is dropped. */
 export class LiveStatus implements Disposable {
   readonly #parts: LiveStatusParts;
-  readonly #slots = new Semaphore({
+  readonly #semaphore = new Semaphore({
     permits: STATUS_READS_AT_ONCE,
     maxWaiting: 2 * MAX_STATUS_FOLDERS,
     maxWaitMs: STATUS_TURN_TIMEOUT_MS,
@@ -76,7 +76,7 @@ export class LiveStatus implements Disposable {
     if (this.#end.signal.aborted || !cwd.startsWith("/") || !this.#makeRoom()) return undefined;
     const { program, log, now, onStatus } = this.#parts;
     const folder = new FolderStatus({
-      ...{ cwd, slots: this.#slots, log, now },
+      ...{ cwd, semaphore: this.#semaphore, log, now },
       git: () => program.at(cwd, this.#end.signal),
       treeOf: (repository) => this.#tree(repository),
       onStatus: (status) => onStatus(cwd, status),
@@ -103,7 +103,7 @@ export class LiveStatus implements Disposable {
     if (known !== undefined) return known;
     const { program, log, now } = this.#parts;
     const tree = new TreeStatus({
-      ...{ repository, slots: this.#slots, now },
+      ...{ repository, semaphore: this.#semaphore, now },
       git: () => program.at(repository.root, this.#end.signal),
       onEmpty: () => this.#trees.delete(key),
       onExhausted: (error) => {

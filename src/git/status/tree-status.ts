@@ -13,7 +13,7 @@ export type TreeStatusParts = {
   /** A git at the root that has read no config yet. */
   readonly git: () => Git;
   /** For all working trees together. */
-  readonly slots: Pick<Semaphore, "take">;
+  readonly semaphore: Pick<Semaphore, "take">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** The last folder has left. */
@@ -73,11 +73,11 @@ export class TreeStatus {
   }
 
   async #inTurn(before: Promise<GitStatus> | undefined): Promise<GitStatus> {
-    const { now, slots } = this.#parts;
+    const { now, semaphore } = this.#parts;
     try {
       await before?.catch(() => undefined);
       if (this.#earliestMs > now()) await pause(this.#earliestMs - now(), undefined, { ref: false });
-      return await slots.take(async () => {
+      return await semaphore.take(async () => {
         const beganMs = now();
         const status = this.#read();
         [this.#last, this.#next] = [{ beganMs, status }, undefined];

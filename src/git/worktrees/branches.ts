@@ -85,9 +85,9 @@ export function branchNameProblem(name: string): string | undefined {
   if (name === "HEAD") return "HEAD is what git calls the current commit";
   const [forbidden] = FORBIDDEN.exec(name) ?? [];
   if (forbidden !== undefined) return `it has ${JSON.stringify(forbidden)} where a branch must not`;
-  for (const part of name.split("/")) {
-    if (part.startsWith(".")) return "a part of it begins with a dot";
-    if (part.endsWith(".lock")) return "a part of it ends with .lock";
+  for (const component of name.split("/")) {
+    if (component.startsWith(".")) return "a part of it begins with a dot";
+    if (component.endsWith(".lock")) return "a part of it ends with .lock";
   }
   return undefined;
 }

@@ -13,11 +13,11 @@ export async function linesOf(
   script: string,
   { fixed = [], each }: { readonly fixed?: readonly string[]; readonly each: readonly string[] },
 ): Promise<ReadonlyMap<string, string>> {
-  const parts = Array.from({ length: SHELLS }, (_, shell) => each.filter((_, at) => at % SHELLS === shell));
+  const chunks = Array.from({ length: SHELLS }, (_, shell) => each.filter((_, at) => at % SHELLS === shell));
   const answers = await Promise.all(
-    parts.map(async (part) => {
-      const lines = part.length === 0 ? [] : await linesOfShell(git, script, [...fixed, ...part]);
-      return part.flatMap((one, at) => {
+    chunks.map(async (chunk) => {
+      const lines = chunk.length === 0 ? [] : await linesOfShell(git, script, [...fixed, ...chunk]);
+      return chunk.flatMap((one, at) => {
         const line = lines[at];
         return line === undefined ? [] : [[one, line] as const];
       });

@@ -33,7 +33,7 @@ const MAX_LISTINGS = 256;
 export class Worktrees {
   readonly #parts: WorktreesParts;
   readonly #listings: ExpiringMap<string, Promise<WorktreeListing>>;
-  readonly #turns = new KeyedMutex();
+  readonly #mutexes = new KeyedMutex();
 
   constructor(parts: WorktreesParts) {
     this.#parts = parts;
@@ -127,7 +127,7 @@ export class Worktrees {
     const { program } = this.#parts;
     const repository = await requireRepository(program.at(path, caller.signal));
     const { commonDir } = repository;
-    return await this.#turns.take(commonDir, async () => {
+    return await this.#mutexes.take(commonDir, async () => {
       caller.signal?.throwIfAborted();
       // What is begun is brought to its end or taken back, whoever still waits for it.
       const git = program.at(path);

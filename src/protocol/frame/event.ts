@@ -105,8 +105,8 @@ export function resizeEvent(size: TerminalSize): ResizeEvent {
 }
 
 /** `undefined` where the counts are not known: outside a repository, and of a bare one. */
-export function gitStatusEvent(sessionId: string, facts: GitStatus): GitStatusEvent | undefined {
-  const { gitModifiedCount, gitAddedCount = 0, gitDeletedCount = 0 } = facts;
+export function gitStatusEvent(sessionId: string, status: GitStatus): GitStatusEvent | undefined {
+  const { gitModifiedCount, gitAddedCount = 0, gitDeletedCount = 0 } = status;
   if (gitModifiedCount === undefined) return undefined;
   const { gitAheadCount = 0, gitBehindCount = 0 } = status;
   return {

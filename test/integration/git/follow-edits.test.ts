@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { atRest, holdBack, together } from "./follow-looks.ts";
+import { atRest, holdBack, together } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("what is not committed", () => {

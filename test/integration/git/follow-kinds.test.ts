@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { exists, together } from "./follow-looks.ts";
+import { exists, together } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("repositories of all kinds", () => {

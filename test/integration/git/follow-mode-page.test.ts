@@ -15,8 +15,8 @@ type Typed = { readonly command: string; readonly output: string };
 
 /** What is typed at the page's prompt, and what it says comes back. */
 function typed(): readonly Typed[] {
-  const part = /## In a minute\n([\s\S]*?)\n## /.exec(page)?.[1] ?? "";
-  const blocks = [...part.matchAll(/```\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+  const region = /## In a minute\n([\s\S]*?)\n## /.exec(page)?.[1] ?? "";
+  const blocks = [...region.matchAll(/```\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
   return blocks.flatMap((block) =>
     block
       .split(PROMPT)

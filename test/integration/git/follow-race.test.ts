@@ -3,7 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { CHECKED_OUT } from "../../../src/git/follow/state.ts";
-import { holdBack, together } from "./follow-looks.ts";
+import { holdBack, together } from "./follow-checks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 
 /** A commit that is on no branch yet, with one more file. */

@@ -90,7 +90,7 @@ export class FollowRepository implements AsyncDisposable {
   /** Milliseconds by which its clock is fast. */
   laterMs = 0;
   /** How often follow mode has looked at both trees. */
-  looks = 0;
+  checks = 0;
   /** Called at once with each line of its log. */
   onLog: (line: string) => void = () => {};
   readonly #log: string[] = [];
@@ -122,7 +122,7 @@ export class FollowRepository implements AsyncDisposable {
     const log = createLogger({ level: "info", format: "json", destination: { write } });
     const parts = { program, list, hooks, notices: this.notices, log };
     const now = (): number => performance.now() + this.laterMs;
-    return new FollowMode({ ...parts, now, onChange: () => this.looks++ });
+    return new FollowMode({ ...parts, now, onChange: () => this.checks++ });
   }
 
   /** The main tree is on `main`, the worktree on `feature`, one commit both. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readFollowSettings } from "../../../src/git/follow/settings.ts";
 import { GitProgram } from "../../../src/git/git.ts";
-import { atRest } from "./follow-looks.ts";
+import { atRest } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 test("a look that fails is taken again by itself", async () => {
@@ -41,9 +41,9 @@ test("a git that was killed has not said that nothing is followed", async () => 
 test("of what many say at once a few looks are taken", async () => {
   await using repository = await FollowRepository.following();
   await repository.settled();
-  const before = repository.looks;
+  const before = repository.checks;
   await Promise.all(Array.from({ length: 50 }, () => repository.settled()));
-  expect(repository.looks - before).toBeLessThan(25);
+  expect(repository.checks - before).toBeLessThan(25);
 });
 
 const followed = async ({ directory }: FollowRepository): Promise<readonly unknown[]> =>
@@ -52,11 +52,11 @@ const followed = async ({ directory }: FollowRepository): Promise<readonly unkno
 test("a repository that is not there when the server begins is followed once it is", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
-  const away = `${main.path} away`;
-  await repository.restart(() => rename(main.path, away));
+  const moved = `${main.path} away`;
+  await repository.restart(() => rename(main.path, moved));
   await expect.poll(() => repository.log).toContain("there is no git repository");
   expect(await followed(repository)).toHaveLength(1);
-  await rename(away, main.path);
+  await rename(moved, main.path);
   await tree.commit("new.txt", "new\n");
   await expect.poll(() => main.read("new.txt")).toBe("new\n");
 });
@@ -72,14 +72,14 @@ test("a repository that is never there is forgotten in the end", async () => {
 test("a repository that is not there for a moment, as when it is put in place of another, is followed", async () => {
   await using repository = await FollowRepository.following();
   const { main, tree } = repository;
-  const away = `${main.path} away`;
+  const moved = `${main.path} away`;
   await atRest(repository);
   repository.onLog = (line) => {
-    if (line.includes("there is no git repository")) renameSync(away, main.path);
+    if (line.includes("there is no git repository")) renameSync(moved, main.path);
   };
-  await rename(main.path, away);
+  await rename(main.path, moved);
   // A look at the moment without it.
-  await writeFile(join(away, ".git/packed-refs"), "");
+  await writeFile(join(moved, ".git/packed-refs"), "");
   await expect.poll(() => main.branch().catch(() => "none")).toBe("feature");
   await tree.commit("new.txt", "new\n");
   await expect.poll(() => main.read("new.txt")).toBe("new\n");

@@ -3,7 +3,7 @@ import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { MAX_FOLLOWED_OF_USER } from "../../../src/git/git-limits.ts";
-import { exists, together } from "./follow-looks.ts";
+import { exists, together } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("turned on", () => {

@@ -10,7 +10,7 @@ const GITS_OWN = /(?:^|\/)(?:logs\/HEAD|index|ORIG_HEAD)$/;
 /** Each file and folder in a folder, with its permissions and bytes. */
 async function everything(folder: string): Promise<Readonly<Record<string, string>>> {
   const below = await readdir(folder, { withFileTypes: true, recursive: true });
-  const facts = await Promise.all(
+  const processes = await Promise.all(
     below.map(async (entry) => {
       const path = join(entry.parentPath, entry.name);
       const mode = (await lstat(path)).mode.toString(8);
@@ -20,7 +20,7 @@ async function everything(folder: string): Promise<Readonly<Record<string, strin
       ] as const;
     }),
   );
-  const named = facts
+  const named = processes
     .filter(([path]) => !GITS_OWN.test(path))
     .sort(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(named);

@@ -1,6 +1,6 @@
 // What somebody has begun in a tree and not finished: git keeps it beside the files, and would drop it at a checkout.
 import { expect, test } from "vitest";
-import { atRest, prepared, together } from "./follow-looks.ts";
+import { atRest, prepared, together } from "./follow-checks.ts";
 import { FollowRepository, type WorkTree } from "./follow-repository.ts";
 
 const NEW_BRANCH = ["switch", "--quiet", "--create", "new"];

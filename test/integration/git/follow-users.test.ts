@@ -68,8 +68,8 @@ class UsersRepository implements AsyncDisposable {
     const found = await Promise.all(
       (await everythingIn(this.place)).map(async (path) => {
         // What is gone by now was a lock of git's.
-        const facts = await lstat(path).catch(() => undefined);
-        return facts === undefined || (facts.uid === uid && facts.gid === gid) ? [] : [path];
+        const stats = await lstat(path).catch(() => undefined);
+        return stats === undefined || (stats.uid === uid && stats.gid === gid) ? [] : [path];
       }),
     );
     return found.flat();
@@ -138,7 +138,7 @@ asRoot("hooks are written as the user, so that no config leads a server of root 
 });
 
 asRoot(
-  "nobody turns follow mode on or off, or has a look taken, in a repository of somebody else",
+  "nobody turns follow mode on or off, or has a check made, in a repository of somebody else",
   async () => {
     await using people = await People.make();
     await using repository = await UsersRepository.of(people.one);
@@ -178,7 +178,7 @@ asRoot("what a user says of whose repositories are safe takes follow mode from n
 });
 
 asRoot(
-  "a user's hook finds a server of root, and has it look at that repository, before and after a restart",
+  "a user's hook finds a server of root, and has it check that repository, before and after a restart",
   async () => {
     await using people = await People.make();
     await using repository = await UsersRepository.of(people.one);
@@ -188,7 +188,7 @@ asRoot(
     await follow(one, repository);
     // Looks that were asked for before are over then.
     const rest = async (): Promise<void> => {
-      for (let look = 0; look < 3; look += 1) await one.ask("/api/git/event", { body: { repoPath: path } });
+      for (let poll = 0; poll < 3; poll += 1) await one.ask("/api/git/event", { body: { repoPath: path } });
     };
     const hook = join(path, ".git/hooks/post-commit");
     expect(await readFile(hook, "utf8")).not.toContain(server.controlDir);

@@ -2,7 +2,7 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { atRest, holdBack } from "./follow-looks.ts";
+import { atRest, holdBack } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 test("a file that git does not track is moved away", async () => {

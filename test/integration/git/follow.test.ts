@@ -2,7 +2,7 @@
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { exists, prepared, together } from "./follow-looks.ts";
+import { exists, prepared, together } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 describe("the worktree leads", () => {

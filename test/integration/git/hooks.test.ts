@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { ask } from "../harness/http.ts";
 import { MAIN, TestServer } from "../harness/test-server.ts";
-import { together } from "./follow-looks.ts";
+import { together } from "./follow-checks.ts";
 import { FollowRepository } from "./follow-repository.ts";
 
 const run = promisify(execFile);

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 /** Everything that only looks. */
-async function look(folder: string): Promise<readonly number[]> {
+async function poll(folder: string): Promise<readonly number[]> {
   const path = encodeURIComponent(folder);
   const questions = [
     ...["worktrees?repoPath", "repositories/branches?path", "repositories/discover?maxDepth=2&path"],
@@ -39,7 +39,7 @@ describe("a repository that is only looked at runs nothing", () => {
     const program = await room.script(room.at(`trap${at}/program`), `echo caught >> ${caught}`);
     await trap.set(room, repository, program);
     const folders = [repository, ...["tree", "other", "plain", "sub"].map((name) => join(repository, name))];
-    for (const folder of folders.filter((one) => existsSync(one))) await look(folder);
+    for (const folder of folders.filter((one) => existsSync(one))) await poll(folder);
     expect(existsSync(caught)).toBe(false);
     // That it would have: plain git walks into it.
     const [folder, ...command] = trap.springs ?? [];

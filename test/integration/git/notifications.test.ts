@@ -29,11 +29,11 @@ test("each client is told each notification once", async () => {
   await repository.main.git("switch", "--quiet", "main");
   for (const client of ["one", "two"]) {
     const heard: string[] = [];
-    const look = async (): Promise<readonly string[]> => {
+    const poll = async (): Promise<readonly string[]> => {
       heard.push(...(await told(server, client)));
       return heard;
     };
-    await expect.poll(look, { interval: 10 }).toEqual(["Follow Mode Disabled"]);
+    await expect.poll(poll, { interval: 10 }).toEqual(["Follow Mode Disabled"]);
   }
 });
 

@@ -20,13 +20,13 @@ async function copyOnAgain(room: GitRoom, repository: string): Promise<string> {
 test("a repository that is gone when looked at, and back before it is looked for, is known", async () => {
   await using place = await StatusRoom.make();
   const repository = await place.room.repository();
-  const away = place.room.at("away");
+  const moved = place.room.at("away");
   // Nobody watches this folder for what is above it.
   using one = await inside(place, join(repository, "folder"));
   using _back = one.changed.on(() => {
-    if (one.status === undefined) renameSync(away, join(repository, ".git"));
+    if (one.status === undefined) renameSync(moved, join(repository, ".git"));
   });
-  renameSync(join(repository, ".git"), away);
+  renameSync(join(repository, ".git"), moved);
   await one.until((status) => status === undefined, "no repository");
   await one.until(on("main"), "the repository");
 });

@@ -58,8 +58,8 @@ async function toldOf(
   fits: (one: SessionRecord) => boolean,
 ): Promise<SessionRecord> {
   for (let seen = 0; ; ) {
-    const past = seen;
-    await events.first((event) => event.sessionId === id && events.all.indexOf(event) >= past);
+    const history = seen;
+    await events.first((event) => event.sessionId === id && events.all.indexOf(event) >= history);
     seen = events.all.length;
     const found = (await list()).find((one) => one.id === id && fits(one));
     if (found !== undefined) return found;

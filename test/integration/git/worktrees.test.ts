@@ -216,15 +216,15 @@ describe("POST /api/worktrees/prune", () => {
   test("forgets worktrees whose folders are gone, but no locked ones, and ends the following of one", async () => {
     const repository = await fresh();
     const gone = await room.worktree(repository, "gone");
-    const away = await room.worktree(repository, "away");
-    await room.git(repository, "worktree", "lock", away);
+    const moved = await room.worktree(repository, "away");
+    await room.git(repository, "worktree", "lock", moved);
     await server.follow(repository, "gone");
     await rm(gone, { recursive: true });
-    await rm(away, { recursive: true });
+    await rm(moved, { recursive: true });
     const answer = await server.post("worktrees/prune", { repoPath: repository });
     expect(answer).toMatchObject({ status: 200, json: { success: true, pruned: true, worktrees: [gone] } });
     expect(answer.json.output).toContain("gitdir file points to non-existent location");
-    expect((await server.list(repository)).worktrees.map(({ path }) => path)).toEqual([repository, away]);
+    expect((await server.list(repository)).worktrees.map(({ path }) => path)).toEqual([repository, moved]);
     expect(await readFile(join(repository, ".git/config"), "utf8")).not.toContain("followWorktree");
     const again = await server.post("worktrees/prune", { repoPath: repository });
     expect(again.json).toMatchObject({ pruned: false, worktrees: [], output: "" });

@@ -72,16 +72,11 @@ export const EXCEPTIONS: readonly { readonly name: RegExp; readonly why: string 
 
 /** Names that are being replaced together with the code around them. */
 const PENDING: readonly string[] = [
-  ...["access", "git", "repositories"].flatMap((folder) => [
+  ...["access", "hq", "hub"].flatMap((folder) => [
     `src/${folder}/`,
     `test/unit/${folder}/`,
     `test/integration/${folder}/`,
   ]),
-  "src/sessions/sessions-with-status.ts",
-  "src/protocol/schemas/session.ts",
-  "src/protocol/frame/event.ts",
-  "test/integration/backend/sessions-with-status.test.ts",
-  "test/unit/sessions/sessions-with-status.test.ts",
 ];
 
 /** One line for each declared name and each file that uses a word of the table. */

@@ -24,8 +24,8 @@ test("a hook of another user says its key at a socket", async () => {
   expect(hookEvent(words)).toEqual({ event: "commit", socket: "/s", key: "k" });
   await tellServer({ event: "commit", socket, key: "k" }, "/r");
   const keys: string[] = [];
-  await using door = new HookSocket({ path: socket, onKey: (key) => keys.push(key) });
-  await door.open();
+  await using listener = new HookSocket({ path: socket, onKey: (key) => keys.push(key) });
+  await listener.open();
   await tellServer({ event: "commit", socket, key: "some key" }, "/r");
   await tellServer({ event: "commit", socket, key: "x".repeat(100_000) }, "/r");
   await tellServer({ event: "commit", socket, key: "" }, "/r");

@@ -27,12 +27,12 @@ const QUIET_MS = 600;
 /** Follow mode has looked at everything that was done, and looks no more. */
 export async function atRest(repository: FollowRepository): Promise<void> {
   const isQuiet = async (): Promise<boolean> => {
-    const before = repository.looks;
+    const before = repository.checks;
     await pause(QUIET_MS);
-    if (repository.looks !== before) return false;
+    if (repository.checks !== before) return false;
     // One that is under way is counted at its end: this look has its turn after that.
     await repository.settled();
-    return repository.looks <= before + 1;
+    return repository.checks <= before + 1;
   };
   await expect.poll(isQuiet).toBe(true);
 }
