@@ -7,13 +7,12 @@ export type DiscoveredRepository = {
   readonly path: string;
   readonly inode: number;
   readonly modifiedAt: Date;
-  /** The short name of its branch; `undefined`: on none, or git does not trust it. */
+  /** `undefined`: HEAD is detached, or git does not trust the repository. */
   readonly branch: string | undefined;
 };
 
-/** More are left out. */
 const MAX_FOUND = 500;
-/** As the user who asks, who may not see every folder. Hidden folders are not entered. */
+/** Skips hidden folders. */
 const FIND = `find "$1" -mindepth 1 -maxdepth "$2" -name '.?*' \\( -name .git -print0 -o -true \\) -prune 2>/dev/null`;
 const BRANCHES = 'for at do git -C "$at" symbolic-ref -q --short HEAD 2>/dev/null || echo; done';
 
@@ -44,7 +43,7 @@ export async function discoverRepositories(
 
 function outermost(paths: readonly string[]): readonly string[] {
   const kept = new Set<string>();
-  // Whatever is inside another has the longer path.
+  // A nested repository has the longer path.
   for (const path of paths.toSorted((one, other) => one.length - other.length)) {
     if (kept.size < MAX_FOUND && !isInside(path, kept)) kept.add(path);
   }
@@ -58,7 +57,7 @@ function isInside(path: string, others: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** The path with `~` for the home that it is below. */
+/** The path with `~` in place of the home directory. */
 export function homeRelative(path: string, home: string): string {
   if (path === home) return "~";
   const below = relative(home, path);

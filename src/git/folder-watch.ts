@@ -2,12 +2,12 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { basename } from "node:path";
 import { isErrno } from "../lib/fs/atomic-file.ts";
 
-/** A folder, and which of the names directly in it make a difference. */
+/** A folder, and which of the names directly in it are watched. */
 export type WatchedFolder = { readonly path: string; readonly matters: (name: string) => boolean };
 
 export type FolderWatchOptions = {
   readonly onChange: () => void;
-  /** Between the first change and its report. */
+  /** From the first change to its report. */
   readonly settleMs: number;
   /** The system has no watches left. */
   readonly onExhausted?: (error: unknown) => void;
@@ -33,7 +33,7 @@ export class FolderWatch implements Disposable {
     for (const folder of folders) this.#watch(folder);
   }
 
-  /** Whether the same folders are at their places still. */
+  /** Whether the paths still lead to the same folders. */
   get isCurrent(): boolean {
     return (
       !this.#isStale && [...this.#identities].every(([path, identity]) => folderIdentity(path) === identity)
@@ -72,7 +72,7 @@ export class FolderWatch implements Disposable {
   }
 }
 
-/** Another folder at the same path has another identity. `undefined`: there is none, or it may not be seen. */
+/** `undefined`: there is no folder, or it is not accessible. */
 function folderIdentity(path: string): string | undefined {
   try {
     const { dev, ino } = statSync(path);

@@ -2,10 +2,10 @@ import { scrub } from "../lib/redact.ts";
 import { type ErrorCode, ServiceError } from "../protocol/errors.ts";
 import type { GitRun } from "./git-process.ts";
 
-/** Of what git said, in UTF-16 units. */
+/** Of git's messages, in UTF-16 units. */
 const MAX_SAID = 2_000;
 
-/** What git says (with LC_ALL=C) where the reason has a code of its own. The first that fits counts. */
+/** Messages of git (with LC_ALL=C) whose reason has a code of its own. The first match counts. */
 const REASONS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/^fatal: detected dubious ownership/m, "forbidden"],
   [/^fatal: (?:not a git repository|cannot change to |Invalid path )/m, "not_a_repository"],
@@ -31,7 +31,7 @@ const REASONS: readonly (readonly [RegExp, ErrorCode])[] = [
   [/^fatal: '.*' is a main working tree/ms, "main_worktree"],
 ];
 
-/** Why git did not do what it was asked for: a named condition, else `git_failed` in git's own words. */
+/** The error of a failed git command: a named condition, else `git_failed` with git's message. */
 export function gitError(what: string, { stderr, code }: GitRun): ServiceError {
   const said = scrub(stderr.trim()).slice(0, MAX_SAID);
   const reason = REASONS.find(([pattern]) => pattern.test(stderr))?.[1] ?? "git_failed";

@@ -1,52 +1,52 @@
 // Of git, follow mode and live git status.
-/** What git may take to answer a question, and to change a repository. */
+/** Timeouts of commands that read and that change a repository. */
 export const GIT_TIMEOUT_MS = 10_000;
 export const GIT_WRITE_TIMEOUT_MS = 60_000;
-/** Between SIGTERM, on which git removes what it has half made, and SIGKILL. */
+/** From SIGTERM, on which git cleans up, to SIGKILL. */
 export const GIT_STOP_GRACE_MS = 3_000;
-/** git processes of a server at a time. */
+/** Concurrent git processes of one worker. */
 export const MAX_GIT_PROCESSES = 8;
-/** More that wait for their turn, and how long; one more is refused. */
+/** Commands that wait for a process, and for how long; further commands are refused. */
 export const MAX_WAITING_GIT_PROCESSES = 512;
 export const GIT_TURN_TIMEOUT_MS = 20_000;
-/** What one of them may say on each of its two streams. */
+/** Of each of the two output streams. */
 export const MAX_GIT_OUTPUT_BYTES = 16 * 1024 * 1024;
-/** How old an answer about a repository may be (specification 8); sessions with output or viewers are checked as often. */
+/** Maximum age of cached answers (specification 8), and the interval of status checks for active sessions. */
 export const GIT_CACHE_MS = 5_000;
-/** Follow mode: how long a git of somebody else's that is at work in a tree is waited for. */
+/** Follow mode: how long it waits for a git command of somebody else in the same tree. */
 export const FOLLOW_LOCK_WAIT_MS = 5_000;
-/** Between the first sign of a change and a check: a git command changes several files. */
+/** From the first change of a file to the check: a git command changes several files. */
 export const FOLLOW_SETTLE_MS = 40;
-/** Two checks so long apart must see the same before anything is done: git is between two of its own steps otherwise. */
+/** Two checks so long apart must agree before follow mode acts: git may be between two steps of a command. */
 export const FOLLOW_SECOND_CHECK_MS = 25;
-/** The same for a worktree or a repository that is not there: it may be on its way to another place. */
+/** The same for a missing worktree or repository: it may be being moved. */
 export const FOLLOW_GONE_CHECK_MS = 500;
-/** A repository that does not come to rest is checked again later. */
+/** A repository that keeps changing is checked again later. */
 export const MAX_FOLLOW_CHECKS = 200;
-/** Rounds of what is done for one change; more is left to a later check. */
+/** Rounds of actions for one change; the rest is left to a later check. */
 export const MAX_FOLLOW_ROUNDS = 10;
-/** Before a check that failed, or found something in the way, is repeated: twice as long each time, up to the second. */
+/** Pause before a failed or blocked check is repeated; doubles each time up to the maximum. */
 export const FOLLOW_RETRY_MS = 1_000;
 export const MAX_FOLLOW_RETRY_MS = 60_000;
-/** A repository that this server has never seen may be on a disk that is not there yet: so long it is looked for. */
+/** How long a repository may be missing that this process has never seen: its disk may not be mounted yet. */
 export const MAX_FOLLOW_ABSENCE_MS = 86_400_000;
-/** Repositories with follow mode: of one git worker, and of those the ones of one user. */
+/** Followed repositories of one git worker, and of one user. */
 export const MAX_FOLLOWED_REPOSITORIES = 400;
 export const MAX_FOLLOWED_OF_USER = 100;
-/** Notifications that are kept for those who ask, and for how long; over that the oldest goes. */
+/** Stored notifications, and their lifetime; over that the oldest is dropped. */
 export const MAX_GIT_NOTICES = 200;
 export const GIT_NOTICE_LIFETIME_MS = 3_600_000;
-/** Clients of which it is known what they were told; of more the one that asked longest ago is told again. */
+/** Clients whose last notification is remembered. */
 export const MAX_GIT_NOTICE_READERS = 1_000;
-/** Live git status: folders of sessions; sessions in more folders have none. */
+/** Folders with a live git status; sessions in further folders have none. */
 export const MAX_STATUS_FOLDERS = 1_000;
-/** Working trees that are read at a time, and how long one may wait for its turn. */
+/** Concurrent status reads, and how long one may wait for its turn. */
 export const STATUS_READS_AT_ONCE = 2;
 export const STATUS_TURN_TIMEOUT_MS = 120_000;
-/** Between the first change of git's files and a reading. */
+/** From the first change of git's files to the status read. */
 export const STATUS_SETTLE_MS = 100;
-/** After a reading a pause of so many times as long: git gets at most a fifth of a core for one working tree. */
+/** Pause after a read, as a multiple of its duration: at most a fifth of a core for one working tree. */
 export const STATUS_PAUSE_FACTOR = 4;
-/** Before a reading that failed is repeated: twice as long each time, up to the second. */
+/** Pause before a failed read is repeated; doubles each time up to the maximum. */
 export const STATUS_RETRY_MS = 1_000;
 export const MAX_STATUS_RETRY_MS = 3_600_000;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { ServiceError } from "../protocol/errors.ts";
 import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
-/** What a git process said, as UTF-8: other bytes are U+FFFD. A process that a signal ended has the code KILLED. */
+/** Output is decoded as UTF-8. The code of a process that a signal ended is KILLED. */
 export type GitRun = { readonly stdout: string; readonly stderr: string; readonly code: number };
 
 export const KILLED = -1;
@@ -11,7 +11,7 @@ export type GitCommand = {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What it reads; nothing without it. */
+  /** Standard input. */
   readonly input?: string | undefined;
 };
 
@@ -19,12 +19,12 @@ export type GitLimits = {
   readonly timeoutMs: number;
   /** Of each of its two streams. */
   readonly maxBytes: number;
-  /** So much of its output is all that is asked for: it is ended then. */
+  /** The process is ended after so much output. */
   readonly enoughBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
-/** A hook may leave programs behind that hold the streams open; what git itself said has been read by then. */
+/** Background programs of a hook may hold the streams open; git's own output has been read by then. */
 const DRAIN_MS = 100;
 
 /**
@@ -41,7 +41,7 @@ export async function runGit(command: GitCommand, limits: GitLimits): Promise<Gi
   const timer = setTimeout(() => stop(timedOut(command, limits.timeoutMs)), limits.timeoutMs);
   const abort = (): void => stop({ reason: limits.signal?.reason });
   limits.signal?.addEventListener("abort", abort, { once: true });
-  // Input that nobody reads is no failure: the exit code says what is.
+  // Unread input is not an error; the exit code tells.
   child.stdin?.on("error", () => undefined).end(command.input);
   try {
     const first = await Promise.race([ended(child), stopped]);
@@ -60,15 +60,15 @@ function start({ file, args, env, input }: GitCommand): ChildProcess {
   try {
     return spawn(file, args, { cwd: "/", env, detached: true, stdio: [stdin, "pipe", "pipe"] });
   } catch (cause) {
-    // Arguments and environment are too long for the system.
+    // The arguments or the environment are too long.
     throw notRun(cause);
   }
 }
 
-/** Why a process is not waited for any longer: enough was said, or it fails with that reason. */
+/** Why a process is ended early: enough output, or an error. */
 type Stop = "enough" | { readonly reason: unknown };
 
-/** What a process says; at most `maxBytes` of each stream are held. */
+/** The output of a process, at most `maxBytes` of each stream. */
 class Output {
   readonly #stdout: Uint8Array[] = [];
   readonly #stderr: Uint8Array[] = [];
@@ -98,7 +98,7 @@ function textOf(pieces: readonly Uint8Array[]): string {
   return Buffer.concat(pieces).toString("utf8");
 }
 
-/** The exit code, once all that it said has been read. */
+/** The exit code, after all output was read. */
 async function ended(child: ChildProcess): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   child.once("error", (cause) => reject(notRun(cause)));
@@ -118,11 +118,11 @@ async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   signalGroup(child.pid, "SIGTERM");
   const kill = setTimeout(signalGroup, GIT_STOP_GRACE_MS, child.pid, "SIGKILL");
-  // What even SIGKILL does not end waits for a disk: nobody waits for that.
+  // A process that survives SIGKILL is blocked by a disk.
   const giveUp = new Promise<void>((resolve) => setTimeout(resolve, 2 * GIT_STOP_GRACE_MS).unref());
   await Promise.race([gone, giveUp]);
   clearTimeout(kill);
-  // What ignored SIGTERM while git ended: a hook, a filter.
+  // Hooks and filters may have ignored SIGTERM.
   signalGroup(child.pid, "SIGKILL");
 }
 
@@ -130,7 +130,7 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // Gone already.
+    // It has ended already.
   }
 }
 
@@ -139,7 +139,7 @@ function timedOut({ args }: GitCommand, ms: number): Stop {
   return { reason: new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`) };
 }
 
-/** Of processes, memory, files the system has none left at the moment. */
+/** The system is short of processes, memory or files. */
 const NONE_LEFT = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"]);
 
 function notRun(cause: unknown): ServiceError {

@@ -26,22 +26,21 @@ export class GitProgram {
     full: () => new ServiceError("git_busy", "too much is asked of git at the moment: try again"),
   });
 
-  /** `env`: the environment of this process, of which GIT_* and the variables of ttyhq are left out. */
+  /** `env`: that of this process; GIT_* and the variables of ttyhq are removed. */
   constructor({ env }: { readonly env: Readonly<Record<string, string | undefined>> }) {
     this.#env = gitEnv(env);
   }
 
-  /** git in the folder `cwd`, an absolute path. Reads end with `signal`; a change that was begun goes on. */
+  /** git in the folder `cwd`, an absolute path. `signal` aborts reads; a change that has begun is completed. */
   at(cwd: string, signal?: AbortSignal): Git {
     return new Git(this, cwd, signal);
   }
 
-  /** The home of this process's user. */
   get home(): string {
     return this.#env.HOME ?? "/";
   }
 
-  /** For `Git`. Rejects as `runGit` does, and with `git_busy` where it never gets a turn. */
+  /** For `Git`. Rejects as `runGit` does, and with `git_busy` when the wait is too long. */
   async run(request: GitRequest): Promise<GitRun> {
     const { words, overrides, input, enoughBytes, isWrite = false } = request;
     const env = this.#env;
@@ -67,15 +66,14 @@ type GitRequest = {
   readonly isWrite?: boolean;
 };
 
-/** What a question may say besides its arguments. */
 export type Question = {
-  /** What git reads on its standard input. */
+  /** Standard input. */
   readonly input?: string;
-  /** So much of the output is enough: git is ended then, and the code is 0. */
+  /** git is ended after so much output, and the code is 0. */
   readonly enoughBytes?: number;
 };
 
-/** Commands whose output a repository's own config would have programs make, and what keeps them from it. */
+/** Commands that could run programs of the repository's config, and the options that prevent it. */
 const PLAIN_OUTPUT: ReadonlyMap<string, readonly string[]> = new Map(
   ["diff", "diff-tree", "diff-index", "diff-files", "log", "show"].map((name) => [
     name,
@@ -83,7 +81,7 @@ const PLAIN_OUTPUT: ReadonlyMap<string, readonly string[]> = new Map(
   ]),
 );
 
-/** git in one folder. Arguments that come from a client stand behind `--`, or as refs/heads/NAME. */
+/** git in one folder. Arguments from clients are passed behind `--`, or as refs/heads/NAME. */
 export class Git {
   readonly cwd: string;
   readonly #program: GitProgram;
@@ -99,7 +97,6 @@ export class Git {
     this.#signal = signal;
   }
 
-  /** git in another folder. */
   at(cwd: string): Git {
     return new Git(this.#program, cwd, this.#signal);
   }
@@ -112,12 +109,12 @@ export class Git {
     return said(args, await this.ask(args));
   }
 
-  /** The same for a question that may well be answered by an exit code: no code is a failure. */
+  /** The same; a non-zero exit code is an answer and not an error. */
   async try(...args: readonly string[]): Promise<GitRun> {
     return await this.ask(args);
   }
 
-  /** The same with input, or for the beginning of a long answer. */
+  /** The same with input or an output limit. */
   async ask(args: readonly string[], question: Question = {}): Promise<GitRun> {
     return await this.#question(this.#git(plain(args)), question);
   }
@@ -130,7 +127,7 @@ export class Git {
     return await this.#question(["sh", "-c", text, "sh", ...args], {});
   }
 
-  /** All config that git reads here, in its order; a later entry of a key wins. */
+  /** The config of all scopes, in git's order; the last entry of a key wins. */
   async config(): Promise<readonly ScopedEntry[]> {
     this.#config ??= this.#readConfig();
     return await this.#config;
@@ -144,7 +141,7 @@ export class Git {
     return said(args, await this.tryWrite(args));
   }
 
-  /** The same where no exit code is a failure. */
+  /** The same; a non-zero exit code is an answer and not an error. */
   async tryWrite(args: readonly string[], question: Pick<Question, "input"> = {}): Promise<GitRun> {
     try {
       return await this.#run({ words: this.#git(args), overrides: [], isWrite: true, ...question });
@@ -183,16 +180,16 @@ function said(args: readonly string[], run: GitRun): string {
 
 export type GitEnv = Readonly<Record<string, string>>;
 
-/** Nobody is there to be asked, and what git says is read by a program. */
+/** No prompts, no editor, and messages in English. */
 const UNATTENDED: GitEnv = {
   ...{ GIT_TERMINAL_PROMPT: "0", GIT_ASKPASS: "", SSH_ASKPASS: "", SSH_ASKPASS_REQUIRE: "never" },
   ...{ GCM_INTERACTIVE: "never", GIT_EDITOR: ":", GIT_MERGE_AUTOEDIT: "no", GIT_PAGER: "cat", LC_ALL: "C" },
 };
 
-/** Changes nothing, and fetches nothing that a partial clone lacks: its remote may name a program. */
+/** No locks, and no fetches for a partial clone: its remote may name a program. */
 const READ_ONLY: GitEnv = { GIT_OPTIONAL_LOCKS: "0", GIT_ALLOW_PROTOCOL: "", GIT_NO_LAZY_FETCH: "1" };
 
-/** What a repository's own config must not decide while it is only looked at. */
+/** Settings of the repository that reads override. */
 const READ_CONFIG: readonly ConfigEntry[] = [
   { key: "core.fsmonitor", value: "false" },
   { key: "core.hooksPath", value: "/dev/null" },
@@ -201,7 +198,7 @@ const READ_CONFIG: readonly ConfigEntry[] = [
   { key: "submodule.recurse", value: "false" },
 ];
 
-/** Everything of the process's environment but what steers git and what configures ttyhq. */
+/** The environment without the variables of git and of ttyhq. */
 export function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEnv {
   const kept = Object.entries(env).filter(
     (entry): entry is [string, string] =>
@@ -210,10 +207,10 @@ export function gitEnv(env: Readonly<Record<string, string | undefined>>): GitEn
   return { ...Object.fromEntries(kept), ...UNATTENDED };
 }
 
-/** For a question: `overrides` are what the repository's own config would have git run. */
+/** The environment of reads. `overrides` neutralise programs in the repository's config. */
 export function readingEnv(env: GitEnv, overrides: readonly ConfigEntry[]): GitEnv {
   const entries = [...overrides, ...READ_CONFIG];
-  // Not as `-c` arguments: a section's name may hold an equals sign.
+  // Not `-c` arguments: section names may contain an equals sign.
   const config = entries.flatMap(({ key, value }, index) => [
     [`GIT_CONFIG_KEY_${index}`, key],
     [`GIT_CONFIG_VALUE_${index}`, value],

@@ -5,19 +5,19 @@ import { ServiceError } from "../protocol/errors.ts";
 export type ConfigEntry = { readonly key: string; readonly value: string };
 export type ScopedEntry = ConfigEntry & { readonly scope: string };
 
-/** More than anybody has; each costs two variables in the environment of every git that is run. */
+/** Each costs two variables in the environment of every git command. */
 const MAX_OVERRIDES = 1_000;
-/** Programs that run when files are compared, by their driver's section; sections of hooks are of later gits. */
+/** Filter drivers, and the hooks of newer git versions. */
 const PROGRAM = /^filter\..*\.(?:clean|smudge|process|required)$|^hook\..*\.(?:command|event)$/s;
 
-/** Reads `git config --list --show-scope -z`: scope, NUL, key, and value behind a line feed, NUL. */
+/** Parses `git config --list --show-scope -z`: scope, NUL, key, line feed, value, NUL. */
 export function parseConfigList(text: string): readonly ScopedEntry[] {
   const fields = text.split("\0");
   const entries: ScopedEntry[] = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {
     const [scope = "", entry = ""] = [fields[at], fields[at + 1]];
     const end = entry.indexOf("\n");
-    // A key without a value is a switch that is on.
+    // A key without a value is true.
     entries.push(
       end === -1
         ? { scope, key: entry, value: "true" }
@@ -47,6 +47,6 @@ export function configOverrides(entries: readonly ScopedEntry[]): readonly Confi
 function override(key: string, trusted: string | undefined): ConfigEntry {
   const [, section] = /^(hook\..*)\.[^.]*$/s.exec(key) ?? [];
   if (section !== undefined) return { key: `${section}.enabled`, value: "false" };
-  // A filter that must succeed cannot, without its program.
+  // A required filter would fail without its program.
   return { key, value: trusted ?? (key.endsWith(".required") ? "false" : "") };
 }

@@ -6,17 +6,16 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { Git, GitRun } from "./git.ts";
 import { gitError } from "./git-error.ts";
 
-/** Where a repository is, in absolute paths without symbolic links. */
+/** Absolute paths without symbolic links. */
 export type Repository = {
-  /** The top of the working tree that was asked about; of a bare repository its folder. */
+  /** The top of the current working tree; of a bare repository its folder. */
   readonly root: string;
-  /** The main working tree's top, whichever was asked about; of a bare repository its folder. */
+  /** The top of the main working tree; of a bare repository its folder. */
   readonly mainRoot: string;
-  /** What belongs to this working tree alone, and what all of them share. */
+  /** The git directory of this working tree, and the one that all of them share. */
   readonly gitDir: string;
   readonly commonDir: string;
   readonly isBare: boolean;
-  /** Whether it is a linked working tree. */
   readonly isWorktree: boolean;
 };
 
@@ -37,17 +36,17 @@ export async function repositoryMark(folder: string): Promise<string | undefined
 async function markOf(path: string): Promise<string | undefined> {
   try {
     const found = await stat(path);
-    // A file `.git` says where the repository is.
+    // The content of a file `.git` names the repository.
     return `${path} ${found.ino} ${found.isFile() ? found.mtimeMs : ""}`;
   } catch (error) {
-    // What may not be seen is left to git.
+    // Access is left for git to decide.
     return isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR") ? undefined : path;
   }
 }
 
-/** The repository that a folder is in; `undefined` where it is in none, or there is no such folder. */
+/** The repository of a folder; `undefined` outside a repository and for a missing folder. */
 export async function findRepository(git: Git): Promise<Repository | undefined> {
-  // Paths may hold line feeds, and rev-parse has no other separator: what it does not know it prints as it is.
+  // Paths may contain line feeds. rev-parse prints unknown options as they are, which gives a separator.
   const mark = `--${randomUUID()}`;
   const questions = ["--absolute-git-dir", "--git-common-dir", "--is-bare-repository", "--show-toplevel"];
   const run = await asked(git, ["--path-format=absolute", ...questions.flatMap((one) => [one, mark])]);
@@ -60,7 +59,7 @@ export async function findRepository(git: Git): Promise<Repository | undefined> 
   }
   const isBare = bare === "true";
   const isWorktree = gitDir !== commonDir;
-  // There is no top inside the git directory itself, and none in a bare repository.
+  // Git directories and bare repositories have no top.
   const isInTree = run.code === 0 && top !== undefined && top !== "";
   const main = isBare && !isWorktree ? commonDir : await mainOf(git, commonDir);
   return {
@@ -86,7 +85,7 @@ async function asked(git: Git, args: readonly string[]): Promise<GitRun | undefi
   }
 }
 
-/** As git finds it: by core.worktree (a submodule has one), else beside the folder `.git`; else it is bare. */
+/** As git does: core.worktree (as in submodules), else the parent of `.git`, else the bare repository. */
 async function mainOf(git: Git, commonDir: string): Promise<string> {
   const tree = (await git.config()).some(({ key, scope }) => key === "core.worktree" && scope === "local");
   const beside = basename(commonDir) === ".git" ? dirname(commonDir) : commonDir;
@@ -95,7 +94,6 @@ async function mainOf(git: Git, commonDir: string): Promise<string> {
   return code === 0 ? stdout.replace(/\n$/, "") : beside;
 }
 
-/** Whether git, or the system, says that there is none. */
 export function isNoRepository(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "not_a_repository";
 }

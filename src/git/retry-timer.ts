@@ -13,12 +13,11 @@ export class RetryTimer implements Disposable {
     this.#pauseMs = options.firstMs;
   }
 
-  /** Whether it was started since it was last stopped. */
   get isStarted(): boolean {
     return this.#timer !== undefined;
   }
 
-  /** The pause begins anew; work that others had repeated meanwhile does not make it longer. */
+  /** Restarts the pause. */
   start(): void {
     if (this.#isOver) return;
     clearTimeout(this.#timer);

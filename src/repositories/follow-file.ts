@@ -5,7 +5,7 @@ import { readJsonFile, writeJsonFile } from "../lib/fs/atomic-file.ts";
 
 const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
 
-/** The followed repositories of all users of a session host, in one file: they are followed again after a restart. */
+/** The followed repositories of all users of a session host, in one file that survives restarts. */
 export class FollowFile {
   readonly #path: string;
   /** By system user; `undefined`: the host's own. */
@@ -26,12 +26,12 @@ export class FollowFile {
     return file;
   }
 
-  /** Nothing is followed; what the file held is replaced by the first change. */
+  /** Follows nothing; the first change replaces the content of the file. */
   static empty(path: string): FollowFile {
     return new FollowFile(path);
   }
 
-  /** Who follows anything. */
+  /** Users with followed repositories. */
   get accounts(): readonly (string | undefined)[] {
     return [...this.#entries.keys()];
   }
@@ -40,11 +40,11 @@ export class FollowFile {
     return this.#entries.get(account) ?? [];
   }
 
-  /** In place of what that user followed before. */
+  /** Replaces the entries of that user. */
   async set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
     if (entries.length === 0) this.#entries.delete(account);
     else this.#entries.set(account, entries);
-    // The state at its turn: of two concurrent writes the older one could be stored last.
+    // Reads the entries in its turn: of two concurrent writes the older state could be stored last.
     await this.#writes.take(() => writeJsonFile(this.#path, this.#stored, 0o600));
   }
 

@@ -14,10 +14,10 @@ import type {
   RepositoryInput,
 } from "./repositories.ts";
 
-/** A change of a large repository after its turn was waited for. */
+/** Enough for a change of a large repository that waits for its turn. */
 const ANSWER_TIMEOUT_MS = 120_000;
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
-/** For whom the server asks; the host's socket is open to its own user alone. */
+/** The user of the request; only the server's own user can open the host's socket. */
 export const CALLER_HEADER = "ttyhq-caller";
 
 export class ForwardedRepositories implements Repositories {

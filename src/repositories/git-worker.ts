@@ -70,7 +70,6 @@ export class GitWorker implements AsyncDisposable {
     });
   }
 
-  /** Whether nothing needs it. */
   get isUnused(): boolean {
     return this.#process === undefined && this.folders.isEmpty && !this.#follows;
   }
@@ -114,7 +113,7 @@ export class GitWorker implements AsyncDisposable {
     return presence;
   }
 
-  /** Something may have happened in these folders. */
+  /** These folders may have changed. */
   check(folders: ReadonlySet<string>): void {
     const cwds = [...folders].filter((cwd) => this.folders.has(cwd));
     if (cwds.length > 0) this.#running?.worker.send({ type: "check", cwds });

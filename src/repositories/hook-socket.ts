@@ -7,11 +7,11 @@ import { createServer, type Server, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { ServiceError } from "../protocol/errors.ts";
 
-/** The system's folder for such sockets, in which root alone may put any. */
+/** A system directory that only root may write to. */
 const RUN_DIR = "/run/ttyhq";
 const MAX_CONNECTIONS = 64;
 const READ_TIMEOUT_MS = 5_000;
-/** Of a key with its line feed, in bytes: more is none. */
+/** Of a key with its line feed. */
 const MAX_KEY_BYTES = 64;
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -32,7 +32,7 @@ export class HookSocket implements AsyncDisposable {
     this.#onKey = onKey;
   }
 
-  /** Once; rejects with `forbidden` where the folder is not root's alone, and as the system does. */
+  /** Idempotent. Rejects with `forbidden` where other users may write to the folder. */
   async open(): Promise<void> {
     this.#opening ??= this.#listen();
     await this.#opening;
@@ -41,7 +41,7 @@ export class HookSocket implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#opening?.catch(() => undefined);
     this.#server?.close();
-    // A server after this one may have put its own there.
+    // It may be the socket of a later server.
     const there = await lstat(this.path).catch(() => undefined);
     if (there !== undefined && there.ino === this.#inode) await rm(this.path, { force: true });
   }

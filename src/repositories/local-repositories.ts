@@ -28,9 +28,9 @@ import type {
 import type { FolderPresence } from "./session-folders.ts";
 import { WorkerProcess, workerProgram } from "./worker-process.ts";
 
-/** Users with a git worker at a time. For one more the least recently used one that is idle ends; without one it is refused. */
+/** Concurrent git workers. For one more the least recently used idle worker ends, or the request is refused. */
 const MAX_WORKERS = 64;
-/** How long it counts that an account may run programs. */
+/** How long an account check stays valid. */
 const VERIFIED_MS = 60_000;
 
 export type LocalRepositoriesParts = {
@@ -53,7 +53,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   readonly #hookSocket: HookSocket;
   readonly #notices = new Notices({ now });
   readonly #events = new Emitter<ServerEvent>();
-  /** By system user, the least recently used first; `undefined`: the host's own. */
+  /** By system user, least recently used first; `undefined`: the host's own. */
   readonly #workers = new Map<string | undefined, GitWorker>();
   readonly #verified = new ExpiringMap<string, Promise<string>>({
     ...{ lifetimeMs: VERIFIED_MS, maxEntries: MAX_WORKERS, now },
@@ -74,7 +74,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     });
   }
 
-  /** Goes on following where a session host before this one did. */
+  /** Resumes the follow mode of an earlier session host. */
   static async open(parts: LocalRepositoriesParts): Promise<LocalRepositories> {
     const { controlDir, log } = parts;
     const file = await FollowFile.open(controlDir.follow).catch((error: unknown) => {
@@ -137,7 +137,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     await this.#hookSocket[Symbol.asyncDispose]();
   }
 
-  /** Where there was output since the last time, or are viewers; where nothing happens no git runs. */
+  /** Checks sessions with output since the last time or with viewers; for others no git runs. */
   async #checkActive(): Promise<void> {
     const since = this.#activeSince;
     this.#activeSince = new Date().toISOString();
@@ -196,7 +196,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     return { worker: new WorkerProcess(runner.asWorker(workerProgram(node, own)), onReport), identity };
   }
 
-  /** For the worker that starts, which counts as running. */
+  /** For a starting worker, which counts as running. */
   #makeRoom(): void {
     const running = [...this.#workers.values()].filter(({ isRunning }) => isRunning);
     if (running.length > MAX_WORKERS && !running.some((worker) => worker.release()))
@@ -221,7 +221,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       await this.#hookSocket.open();
       return { node, main, socket: this.#hookSocket.path };
     } catch (error) {
-      // What happens is seen in git's own files all the same.
+      // Follow mode still watches git's files.
       log.warn({ error, path: this.#hookSocket.path }, "no socket for the hooks of other users");
       return own;
     }

@@ -6,7 +6,7 @@ import type { gitEndpoints } from "../protocol/endpoints/git.ts";
 export type RepositoryEndpointName = (keyof typeof gitEndpoints | keyof typeof followEndpoints) &
   EndpointName;
 
-/** What a router has parsed; members that an endpoint does not have are `undefined`. */
+/** The parsed request. */
 export type RepositoryInput = {
   readonly params?: Readonly<Record<string, string>> | undefined;
   readonly query?: unknown;
@@ -23,7 +23,7 @@ export type RepositoryCaller = {
   readonly seesAll: boolean;
 };
 
-/** Two implementations: git workers of this process (LocalRepositories), and another process that has some. */
+/** Two implementations: LocalRepositories with git workers, and ForwardedRepositories, which asks the session host. */
 export type Repositories = {
   /** The endpoint's answer, as JSON in UTF-8. Rejects with its errors. */
   call(

@@ -11,21 +11,20 @@ import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./s
 import { type FoundState, readFollowState } from "./state.ts";
 import { canCheckOut, checkOut, detach, fastForward, forgetDetached, release } from "./steps.ts";
 
-/** Both trees, and what is to be done about them. */
 export type Check = FoundState & { readonly actions: readonly Action[] };
 
-/** What came of a list of actions. "waiting": something is in the way, and the rest was not done. */
+/** The result of a list of actions. "waiting": an obstacle stopped the rest. */
 export type Outcome = {
   readonly end: "done" | "waiting" | "over";
   readonly messages: readonly Message[];
-  /** What is in the way, the same text as long as the same is. */
+  /** Identifies the obstacle. */
   readonly trouble: string | undefined;
 };
 
 type Repository = { readonly mainRoot: string };
 
 const EMPTY_IN_MAIN = ["refs/worktree/ttyhq", "refs/worktree"] as const;
-/** Without `refs` a main tree would be no repository any more; a linked one has it for such refs alone. */
+/** Only in linked trees: a main tree without `refs` is not a repository. */
 const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
 
 /**
@@ -56,12 +55,12 @@ export async function checkOnce(
   settings: FollowSettings,
   event: FollowEvent,
 ): Promise<Check> {
-  // Of a new object: what git was told to leave alone may have changed with the repository's config.
+  // A new object: overrides depend on the repository's current config.
   const found = await readFollowState(git.at(git.cwd), repository, settings);
   return { ...found, actions: decide(found.state, event) };
 }
 
-/** Carries them out in order, as far as nothing is in the way. */
+/** Carries the actions out in order, up to the first obstacle. */
 export async function carryOut(git: Git, { state, actions }: Check): Promise<Outcome> {
   const messages: Message[] = [];
   for (const action of actions) {
@@ -75,7 +74,7 @@ export async function carryOut(git: Git, { state, actions }: Check): Promise<Out
   return { end: "done", messages, trouble: undefined };
 }
 
-/** What would be in the way of an action; nothing is changed. */
+/** The first obstacle to the actions; changes nothing. */
 export async function foresee(git: Git, { state, actions }: Check): Promise<Message | undefined> {
   for (const action of actions) {
     const refusal = await refusalOf(git, state, action);
@@ -138,7 +137,7 @@ async function forget(git: Git, state: FollowState): Promise<void> {
   if (typeof state.worktree !== "string") await clearTree(git.at(state.worktree.path), EMPTY_IN_WORKTREE);
 }
 
-/** git keeps the folders that a ref was in. */
+/** git keeps the empty folders of deleted refs. */
 async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
   await forgetDetached(git);
   const run = await git.try("rev-parse", "--absolute-git-dir");

@@ -15,7 +15,6 @@ import type { FollowEntry, FollowList } from "./list.ts";
 import { enabledMessage, sentence } from "./messages.ts";
 import { clearFollowSettings, readFollowSettings, writeFollowSettings } from "./settings.ts";
 
-/** Where, and by whom. */
 export type FollowRequest = {
   readonly repoPath: string;
   readonly branch?: string | undefined;
@@ -33,7 +32,7 @@ export class FollowMode implements AsyncDisposable {
   readonly #program: GitProgram;
   readonly #list: FollowList;
   readonly #hooks: FollowHooks;
-  /** By the main tree's path; as many as are followed. */
+  /** By the path of the main tree. */
   readonly #repositories = new Map<string, FollowedRepository>();
   readonly #mutexes = new KeyedMutex();
   readonly #atWork = new Set<Promise<unknown>>();
@@ -51,12 +50,12 @@ export class FollowMode implements AsyncDisposable {
     for (const { repoPath } of this.#list.entries) this.hint(repoPath);
   }
 
-  /** Something may have happened in that repository. */
+  /** The repository may have changed. */
   hint(repoPath: string): void {
     this.#repository(repoPath)?.hint();
   }
 
-  /** A hook was run, or something else was done, in one of the repository's trees. Resolves when both are where they belong. */
+  /** One of the repository's trees has changed. Resolves when both are in sync. */
   async changed(repoPath: string): Promise<{
     readonly repoPath: string;
     readonly branch: string | undefined;
@@ -81,7 +80,7 @@ export class FollowMode implements AsyncDisposable {
       this.#requireRoom(repository.mainRoot, request.user);
       const entry = { repoPath: repository.mainRoot, user: request.user };
       const hooks = await this.#prepare(git, repository, entry, { worktree, check });
-      // Once this is over, however it ends: from now on it is followed.
+      // Checks once this turn is over, however it ends.
       const followed = this.#repository(entry.repoPath);
       followed?.hint();
       const outcome = await carryOut(git, check);
@@ -95,7 +94,7 @@ export class FollowMode implements AsyncDisposable {
     });
   }
 
-  /** Idempotent. The main tree stays where it is, on no branch where it shared one. */
+  /** Idempotent. The main tree stays at its commit; HEAD is detached where both trees shared the branch. */
   async disable(request: FollowRequest): Promise<FollowReply> {
     const { git, repository } = await this.#find(request);
     const { mainRoot } = repository;
@@ -113,7 +112,7 @@ export class FollowMode implements AsyncDisposable {
     });
   }
 
-  /** What `enable` or `disable` would do. Changes nothing; throws as `enable` does. */
+  /** A dry run of `enable` or `disable`; throws as `enable` does. */
   async preview(request: FollowRequest & { readonly enable: boolean }): Promise<FollowReply> {
     const { git, repository } = await this.#find(request);
     const message = "nothing was changed";
@@ -153,7 +152,7 @@ export class FollowMode implements AsyncDisposable {
     await Promise.allSettled(this.#atWork);
   }
 
-  /** What both trees and this server have to know. Where that fails, all of it is taken back. */
+  /** Stores entry and settings and installs the hooks. A failure reverts all of it. */
   async #prepare(
     git: Git,
     repository: Repository,
@@ -175,7 +174,7 @@ export class FollowMode implements AsyncDisposable {
       const putBack =
         settings === undefined ? clearFollowSettings(mainGit) : writeFollowSettings(mainGit, settings);
       await putBack.catch(() => undefined);
-      // Whoever it is followed for keeps it: who asked may have no right to.
+      // The entry of another user stays.
       const left = before === undefined ? this.#forget(repoPath, repository) : this.#list.set(before);
       await left.catch(() => undefined);
       throw error;
@@ -188,7 +187,6 @@ export class FollowMode implements AsyncDisposable {
     return await turn.finally(() => this.#atWork.delete(turn));
   }
 
-  /** `undefined`: it is not followed. */
   #repository(repoPath: string): FollowedRepository | undefined {
     if (this.#isClosed || this.#list.get(repoPath) === undefined) return undefined;
     const known = this.#repositories.get(repoPath);
@@ -204,7 +202,7 @@ export class FollowMode implements AsyncDisposable {
     return repository;
   }
 
-  /** It is not followed any more. Only in its turn. */
+  /** Ends follow mode for a repository, in its turn. */
   async #forget(repoPath: string, repository: Pick<Repository, "commonDir"> | undefined): Promise<void> {
     this.#repositories.get(repoPath)?.[Symbol.dispose]();
     this.#repositories.delete(repoPath);

@@ -21,44 +21,42 @@ import { type FollowSettings, readFollowSettings, writeFollowPath } from "./sett
 import { UNFINISHED_MARKS } from "./unfinished-work.ts";
 
 export type FollowedRepositoryParts = {
-  /** The main tree. */
+  /** In the main tree. */
   readonly git: Git;
-  /** The user for whom it is followed; `undefined` once it is not followed any more. */
+  /** The user for whom it is followed; `undefined` once follow mode has ended. */
   readonly user: () => string | undefined;
-  /** Nothing else is done in the repository meanwhile. */
+  /** Runs work exclusively in the repository. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
-  /** Ends follow mode there; disposes of this. `undefined`: there is no repository any more. */
+  /** Ends follow mode and disposes of this. `undefined`: the repository is gone. */
   readonly forget: (repository: Repository | undefined) => Promise<void>;
   readonly notices: { add(notice: Notice): void };
   readonly log: Pick<Log, "info" | "warn">;
-  /** Something has changed in the repository with that common directory. */
   readonly onChange: (commonDir: string) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
-/** Where the files of a followed repository are that change with it. */
+/** The directories with the files to watch. */
 type Places = {
   readonly commonDir: string;
-  /** Of the main tree, and of the worktree unless it is away. */
+  /** Of the main tree, and of the worktree unless it is missing. */
   readonly gitDirs: readonly string[];
-  /** The branch that both are on. */
   readonly branch: string | undefined;
 };
 
-/** "done": both trees are where they belong. "waiting": something is in the way. "over": follow mode has ended. */
+/** "settled": both trees are in sync. */
 type End = Outcome["end"] | "settled";
 
 export class FollowedRepository implements Disposable {
   readonly #parts: FollowedRepositoryParts;
-  /** `places`: those asked for; empty once the repository is not there any more. */
+  /** `places`: key of the watched places; empty once the repository is gone. */
   #watched: { readonly watch: FolderWatch; places: string } | undefined;
-  /** The check that has not begun yet. */
+  /** The next check, until it begins. */
   #next: Promise<void> | undefined;
-  /** The last thing that was in the way, which is reported once. */
+  /** The last obstacle, which is reported once. */
   #trouble: string | undefined;
   #isFailing = false;
-  /** Since when there is no repository. */
+  /** Since when the repository is missing. */
   #absentSinceMs: number | undefined;
   readonly #retry = new RetryTimer({
     ...{ firstMs: FOLLOW_RETRY_MS, maxMs: MAX_FOLLOW_RETRY_MS },
@@ -87,12 +85,12 @@ export class FollowedRepository implements Disposable {
     await this.#next;
   }
 
-  /** Something may have happened. A check that fails is repeated. */
+  /** The repository may have changed. A failed check is repeated. */
   hint(): void {
     this.check().catch((error: unknown) => this.#failed(error));
   }
 
-  /** From now on changes of git's files are seen. Only in its turn. */
+  /** Watches git's files. Only in its turn. */
   async watch(): Promise<void> {
     const { git, onChange } = this.#parts;
     const places = await placesOf(git, await readFollowSettings(git));
@@ -109,7 +107,7 @@ export class FollowedRepository implements Disposable {
     this.hint();
   }
 
-  /** Tells of what was done. The same trouble is reported once, until something has gone well again. */
+  /** Reports the outcome. The same obstacle is reported once until a check succeeds. */
   report(user: string, { messages, trouble }: Omit<Outcome, "end">, branch: string | undefined): void {
     const isOld = trouble !== undefined && this.#trouble === trouble;
     this.#trouble = trouble;
@@ -139,14 +137,14 @@ export class FollowedRepository implements Disposable {
     let end: End = "done";
     for (let round = 0; round < MAX_FOLLOW_ROUNDS && end === "done"; round += 1) {
       const settings = await readFollowSettings(git);
-      // The user has removed it from the config.
+      // The user has removed the settings.
       if (settings === undefined) return await forget(repository);
       end = await this.#round(user, git, settings);
       if (end === "over") return await forget(repository);
     }
     await this.watch();
     this.#isFailing = false;
-    // Not all that is in the way shows in git's files when it goes: an edit that is undone, a lock, a disk.
+    // Not every obstacle leaves a trace in git's files when it goes: undone edits, locks, disks.
     if (end === "settled") this.#retry.stop();
     else this.#retry.start();
   }
@@ -181,7 +179,7 @@ export class FollowedRepository implements Disposable {
   }
 }
 
-/** Logs messages of follow mode, and passes them on to the user. */
+/** Logs the messages and notifies the user. */
 export function announce(
   { log, notices }: Pick<FollowedRepositoryParts, "log" | "notices">,
   messages: readonly Message[],

@@ -4,7 +4,6 @@ import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { Action, EndReason, FollowState, TreeName } from "./decide.ts";
 import type { Refusal } from "./obstacles.ts";
 
-/** A notification without where and when. */
 export type Message = Pick<GitNotification, "type" | "level" | "title" | "message">;
 
 const NAMES: Readonly<Record<TreeName, string>> = { main: "main repository", worktree: "worktree" };
@@ -16,7 +15,7 @@ const ENDS: Readonly<Record<Exclude<EndReason, "asked">, string>> = {
   branch_gone: "Follow mode disabled: the branch of the main repository was deleted",
 };
 
-/** `undefined`: nothing that anybody needs to be told. */
+/** `undefined`: no notification is needed. */
 export function doneMessage(action: Action, state: FollowState): Message | undefined {
   switch (action.kind) {
     case "fast-forward":
@@ -58,7 +57,7 @@ export function enabledMessage(worktreePath: string, repoPath: string): Message 
   return { type: "follow-enabled", level: "info", title: "Follow Mode Active", message };
 }
 
-/** One sentence for what the action does, for whoever asks before. */
+/** One sentence about the action, for dry runs. */
 export function sentence(action: Action): string {
   switch (action.kind) {
     case "fast-forward":

@@ -2,7 +2,7 @@ import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import { GIT_NOTICE_LIFETIME_MS, MAX_GIT_NOTICE_READERS, MAX_GIT_NOTICES } from "../git-limits.ts";
 
-/** A notification, and whose it is. */
+/** A notification and the user that it is for. */
 export type Notice = { readonly notification: GitNotification; readonly user: string };
 
 type Kept = Notice & { readonly number: number; readonly madeAtMs: number };
@@ -13,7 +13,7 @@ type Kept = Notice & { readonly number: number; readonly madeAtMs: number };
  */
 export class Notices {
   readonly #kept: Kept[] = [];
-  /** Number of the last one that a client was told. Each lives as long as what it was told of, and so longer than needed. */
+  /** Number of each client's last notification. */
   readonly #told: ExpiringMap<string, number>;
   readonly #now: () => number;
   #last = 0;
@@ -32,7 +32,7 @@ export class Notices {
     this.#forget();
   }
 
-  /** What `client` was not told yet, of what `sees` lets it see; the oldest first. */
+  /** The client's new notifications among those that `sees` admits; the oldest first. */
   take(client: string, sees: (notice: Notice) => boolean): readonly GitNotification[] {
     this.#forget();
     const told = this.#told.get(client) ?? 0;

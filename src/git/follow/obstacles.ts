@@ -2,10 +2,10 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Git } from "../git.ts";
 
-/** Paths that one `git ls-files` is asked about. */
+/** Paths for one `git ls-files`. */
 const BATCH = 200;
 
-/** The first thing that keeps a tree from going from one commit to the other. */
+/** The first obstacle to moving a tree from one commit to the other. */
 export async function findObstacle(git: Git, from: string, to: string): Promise<Refusal | undefined> {
   const changed = await changedObstacles(git, from, to);
   if (changed.length > 0) return { why: "changes that are not committed are in the way", files: changed };
@@ -15,7 +15,7 @@ export async function findObstacle(git: Git, from: string, to: string): Promise<
   return undefined;
 }
 
-/** Why a step cannot be done, and for which files of the tree, relative to its top. */
+/** Why a step is refused, and the files in its way, relative to the tree's top. */
 export type Refusal = { readonly why: string; readonly files: readonly string[] };
 
 /**
@@ -50,7 +50,7 @@ export async function changedObstacles(git: Git, from: string, to: string): Prom
   return moved.filter((path) => edited.has(path) || (fromStaged.has(path) && toStaged.has(path)));
 }
 
-/** With the repository's own filters: without them a file of theirs would look changed. */
+/** With the repository's filters: without them their files would appear changed. */
 async function editedIn(git: Git): Promise<ReadonlySet<string>> {
   const plain = ["--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "--no-renames"];
   return new Set(names(await git.write("--no-optional-locks", "diff", ...plain, "--name-only", "-z", "--")));
@@ -58,7 +58,7 @@ async function editedIn(git: Git): Promise<ReadonlySet<string>> {
 
 type Kind = "nothing" | "folder" | "other";
 
-/** The path itself if something is there, or the first of its folders that is none. */
+/** The path if a file exists there, or the first of its parents that is not a folder. */
 async function standingAt(
   top: string,
   path: string,

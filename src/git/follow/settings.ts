@@ -3,23 +3,23 @@ import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
 
 const WORKTREE_KEY = "ttyhq.followWorktree";
-/** The branch that both trees were on when they last agreed: that is how a switch in one of them is seen. */
+/** The branch of both trees when they were last in sync: it shows a later switch in one of them. */
 const BRANCH_KEY = "ttyhq.followBranch";
-/** What `git config --get-regexp` and `git config --unset-all` end with where there was nothing. */
+/** Exit codes of `git config --get-regexp` and `git config --unset-all` without a match. */
 const NOTHING_FOUND = 1;
 const NOTHING_UNSET = 5;
 
 export type FollowSettings = {
-  /** Absolute path of the followed worktree. */
+  /** Absolute. */
   readonly worktreePath: string;
   readonly branch: string | undefined;
 };
 
-/** `undefined`: nothing is followed. `git`: in any of the repository's trees. Throws as Git.read does. */
+/** `undefined`: nothing is followed. `git` may be in any of the trees. Throws as `Git.read` does. */
 export async function readFollowSettings(git: Git): Promise<FollowSettings | undefined> {
   const run = await git.try("config", "--local", "-z", "--get-regexp", "^ttyhq\\.follow");
   if (run.code === NOTHING_FOUND) return undefined;
-  // A git that was killed, say, has not said that there is nothing.
+  // Any other code, as of a killed process, is not an answer.
   if (run.code !== 0) throw gitError("config", run);
   const values = new Map(run.stdout.split("\0").map(entry));
   const worktreePath = values.get(WORKTREE_KEY.toLowerCase());
@@ -28,7 +28,7 @@ export async function readFollowSettings(git: Git): Promise<FollowSettings | und
   return { worktreePath, branch: branch === "" ? undefined : branch };
 }
 
-/** The path of the followed worktree from the config as it was read already, which costs no process. */
+/** The path of the followed worktree, from the config that `git` has read already. */
 export async function readFollowedPath(git: Git): Promise<string | undefined> {
   const entries = await git.config();
   return entries.findLast(({ key, scope }) => scope === "local" && key === WORKTREE_KEY.toLowerCase())?.value;
@@ -43,12 +43,11 @@ export async function writeFollowPath(git: Git, path: string): Promise<void> {
   await git.write("config", "--local", "--replace-all", WORKTREE_KEY, path);
 }
 
-/** `undefined`: they do not agree yet. */
+/** `undefined`: they are not in sync yet. */
 export async function writeFollowBranch(git: Git, branch: string | undefined): Promise<void> {
   await git.write("config", "--local", "--replace-all", BRANCH_KEY, branch ?? "");
 }
 
-/** Leaves nothing behind. */
 export async function clearFollowSettings(git: Git): Promise<void> {
   for (const key of [BRANCH_KEY, WORKTREE_KEY]) {
     const run = await git.tryWrite(["config", "--local", "--unset-all", key]);

@@ -9,7 +9,7 @@ import type { FollowState, Tree } from "./decide.ts";
 import type { FollowSettings } from "./settings.ts";
 import { isInTheMiddle } from "./unfinished-work.ts";
 
-/** Where follow mode has detached a tree's HEAD; each tree has its own. */
+/** The commit at which follow mode detached HEAD; each tree has its own ref. */
 export const DETACHED_REF = "refs/worktree/ttyhq/parked";
 /**
  * What the log of HEAD says of a tree that has checked out a branch: no file changed, and the commit is that of the branch
@@ -19,13 +19,13 @@ export const CHECKED_OUT = "ttyhq: joined";
 
 export type FoundState = {
   readonly state: FollowState;
-  /** Where the followed worktree is now: another place than the settings say once it was moved. */
+  /** The current path of the followed worktree, which may have been moved. */
   readonly worktreePath: string;
-  /** Whether git has it in its list, be its folder there or not. */
+  /** Whether git lists the worktree, even if its folder is missing. */
   readonly isListed: boolean;
 };
 
-/** `repository`: as any of its trees sees it. Throws as Git.read does. */
+/** Throws as `Git.read` does. */
 export async function readFollowState(
   git: Git,
   repository: Pick<Repository, "mainRoot">,
@@ -44,7 +44,7 @@ export async function readFollowState(
   };
 }
 
-/** By its path; one that was moved, by the branch, which no other linked worktree can be on. */
+/** By its path, else by the branch: no other linked worktree can have it checked out. */
 function followedEntry(
   entries: readonly WorktreeEntry[],
   { worktreePath, branch }: FollowSettings,
@@ -56,12 +56,12 @@ function followedEntry(
 
 async function readWorktree(git: Git, entry: WorktreeEntry | undefined): Promise<FollowState["worktree"]> {
   if (entry === undefined) return "gone";
-  // A file, of a linked worktree: with a folder of that name another repository is in its place by now.
+  // Linked worktrees have a file `.git`; a folder belongs to another repository.
   if (!(await isFile(join(entry.path, ".git")))) return entry.locked === undefined ? "gone" : "away";
   return await readTree(git.at(entry.path), entry);
 }
 
-/** Throws where it cannot be seen, as on a disk of the network that does not answer. */
+/** Throws where the file system does not answer. */
 async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();
@@ -80,7 +80,7 @@ async function readTree(git: Git, { path, branch, head }: WorktreeEntry): Promis
   return { path, branch, head, at, blind, isBusy, detached, isKept };
 }
 
-/** git notes every step of a tree's HEAD in the log of that HEAD, and those of the other tree in the other's. */
+/** Each tree has a reflog of its own HEAD, which records every step of that tree. */
 async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind">> {
   const log = await git.try("log", "--walk-reflogs", "-4", "--format=%H%x09%P%x09%gs", "HEAD", "--");
   const [last = "", before = ""] = log.stdout
@@ -93,7 +93,7 @@ async function filesOf(git: Git, head: string): Promise<Pick<Tree, "at" | "blind
   return { at: staged.code === 0 ? head : undefined };
 }
 
-/** A commit is made onto the branch as it is, by the files as they are: those may be of another commit. */
+/** A commit in a tree that was behind its branch: it reverts the commits in between. */
 function blindCommit(
   commit: string,
   parents: string,
@@ -107,13 +107,13 @@ function blindCommit(
   return { commit, of, onto };
 }
 
-/** The same for a branch that is not there any more, of which git itself reads no log. */
+/** The same for a deleted branch, whose reflog git does not read. */
 async function lastLogged(git: Git): Promise<string | undefined> {
   const path = (await git.read("rev-parse", "--path-format=absolute", "--git-path", "logs/HEAD")).replace(
     /\n$/,
     "",
   );
-  // By a process that can be ended, of the user's own: it may be anything.
+  // Read by a process that can be killed: the path may lead to any kind of file.
   const { stdout } = await git.script('[ -f "$1" ] && tail -n 2 -- "$1"', [path]);
   const last = stdout
     .trimEnd()

@@ -11,7 +11,7 @@ import { unfinishedWork } from "./unfinished-work.ts";
 
 const LOCKED = /index\.lock': File exists/;
 const FIRST_LOCK_PAUSE_MS = 20;
-/** Of a HEAD's log: the last one, and what somebody did just before and after it. */
+/** Enough to include concurrent steps of the user. */
 const REFLOG_ENTRIES = 6;
 const COMMITTED_MEANWHILE: Refusal = {
   why: "a commit was made there on no branch at that moment",
@@ -33,11 +33,11 @@ export async function fastForward(
       await detachInPlace(git, move.branch, from);
       return refusal;
     }
-    // Written only while the branch is there still: else this step would hide the next.
+    // Fails if the branch has moved on, which the next round handles.
     const noted = await git.tryWrite(["update-ref", "-m", "ttyhq: brought along", "HEAD", to, to]);
     if (noted.code === 0) return undefined;
     const now = await tipOf(git, move.branch);
-    // Somebody switched at this moment: what was changed for the old branch is changed back.
+    // The tree was switched to another branch meanwhile: undo the move.
     if (now === undefined) return await mergeTrees(git, to, from);
     if (now === to) throw gitError("update-ref", noted);
     [from, to] = [to, now];
@@ -57,7 +57,7 @@ export async function checkOut(
   if (commit === undefined) return { why: `there is no branch ${branch} any more`, files: [] };
   const refusal = await detach(git, commit, left);
   if (refusal !== undefined) return refusal;
-  // Not by one checkout, for which git logs the branch as it is at its end: while files are written it may move.
+  // Not by a checkout: it would log the branch as it is at the end, and the branch may move meanwhile.
   await git.write("symbolic-ref", "-m", CHECKED_OUT, "HEAD", branchRef(branch));
   const made = await headBefore(git, ({ action }, at) => action === CHECKED_OUT && at === 0);
   if (made !== undefined && made !== commit) {
@@ -73,14 +73,14 @@ export async function checkOut(
   return now === commit ? undefined : await fastForward(git, { branch, from: commit, to: now });
 }
 
-/** Whether `checkOut` and `detach` would be done; changes nothing. */
+/** Why `checkOut` and `detach` would be refused; changes nothing. */
 export async function canCheckOut(git: Git, from: string, to: string): Promise<Refusal | undefined> {
   const work = await unfinishedWork(git);
   if (work !== undefined) return { why: `${work} is under way there`, files: [] };
   return await findObstacle(git, from, to);
 }
 
-/** To a commit without a branch, as the other tree did. `left`: as of `checkOut`. */
+/** Checks out a commit without a branch. `left`: see `checkOut`. */
 export async function detach(
   git: Git,
   commit: string,
@@ -88,12 +88,12 @@ export async function detach(
 ): Promise<Refusal | undefined> {
   const block = await canCheckOut(git, "HEAD", commit);
   if (block !== undefined) return block;
-  // Of a checkout that moves nothing git keeps no log.
+  // A checkout that moves nothing leaves no entry in the reflog.
   if (commit === left) return (await commitOf(git, "HEAD")) === left ? undefined : COMMITTED_MEANWHILE;
   const before = await git.try("rev-parse", "--quiet", "--verify", DETACHED_REF);
   await git.write("update-ref", DETACHED_REF, commit);
   const run = await runCheckout(git, "--detach", commit, "--");
-  // A hook's exit code becomes that of the checkout, which is done all the same.
+  // A failing hook makes the exit code of a successful checkout non-zero.
   const isThere = (await branchOf(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
   const made = left === undefined ? undefined : await headBefore(git, ({ head }) => head === commit);
   const isMissed = made !== undefined && made !== left;
@@ -104,7 +104,7 @@ export async function detach(
   return isMissed && back.code === 0 ? COMMITTED_MEANWHILE : refusalOf(back);
 }
 
-/** Where a tree's HEAD was before its last step of that kind; `undefined`: git's log of it does not say. */
+/** HEAD before its last step of that kind; `undefined`: not in the reflog. */
 async function headBefore(
   git: Git,
   isStep: (step: { readonly head: string; readonly action: string }, at: number) => boolean,
@@ -129,7 +129,7 @@ export async function detachInPlace(git: Git, branch: string, commit: string): P
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);
 }
 
-/** The same for good. */
+/** The same at the end of follow mode. */
 export async function release(git: Git, commit: string): Promise<void> {
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: follow mode ended", "HEAD", commit);
 }
@@ -138,11 +138,11 @@ export async function forgetDetached(git: Git): Promise<void> {
   await git.tryWrite(["update-ref", "-d", DETACHED_REF]);
 }
 
-/** By git's two-tree merge, which looks once more by itself. */
+/** By git's two-tree merge, which checks for conflicts again. */
 async function mergeTrees(git: Git, from: string, to: string): Promise<Refusal | undefined> {
   const block = await findObstacle(git, from, to);
   if (block !== undefined) return block;
-  // Files that were only touched are no edits.
+  // Touched files are not edits.
   await git.tryWrite(["update-index", "-q", "--refresh"]);
   const run = await unlocked(() =>
     git.tryWrite(["read-tree", "-m", "-u", "--no-recurse-submodules", from, to]),
@@ -155,7 +155,7 @@ function runCheckout(git: Git, ...args: readonly string[]): Promise<GitRun> {
   return unlocked(() => git.tryWrite(["-c", "advice.detachedHead=false", "checkout", ...safe, ...args]));
 }
 
-/** Another git at work in the same tree is waited for, for FOLLOW_LOCK_WAIT_MS. */
+/** Waits up to FOLLOW_LOCK_WAIT_MS for another git command in the same tree. */
 async function unlocked(run: () => Promise<GitRun>): Promise<GitRun> {
   const end = performance.now() + FOLLOW_LOCK_WAIT_MS;
   for (let ms = FIRST_LOCK_PAUSE_MS; ; ms *= 2) {

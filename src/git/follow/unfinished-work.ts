@@ -2,7 +2,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { Git } from "../git.ts";
 
-/** Files that git keeps in a tree's own directory until it is finished. The first one that is there counts. */
+/** Files in the tree's git directory, and the operation in progress. The first one found counts. */
 const MARKS: readonly (readonly [string, string])[] = [
   ["rebase-merge", "a rebase"],
   ["rebase-apply", "a rebase, or a series of patches,"],
@@ -13,18 +13,17 @@ const MARKS: readonly (readonly [string, string])[] = [
   ["BISECT_LOG", "a bisection"],
 ];
 
-/** Their names. */
 export const UNFINISHED_MARKS: readonly string[] = MARKS.map(([name]) => name);
 
-/** In the middle of what detaches HEAD for a while. */
+/** Operations that detach HEAD temporarily. */
 const DETACHING = new Set(["rebase-merge", "rebase-apply", "BISECT_LOG"]);
 
-/** What somebody has begun in this tree and not finished, which a checkout would drop or confuse; `undefined`: nothing. */
+/** The operation in progress in this tree, which a checkout would break. */
 export async function unfinishedWork(git: Git): Promise<string | undefined> {
   return (await marksIn(git))[0]?.[1];
 }
 
-/** Whether a rebase or a bisection is under way in this tree. */
+/** Whether a rebase or a bisection is in progress in this tree. */
 export async function isInTheMiddle(git: Git): Promise<boolean> {
   return (await marksIn(git)).some(([name]) => DETACHING.has(name));
 }

@@ -12,7 +12,6 @@ import { excludeHooks, excludePatterns, hookFolders } from "./places.ts";
 export type HooksPlan = {
   /** For the list: the folders, and the key that hooks of another user send. */
   readonly entry: Pick<FollowEntry, "hookFolders" | "hookKey">;
-  /** One sentence for each hook. */
   readonly steps: readonly string[];
   readonly folders: readonly HookFolder[];
   /** The tops of both trees. */

@@ -2,13 +2,13 @@
 // terminal.
 import { CHECKED_OUT, DETACHED_REF } from "../follow/state.ts";
 
-/** The hooks that follow mode needs (contract 7.4); what they do not tell is seen in git's own files. */
+/** The hooks of follow mode (contract 7.4). Other changes are detected in git's files. */
 export const HOOK_NAMES = ["post-checkout", "post-commit", "post-merge"] as const;
 export type HookName = (typeof HOOK_NAMES)[number];
 
-/** By which a hook is known to be ours: its second line begins so. */
+/** Second line of our hooks. */
 export const HOOK_MARK = "# ttyhq git hook";
-/** The folder, beside ours, in which the hooks that were there before are kept under their own names. */
+/** The folder beside ours with the user's own hooks. */
 export const KEPT_FOLDER = "ttyhq-kept";
 const MADE_FOLDER = "# This folder was made for it.";
 
@@ -26,7 +26,7 @@ export type HookTarget = { readonly node: string; readonly main: string } & (
   | { readonly socket: string; readonly key: string }
 );
 
-/** How the hook that was there before is run: by a shell that takes it for the hook itself, or as a program. */
+/** How the user's own hook is run: sourced by its shell, or as a program. */
 export type KeptHook = { readonly kind: "shell"; readonly shell: string } | { readonly kind: "program" };
 
 export function hookScript(
@@ -53,7 +53,7 @@ export function hookScript(
   ].join("\n");
 }
 
-/** Whether uninstalling removes the folder as well, if nothing else is in it. */
+/** Whether we created the folder: uninstalling then removes it when it is empty. */
 export function isFolderMade(script: string): boolean {
   return script.includes(`\n${MADE_FOLDER}\n`);
 }
@@ -78,7 +78,7 @@ export function keptHook(firstBytes: string): KeptHook {
     : { kind: "program" };
 }
 
-/** One word for the shell, whatever is in it. */
+/** One word for the shell. */
 export function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
@@ -89,7 +89,7 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
       ? '"$kept" "$@"'
       : `${kept.shell} -c 'ttyhq_kept=$1; shift; . "$ttyhq_kept"' "$0" "$kept" "$@"`;
   return [
-    // A name without a slash would be looked for on the PATH.
+    // A name without a slash would be looked up in PATH.
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the shell's own
     "case $0 in */*) kept=${0%/*} ;; *) kept=. ;; esac",
     `kept=$kept/${KEPT_FOLDER}/${name}`,

@@ -25,7 +25,6 @@ export type HookPlan = {
   readonly change: "new" | "kept" | "same" | "tracked" | "denied";
 };
 
-/** A folder in which git looks for hooks. */
 export type HookFolder = {
   readonly path: string;
   /** Hooks that are files of the repository, and not ours to change. */
@@ -34,7 +33,6 @@ export type HookFolder = {
   readonly isDenied: boolean;
 };
 
-/** What `installHooks` would do there. */
 export async function planHooks(folder: HookFolder): Promise<readonly HookPlan[]> {
   return await Promise.all(
     HOOK_NAMES.map(async (name): Promise<HookPlan> => {

@@ -48,7 +48,6 @@ export class FolderStatus implements Disposable {
     this.#parts = parts;
   }
 
-  /** Whether a program runs that was started here. */
   get isLive(): boolean {
     return this.#isLive;
   }

@@ -51,12 +51,11 @@ export class LiveStatus implements Disposable {
     else this.#folder(cwd)?.setLive(state === "live");
   }
 
-  /** Something has happened in the repository with that common directory. */
   changed(commonDir: string): void {
     for (const tree of this.#trees.values()) if (tree.commonDir === commonDir) tree.refresh();
   }
 
-  /** Something may have happened in these folders; without `cwds`: a client lists the sessions. */
+  /** Reads the status of these folders, or without `cwds` every status older than GIT_CACHE_MS. */
   check(cwds?: readonly string[]): void {
     const notBeforeMs = this.#parts.now() - (cwds === undefined ? GIT_CACHE_MS : 0);
     for (const cwd of cwds ?? this.#folders.keys()) {

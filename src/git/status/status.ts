@@ -3,18 +3,17 @@ import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import type { Repository } from "../repository.ts";
 
-/** Where a working tree stands. */
 export type Status = {
-  /** The short name of the branch; `undefined`: the head is detached. */
+  /** Short name; `undefined`: HEAD is detached. */
   readonly branch: string | undefined;
-  /** The commit; `undefined` where there is none yet. */
+  /** `undefined`: there is no commit yet. */
   readonly head: string | undefined;
-  /** Short name of the branch's upstream, which may be gone. */
+  /** Short name of the upstream, which may be gone. */
   readonly upstream: string | undefined;
-  /** Commits that the upstream lacks, and that are lacking here; `undefined` without an upstream. */
+  /** Compared with the upstream; `undefined` without one. */
   readonly ahead: number | undefined;
   readonly behind: number | undefined;
-  /** Files by what was done to them; one may count several times. */
+  /** Numbers of files; one file may count several times. */
   readonly modified: number;
   readonly untracked: number;
   readonly staged: number;
@@ -23,15 +22,15 @@ export type Status = {
   readonly hasChanges: boolean;
 };
 
-/** What belongs to the answer of every status, whatever the repository's config prefers. */
+/** Options that override the repository's config. */
 const PLAIN = ["-z", "--untracked-files=normal", "--ignore-submodules=dirty"] as const;
 
-/** The status of the working tree that `git` is in. No submodule is looked into. */
+/** The status of the current working tree, without submodules. */
 export async function statusOf(git: Git): Promise<Status> {
   return parseStatus(await git.read("status", "--porcelain=v2", "--branch", "--ahead-behind", ...PLAIN));
 }
 
-/** Whether anything there is not in a commit: edits, staged or not, and files that git does not know. */
+/** Whether there are edits, staged or not, or untracked files. */
 export async function isDirty(git: Git): Promise<boolean> {
   const args = ["status", "--porcelain", "--no-renames", ...PLAIN];
   const { stdout, code, stderr } = await git.ask(args, { enoughBytes: 1 });
@@ -39,7 +38,7 @@ export async function isDirty(git: Git): Promise<boolean> {
   return stdout !== "";
 }
 
-/** Reads `git status --porcelain=v2 --branch -z`. Lines of a kind that is not known say nothing. */
+/** Parses `git status --porcelain=v2 --branch -z`; ignores unknown lines. */
 export function parseStatus(text: string): Status {
   const headers = new Map<string, string>();
   const counts = { modified: 0, untracked: 0, staged: 0, added: 0, deleted: 0 };
@@ -49,7 +48,7 @@ export function parseStatus(text: string): Status {
     const [, header, value] = /^# ([\w.]+) (.*)$/s.exec(line) ?? [];
     if (header !== undefined && value !== undefined) headers.set(header, value);
     else count(counts, line);
-    // A rename's former path is a field of its own.
+    // A rename has the former path in a field of its own.
     if (line.startsWith("2 ")) at++;
   }
   const [, ahead, behind] = /^\+(\d+) -(\d+)$/.exec(headers.get("branch.ab") ?? "") ?? [];
@@ -69,7 +68,7 @@ type Counts = { modified: number; untracked: number; staged: number; added: numb
 
 function count(counts: Counts, line: string): void {
   if (line.startsWith("? ")) counts.untracked++;
-  // Unmerged: changed on both sides, and neither is done.
+  // Unmerged.
   if (line.startsWith("u ")) counts.modified++;
   const [, index, tree] = /^[12] (.)(.) /.exec(line) ?? [];
   if (index === undefined || tree === undefined) return;
@@ -82,7 +81,6 @@ function count(counts: Counts, line: string): void {
 /** The git status for session records, and the refs that it depends on. */
 export type TreeRead = {
   readonly status: GitStatus;
-  /** Short names. */
   readonly branch: string | undefined;
   readonly upstream: string | undefined;
 };

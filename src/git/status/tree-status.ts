@@ -12,7 +12,7 @@ export type TreeStatusParts = {
   readonly repository: Repository;
   /** A git at the root that has read no config yet. */
   readonly git: () => Git;
-  /** For all working trees together. */
+  /** Shared by all working trees. */
   readonly semaphore: Pick<Semaphore, "take">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -21,7 +21,6 @@ export type TreeStatusParts = {
   readonly onExhausted: (error: unknown) => void;
 };
 
-/** A folder in the tree. */
 type Folder = { readonly isLive: boolean; refresh(notBeforeMs: number): void };
 type Read = { readonly beganMs: number; readonly status: Promise<GitStatus> };
 
@@ -53,7 +52,7 @@ export class TreeStatus {
     if (this.#folders.size === 0) this.#parts.onEmpty();
   }
 
-  /** Something has happened in the tree. */
+  /** The tree has changed. */
   refresh(): void {
     for (const folder of this.#folders) if (folder.isLive) folder.refresh(this.#parts.now());
   }
@@ -123,12 +122,12 @@ export class TreeStatus {
   }
 }
 
-/** Where git commands leave a trace; edits of files in the working tree leave none there. */
+/** Files that git commands change; edits in the working tree do not change them. */
 function statusFolders(
   { root, gitDir, commonDir }: Repository,
   { branch, upstream }: Pick<TreeRead, "branch" | "upstream">,
 ): readonly WatchedFolder[] {
-  // A short name does not tell whether the upstream is a branch of this repository or of a remote.
+  // The upstream may be a branch of this repository or of a remote.
   const refs = [
     ...(branch === undefined ? [] : [`refs/heads/${branch}`]),
     ...(upstream === undefined ? [] : [`refs/heads/${upstream}`, `refs/remotes/${upstream}`]),

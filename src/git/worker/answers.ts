@@ -15,13 +15,12 @@ import type { Worktree, WorktreeListing } from "../worktrees/listing.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { RepositoryEvent } from "./messages.ts";
 
-/** Those that a worker answers: notifications are kept by its host. */
+/** Notifications are kept by the host. */
 export type RepositoryEndpoint = Exclude<
   keyof typeof gitEndpoints | keyof typeof followEndpoints,
   "listNotifications"
 >;
 
-/** For whom, and until when. */
 export type Caller = { readonly user: string; readonly signal: AbortSignal };
 
 type Output<Name extends RepositoryEndpoint> = Name extends "gitEvent"
@@ -91,7 +90,7 @@ function queryAnswers({ program }: Parts) {
         ...(worktree === undefined ? {} : { worktree }),
       })),
     discoverRepositories: async ({ query: { path, maxDepth } }, { signal }) => {
-      // The folder itself may be missing.
+      // The folder may be missing.
       const found = await discoverRepositories(program.at("/", signal), absolute(program, path), maxDepth);
       return found.map((one) => ({
         id: `${basename(one.path)}-${one.inode}`,
@@ -126,7 +125,6 @@ type NamedPath = {
   readonly path?: string | undefined;
 };
 
-/** The schemas require one of them. */
 function pathOf({ repoPath, gitRepoPath, path }: NamedPath): string {
   return repoPath ?? gitRepoPath ?? path ?? "~";
 }
@@ -144,7 +142,6 @@ async function inRepository<T>(
   return { isGitRepo: true, repoPath: repository.root, ...(await answer(git, repository)) };
 }
 
-/** A bare repository has no files that could differ. */
 async function statusIn(git: Git, { isBare }: Repository): Promise<Status | undefined> {
   return isBare ? undefined : await statusOf(git);
 }
@@ -187,24 +184,24 @@ function worktreeRecord(worktree: Worktree): WorktreeRecord {
   };
 }
 
-/** Where the remote called origin is, without a password; `undefined` where there is none of that name. */
+/** The URL of the remote origin without its password; `undefined` without such a remote. */
 export async function readOrigin(git: Git): Promise<string | undefined> {
-  // Of several addresses the first is fetched from.
+  // git fetches from the first of several URLs.
   const url = (await git.config()).find(({ key }) => key === "remote.origin.url")?.value;
   return url === undefined ? undefined : withoutPassword(url);
 }
 
-/** A remote's address without the password that it may hold. A user alone is part of the address of ssh. */
+/** The URL without its password. The user name belongs to the address of ssh. */
 export function withoutPassword(url: string): string {
   const [, scheme, userinfo, rest] = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)@(.*)$/is.exec(url) ?? [];
   if (scheme === undefined || userinfo === undefined || rest === undefined) return url;
   const isWeb = /^https?:/i.test(scheme);
-  // A token may stand in either half.
+  // A token may be in either half.
   const [user = ""] = userinfo.split(":", 1);
   return isWeb || user === "" ? `${scheme}${rest}` : `${scheme}${user}@${rest}`;
 }
 
-/** The page of a repository on GitHub; `undefined` for an address elsewhere. */
+/** The page of a repository on GitHub; `undefined` for other URLs. */
 export function gitHubUrl(url: string): string | undefined {
   const path =
     /^(?:https?|git|ssh):\/\/(?:[^/@]*@)?(?:www\.)?github\.com(?::\d+)?\/(.+)$/i.exec(url)?.[1] ??

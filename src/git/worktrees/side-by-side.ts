@@ -1,7 +1,7 @@
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 
-/** Shells of one question that run at a time, each with one git. */
+/** Concurrent shells of one query, each with one git process. */
 const SHELLS = 4;
 
 /**
@@ -31,7 +31,7 @@ async function linesOfShell(git: Git, script: string, args: readonly string[]): 
     const { stdout } = await git.script(script, args);
     return stdout.split("\n").slice(0, -1);
   } catch (error) {
-    // One repository that takes too long must not keep the rest from being told.
+    // A slow repository must not hide the others.
     if (error instanceof ServiceError && error.code === "git_timeout") return [];
     throw error;
   }

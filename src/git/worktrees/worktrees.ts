@@ -12,24 +12,22 @@ import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { examineWorktrees, type WorktreeListing } from "./listing.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
 
-/** Who asks, and until when. */
 export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
 
 export type WorktreesParts = {
   readonly program: GitProgram;
-  /** Follow mode, which has to know of worktrees that are removed, and takes the main tree to the branch of a worktree. */
+  /** Follow mode must know of removed worktrees, and switches the main tree to the branch of a worktree. */
   readonly follow: {
     enable(request: FollowRequest): Promise<unknown>;
     changed(repoPath: string): Promise<unknown>;
   };
-  /** In milliseconds; any zero point, never going back. */
+  /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
-/** Listings that are kept at a time. */
 const MAX_LISTINGS = 256;
 
-/** The working trees of this machine's repositories. A path may be any folder of a repository. */
+/** Worktrees of repositories. A path may be any folder of a repository. */
 export class Worktrees {
   readonly #parts: WorktreesParts;
   readonly #listings: ExpiringMap<string, Promise<WorktreeListing>>;
@@ -81,7 +79,7 @@ export class Worktrees {
     });
   }
 
-  /** Forgets the working trees whose folders are gone. Returns their paths, and what git said. */
+  /** Prunes worktrees whose folders are gone. Returns their paths and the output of git. */
   async prune(
     path: string,
     caller: Caller,
@@ -118,7 +116,7 @@ export class Worktrees {
     });
   }
 
-  /** Changes of one repository are made one after the other, and nothing that was listed before outlives one. */
+  /** Runs changes of a repository one after the other; each empties the cache. */
   async #change<T>(
     path: string,
     caller: Caller,
@@ -129,7 +127,7 @@ export class Worktrees {
     const { commonDir } = repository;
     return await this.#mutexes.take(commonDir, async () => {
       caller.signal?.throwIfAborted();
-      // What is begun is brought to its end or taken back, whoever still waits for it.
+      // Without the caller's signal: a change that has begun is completed or undone.
       const git = program.at(path);
       try {
         return await change(git, repository);
@@ -155,7 +153,7 @@ async function refuseUnswitchable(main: Git, entry: WorktreeEntry | undefined): 
   throw new ServiceError("uncommitted_changes", message, { details: { worktreePath: main.cwd } });
 }
 
-/** The branch, or one that begins where the only remote has it. A name that was checked is no option. */
+/** An existing branch, or a new one that tracks the branch of the only remote. */
 async function checkOut(main: Git, branch: string): Promise<void> {
   const known = await readRefs(main, [branchRef(branch)]);
   const remotes = known.size > 0 ? [] : await readRemoteRefs(main, branch);
@@ -186,7 +184,7 @@ async function removeWorktree(
     const message = `the worktree ${path} has uncommitted changes: commit them, or remove it by force`;
     throw new ServiceError("uncommitted_changes", message, { details });
   }
-  // Not in the folder that goes.
+  // Not in the folder that is removed.
   await git
     .at(repository.commonDir)
     .write("worktree", "remove", ...(isForced ? ["--force"] : []), "--", path);
@@ -195,7 +193,7 @@ async function removeWorktree(
 
 function linkedOn(entries: readonly WorktreeEntry[], branch: string): WorktreeEntry {
   const on = entries.filter((entry) => entry.branch === branch || branchRef(entry.branch ?? "") === branch);
-  // In follow mode the main working tree is on the same branch.
+  // In follow mode the main tree has the same branch.
   const linked = on.find(({ isMain }) => !isMain);
   if (linked !== undefined) return linked;
   if (on.length > 0) {
@@ -204,7 +202,7 @@ function linkedOn(entries: readonly WorktreeEntry[], branch: string): WorktreeEn
   throw new ServiceError("worktree_not_found", `there is no worktree on the branch ${branch}`);
 }
 
-/** Where that cannot be told, git decides, which looks once more. */
+/** On an error git decides, which checks again. */
 async function holdsWork(git: Git): Promise<boolean> {
   try {
     return await isDirty(git);
