@@ -33,17 +33,17 @@ export type Delivery =
   | { readonly kind: "event"; readonly offset: number; readonly event: SessionEvent }
   /** The payload of a SNAPSHOT_VT: the screen as it is now. */
   | { readonly kind: "snapshot"; readonly payload: Uint8Array }
-  /** The session is out of reach for good, `error` says why: nothing follows. */
+  /** The session is lost for good; nothing follows. */
   | { readonly kind: "lost"; readonly error: ServiceError };
 
-/** What the other side of a subscription does with deliveries. It must not throw and must not keep the caller waiting. */
+/** Receives deliveries. It must neither throw nor block. */
 export type Sink = (delivery: Delivery) => void;
 
 export type Subscription = Disposable & {
-  /** Where delivery begins: the end of the output at this moment. */
+  /** Delivery begins here: at the current end of the output. */
   readonly offset: number;
   readonly record: SessionRecord;
-  /** What came before `offset`, and what is lost in a cut, cannot be read with `view`; offsets mean nothing beyond this subscription. */
+  /** `view` cannot read earlier output; offsets are valid for this subscription only. */
   readonly isUnrecorded?: boolean;
   /**
    * Delivers what these flags of SubscribeFlag mean from now on and nothing else; output or events that were not delivered
@@ -53,7 +53,7 @@ export type Subscription = Disposable & {
   readonly request?: (flags: number) => Promise<void>;
 };
 
-/** One way of looking at a session's output (contract 2.5). */
+/** A view of a session's output (contract 2.5). */
 export type View =
   | { readonly kind: "text"; readonly scrollback: boolean; readonly styles: boolean }
   /** A SNAPSHOT_VT of the screen. */
@@ -63,7 +63,7 @@ export type View =
    * and without what is behind an alternate screen.
    */
   | { readonly kind: "resync"; readonly isScreenOnly?: boolean }
-  /** The asciicast v2; while the session runs it goes on until the exit. */
+  /** The asciicast v2; with `follow` it continues until the exit. */
   | { readonly kind: "recording"; readonly follow: boolean }
   /** Server-sent events of the recording, after event number `after` (0 = from the beginning). */
   | { readonly kind: "stream"; readonly after: number }
@@ -75,7 +75,7 @@ export type View =
 /** The answer to a View: bytes of a media type, as they become available. */
 export type Content = {
   readonly type: string;
-  /** In bytes, where it is known before the end. */
+  /** In bytes, if known in advance. */
   readonly length?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
@@ -87,7 +87,7 @@ export type Content = {
  */
 export type SessionBackend = AsyncDisposable & {
   list(): Promise<readonly SessionRecord[]>;
-  /** All sessions as they are known here at this moment; every later change is told to `watch`. */
+  /** All sessions as known now; `watch` reports every later change. */
   all(): readonly SessionRecord[];
   /**
    * The session that an id means: at once where it is known here, else as a promise. Promises for the same id settle in
@@ -100,7 +100,7 @@ export type SessionBackend = AsyncDisposable & {
   rename(id: string, name: string): Promise<SessionRecord>;
   /** Ends a running session, removes an ended one with its recording (contract 2.3). */
   remove(id: string): Promise<Removal>;
-  /** Writes reach the program in the order of the calls, whether or not they were awaited. */
+  /** Writes reach the program in the order of the calls, awaited or not. */
   write(id: string, input: Uint8Array): Promise<void>;
   resize(id: string, size: TerminalSize): Promise<void>;
   kill(id: string, signal: SignalName): Promise<void>;
@@ -112,6 +112,6 @@ export type SessionBackend = AsyncDisposable & {
    * delivered at first, output and events unless given; the exit always is.
    */
   subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription>;
-  /** Sessions that start, change, end and go away, and the other events of specification 6. */
+  /** Created, changed, ended and removed sessions, and the other events of specification 6. */
   watch(listener: (event: ServerEvent) => void): Disposable;
 };

@@ -45,38 +45,37 @@ export type LocalSessionsOptions = {
   readonly controlDir: ControlDir;
   readonly screens: Screens;
   readonly log: SessionLog;
-  /** What programs start from; the server's secrets are taken out of it. */
+  /** The environment of programs; the server's secrets are removed. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly account: Account;
   readonly cgroups?: UserCgroups | undefined;
   readonly maxRecordingBytes: number;
   readonly recordInput: boolean;
-  /** What is kept of ended sessions; `undefined`: everything. */
+  /** Retention of ended sessions; `undefined`: unlimited. */
   readonly keep?: Keep | undefined;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** How often sessions whose output has grown emit a change, in ms; for tests. */
+  /** Interval of change events for new output, in ms; for tests. */
   readonly outputNewsMs?: number;
 };
 
-/** Copies of a record, such as an HQ's, know `lastModified` and `outputBytes` as they were at most this long ago, in ms. */
+/** Maximum age of `lastModified` and `outputBytes` in copies of a record, such as an HQ's, in ms. */
 const OUTPUT_NEWS_MS = 15_000;
 
 export class LocalSessions implements SessionBackend {
-  /** What has happened here since the start. */
   readonly meter: SessionMeter;
   readonly #options: LocalSessionsOptions;
   readonly #sessions = new Map<string, Session>();
-  /** Ids of sessions that are being started, so that two with the same id cannot be. */
+  /** Ids of sessions that are being started. */
   readonly #starting = new Set<string>();
   readonly #events = new Emitter<ServerEvent>();
-  /** Of this start, for keys. */
+  /** Prefix of keys, new at every start. */
   readonly #epoch = randomUUID();
   #keys = 0;
   readonly #descriptors: Descriptors;
   readonly #care: DiskCare;
   readonly #disk: SessionDisk;
-  /** What is still to be written of sessions that have ended. */
+  /** Pending writes of ended sessions. */
   readonly #finishing = new Set<Promise<void>>();
   /** The output of each session when its last change was emitted, in bytes. */
   readonly #emittedBytes = new WeakMap<Session, number>();
@@ -94,7 +93,7 @@ export class LocalSessions implements SessionBackend {
     this.#outputNews = setInterval(() => this.#emitGrown(), options.outputNewsMs ?? OUTPUT_NEWS_MS).unref();
   }
 
-  /** Takes over what an earlier host left in the control directory. Nobody else may be using it. */
+  /** Takes over the sessions of an earlier host, which must have ended. */
   async recover(): Promise<void> {
     const { account, controlDir, log, now } = this.#options;
     const unreadable = (id: string, error: unknown): void =>
@@ -123,7 +122,7 @@ export class LocalSessions implements SessionBackend {
   }
 
   all(): readonly SessionRecord[] {
-    // Those of the same millisecond in this order, too.
+    // Newest first, also within one millisecond.
     const records = [...this.#sessions.values()].reverse().map((session) => session.record);
     return records.sort((a, b) => (a.created < b.created ? 1 : a.created > b.created ? -1 : 0));
   }
@@ -209,7 +208,7 @@ export class LocalSessions implements SessionBackend {
     try {
       return await openView(session, view, this.#options.screens, signal);
     } catch (error) {
-      // It may have been removed meanwhile, and its files with it: that is what there is to say then.
+      // It may have been removed meanwhile with its files.
       if (this.#sessions.get(id) !== session) throw notFound(id);
       throw error;
     }
@@ -264,7 +263,7 @@ export class LocalSessions implements SessionBackend {
     }
   }
 
-  /** In one go, so that nothing is told of the session before its start is. */
+  /** Synchronous: no event about the session precedes its start. */
   #start(session: Session, plan: LaunchPlan, journal: Journal): Pty {
     const listener = {
       onOutput: session.receive,
@@ -294,7 +293,7 @@ export class LocalSessions implements SessionBackend {
     else this.#emit(change === "bell" ? "bell" : "session-changed", session);
   }
 
-  /** Output itself emits no change: a busy program writes thousands of times a second. */
+  /** Output emits no change by itself: a busy program writes thousands of times a second. */
   #emitGrown(): void {
     for (const session of this.#sessions.values()) {
       const isGrown = session.outputBytes > (this.#emittedBytes.get(session) ?? 0);
@@ -315,7 +314,7 @@ export class LocalSessions implements SessionBackend {
 
   async #discard(session: Session): Promise<void> {
     this.#sessions.delete(session.id);
-    // At once: while the files go, or cannot go, another session may be started under that id.
+    // Before the files are removed: the id is free at once.
     this.#emit("session-removed", session);
     this.#options.screens.forget(session.key);
     await session.journal?.discard();
@@ -338,7 +337,6 @@ export class LocalSessions implements SessionBackend {
     void finishing.finally(() => this.#finishing.delete(finishing));
   }
 
-  /** Never used again. */
   #newKey(): string {
     this.#keys += 1;
     return `${this.#epoch}.${this.#keys}`;

@@ -11,7 +11,6 @@ export type NewSession = {
   readonly plan: LaunchPlan;
 };
 
-/** A session of which the program is about to start. */
 export function newSession(
   { id, key, owner, account, plan }: NewSession,
   options: Omit<ConstructorParameters<typeof Session>[0], "stored" | "sizes">,

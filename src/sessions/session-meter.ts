@@ -1,22 +1,22 @@
 import { histogram } from "../lib/data/histogram.ts";
 import type { JournalMeter, JournalOptions } from "./journal/journal.ts";
 
-/** What the terminals of this process have done since it started: plain numbers, for the way of each byte is short. */
+/** Counters of the terminals of this process. Plain numbers, since they are on the hot path. */
 export class SessionMeter implements JournalMeter {
   readonly now: () => number;
   started = 0;
   ended = 0;
-  /** Bytes that programs wrote, and that were typed into them. */
+  /** Bytes of output and of input. */
   outputBytes = 0;
   inputBytes = 0;
-  /** Seconds from a batch of output to its record on disk. */
+  /** Seconds to write a batch of output and its record. */
   readonly journalWrites = histogram(
     "journal_write_duration_seconds",
     "Time until a batch of output was on disk.",
   );
-  /** Times that a journal could not be written, and that a program was held back because the disk was behind. */
+  /** Failed journal writes, and pauses of programs because the disk was behind. */
   journalFailures = 0;
-  /** Bytes of output that came while the disk took nothing, and were more than memory holds. */
+  /** Bytes of output that were lost because the disk failed and the buffer was full. */
   lostBytes = 0;
   journalPauses = 0;
 

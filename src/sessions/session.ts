@@ -22,10 +22,10 @@ import { TitleScan } from "./pty/title-scan.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
 import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 
-/** Input that a program has not read yet at most; more is refused with `input_overflow`. */
+/** Maximum unread input of a program; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
-/** A size that is in force from an offset of the output on. */
+/** A size in force from an offset on. */
 export type SizeChange = TerminalSize & { readonly offset: number };
 
 export type SessionChange = "changed" | "exited" | "bell" | FinishedCommand;
@@ -41,13 +41,13 @@ export type SessionOptions = {
   readonly stored: StoredSession;
   readonly files: SessionFiles;
   readonly sizes: readonly SizeChange[];
-  /** Of a session that an earlier host had: what its journal does not have. */
+  /** Of a recovered session: gaps in its journal. */
   readonly gaps?: readonly Gap[];
   readonly onChange: (session: Session, change: SessionChange) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   readonly recordInput: boolean;
-  /** Counts the output of all sessions of this process. */
+  /** Shared by all sessions of this process. */
   readonly meter?: { outputBytes: number };
 };
 
@@ -57,7 +57,7 @@ export class Session {
   readonly #now: () => number;
   readonly #started: number;
   readonly #meter: { outputBytes: number };
-  /** A character that is typed in two pieces is recorded with the second; undefined where input is not recorded. */
+  /** Completes characters that arrive in pieces; undefined unless input is recorded. */
   readonly #typed: TextDecoder | undefined;
   readonly #sinks = new Set<Sink>();
   readonly #titles = new TitleScan();
@@ -65,7 +65,7 @@ export class Session {
   readonly #exited = Promise.withResolvers<void>();
   #stored: StoredSession;
   #live: Live | undefined;
-  /** Also after the end: what the disk has not taken yet, or was not to take, is in memory. */
+  /** Kept after the end: it may hold output that is not on disk. */
   #journal: Journal | undefined;
   readonly #gaps: readonly Gap[];
   #lastModified: string;
@@ -85,7 +85,6 @@ export class Session {
     this.#lastModified = options.stored.exit?.at ?? options.stored.created;
   }
 
-  /** Makes it a running session. Output may arrive from now on. */
   start(journal: Journal, spawn: () => Pty): Pty {
     const batch = new OutputBatch({
       sessionId: this.id,
@@ -104,7 +103,6 @@ export class Session {
     return pty;
   }
 
-  /** Start time of the program, in clock ticks since boot. */
   noteStart(startTicks: number | undefined): void {
     if (startTicks !== undefined) this.#stored = { ...this.#stored, startTicks };
   }
@@ -113,7 +111,7 @@ export class Session {
     return this.#stored.id;
   }
 
-  /** Identifies it for good: the id may be used again for another session. */
+  /** Unique for ever, unlike the id. */
   get key(): string {
     return keyOf(this.#stored);
   }
@@ -135,17 +133,17 @@ export class Session {
     return this.#sizes;
   }
 
-  /** Bytes of output that were emitted; the next piece starts here. */
+  /** Offset after the last emitted byte. */
   get outputBytes(): number {
     return this.#stored.exit?.outputBytes ?? this.#live?.batch.offset ?? 0;
   }
 
-  /** Of a session that this process started; the files are open while it runs. */
+  /** Undefined for a recovered session. */
   get journal(): Journal | undefined {
     return this.#journal;
   }
 
-  /** What of the output is not in the file, though what comes after it is. */
+  /** Gaps in the output file. */
   get gaps(): readonly Gap[] {
     return this.#journal?.gaps ?? this.#gaps;
   }
@@ -159,17 +157,17 @@ export class Session {
     });
   }
 
-  /** Resolves when the exit was reported, which is after the last byte of output. */
+  /** Resolves after the exit was reported, which follows the last byte of output. */
   get exited(): Promise<void> {
     return this.isRunning ? this.#exited.promise : Promise.resolve();
   }
 
-  /** Everything that was held back for batching is emitted: `outputBytes` is then where the next piece starts. */
+  /** Emits batched output, so that `outputBytes` is up to date. */
   flush(): void {
     this.#live?.batch.flush();
   }
 
-  /** From the pty; `chunk` is copied before this returns. A field: it is called for each read, without another function. */
+  /** From the pty; copies `chunk`. A field, to save a function call for each read. */
   readonly receive = (chunk: Uint8Array): void => {
     this.#meter.outputBytes += chunk.length;
     this.#live?.batch.add(chunk);
@@ -223,14 +221,14 @@ export class Session {
     this.#stored = { ...this.#stored, name };
   }
 
-  /** Signals all processes of the terminal. What outlives a SIGTERM by KILL_GRACE_MS is killed (facts 1.11). */
+  /** Signals all processes of the terminal. KILL_GRACE_MS after a SIGTERM they are killed (facts 1.11). */
   async kill(signal: SignalName): Promise<void> {
     this.#running();
     await this.#signal(SIGNALS[signal]);
     if (signal === "SIGTERM" && this.isRunning) void this.#killLater();
   }
 
-  /** Ends all processes of the terminal: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
+  /** Ends all processes: SIGHUP, SIGTERM, after 3 s SIGKILL. Resolves after the exit was reported. */
   end(): Promise<void> {
     return this.#ending();
   }
@@ -251,7 +249,7 @@ export class Session {
     this.#stored = { ...this.#stored, exit: { ...ended, ...request, at, outputBytes: live.batch.offset } };
     this.#lastModified = at;
     this.#live = undefined;
-    // Before any viewer is told: whoever sees the exit finds it in the record.
+    // Before the viewers: a client that sees the exit finds it in the record.
     this.#onChange(this, "exited");
     this.#event(exitEvent(this.id, code, signal));
     this.#exited.resolve();
@@ -260,7 +258,7 @@ export class Session {
 
   async #end(): Promise<void> {
     this.#isEndRequested = true;
-    // Not known where no descriptor was left at the start. It is a child of ours: until it has ended its pid is its own.
+    // Unknown if no descriptor was left at the start. The pid of a running child is not reused.
     const startTicks = this.#stored.startTicks ?? readStartTicks(this.#stored.pid);
     await endProcesses(this.#stored.pid, startTicks, { graceMs: KILL_GRACE_MS });
     await this.exited;
@@ -271,7 +269,7 @@ export class Session {
     void this.exited.then(() => over.abort());
     const isOver = await pause(KILL_GRACE_MS, false, { signal: over.signal, ref: false }).catch(() => true);
     if (isOver) return;
-    // Where no file descriptor is left to look for them: once more.
+    // Without a free file descriptor the processes are not found: try again.
     await this.#signal(SIGNALS.SIGKILL).catch(() => this.#killLater());
   }
 
@@ -289,7 +287,7 @@ export class Session {
     if (live === undefined) return;
     const time = this.#time();
     this.#lastModified = new Date().toISOString();
-    // Viewers first: to start a write on the disk takes longer than to send a key's echo.
+    // Viewers first: starting a disk write takes longer than sending the echo of a key.
     this.#deliver({ kind: "output", ...piece });
     const wasStopped = live.journal.isStopped;
     live.journal.append(piece.bytes, time);
@@ -330,7 +328,7 @@ type Recorded = {
   readonly gaps: readonly Gap[];
 };
 
-/** What clients are told of a session's recording: nothing, as long as all of the output is in it. */
+/** The state of the recording for clients: empty while it is complete. */
 export function recordingState(session: Recorded): Pick<SessionRecord, "recording" | "lostBytes"> {
   const { isRunning, journal, gaps } = session;
   const lostBytes = lostBefore(gaps, Number.POSITIVE_INFINITY);

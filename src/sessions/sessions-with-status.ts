@@ -19,7 +19,7 @@ export type StatusSource = AsyncDisposable & {
   on(listener: (event: ServerEvent) => void): Disposable;
 };
 
-/** The system user that a session runs as; `undefined`: nobody knows. */
+/** The system user that a session runs as; `undefined`: unknown. */
 export type AccountOf = (sessionId: string) => { readonly account: string | undefined } | undefined;
 
 /** Sessions of this process. */
@@ -29,7 +29,6 @@ type Presence = Disposable & { readonly status: GitStatus | undefined; ended(): 
 
 /** A backend whose records carry the git status once it is known; a change of it is a change of the session. */
 export class SessionsWithStatus implements SessionBackend {
-  // Passed on as they are.
   readonly remove: SessionBackend["remove"];
   readonly write: SessionBackend["write"];
   readonly resize: SessionBackend["resize"];
@@ -40,11 +39,11 @@ export class SessionsWithStatus implements SessionBackend {
   readonly #source: StatusSource;
   readonly #events = new Emitter<ServerEvent>();
   readonly #scope = new DisposableStack();
-  /** By the session's key; as many as there are sessions. */
+  /** By key. */
   readonly #presences = new Map<string, Presence>();
   #accountOf: AccountOf | undefined;
 
-  /** Both are disposed of with this. */
+  /** Owns both. */
   constructor({ backend, source }: { readonly backend: Terminals; readonly source: StatusSource }) {
     this.#backend = backend;
     this.#source = source;

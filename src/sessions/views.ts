@@ -14,7 +14,7 @@ import type { Session } from "./session.ts";
 
 const OCTETS = "application/octet-stream";
 
-/** Throws `range_not_satisfiable` for output that is not held any more. */
+/** Throws `range_not_satisfiable` for output that is no longer available. */
 export async function openView(
   session: Session,
   view: View,
@@ -45,7 +45,7 @@ export async function openView(
   }
 }
 
-/** The screen at an offset of the session; beyond the recording that of its source is a position in another file. */
+/** Converts the offset within the source to an offset of the session. */
 async function resync(
   source: BasedSource,
   screens: Screens,
@@ -68,7 +68,7 @@ async function recording(session: Session, follow: Follow | undefined): Promise<
   return { type, headers, body: encodeAll(body) };
 }
 
-/** From the file up to the next gap; after the last one also what is held in memory, which may begin after another. */
+/** From the file up to the next gap; after the last gap also from memory. */
 async function output(session: Session, from: number, to: number): Promise<Content> {
   session.flush();
   const { journal, files, gaps } = session;
@@ -82,7 +82,7 @@ async function output(session: Session, from: number, to: number): Promise<Conte
   if (from < end && !isInFile && (gap !== undefined || from < heldFrom || journal === undefined)) {
     throw notHeld(session, gap?.to ?? heldFrom);
   }
-  // Now: what is held in memory changes while a slow reader takes its time.
+  // Read now: memory changes while a slow client reads.
   const isNext = gap === undefined && heldFrom <= Math.max(onDisk, from);
   const rest = isNext ? (journal?.read(Math.max(onDisk, from), end) ?? []) : [];
   const length = Math.max(0, fileEnd - from) + rest.reduce((sum, bytes) => sum + bytes.length, 0);

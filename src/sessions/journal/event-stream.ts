@@ -6,7 +6,7 @@ import { castText } from "./recording.ts";
 
 const HEARTBEAT_MS = 30_000;
 
-/** Events have their number as id, from 1 on; those up to `after` are left out, which is how Last-Event-ID resumes. */
+/** Ids count events from 1; the stream resumes behind `after` (Last-Event-ID). */
 export async function* eventStream(
   session: Session,
   after: number,
@@ -30,7 +30,7 @@ export async function* eventStream(
     }
   } finally {
     pulse[Symbol.dispose]();
-    // Not awaited: it may be waiting for output that comes much later.
+    // Not awaited: it may be waiting for output.
     void lines.return(undefined);
   }
 }
@@ -51,7 +51,7 @@ async function* numberedLines(
   return undefined;
 }
 
-/** A beat every 30 s, and one when the client has gone, for whoever waits for it then. */
+/** A beat every 30 s, and one when the client disconnects. */
 class Pulse implements Disposable {
   readonly #signal: AbortSignal;
   readonly #beat = (): void => this.#resolve("beat");
@@ -63,7 +63,7 @@ class Pulse implements Disposable {
     signal.addEventListener("abort", this.#beat);
   }
 
-  /** Another promise for each wait: one that lasts would keep everything that it was raced with. */
+  /** A new promise for each wait: a long-lived one would leak the promises that it races with. */
   next(): Promise<"beat"> {
     const { promise, resolve } = Promise.withResolvers<"beat">();
     this.#resolve = resolve;

@@ -25,7 +25,7 @@ export function eventLine(event: JournalEvent): string {
   return `[${time},${event.offset},"${event.kind}",${JSON.stringify(event.data)}]\n`;
 }
 
-/** Undefined for what is no whole record. */
+/** Undefined for an incomplete record. */
 export function parseEventLine(line: string): JournalEvent | undefined {
   let value: unknown;
   try {
@@ -39,7 +39,6 @@ export function parseEventLine(line: string): JournalEvent | undefined {
   return typeof data === "string" ? { time, offset, kind, data } : { time, offset, kind };
 }
 
-/** How a session ended, and by which signal if by one. */
 export type JournalExit = { readonly code: number; readonly reason: ExitReason; readonly signal?: string };
 
 /** "CODE", "CODE SIGNAL" or "CODE host_lost". */
@@ -59,33 +58,32 @@ function isKind(value: unknown): value is JournalEventKind {
   return typeof value === "string" && KINDS.has(value);
 }
 
-/** From one offset up to, not including, another. */
+/** From one offset up to, excluding, another. */
 export type Gap = { readonly from: number; readonly to: number };
 
 export function gapEvent({ from, to }: Gap, time: number): JournalEvent {
   return { time, offset: to, kind: "g", data: `${from}` };
 }
 
-/** Undefined for another event, and for one that tells of no gap. */
+/** Undefined for other events and empty gaps. */
 export function gapOf({ kind, offset, data }: JournalEvent): Gap | undefined {
   if (kind !== "g") return undefined;
   const from = Number.parseInt(data ?? "", 10);
   return from >= 0 && from < offset ? { from, to: offset } : undefined;
 }
 
-/** What people read where the output is missing. */
 export function gapLabel({ from, to }: Gap): string {
   return `recording interrupted: ${to - from} bytes of output are missing here`;
 }
 
-/** Bytes that are missing before `offset`. `gaps` are in order. */
+/** Missing bytes before `offset`. `gaps` are in order. */
 export function lostBefore(gaps: readonly Gap[], offset: number): number {
   let lost = 0;
   for (const { from, to } of gaps) lost += Math.max(0, Math.min(to, offset) - from);
   return lost;
 }
 
-/** Where the byte at `offset` is in the file `output`; of one that is missing: where it would be. */
+/** The position in the file `output` of the byte at `offset`, even of a missing one. */
 export function positionOf(gaps: readonly Gap[], offset: number): number {
   return offset - lostBefore(gaps, offset);
 }

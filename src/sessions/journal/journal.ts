@@ -3,30 +3,30 @@ import type { SessionFiles } from "../storage/control-dir.ts";
 import { eventLine, type Gap, gapEvent, type JournalEvent } from "./event.ts";
 import { type Dropped, JournalQueue } from "./queue.ts";
 
-/** What waits for a disk that is slow, in bytes, before the program is held back. */
+/** Unwritten bytes above which the program is paused. */
 const MAX_BACKLOG_BYTES = 8 * 1024 * 1024;
 const RESUME_BACKLOG_BYTES = 2 * 1024 * 1024;
-/** What is held in memory of output that the disk does not take, or is not to take; the oldest is dropped first. */
+/** Output in memory that is not on disk; over that the oldest is dropped. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
 const NONE = new Uint8Array(0);
 
 export type JournalOptions = {
   readonly files: SessionFiles;
-  /** Output bytes, and bytes of records, that are kept; from there on the journal is stopped (contract 3). */
+  /** Maximum of output bytes, and of bytes of records; the journal stops there (contract 3). */
   readonly maxBytes: number;
-  /** The disk cannot keep up, and later can again: the only reason for which a program is ever paused. */
+  /** The disk is behind, or has caught up: the only reason to pause a program. */
   readonly onPressure: (isHigh: boolean) => void;
-  /** The disk takes nothing. The session goes on, and somebody is to call `retry` now and then. Told once each time. */
+  /** Writing has failed. The session continues; the owner calls `retry` from time to time. */
   readonly onFailure: (error: unknown) => void;
-  /** What the disk took nothing of is lost, but what came after it is not. */
+  /** Output was lost before a successful retry. */
   readonly onGap: (gap: Gap) => void;
   readonly meter?: JournalMeter | undefined;
 };
 
 type OpenFiles = Pick<JournalFiles, "writeOutput" | "writeEvents" | "close">;
 
-/** Told of each batch that reached the disk: how long that took, in ms. */
+/** Measures each write to the disk, in ms. */
 export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs: number) => void };
 
 /**
@@ -41,19 +41,19 @@ export class Journal {
   readonly #options: Omit<JournalOptions, "files">;
   readonly #files: OpenFiles;
   readonly #queue = new JournalQueue();
-  /** What came after the journal was stopped. */
+  /** Output after the journal was stopped. */
   readonly #beyond = new JournalQueue();
   readonly #gaps: Gap[] = [];
-  /** Lost, and not yet recorded as a gap. */
+  /** Lost output that is not recorded as a gap yet. */
   #dropped: Dropped | undefined;
-  /** Records of what is on disk, on their own way there. */
+  /** Unwritten records of written output. */
   #lines: Uint8Array = NONE;
   #outputBytes = 0;
   #eventsBytes = 0;
   #end = 0;
   #onDisk = 0;
   #written = 0;
-  /** Records that are on disk, or were dropped. */
+  /** Number of records that are on disk or were dropped. */
   #recorded = 0;
   #stoppedAt: number | undefined;
   #failure: unknown;
@@ -76,32 +76,31 @@ export class Journal {
     return this.#onDisk;
   }
 
-  /** What is missing in the file before that. */
   get gaps(): readonly Gap[] {
     return this.#gaps;
   }
 
-  /** Offset of the first byte that is held in memory. */
+  /** Offset of the first byte in memory. */
   get heldFrom(): number {
     return this.#queue.start ?? this.#beyond.start ?? this.#end;
   }
 
-  /** Takes no more output. */
+  /** The size limit was reached. */
   get isStopped(): boolean {
     return this.#stoppedAt !== undefined;
   }
 
-  /** What the disk said, while it takes nothing. */
+  /** The error of the last write, until a retry succeeds. */
   get failure(): unknown {
     return this.#failure;
   }
 
-  /** The bytes from `from` up to `to`, as far as they are held in memory; to be used at once. */
+  /** The bytes from `from` up to `to` that are in memory; valid until the next call. */
   read(from: number, to: number): Uint8Array[] {
     return [...this.#queue.read(from, to), ...this.#beyond.read(from, to)];
   }
 
-  /** Takes output without copying: `bytes` must not change afterwards. At the size limit the rest is left out. */
+  /** Does not copy: `bytes` must not change afterwards. Drops the rest at the size limit. */
   append(bytes: Uint8Array, time: number): void {
     const start = this.#end;
     this.#end += bytes.length;
@@ -118,30 +117,30 @@ export class Journal {
     this.#bound();
   }
 
-  /** Adds a record of anything but output; once the journal is stopped only that of the exit. */
+  /** Adds a record without output; a stopped journal accepts only the exit. */
   note(event: JournalEvent): void {
     if (this.#stoppedAt === undefined || event.kind === "x") this.#record(event);
     if (this.#stoppedAt === undefined && this.#isFullOfRecords) this.#stop(this.#end, event.time);
     this.#bound();
   }
 
-  /** Resolves when all that was taken so far is on disk, or the disk takes nothing. */
+  /** Resolves when everything up to now is on disk, or writing has failed. */
   async flushed(): Promise<void> {
     const { added } = this.#queue;
     while (this.#writing !== undefined && this.#recorded < added) await this.progressed();
   }
 
-  /** The same for the output up to `offset`, or as much of it as is kept, with its records. */
+  /** The same for the output up to `offset` and its records. */
   async flushedTo(offset: number): Promise<void> {
     while (this.#writing !== undefined && this.#written < offset) await this.progressed();
   }
 
-  /** Resolves at the next write that reached the disk, or when the journal is closed. */
+  /** Resolves after the next write, or when the journal is closed. */
   progressed(): Promise<void> {
     return this.#progress.promise;
   }
 
-  /** Tries again what the disk did not take. Rejects with what it says when it still takes no more. */
+  /** Repeats the failed write. Rejects with its error. */
   async retry(): Promise<void> {
     if (this.#failure === undefined) return;
     this.#writing ??= this.#write();
@@ -150,7 +149,7 @@ export class Journal {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** While the disk takes nothing: as soon as it has taken the rest. */
+  /** After a failure: closes once a retry has succeeded. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#idle();
@@ -159,7 +158,7 @@ export class Journal {
     await this.#files.close().catch(this.#options.onFailure);
   }
 
-  /** What the disk has not taken is given up. */
+  /** Gives unwritten output up. */
   async discard(): Promise<void> {
     await this.#idle();
     if (this.#failure === undefined) return;
@@ -169,12 +168,11 @@ export class Journal {
     await this.close();
   }
 
-  /** For when nothing is added any more. */
   async #idle(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** A program that writes a byte at a time needs more bytes of records than of output. */
+  /** Single bytes of output need more bytes of records than of output. */
   get #isFullOfRecords(): boolean {
     return this.#eventsBytes + this.#lines.length + this.#queue.recordBytes >= this.#options.maxBytes;
   }
@@ -189,7 +187,7 @@ export class Journal {
     if (this.#failure === undefined) this.#writing ??= this.#write();
   }
 
-  /** Not for the disk. */
+  /** In memory only. */
   #hold(bytes: Uint8Array, time: number): void {
     this.#beyond.add({ time, offset: this.#end, kind: "o" }, bytes);
     this.#beyond.drop(MAX_HELD_BYTES);
@@ -215,7 +213,7 @@ export class Journal {
         const begunMs = meter?.now() ?? 0;
         await this.#writeOutput();
         await this.#writeLines();
-        // The disk is right again when it has taken what had waited for it, though there be more by then.
+        // Recovered once the backlog at the start of the retry is on disk.
         if (this.#recorded >= waiting) this.#failure = undefined;
         meter?.wrote(meter.now() - begunMs);
         this.#relieve();
@@ -247,7 +245,7 @@ export class Journal {
     this.#lines = new TextEncoder().encode(this.#queue.take(count));
   }
 
-  /** Before what follows: a crash in between leaves a gap with nothing after it. */
+  /** Before the output after the gap: a crash in between leaves a gap at the end. */
   async #recordLoss(): Promise<void> {
     if (this.#dropped === undefined) return;
     const { gap, size, time } = this.#dropped;
@@ -291,7 +289,7 @@ export class Journal {
   }
 }
 
-/** The two files of a journal, open for writing. What fails is rejected with as the system says it. */
+/** The two files of a journal, open for writing. */
 export class JournalFiles {
   readonly #output: FileHandle;
   readonly #events: FileHandle;
@@ -301,7 +299,6 @@ export class JournalFiles {
     this.#events = events;
   }
 
-  /** Makes both, readable by their owner alone. */
   static async create(files: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
     const output = await open(files.output, "wx", 0o600);
     try {
@@ -312,13 +309,12 @@ export class JournalFiles {
     }
   }
 
-  /** Returns how many of the bytes the disk took, which is one at least. */
+  /** Returns the number of written bytes, at least 1. */
   async writeOutput(pieces: Uint8Array[], position: number): Promise<number> {
     const { bytesWritten } = await this.#output.writev(pieces, position);
     return accepted(bytesWritten);
   }
 
-  /** The same for records. */
   async writeEvents(lines: Uint8Array, position: number): Promise<number> {
     const { bytesWritten } = await this.#events.write(lines, 0, lines.length, position);
     return accepted(bytesWritten);

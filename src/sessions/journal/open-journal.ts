@@ -3,7 +3,7 @@ import type { Session } from "../session.ts";
 import type { SessionMeter } from "../session-meter.ts";
 import { Journal } from "./journal.ts";
 
-/** The journal of a session that is about to be started; `onChange` hears when its recording stands still and goes on. */
+/** Creates the journal of a new session. `onChange`: its recording has stopped or continues. */
 export async function openJournal(
   session: Session,
   options: {

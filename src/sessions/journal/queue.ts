@@ -2,25 +2,25 @@ import { Ring } from "../../lib/data/ring.ts";
 import type { Gap } from "./event.ts";
 import { eventLine, type JournalEvent } from "./event.ts";
 
-/** What an entry costs beside its bytes; counted, so that a byte at a time stays within the limits too. */
+/** Memory of an entry besides its bytes; counted, so that single bytes stay within the limits. */
 const ENTRY_OVERHEAD_BYTES = 256;
 
-/** A record on its way to the disk; one of output with the bytes that it counts. */
+/** A record, with its bytes if it is one of output. */
 type Entry = { readonly event: JournalEvent; readonly line: string; readonly bytes: Uint8Array };
 
-/** What was dropped: output, and the last of the records of a size among it. */
+/** Dropped output, and the last dropped record of a size. */
 export type Dropped = { readonly gap?: Gap; readonly time: number; readonly size?: string };
 
 const NONE = new Uint8Array(0);
 
-/** Output and records in order, on their way to the disk, or held for want of one. Whoever adds bounds it with `drop`. */
+/** Output and records that are not on disk, in order. The caller bounds it with `drop`. */
 export class JournalQueue {
   readonly #entries = new Ring<Entry>();
   #bytes = 0;
   #recordBytes = 0;
   #added = 0;
 
-  /** `bytes` are the output that ends at the event's offset; they are not copied. */
+  /** `bytes`: the output before the event's offset; not copied. */
   add(event: JournalEvent, bytes: Uint8Array = NONE): void {
     const line = eventLine(event);
     this.#entries.push({ event, line, bytes });
@@ -29,12 +29,12 @@ export class JournalQueue {
     this.#added += 1;
   }
 
-  /** How many records came in so far. */
+  /** Number of records ever added. */
   get added(): number {
     return this.#added;
   }
 
-  /** How many of these are out again. */
+  /** Number of records that were removed again. */
   get gone(): number {
     return this.#added - this.#entries.length;
   }
@@ -43,22 +43,20 @@ export class JournalQueue {
     return this.#entries.length === 0;
   }
 
-  /** Of output. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Of the lines that records become. */
   get recordBytes(): number {
     return this.#recordBytes;
   }
 
-  /** Bytes of memory, about. */
+  /** Approximate memory in bytes. */
   get cost(): number {
     return this.#bytes + this.#entries.length * ENTRY_OVERHEAD_BYTES;
   }
 
-  /** Offset of the first byte of output in it. */
+  /** Offset of its first byte of output. */
   get start(): number | undefined {
     for (let index = 0; index < this.#entries.length; index++) {
       const entry = this.#entries.at(index);
@@ -67,12 +65,11 @@ export class JournalQueue {
     return undefined;
   }
 
-  /** All output. */
   pieces(): Uint8Array[] {
     return [...this.#each()].flatMap(({ bytes }) => (bytes.length > 0 ? [bytes] : []));
   }
 
-  /** The output from `from` up to `to`, as far as it is here. */
+  /** The part of the output from `from` up to `to` that is in the queue. */
   *read(from: number, to: number): Generator<Uint8Array> {
     for (const entry of this.#each()) {
       const offset = startOf(entry);
@@ -82,7 +79,7 @@ export class JournalQueue {
     }
   }
 
-  /** Takes out the first `count` bytes of output and all records before the byte after them: the lines of these. */
+  /** Removes the first `count` bytes of output with the records before the next byte; returns the records' lines. */
   take(count: number): string {
     let lines = "";
     let left = count;
@@ -95,7 +92,7 @@ export class JournalQueue {
     return lines;
   }
 
-  /** Drops what is oldest until the rest costs no more than `maxCost`. Returns that, with what was dropped `before`. */
+  /** Drops the oldest entries above `maxCost`. Returns them merged with `before`. */
   drop(maxCost: number, before?: Dropped): Dropped | undefined {
     let dropped = before;
     while (this.cost > maxCost) {
@@ -106,7 +103,7 @@ export class JournalQueue {
     return dropped;
   }
 
-  /** The part of an entry that is on disk gets a record of its own. */
+  /** The written part of an entry gets a record of its own. */
   #split(entry: Entry, count: number): string {
     if (count === 0) return "";
     const { event, bytes } = entry;

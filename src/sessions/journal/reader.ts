@@ -3,7 +3,7 @@ import { isErrno } from "../../lib/fs/atomic-file.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import { gapLabel, gapOf, type JournalEvent, type JournalEventKind, parseEventLine } from "./event.ts";
 
-/** Output is read in pieces of at most this many bytes, so that no reader holds more than one of them. */
+/** Output is read in pieces of at most this size. */
 const READ_BYTES = 256 * 1024;
 const EVENT_READ_BYTES = 64 * 1024;
 
@@ -17,10 +17,10 @@ export type JournalEntry =
       readonly data: string;
     };
 
-/** Tells a reader at the end of the file whether to wait: resolves to true when there is more, to false at the end. */
+/** Called at the end of the file: resolves to true when there is more, to false at the end. */
 export type Follow = () => Promise<boolean>;
 
-/** All entries in order, a gap as a marker. Without `follow` it ends at the end of what is on disk now. */
+/** All entries in order, gaps as markers. Without `follow` up to the current end of the file. */
 export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEntry> {
   await using output = await openOrUndefined(files.output);
   let position = 0;
@@ -45,7 +45,7 @@ export async function* readJournal(files: SessionFiles, follow?: Follow): AsyncG
   }
 }
 
-/** The records of the events file; a torn last line is not one. */
+/** The records of the events file, without a torn last line. */
 export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGenerator<JournalEvent> {
   await using file = await openOrUndefined(files.events);
   if (file === undefined) return;
@@ -81,7 +81,7 @@ export async function* readBytes(path: string, from: number, to: number): AsyncG
   }
 }
 
-/** 0 where there is no such file. */
+/** 0 for a missing file. */
 export async function fileBytes(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

@@ -8,7 +8,7 @@ import type { SessionFiles } from "../storage/control-dir.ts";
 import type { StoredSession } from "../storage/stored-session.ts";
 import { type Follow, type JournalEntry, readJournal } from "./reader.ts";
 
-/** Lines are gathered into pieces of about this many characters: many small ones cost more than the bytes. */
+/** Lines are joined into pieces of about this many characters. */
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
@@ -32,7 +32,7 @@ export async function* castText(
     }
     piece += castLine(writer, entry);
     hasEnded ||= entry.kind === "x";
-    // Someone who follows wants what there is, not a full piece.
+    // Followers get every line at once.
     if (piece !== "" && (follow !== undefined || piece.length >= PIECE_CHARACTERS)) {
       yield piece;
       piece = "";
@@ -43,7 +43,7 @@ export async function* castText(
   if (last !== "") yield last;
 }
 
-/** Writes `recording.cast`, whole or not at all. */
+/** Writes `recording.cast` atomically. */
 export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
   const temporary = `${files.recording}.tmp`;
   try {
@@ -55,7 +55,7 @@ export async function writeRecording(stored: StoredSession, files: SessionFiles)
   }
 }
 
-/** The size is that of the first record: the session's own may have changed since. */
+/** The size of the first record: that of the session may have changed since. */
 function headerOf(stored: StoredSession, first: JournalEntry | undefined): string {
   const [width, height] = first?.kind === "r" ? first.data.split("x").map(Number) : [];
   return castHeader({

@@ -3,18 +3,18 @@ import { readFile, stat } from "node:fs/promises";
 import type { SystemAccount } from "../../lib/os/system-account.ts";
 import type { BaseEnv } from "./launch-env.ts";
 
-/** A larger file is not read: these hold a few lines. */
+/** Larger files are not read. */
 const MAX_FILE_BYTES = 64 * 1024;
-/** All that a program gets of the session host's own: how the machine speaks and what time it is. */
+/** Variables of the session host for all programs: language and time zone. */
 const OF_THE_MACHINE = /^(LANG|LANGUAGE|LC_[A-Z]+|TZ)$/;
-/** Who the user is, is not said in a file for everybody. */
+/** A file for all users cannot set these. */
 const OF_THE_USER = /^(HOME|SHELL|USER|LOGNAME|MAIL)$/;
 
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 const DEFAULT_ROOT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 const DEFAULT_UMASK = "022";
 
-/** What login.defs(5) says that counts here. */
+/** The settings of login.defs(5) in use. */
 export type LoginDefaults = { readonly path: string; readonly rootPath: string; readonly umask: string };
 
 /** As `login` makes it: the PATH of login.defs(5), then what pam_env(8) reads. */
@@ -36,7 +36,7 @@ export async function accountEnv(
   return { env, umask };
 }
 
-/** Reads login.defs(5), of which the last line of a name counts. What is missing or no sense has its default. */
+/** Parses login.defs(5): the last line of a name counts; invalid values have their default. */
 export function parseLoginDefaults(text: string): LoginDefaults {
   const values = new Map(
     text.split("\n").flatMap((line) => {

@@ -5,23 +5,22 @@ import { isOwnVariable } from "../../lib/os/own-variables.ts";
 /** The user that a session runs as. */
 export type Account = { readonly user: string; readonly home: string; readonly shell: string };
 
-/** What `process.env` looks like. */
 export type BaseEnv = Readonly<Record<string, string | undefined>>;
 
-/** What init told the server alone. */
+/** Variables of init for the server. */
 const OF_INIT = /^(NOTIFY_SOCKET|LISTEN_.*|WATCHDOG_.*|CREDENTIALS_DIRECTORY|INVOCATION_ID|JOURNAL_STREAM)$/;
-/** What describes the shell and the terminal that the server was started from, which are not those of a session. */
+/** Variables of the shell and the terminal that the server was started from. */
 const OF_ANOTHER_SHELL = /^(_|OLDPWD|SHLVL|COLUMNS|LINES|SSH_TTY)$/;
 const OF_ANOTHER_TERMINAL = /^(TERM_.*|TERMCAP|WINDOW|WINDOWID|STY|TMUX|TMUX_PANE|VTE_VERSION)$/;
 const LEFT_OUT = [OF_INIT, OF_ANOTHER_SHELL, OF_ANOTHER_TERMINAL];
-/** What npm sets for a script. */
+/** Variables of npm for scripts. */
 const OF_NPM = /^(npm_.*|INIT_CWD|NODE|COLOR)$/;
-/** The folders that npm puts in front of the PATH of a script: the project's programs, and a node-gyp. */
+/** Folders that npm prepends to the PATH of a script. */
 const NPM_FOLDER = /\/(node_modules\/\.bin|run-script\/lib\/node-gyp-bin)$/;
 
 const DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-/** What was asked for wins over what the server has; TTYHQ_SESSION_ID is always the session's. */
+/** Requested variables override the server's; TTYHQ_SESSION_ID is always set. */
 export function launchEnv(
   base: BaseEnv,
   asked: Readonly<Record<string, string>>,
@@ -41,17 +40,17 @@ export function launchEnv(
   return hasLocale(env) ? env : { ...env, LANG: "C.UTF-8" };
 }
 
-/** The server's configuration, and with it its secrets, are left out as well (contract 2.1). */
+/** The server's configuration contains secrets (contract 2.1). */
 function isLeftOut(name: string): boolean {
   return isOwnVariable(name) || LEFT_OUT.some((pattern) => pattern.test(name));
 }
 
-/** A server under init has no locale, and programs would then print UTF-8 as question marks. */
+/** A server under init has no locale, and programs would print UTF-8 as question marks. */
 function hasLocale(env: BaseEnv): boolean {
   return [env.LC_ALL, env.LC_CTYPE, env.LANG].some((value) => value !== undefined && value !== "");
 }
 
-/** Under `npm start`, what there was before npm: the project's own Node would else be first on everybody's PATH. */
+/** Undoes the changes of `npm start`: the project's Node would be first in every PATH. */
 function withoutNpm(base: BaseEnv): BaseEnv {
   if (base.npm_lifecycle_event === undefined) return base;
   const kept = Object.fromEntries(Object.entries(base).filter(([name]) => !OF_NPM.test(name)));

@@ -10,26 +10,22 @@ import type { UserCgroups } from "./user-cgroups.ts";
 
 export type { Account };
 
-/** Of a command line in a default name, in characters. */
 const MAX_NAME_LENGTH = 60;
 
 export type LaunchContext = {
-  /** Of the new session. */
   readonly id: string;
   readonly account: Account;
-  /** The server's own environment. */
   readonly env: BaseEnv;
-  /** Of the users that programs run as, where there may be any. */
   readonly cgroups?: UserCgroups | undefined;
 };
 
-/** A program ready to start; `command` is it and its arguments, as the session's record shows them. */
+/** A program ready to start; `command`: the program and its arguments for the record. */
 export type LaunchPlan = PtyProgram & {
   readonly name: string;
   readonly command: readonly string[];
-  /** It starts in the home directory, because the one that was asked for cannot be entered. */
+  /** It starts in the home directory: the requested one is not accessible. */
   readonly isCwdFallback: boolean;
-  /** What runs in the terminal to become that program: itself, unless it is another user's. */
+  /** The program in the terminal: itself, or the one that switches to the user. */
   readonly inTerminal: PtyProgram;
 };
 
@@ -57,7 +53,7 @@ async function runnerOf({ account }: CreateSession, own: LaunchContext): Promise
   return isOwn ? ownRunner(own.account, own.env) : await userRunner(account, own.env, own.cgroups);
 }
 
-/** What is run: the words of an array, a program with its arguments, a line for the shell, or a login shell. */
+/** An array of words, a program with arguments, a line for the shell, or a login shell. */
 function commandWords({ command, args }: CreateSession, shell: string): readonly [string, ...string[]] {
   if (Array.isArray(command) || command === undefined) {
     if (args !== undefined && args.length > 0) {
@@ -71,7 +67,7 @@ function commandWords({ command, args }: CreateSession, shell: string): readonly
   return /\s/.test(command) ? [shell, "-lc", command] : [command];
 }
 
-/** The absolute path that was asked for; undefined where none was. */
+/** The absolute path of the requested directory; undefined without one. */
 function askedDirectory({ cwd, workingDir }: CreateSession, home: string): string | undefined {
   const [first, second] = [cwd, workingDir]
     .filter((path) => path !== undefined && path !== "")
@@ -116,7 +112,7 @@ async function findProgram(runner: Runner, file: string, path: string, cwd: stri
   });
 }
 
-/** For example "bash (~/dev/x)" (facts 3.6); a line for the shell is named by itself. */
+/** For example "bash (~/dev/x)" (facts 3.6), or the line for the shell. */
 function defaultName({ command, args }: CreateSession, file: string, cwd: string, home: string): string {
   const isLine = typeof command === "string" && args === undefined && /\s/.test(command);
   const what = isLine ? shortened(command) : basename(file);

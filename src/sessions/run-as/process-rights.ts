@@ -3,15 +3,14 @@
 /** A limit as setrlimit(2) knows it: a number, or "unlimited". */
 export type Limit = { readonly soft: string; readonly hard: string };
 
-/** By the names that prlimit(1) has for them. */
+/** By the names of prlimit(1). */
 export type Limits = Readonly<Record<string, Limit>>;
 
-/** Who a process is. */
 export type ProcessRights = { readonly uid: number; readonly groups: readonly number[] };
 
 const UNLIMITED: Limit = { soft: "unlimited", hard: "unlimited" };
 
-/** What native/run-as.c knows. */
+/** The limits of native/run-as.c. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["Max cpu time", "cpu"],
   ["Max file size", "fsize"],
@@ -33,7 +32,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
 
 const LIMIT_LINE = /^(Max [a-z ]+?)\s+(unlimited|\d{1,20})\s+(unlimited|\d{1,20})(?:\s|$)/;
 
-/** The limits in a text; lines that are none, or none that is known, say nothing. */
+/** Parses limits; ignores unknown lines. */
 export function parseLimits(text: string): Limits {
   return Object.fromEntries(
     text.split("\n").flatMap((line) => {
@@ -57,7 +56,7 @@ export function formatLimits(limits: Limits): string {
     .join(",");
 }
 
-/** `undefined` for a text that does not say who that is. */
+/** `undefined` for an invalid text. */
 export function parseProcessRights(text: string): ProcessRights | undefined {
   const uid = /^Uid:\t(\d{1,10})\t/m.exec(text)?.[1];
   const groups = /^Groups:\t([\d ]*)$/m.exec(text)?.[1];

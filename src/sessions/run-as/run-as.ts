@@ -23,9 +23,9 @@ const DIRECTORY_PROBLEMS: ReadonlyMap<number, DirectoryProblem> = new Map([
 ]);
 const NO_PROGRAM = 13;
 const NOT_THERE = 127;
-/** Open files that a login begins with on Linux. Node has raised its own, which is no measure for others. */
+/** The soft limit of a login on Linux: Node raises its own. */
 const SOFT_OPEN_FILES = 1024;
-/** Processes and threads of one user, unless PAM allows less: a fork bomb leaves the machine to the others. */
+/** Maximum of processes and threads of one user, against fork bombs. */
 const MAX_PROCESSES = 4096;
 
 /**
@@ -71,7 +71,7 @@ export async function userRunner(
   };
 }
 
-/** As whom a process of that user would run now: ids, groups and limits. Rejects as `userRunner` does. */
+/** The current ids, groups and limits of that user. Rejects as `userRunner` does. */
 export async function identityOf(name: string): Promise<string> {
   const account = await accountOf(name);
   const [, standing] = await Promise.all([refuseClosed(account), standingOf(account)]);
@@ -102,7 +102,7 @@ async function refuseClosed(account: SystemAccount): Promise<void> {
 
 type UserStanding = { readonly groups: readonly number[]; readonly limits: Limits };
 
-/** Groups and limits that PAM gives that user now, by runuser(1). */
+/** The current groups and limits from PAM, by runuser(1). */
 async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
   const own = parseLimits(await readFile("/proc/self/limits", "utf8")).nofile?.hard;
   const softFiles =
@@ -118,7 +118,7 @@ async function standingOf({ name, uid }: SystemAccount): Promise<UserStanding> {
   return { groups: standing.groups, limits };
 }
 
-/** Without a variable of the program's in the environment of what is still root, see native/run-as.c. */
+/** The part that still runs as root gets no variables of the program, see native/run-as.c. */
 function wrapped(
   { file, args, env, cwd, size }: PtyProgram,
   identity: readonly string[],

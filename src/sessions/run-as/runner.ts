@@ -4,22 +4,21 @@ import { delimiter, resolve } from "node:path";
 import type { PtyProgram } from "../pty/pty.ts";
 import type { Account, BaseEnv } from "./launch-env.ts";
 
-/** Of this process's own user, whose groups and limits are those of this process. */
+/** The identity of this process's own user. */
 export const OWN_IDENTITY = "";
 
 export type Runner = {
   readonly account: Account;
-  /** The same as long as a program would get the same ids, groups and limits. */
+  /** Changes with the ids, groups and limits of a new program. */
   readonly identity: string;
-  /** What a program's environment starts from. */
   readonly env: BaseEnv;
   /** Why a program cannot be started in this directory; `undefined` where it can. */
   directoryProblem(path: string): Promise<DirectoryProblem | undefined>;
-  /** Whether execvp(3) would find that program, in `cwd` and with the PATH `path`. */
+  /** Whether execvp(3) would find the program in `cwd` with the PATH `path`. */
   hasProgram(file: string, place: { readonly cwd: string; readonly path: string }): Promise<boolean>;
-  /** What has to run in the terminal for the program to be that user's. */
+  /** Wraps a program to run as that user in the terminal. */
   inTerminal(program: PtyProgram): PtyProgram;
-  /** The same for a program without a terminal that keeps descriptor 3, and gains no privileges. */
+  /** The same without a terminal, with descriptor 3, and without gaining privileges. */
   asWorker(program: Program): Program;
 };
 
@@ -43,7 +42,7 @@ export function ownRunner(account: Account, env: BaseEnv): Runner {
   };
 }
 
-/** Where a program is looked for: the folders of the PATH, or its own place where it has a slash. */
+/** Candidate paths: in the folders of PATH, or the path itself if it contains a slash. */
 export function placesOf(
   file: string,
   { cwd, path }: { readonly cwd: string; readonly path: string },
@@ -79,7 +78,7 @@ async function isProgram(path: string): Promise<boolean> {
   }
 }
 
-/** Whether a file may be run, or a directory entered. */
+/** Whether a file is executable or a directory searchable. */
 async function isAllowed(path: string): Promise<boolean> {
   try {
     await access(path, constants.X_OK);

@@ -3,18 +3,18 @@ import { accessSync, constants, existsSync, mkdirSync, readFileSync, writeFileSy
 import { dirname } from "node:path";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 
-/** Processes and threads of one user, unless the group of this process allows less than twice as many. */
+/** Maximum of processes and threads of one user; at most half of the limit of this process. */
 const MAX_PROCESSES = 4096;
-/** Version 2 wants no process in a group that has limited groups below it. */
+/** Version 2 forbids processes in a group with limited subgroups. */
 const OWN_LEAF = "ttyhq-host";
-/** Programs that start meanwhile come into the group that is being emptied. */
+/** Programs that start meanwhile enter the group that is being emptied. */
 const MAX_ROUNDS = 10;
 const VERSION_1 = /^\d+:(?:[^:]*,)?pids(?:,[^:]*)?:(?<path>\/.*)$/m;
 const VERSION_2 = /^0::(?<path>\/.*)$/m;
 
-/** The groups of users: they are kept for the next session host, and there are no more than users. */
+/** The groups of users; they survive the session host. */
 export type UserCgroups = {
-  /** A process joins the group of that user by writing 0 to this file. Throws where the group cannot be made. */
+  /** A process enters the group of that user by writing 0 to this file. Throws if the group cannot be created. */
   procsOf(uid: number): string;
 };
 
@@ -38,23 +38,23 @@ export function openUserCgroups(
   };
 }
 
-/** A container's own group is often mounted in place of the root, whatever its path is outside. */
+/** A container often has its own group mounted as the root. */
 function ownGroup(mount: string, path = "/"): string {
   const found = [`${mount}${path === "/" ? "" : path}`, mount].find(
     (group) => existsSync(`${group}/cgroup.procs`) && processesIn(group).includes(process.pid),
   );
   if (found === undefined) throw new Error(`the control group of this process is not below ${mount}`);
-  // The root of the machine has no such file, and is nobody's to change.
+  // The root group has no such file.
   if (!existsSync(`${found}/pids.max`)) throw new Error(`${found} does not limit the number of processes`);
   return found;
 }
 
-/** The group of this process in version 2, with the processes in it moved to where they do not keep it from limits. */
+/** The group of this process in version 2, after its processes were moved to a subgroup. */
 function unified(mount: string, path = "/"): string {
   const own = ownGroup(mount, path);
   const group = own.endsWith(`/${OWN_LEAF}`) ? dirname(own) : own;
   if (wordsOf(`${group}/cgroup.subtree_control`).includes("pids")) return group;
-  // A group that others are in belongs to them, unless it is all that there is, as in a container.
+  // A shared group is not ours, unless it is the root, as in a container.
   if (path !== "/" && processesIn(group).some((pid) => pid !== process.pid))
     throw new Error(`${group} has other processes than this one`);
   empty(group, `${group}/${OWN_LEAF}`);

@@ -23,13 +23,13 @@ import type {
 
 export type { ScreenSource } from "./thread/message.ts";
 
-/** The worker's heap; a session that fills it costs all sessions their terminals, and the process nothing. */
+/** Heap of the thread; exhausting it ends the thread and not the process. */
 const MAX_HEAP_MB = 1_024;
 
 type Thread = { readonly worker: Worker; readonly ended: Promise<void> };
 
 export type ScreensOptions = Partial<ScreenPoolOptions> & {
-  /** What a caller waits at most; the work goes on after that, so that the next one is closer to its end. */
+  /** Timeout of a caller; the work continues for the next one. */
   readonly timeoutMs?: number;
 };
 
@@ -41,7 +41,7 @@ export type ScreensOptions = Partial<ScreenPoolOptions> & {
 export class Screens implements AsyncDisposable {
   readonly #options: ScreenPoolOptions;
   readonly #timeoutMs: number;
-  /** Bounded by the callers: each waits no longer than the timeout. */
+  /** Bounded by the timeout of the callers. */
   readonly #pending = new Map<number, PromiseWithResolvers<Screen>>();
   #thread: Thread | undefined;
   #lastNumber = 0;
@@ -78,7 +78,7 @@ export class Screens implements AsyncDisposable {
     return { offset, bytes };
   }
 
-  /** Makes the checkpoint anew, so that the next question is answered soon: for a session that fell quiet. */
+  /** Updates the checkpoint of a session without new output, for a fast next view. */
   async prepare(source: ScreenSource): Promise<void> {
     await this.#view(source, { kind: "prepare" });
   }
@@ -97,7 +97,7 @@ export class Screens implements AsyncDisposable {
     thread.worker.ref();
     this.#post(thread, { kind: "close" });
     await withDeadline(thread.ended, SCREEN_CLOSE_TIMEOUT_MS, "the end of the screen thread").catch(() => {
-      // What it was doing is lost: a checkpoint at most.
+      // At most a checkpoint is lost.
     });
     await thread.worker.terminate();
   }
@@ -121,7 +121,7 @@ export class Screens implements AsyncDisposable {
   #start(): Thread {
     const worker = new Worker(programFile("screen-worker"), {
       workerData: this.#options,
-      // Not those of this process, which may be about its own main module.
+      // Those of this process may concern its own main module.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
@@ -136,7 +136,7 @@ export class Screens implements AsyncDisposable {
     worker.on("message", (reply: ScreenReply) => this.#settle(reply));
     worker.on("error", (error) => end(failure("the screen thread failed", error)));
     worker.on("exit", (code) => end(failure(`the screen thread ended with code ${code}`)));
-    // Last of all: a listener takes the thread for something to wait for.
+    // Last: adding a listener refs the thread.
     worker.unref();
     return thread;
   }

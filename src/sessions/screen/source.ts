@@ -7,15 +7,15 @@ import { fileBytes, readBytes } from "../journal/reader.ts";
 import type { Session } from "../session.ts";
 import type { ScreenSource, Screens } from "./screens.ts";
 
-/** Files in memory (shm_overview(7)), for when the disk takes no more. */
+/** Files in memory (shm_overview(7)), for a full disk. */
 const MEMORY_DIRECTORY = "/dev/shm";
-/** Of a screen whose output is not all in the journal. */
+/** Output for a screen that is not completely in the journal. */
 const MAX_DRAWN_BYTES = 4 * 1024 * 1024;
 
-/** Where a screen comes from; `base` is the offset in the session of the file's first byte. */
+/** `base`: the offset in the session of the file's first byte. */
 export type BasedSource = ScreenSource & { readonly base: number };
 
-/** Calls `use` with all output up to now in a file, and settles as it does. */
+/** Calls `use` with a file of all output up to now. */
 export async function withScreenSource<T>(
   session: Session,
   screens: Pick<Screens, "forget">,
@@ -34,7 +34,7 @@ export async function withScreenSource<T>(
   }
 }
 
-/** Waits for what is on its way to the disk, which may refuse it meanwhile. */
+/** Waits for pending writes, which may fail. */
 async function isWritten(journal: Journal, outputBytes: number): Promise<boolean> {
   if (journal.failure !== undefined || journal.isStopped) return false;
   await journal.flushedTo(outputBytes);
@@ -84,7 +84,7 @@ async function heldSource(
   };
 }
 
-/** Writes a file of that name in the first of the directories that takes it. Returns its path. */
+/** Writes the file to the first of the directories that accepts it. Returns its path. */
 async function writeSomewhere(
   directories: readonly string[],
   name: string,

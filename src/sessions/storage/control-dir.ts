@@ -3,14 +3,14 @@ import { dirname, join } from "node:path";
 import { checkOwnEntry, checkTrustedPath, trustContext } from "../../lib/fs/trusted-path.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** Of a directory that everybody may write into, such as /tmp. */
+/** The sticky bit of shared directories such as /tmp. */
 const STICKY = 0o1000;
 const HOST_SOCKET = "host.sock";
 
-/** Where a server and its session host keep what outlives them. Mode 0700: whoever can look in can open the sockets. */
+/** The persistent files of a server and its session host. Mode 0700, since access includes the sockets. */
 export class ControlDir {
   readonly path: string;
-  /** The session host's socket; everything that is sent there is trusted. */
+  /** The session host's socket; its clients are trusted. */
   readonly hostSocket: string;
 
   /**
@@ -52,7 +52,7 @@ export class ControlDir {
     return join(this.path, "jwt-secret");
   }
 
-  /** The logins and share links that count, of a server that shares them with no other. */
+  /** Valid logins and share links, unless they are in a shared registry. */
   get logins(): string {
     return join(this.path, "logins.json");
   }
@@ -61,7 +61,7 @@ export class ControlDir {
     return auditFiles(this.path);
   }
 
-  /** The repositories in which follow mode is on. */
+  /** Followed repositories. */
   get follow(): string {
     return join(this.path, "follow.json");
   }
@@ -76,12 +76,12 @@ export class ControlDir {
     return join(this.path, "registry.json");
   }
 
-  /** Of a remote: who it is to its HQ. */
+  /** Of a remote: its id at the HQ. */
   get remoteId(): string {
     return join(this.path, "remote-id.json");
   }
 
-  /** Of a remote: the key that it proves itself to its HQ with. */
+  /** Of a remote: its key at the HQ. */
   get remoteKey(): string {
     return join(this.path, "remote-key.json");
   }
@@ -118,7 +118,7 @@ function isOwnLink(path: string): boolean {
 /** `log`: unless another file was named. `head`: its sealed last line. `key`: of the seal. */
 export type AuditFiles = { readonly log: string; readonly head: string; readonly key: string };
 
-/** For those who only look. */
+/** For readers. */
 export function auditFiles(controlDir: string): AuditFiles {
   return {
     log: join(controlDir, "audit.log"),
@@ -127,7 +127,7 @@ export function auditFiles(controlDir: string): AuditFiles {
   };
 }
 
-/** A directory for everybody that is in use; a file system that was just made for us is neither. */
+/** A shared directory in use; a new file system is empty. */
 function isShared(path: string): boolean {
   if ((statSync(path).mode & STICKY) === 0) return false;
   const names = readdirSync(path);

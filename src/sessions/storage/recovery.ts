@@ -29,13 +29,13 @@ export type Recovered = {
   readonly files: SessionFiles;
   readonly sizes: readonly SizeChange[];
   readonly gaps: readonly Gap[];
-  /** Whether it was running when its host died: its record has yet to be written. */
+  /** It was running when its host died: its record has to be written. */
   readonly wasLost: boolean;
-  /** Whether its recording lies beside the journal. */
+  /** Whether `recording.cast` exists. */
   readonly isRecorded: boolean;
 };
 
-/** All sessions in the control directory that can be read; `onUnreadable` hears of the others, which stay unless blank. */
+/** All readable sessions in the control directory; unreadable ones stay unless they are blank. */
 export async function recoverSessions(
   controlDir: ControlDir,
   onUnreadable: (id: string, error: unknown) => void,
@@ -84,7 +84,7 @@ async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
   for await (const event of readEvents(files)) {
     const gap = gapOf(event);
     if (gap !== undefined) gaps.push(gap);
-    // The exit alone may be beyond: it counts what came after the recording was stopped.
+    // Only the exit may be beyond: it counts output after the recording was stopped.
     if (positionOf(gaps, event.offset) > output.size && event.kind !== "x") break;
     keptBytes += new TextEncoder().encode(eventLine(event)).length;
     last = event;
@@ -104,7 +104,7 @@ async function repairJournal(files: SessionFiles): Promise<JournalSummary> {
   return { ...summary, outputBytes: offset, at };
 }
 
-/** On a full or read-only disk a session is listed all the same: what could not be mended now is by a later start. */
+/** On a full or read-only disk the session is listed, and a later start repairs it. */
 async function ifDiskTakes(write: () => Promise<void>): Promise<void> {
   try {
     await write();
@@ -135,15 +135,15 @@ function addSize(sizes: SizeChange[], event: JournalEvent): void {
   sizes.push({ offset: event.offset, cols, rows });
 }
 
-/** Room for the size that a terminal begins with, which is recorded at once. */
+/** Room for the record of the initial size. */
 const FIRST_EVENT_BYTES = 64;
 
-/** Removes the folder where there is nothing in it that anybody may want, so that a session can have that id again. */
+/** Removes a folder without content, so that its id can be used again. */
 export async function removeIfBlank(files: SessionFiles): Promise<void> {
   if (await isBlank(files)) await folderRemoval(files.directory)();
 }
 
-/** No record, no output, no event but of a size, and nothing that is not ours. */
+/** No record, no output, no event except of a size, and no other files. */
 async function isBlank(files: SessionFiles): Promise<boolean> {
   const journal = [files.output, files.events].map((path) => basename(path));
   const isDraft = (name: string): boolean =>

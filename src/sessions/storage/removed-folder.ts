@@ -4,10 +4,10 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 
-/** No session can be called so. */
+/** Not a valid session id. */
 const PREFIX = ".removed-";
 
-/** What it returns may be called again where it failed. Another session may have the folder's name by then: hers stays. */
+/** The returned function may be repeated. It never removes a later session of the same name. */
 export function folderRemoval(directory: string): () => Promise<void> {
   const removed = join(dirname(directory), `${PREFIX}${basename(directory)}-${randomUUID()}`);
   let isAside = false;
@@ -22,7 +22,7 @@ function unlessGone(error: unknown): void {
   if (!isErrno(error, "ENOENT")) throw error;
 }
 
-/** Names of what lies in the sessions' directory, without what an earlier process was removing: that goes for good. */
+/** Names of the session folders; completes removals of an earlier process. */
 export async function sessionFolders(
   directory: string,
   onFailure: (name: string, error: unknown) => void,

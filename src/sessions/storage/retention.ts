@@ -4,7 +4,7 @@ import { keyOf } from "../../protocol/directory/session-change.ts";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionFiles } from "./control-dir.ts";
 
-/** What is kept; `undefined`: no limit of that kind. */
+/** `undefined`: no such limit. */
 export type Keep = { readonly maxAgeMs: number | undefined; readonly maxBytes: number | undefined };
 
 export type Ended = {
@@ -18,14 +18,14 @@ export type Ended = {
 
 export type Surplus = Ended & { readonly because: "age" | "size" };
 
-/** `isFinal`: the recording is written, after which nothing of the session is. */
+/** `isFinal`: the recording is written, and the size cannot change. */
 type Size = { readonly bytes: number; readonly isFinal: boolean };
 
 type RetentionOptions = {
   readonly keep: Keep;
   readonly list: () => Promise<readonly SessionRecord[]>;
   readonly controlDir: { session(id: string): SessionFiles };
-  /** Removes it unless it is another session by now. Returns whether it did. */
+  /** Removes the session unless its id belongs to another one by now. Returns whether it did. */
   readonly discard: (ended: Ended) => Promise<boolean>;
   readonly log: {
     info(fields: object, message: string): void;
@@ -33,13 +33,13 @@ type RetentionOptions = {
   };
 };
 
-/** Between two looks that nothing else asked for, and between two at all. */
+/** Intervals between checks: regular and minimum. */
 const CHECK_INTERVAL_MS = 60_000;
 const PAUSE_MS = 500;
-/** At one look; the next follows soon. */
+/** Of one check; the next follows soon. */
 const MAX_REMOVALS = 200;
 
-/** What goes, the oldest first. */
+/** The sessions to remove, oldest first. */
 export function surplus(ended: readonly Ended[], keep: Keep, now: number): readonly Surplus[] {
   const { maxAgeMs = Number.POSITIVE_INFINITY, maxBytes = Number.POSITIVE_INFINITY } = keep;
   const oldestFirst = ended.toReversed().sort((a, b) => a.endedAt - b.endedAt);
@@ -54,10 +54,10 @@ export function surplus(ended: readonly Ended[], keep: Keep, now: number): reado
   return going;
 }
 
-/** Looks at the start, when it is told to, and every minute; at most MAX_REMOVALS sessions go at a time. */
+/** Checks at the start, on request and every minute; removes at most MAX_REMOVALS sessions at a time. */
 export class Retention implements AsyncDisposable {
   readonly #options: RetentionOptions;
-  /** Those that stay as they are, by key; at most as many as there are sessions. */
+  /** Final sizes by key. */
   #sizes = new Map<string, Size>();
   #timer: NodeJS.Timeout | undefined;
   #checking: Promise<void> | undefined;
@@ -69,9 +69,9 @@ export class Retention implements AsyncDisposable {
     this.check();
   }
 
-  /** Something has ended. */
+  /** A session has ended. */
   check(): void {
-    // One that is due comes when it was to come: where something ends all the time it would else be put off for ever.
+    // A due check is not postponed: sessions may end all the time.
     if (this.#isDue) return;
     this.#isDue = true;
     if (this.#checking === undefined) this.#checkIn(PAUSE_MS);

@@ -26,12 +26,12 @@ export class SessionDisk {
     this.#care = care;
   }
 
-  /** Writes the record as it is when its turn comes. */
+  /** Writes the current record, in its turn. */
   async writeRecord(session: Session): Promise<void> {
     await this.#writeRecord(session, { isDurable: true });
   }
 
-  /** Of a session that has just begun: for the next session host. Waiting for the disk would double how long a start takes. */
+  /** Does not sync the new record: that would double the duration of a start. */
   async writeFirstRecord(session: Session): Promise<void> {
     await this.#writeRecord(session, { isDurable: false });
   }
@@ -40,14 +40,14 @@ export class SessionDisk {
   async writeRecording(session: Session): Promise<void> {
     const { stored, files } = session;
     const write = async (): Promise<void> => {
-      // What is not in the journal yet would be missing.
+      // The recording would be incomplete.
       if (session.journal?.failure !== undefined) throw session.journal.failure;
       await writeRecording(stored, files);
     };
     await this.#recordings.take(() => this.#write(session, "recording not written", write));
   }
 
-  /** Nothing is written of it any more. Rejects where the disk does not let it go now: that is tried again. */
+  /** Stops all writes of the session. Rejects on a disk failure, and tries again. */
   async remove(session: Session): Promise<void> {
     this.#removed.add(session);
     const remove = folderRemoval(session.files.directory);

@@ -4,7 +4,7 @@ import { isErrno } from "../../lib/fs/atomic-file.ts";
 import { diskFault } from "../../lib/fs/disk-care.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** What a terminal, its program and its journal take, and a little more for what everybody shares. */
+/** Descriptors of a terminal, its program and its journal, and a reserve. */
 const NEEDED_DESCRIPTORS = 16;
 
 /** Throws `session_exists`, `disk_failed`, `out_of_descriptors`, `launch_failed`. */
@@ -25,7 +25,7 @@ export async function makeFolder(
 const NO_DESCRIPTORS =
   "the session could not be started: the session host has no file descriptors left. End another session, or let it have more (LimitNOFILE of its unit, or ulimit -n)";
 
-/** Why a session could not be started that has its files in `folder`: with the way out, where that is known. */
+/** The error of a failed start of a session with files in `folder`. */
 export function launchFailed(cause: unknown, folder: string): ServiceError {
   const fault = diskFault(cause, folder);
   if (fault !== undefined) {

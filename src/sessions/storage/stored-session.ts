@@ -2,34 +2,34 @@ import { z } from "zod";
 import { ExitReason, type SessionRecord } from "../../protocol/schemas/session.ts";
 import { isRunning, startTicks } from "../pty/process-tree.ts";
 
-/** Which session host a session belongs to, as its record has it. */
+/** The session host of a session. */
 export const HostMark = z.object({ pid: z.int(), startTicks: z.number().optional() });
 export type HostMark = z.infer<typeof HostMark>;
 
-/** What `session.json` holds: the facts of a session that output and events do not tell. */
+/** The content of `session.json`. */
 export const StoredSession = z.object({
   id: z.string(),
-  /** None in sessions of versions that did not write it. */
+  /** Absent in sessions of older versions. */
   key: z.string().optional(),
   name: z.string(),
-  /** Whose it is; absent: the server's own, which is no user's, whatever that user is called. */
+  /** Absent: the server's own, which belongs to no user, whatever the user's name. */
   owner: z.string().optional(),
   /** The system user that it runs as, where that is not the session host's own. */
   account: z.string().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
-  /** Another directory was asked for, which could not be entered. */
+  /** The requested directory is not accessible. */
   cwdFallback: z.literal(true).optional(),
   /** ISO 8601. */
   created: z.string(),
   pid: z.int(),
-  /** When the program started, in clock ticks since boot: tells it from a later process with the same pid. */
+  /** Start of the program in clock ticks since boot; distinguishes later processes with the same pid. */
   startTicks: z.number().optional(),
-  /** None in sessions of versions that did not write it. */
+  /** Absent in sessions of older versions. */
   host: HostMark.optional(),
   cols: z.int(),
   rows: z.int(),
-  /** What it began with. None in sessions of versions that did not write it. */
+  /** Absent in sessions of older versions. */
   initialCols: z.int().optional(),
   initialRows: z.int().optional(),
   shell: z.string(),
@@ -56,7 +56,7 @@ export function withoutOwnName({ owner, ...stored }: StoredSession, serverUser: 
   return owner === undefined || owner === serverUser ? stored : { ...stored, owner };
 }
 
-/** The session as clients see it; `now` is what of it changes by the minute. */
+/** The session for clients; `now`: the frequently changing fields. */
 export function sessionRecord(
   stored: StoredSession,
   now: Pick<SessionRecord, "lastModified" | "outputBytes" | "viewers" | "recording" | "lostBytes">,
@@ -78,13 +78,13 @@ export function sessionRecord(
   };
 }
 
-/** That of this process. */
+/** Of this process. */
 export function ownMark(): HostMark {
   const ticks = startTicks(process.pid);
   return { pid: process.pid, ...(ticks === undefined ? {} : { startTicks: ticks }) };
 }
 
-/** Whether that host lives, and is not this one: then a record that names it is a copy, and its program is that host's. */
+/** Whether another live host owns the session: its record is a copy then. */
 export function isAnothers(mark: HostMark | undefined): boolean {
   if (mark?.startTicks === undefined || mark.pid === process.pid) return false;
   return startTicks(mark.pid) === mark.startTicks && isRunning(mark.pid);

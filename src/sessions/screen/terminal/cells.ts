@@ -5,7 +5,7 @@ import { BgFlag, cellStyle, colorOf, FgFlag, type Style } from "./style.ts";
 import type { ScreenTerminal } from "./terminal.ts";
 import { cellText } from "./text.ts";
 
-/** The visible screen as cells (facts 2), whatever it was scrolled to. */
+/** The visible screen as cells (facts 2). */
 export function screenCells(terminal: ScreenTerminal): ScreenSnapshot {
   const { lines, ybase, x, y } = terminal.core.buffers.active;
   const { cols, rows } = terminal.size;

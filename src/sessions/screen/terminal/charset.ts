@@ -1,17 +1,17 @@
 import type { CoreCharset, ScreenCore } from "./core.ts";
 
-/** The sets that xterm.js knows beside US ASCII, by the letter that designates them. */
+/** Designators of the sets of xterm.js besides US ASCII. */
 const LETTERS = "0A4CRQKYEZH=";
-/** Between ESC and the letter, for G0 to G3. */
+/** For G0 to G3: between ESC and the letter. */
 const DESIGNATORS = ["(", ")", "*", "+"] as const;
-/** What makes G0 to G3 the set in use. */
+/** Sequences that select G0 to G3. */
 const SHIFTS = ["\x0f", "\x0e", "\x1bn", "\x1bo"] as const;
 
-/** Says which sequences bring about the character sets of a terminal. */
+/** The sequences that set the character sets of a terminal. */
 export class ScreenCharsets {
   readonly #letters = new Map<CoreCharset, string>();
 
-  /** `core` is that of a new terminal and is left as it was. */
+  /** `core`: of a new terminal; unchanged afterwards. */
   constructor(core: ScreenCore) {
     const encoder = new TextEncoder();
     for (const letter of LETTERS) {
@@ -21,12 +21,12 @@ export class ScreenCharsets {
     core.input.parse(encoder.encode("\x1b(B"));
   }
 
-  /** Makes it the set of G0 to G3. */
+  /** Designates the set as G0 to G3. */
   designate(level: number, charset: CoreCharset): string {
     return `\x1b${DESIGNATORS[level]}${this.#letters.get(charset) ?? "B"}`;
   }
 
-  /** From all ASCII and G0 in use to what is in force now. */
+  /** From ASCII in G0 to the current sets. */
   sequences(core: ScreenCore): string {
     const designations = DESIGNATORS.map((_, level) => {
       const charset = core.charsets._charsets[level];

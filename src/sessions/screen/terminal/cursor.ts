@@ -4,16 +4,16 @@ import { glyphStart } from "./lines.ts";
 import { joinedWidth, type ScreenPen } from "./pen.ts";
 import { cellStyle, isErasable, isSameStyle, PLAIN, styleOf } from "./style.ts";
 
-/** Bits of a join state: what decides whether the next character joins. */
+/** Bits of a join state that decide whether the next character joins. */
 const KIND_SHIFT = 3;
 const KIND_MASK = 0xf;
 
 export type CursorPlan = {
-  /** The character before the cursor, where one was printed there. */
+  /** The character before the cursor, if any. */
   readonly glyph?: { readonly column: number; readonly text: string };
   /** The next character wraps. */
   readonly isPending: boolean;
-  /** The next character may join the last one: that one has to be the last thing printed. */
+  /** The next character may join the last one, which has to be printed last. */
   readonly isJoining: boolean;
   /**
    * No sequence leads to this place in the normal buffer, but the cursor keeps its place when the other buffer is
@@ -42,7 +42,7 @@ export function planCursor(core: ScreenCore, cols: number): CursorPlan {
   return { glyph: { column: start, text }, isPending, isJoining, isCarried };
 }
 
-/** Whether the join state is the one that this character leaves. */
+/** Whether this character leaves the current join state. */
 function isLast(core: ScreenCore, text: string): boolean {
   let state = 0;
   for (const character of text) state = core.unicode.charProperties(character.codePointAt(0) ?? 0, state);
@@ -53,14 +53,14 @@ function isLast(core: ScreenCore, text: string): boolean {
   );
 }
 
-/** In the other buffer, which was just entered and is left right after: in it origin mode changes nothing. */
+/** In the alternate buffer, where origin mode has no effect. */
 export function carryCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, cols: number): void {
   const { x, y } = core.buffers.active;
   pen.control(`\x1b[${y + 1};${Math.min(x, cols - 1) + 1}H`);
   if (plan.isPending) pen.cell(" ");
 }
 
-/** Before the character sets are set: what has to be printed is printed as ASCII. */
+/** Before the character sets are set, since it prints ASCII. */
 export function placeCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, cols: number): void {
   if (plan.isJoining || plan.isCarried) return;
   if (!plan.isPending) place(pen, core, core.buffers.active.x);
@@ -72,12 +72,12 @@ export function placeCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan, 
   } else placeAtEndOfErased(pen, core, cols);
 }
 
-/** Last of all, in the style of the character and in every mode: prints the character before the cursor again. */
+/** Last: prints the character before the cursor again, in its style and all modes. */
 export function joinCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan): void {
   if (!plan.isJoining || plan.glyph === undefined) return;
   place(pen, core, plan.glyph.column);
   if (core.service.modes.insertMode) {
-    // As many columns as its first part pushed aside; what joined that part overwrote its neighbour.
+    // Only the first part of the character inserted columns.
     const first = core.unicode.charProperties(plan.glyph.text.codePointAt(0) ?? 0, 0);
     pen.control(`\x1b[${joinedWidth(first)}P`);
   }

@@ -15,7 +15,7 @@ import {
 /** Two columns wide by every table of widths. */
 const WIDE = "\u3000";
 
-/** A column in which the cursor never is. */
+/** No column. */
 const ELSEWHERE = -1;
 
 export const EMPTY_LINE: CoreLine = {
@@ -23,10 +23,10 @@ export const EMPTY_LINE: CoreLine = {
   ...{ getWidth: () => 1, hasContent: () => 0, getString: () => "", getFg: () => 0, getBg: () => 0 },
 };
 
-/** Called when the cursor stands in the first column of that line, before the line is drawn; it has to stay in the row. */
+/** Runs with the cursor in the first column of that line, before the line is drawn; must stay in the row. */
 export type Visit = { readonly line: number; readonly run: () => void };
 
-/** The cursor stands in the upper left corner, modes, style and scroll region are those of a reset terminal. */
+/** The cursor is in the upper left corner of a terminal that was just reset. */
 export function drawLines(
   pen: ScreenPen,
   buffer: Pick<CoreBuffer, "lines">,
@@ -39,7 +39,7 @@ export function drawLines(
     const line = buffer.lines.get(index);
     if (line === undefined) return;
     const isContinued = index + 1 < buffer.lines.length && (buffer.lines.get(index + 1)?.isWrapped ?? false);
-    // An empty last cell is left to the step to the next line, where that goes on with this one.
+    // The step to a wrapped line handles an empty last cell.
     const torn = tornColumns(line, isContinued ? cols - 1 : cols);
     const isVisited = visit?.line === index;
     if (above === undefined) enterFirst(pen, line, cols, rows);
@@ -54,14 +54,14 @@ export function drawLines(
   }
 }
 
-/** The first line may go on a line that is gone: then such a line is made and taken away. */
+/** A wrapped first line needs a line above, which is created and removed. */
 function enterFirst(pen: ScreenPen, line: CoreLine, cols: number, rows: number): void {
   if (!line.isWrapped) return;
   const takeAway = rows === 1 ? "\x1b[3J\r" : "\x1b[H\x1b[M";
   pen.control(`${" ".repeat(cols + 1)}${takeAway}\x1b[X`);
 }
 
-/** `isEmptied`: the cursor stands in the line before anything is drawn there. */
+/** `isEmptied`: moves to the line before its first cell is drawn. */
 function enter(pen: ScreenPen, above: CoreLine, line: CoreLine, cols: number, isEmptied: boolean): void {
   if (!line.isWrapped) {
     pen.plainBackground();
@@ -77,12 +77,12 @@ function enter(pen: ScreenPen, above: CoreLine, line: CoreLine, cols: number, is
   }
 }
 
-/** True when printing the line's first cell is all that it takes: the line that it scrolls in takes the background. */
+/** Whether printing the first cell wraps without a side effect on the background. */
 function wrapsByItself(line: CoreLine): boolean {
   return line.hasContent(0) !== 0 && line.getWidth(0) > 0 && hasDefaultBackground(cellStyle(line, 0));
 }
 
-/** A wide character that finds one column only leaves it empty, in its own style, and goes to the next line. */
+/** A wide character leaves the last column empty, in its style, and wraps. */
 function wrapFromEmpty(pen: ScreenPen, above: CoreLine, cols: number): void {
   pen.column(cols - 1);
   pen.style(cellStyle(above, cols - 1));
@@ -91,7 +91,7 @@ function wrapFromEmpty(pen: ScreenPen, above: CoreLine, cols: number): void {
   pen.control(`\r\x1b[${cols}X`);
 }
 
-/** The column of the character that ends right before `end`; undefined where nothing was printed there. */
+/** The column of the character that ends right before `end`, if any. */
 export function glyphStart(line: CoreLine, end: number): number | undefined {
   for (let column = end - 1; column >= Math.max(0, end - 2); column--) {
     if (line.hasContent(column) !== 0)
@@ -124,7 +124,7 @@ function drawLine(pen: ScreenPen, line: CoreLine, cols: number): void {
   }
 }
 
-/** Columns that the character takes which was printed here; 0 where none was, or none that has room. */
+/** Columns of the character printed here; 0 without one, and for one without room. */
 function drawnWidth(line: CoreLine, column: number, cols: number): number {
   if (line.hasContent(column) === 0) return 0;
   const width = Math.max(1, line.getWidth(column));
@@ -148,7 +148,7 @@ function drawBlank(pen: ScreenPen, style: Style, from: number, to: number, at: n
   pen.control(`\x1b[${to - from}X`);
 }
 
-/** Empty cells with more than a background: what a wide character left that was overwritten in part. */
+/** Empty cells with a style: remains of half-overwritten wide characters. */
 export function tornColumns(line: CoreLine, end: number): number[] {
   const torn: number[] = [];
   for (let column = 0; column < Math.min(line.length, end); column++) {

@@ -1,6 +1,6 @@
 /** Characters of all links that one terminal tells apart; further ones are plain text until it is made anew. */
 const MAX_TOTAL_LENGTH = 1024 * 1024;
-/** A longer one is no link (what other terminals allow, and some room for its id). */
+/** Longer links are ignored, as in other terminals. */
 const MAX_LINK_LENGTH = 2_400;
 
 /**
@@ -12,7 +12,7 @@ export class ScreenLinks {
   readonly #links: string[] = [];
   #length = 0;
 
-  /** The id for what stands between `ESC ] 8 ;` and the end of the sequence; 0 ends a link, undefined changes nothing. */
+  /** The id for the data of an OSC 8; 0 ends a link, undefined changes nothing. */
   idOf(link: string): number | undefined {
     const separator = link.indexOf(";");
     if (separator === -1) return undefined;
@@ -27,7 +27,7 @@ export class ScreenLinks {
     return this.#links.length;
   }
 
-  /** Most of what is held is not to be seen any more: a drawing of the terminal has the rest. */
+  /** Most links are no longer visible; a drawing of the terminal has only the visible ones. */
   get isFull(): boolean {
     return this.#length >= MAX_TOTAL_LENGTH;
   }

@@ -2,20 +2,19 @@ import type { ScreenCore } from "./core.ts";
 import type { ScreenLinks } from "./links.ts";
 import { hasDefaultBackground, isSameStyle, PLAIN, type Style, sgr } from "./style.ts";
 
-/** A longer cell is cut: a program can pile marks on one character without end. */
+/** Limits combining marks on one character. */
 const MAX_CELL_LENGTH = 256;
 
-/** Bits of a join state. */
 const JOINS = 1;
 const WIDTH_SHIFT = 1;
 const WIDTH_MASK = 3;
 
-/** Columns that the last character and those that it joined take together. */
+/** Columns of the last character with those that it joined. */
 export function joinedWidth(joinState: number): number {
   return (joinState >> WIDTH_SHIFT) & WIDTH_MASK;
 }
 
-/** Text and sequences for a terminal whose style and join state are known: what is written there draws a screen. */
+/** Writes text and sequences, and tracks style and join state of the terminal. */
 export class ScreenPen {
   readonly #unicode: ScreenCore["unicode"];
   readonly #links: ScreenLinks;
@@ -46,7 +45,7 @@ export class ScreenPen {
     this.#style = style;
   }
 
-  /** What a sequence changed the style to. */
+  /** The style after a control sequence. */
   assume(style: Style): void {
     this.#style = style;
   }
@@ -79,12 +78,12 @@ export class ScreenPen {
     const isAfter = this.#joinState !== 0;
     this.#joinState = this.#unicode.charProperties(codePoint, this.#joinState);
     if (!isAfter || (this.#joinState & JOINS) === 0) return;
-    // NUL is ignored by every terminal, but what comes after it joins nothing.
+    // Terminals ignore NUL, and nothing joins across it.
     this.control("\0");
     this.#joinState = this.#unicode.charProperties(codePoint, 0);
   }
 
-  /** To a column of the row in which the cursor is, counted from 0. */
+  /** Moves to a column of the current row, counted from 0. */
   column(column: number): void {
     this.control(`\x1b[${column + 1}G`);
   }

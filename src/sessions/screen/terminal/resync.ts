@@ -30,7 +30,7 @@ const ENTER_ALTERNATE = "\x1b[?47h";
 const LEAVE_ALTERNATE = "\x1b[?47l";
 const DEFAULT_TAB_WIDTH = 8;
 const ANY_LINK = ";about:blank";
-/** No style is the same. */
+/** Differs from every style. */
 const UNKNOWN: Style = { ...PLAIN, fg: -1 };
 
 export function drawScreen(parts: ScreenParts): string {
@@ -72,12 +72,11 @@ function drawBuffer(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): voi
   }
 }
 
-/** As many lines, with nothing in them. */
 function emptied({ lines: { length } }: CoreBuffer): Pick<CoreBuffer, "lines"> {
   return { lines: { length, maxLength: length, get: () => EMPTY_LINE } };
 }
 
-/** What the alternate buffer keeps while it is not shown is its saved cursor. */
+/** A hidden alternate buffer keeps its saved cursor. */
 function visitAlternate(pen: ScreenPen, plan: CursorPlan, parts: ScreenParts): void {
   const { core, cols } = parts;
   const hasSaved = hasSavedCursor(core.buffers.alt);
@@ -112,11 +111,11 @@ function hasSavedCursor({ savedX, savedY, savedCurAttrData: { fg, bg }, savedCha
   return savedX !== 0 || savedY !== 0 || fg !== 0 || bg !== 0 || savedCharset !== undefined;
 }
 
-/** The cursor stands in the row in which it was saved; every set is ASCII before and after. */
+/** The cursor is in the row in which it was saved; all sets are ASCII before and after. */
 function saveCursor(pen: ScreenPen, buffer: CoreBuffer, { charsets, links }: ScreenParts): void {
   const { savedX, savedCurAttrData, savedCharset } = buffer;
   const style = styleOf(savedCurAttrData, undefined);
-  // Which link it was is not saved: restoring the cursor takes up the one that is open then.
+  // The saved state has no link id: restoring takes the link that is open then.
   const isInLink = (savedCurAttrData.bg & BgFlag.Extended) !== 0 && style.underline === 0;
   pen.style(isInLink ? { ...style, link: links.idOf(ANY_LINK) ?? 0 } : style);
   pen.column(savedX);
@@ -125,7 +124,7 @@ function saveCursor(pen: ScreenPen, buffer: CoreBuffer, { charsets, links }: Scr
   if (savedCharset !== undefined) pen.control(charsets.designate(0, undefined));
 }
 
-/** It was saved in a line that the buffer, whose scrollback was cleared since, does not reach for now. */
+/** It was saved in a line below the buffer, whose scrollback was cleared since. */
 function saveCursorBelow(pen: ScreenPen, buffer: CoreBuffer, parts: ScreenParts): void {
   pen.control("\n".repeat(buffer.savedY));
   saveCursor(pen, buffer, parts);
@@ -146,12 +145,12 @@ function setTabStops(pen: ScreenPen, buffer: CoreBuffer, cols: number): void {
   }
 }
 
-/** With the underline colour, which the pen keeps where there is no underline. */
+/** With the underline colour, which the pen keeps without an underline. */
 function penStyle({ input: { _curAttrData: pen } }: ScreenCore): Style {
   return { ...styleOf(pen, pen.extended), underlineColor: colorWord(pen.extended.underlineColor) };
 }
 
-/** With what the pen keeps and does not show. */
+/** With the hidden state of the pen. */
 function hiddenStyle(core: ScreenCore): Style {
   const { extended } = core.input._curAttrData;
   return { ...penStyle(core), underline: underlineStyle(extended), link: extended.urlId };
@@ -185,7 +184,7 @@ const MOUSE_PROTOCOLS: Readonly<Record<string, number>> = { X10: 9, VT200: 1000,
 const MOUSE_ENCODINGS: Readonly<Record<string, number>> = { SGR: 1006, SGR_PIXELS: 1016 };
 /** The parameter of DECSCUSR for a blinking cursor; one more is steady. */
 const CURSOR_STYLES = { block: 1, underline: 3, bar: 5 } as const;
-/** A cursor whose style the program did not choose but whether it blinks. */
+/** The program chose only whether the cursor blinks. */
 const ANY_CURSOR_STYLE = 7;
 
 /**

@@ -2,7 +2,7 @@
 import type { CoreAttributes, CoreExtended, CoreLine } from "./core.ts";
 
 export type Style = {
-  /** Colour and flags, without the bits that mean nothing. */
+  /** Colour and flags, without unused bits. */
   readonly fg: number;
   readonly bg: number;
   /** 0 none, 1 single, 2 double, 3 curly, 4 dotted, 5 dashed. */
@@ -27,7 +27,7 @@ export const FgFlag = {
 export const BgFlag = {
   Italic: 0x4000000,
   Dim: 0x8000000,
-  /** There is underline style, underline colour or a link beside the two words. */
+  /** Underline style, underline colour or a link are stored separately. */
   Extended: 0x10000000,
   Protected: 0x20000000,
   Overline: 0x40000000,
@@ -38,7 +38,7 @@ const PALETTE_16 = 0x1000000;
 const PALETTE_256 = 0x2000000;
 const RGB = 0x3000000;
 const FLAGS = 0xfc000000;
-/** Whether there is an underline says the style's own member. */
+/** The underline has a member of its own. */
 const FG_FLAGS = FLAGS & ~FgFlag.Underline;
 const BG_FLAGS = FLAGS & ~BgFlag.Extended;
 const UNDERLINE_STYLE = 0x1c000000;
@@ -57,7 +57,7 @@ export function styleOf(attributes: CoreAttributes, extended: CoreExtended | und
     fg: colorWord(fg) | (fg & FG_FLAGS),
     bg: colorWord(bg) | (bg & BG_FLAGS),
     underline,
-    // Links are underlined too.
+    // Links are underlined as well.
     underlineColor: hasExtended && (underline !== 0 || link !== 0) ? colorWord(extended.underlineColor) : 0,
     link,
   };
@@ -68,7 +68,7 @@ export function cellStyle(line: CoreLine, column: number): Style {
   return styleOf(attributes, line._extendedAttrs[column]);
 }
 
-/** The same as comparing both cells' styles, but for links and special underlines, which it takes for different. */
+/** Compares the styles of two cells; links and special underlines count as different. */
 export function isStyledAlike(line: CoreLine, a: number, b: number): boolean {
   const bg = line.getBg(a);
   return line.getFg(a) === line.getFg(b) && bg === line.getBg(b) && (bg & BgFlag.Extended) === 0;

@@ -31,7 +31,7 @@ export function readCheckpoint(path: string, file: ScreenFile, upTo: number): Ch
   try {
     bytes = readFileSync(path);
   } catch {
-    // Without it everything is parsed again, which is slower and nothing worse.
+    // Without it everything is parsed again.
     return undefined;
   }
   const found = decodeCheckpoint(bytes);
@@ -53,7 +53,7 @@ export function encodeCheckpoint({ offset, size, bytes }: Checkpoint, precedingC
   return whole;
 }
 
-/** Undefined for bytes that are no checkpoint of this version, whole and unchanged. */
+/** Undefined unless the bytes are an intact checkpoint of this version. */
 export function decodeCheckpoint(
   whole: Uint8Array,
 ): { readonly checkpoint: Checkpoint; readonly precedingCrc: number } | undefined {

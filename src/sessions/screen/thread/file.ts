@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** Output is looked at in blocks of this many bytes: they stay in the processor's cache. */
+/** Output is scanned in blocks of this size, which fit the processor's cache. */
 export const BLOCK_BYTES = 256 * 1024;
-/** A block and the end of a sequence that goes on behind it. */
+/** A block and the rest of a sequence at its end. */
 const MAX_READ_BYTES = BLOCK_BYTES + 1024;
 
-/** The output of one session, read at any place. Reading waits: it happens in a thread of its own, a block at a time. */
+/** Synchronous reads of a session's output, for the screen thread. */
 export class ScreenFile implements Disposable {
   readonly #path: string;
   readonly #block = new Uint8Array(MAX_READ_BYTES);

@@ -8,21 +8,21 @@ import { isSameSize, type ScreenSource, sizeAt } from "./message.ts";
 import { scanPlain } from "./plain-output.ts";
 import { findReset, findShortcut } from "./shortcut.ts";
 
-/** Parsed at once. */
+/** Parsed in one step. */
 const PIECE_BYTES = 32 * 1024;
 /** A shorter stretch of plain output is parsed, in about 20 ms. */
 const MIN_SHORTCUT_BYTES = 512 * 1024;
-/** Over a shorter way nobody looks for a reset of the terminal, and over a longer one nobody looks further back. */
+/** Range of the search for a reset of the terminal. */
 const MIN_RESET_SEARCH_BYTES = 2 * 1024 * 1024;
 const MAX_RESET_SEARCH_BYTES = 64 * 1024 * 1024;
 const TO_BOTTOM_LEFT = new TextEncoder().encode("\x1b[9999;1H");
 
-/** A terminal, the size that was asked for, and how much of the output it has had. */
+/** A terminal, its requested size, and the offset of the parsed output. */
 export type ParsedScreen = {
   readonly terminal: ScreenTerminal;
   readonly size: TerminalSize;
   readonly offset: number;
-  /** The offset of what is on disk; 0 when there is nothing. */
+  /** Offset of the checkpoint on disk; 0 without one. */
   readonly checkpoint: number;
 };
 
@@ -30,15 +30,15 @@ export class ScreenParse implements Disposable {
   readonly source: ScreenSource;
   readonly #file: ScreenFile;
   #screen: ParsedScreen;
-  /** Plain from the screen's offset up to here, as far as is known. */
+  /** The output is plain from the screen's offset up to here. */
   #plainUpTo = 0;
   #hasColors = false;
-  /** Where a reset of the terminal is looked for before anything is parsed: before this offset; 0 when it is over. */
+  /** A reset of the terminal is searched before this offset; 0: the search is over. */
   #searchUpTo = 0;
-  /** Parsed up to here without looking for a shortcut. */
+  /** No shortcut is tried before this offset. */
   #parseUpTo = 0;
 
-  /** Goes on with `screen`, which it then owns. Throws when the output cannot be read. */
+  /** Continues and owns `screen`. Throws when the output cannot be read. */
   constructor(source: ScreenSource, screen: ParsedScreen | undefined) {
     this.source = source;
     using stack = new DisposableStack();
@@ -52,7 +52,7 @@ export class ScreenParse implements Disposable {
     return this.#screen;
   }
 
-  /** True at the end of what is to be shown. Before that the screen is not to be looked at. */
+  /** Returns true at the end; before that the screen is incomplete. */
   step(): boolean {
     const { sizes, upTo } = this.source;
     const { terminal, offset } = this.#screen;
@@ -70,7 +70,7 @@ export class ScreenParse implements Disposable {
     return false;
   }
 
-  /** Writes the drawing of the screen to disk. That it cannot be written is no failure: it is made again then. */
+  /** Writes the checkpoint to disk, if possible. */
   save(drawing: Uint8Array): void {
     const { offset, size } = this.#screen;
     try {
@@ -81,7 +81,7 @@ export class ScreenParse implements Disposable {
     }
   }
 
-  /** The terminal stays. */
+  /** Keeps the terminal. */
   [Symbol.dispose](): void {
     this.#file[Symbol.dispose]();
   }
@@ -99,7 +99,7 @@ export class ScreenParse implements Disposable {
     this.#screen = { ...this.#screen, size };
   }
 
-  /** One block further; where plain output ends it is left out as far as possible, and what follows is parsed. */
+  /** Scans one block; at the end of plain output skips as much of it as possible. */
   #lookAhead(end: number): void {
     const { offset } = this.#screen;
     if (this.#plainUpTo <= offset) [this.#plainUpTo, this.#hasColors] = [offset, false];
@@ -113,7 +113,7 @@ export class ScreenParse implements Disposable {
     if (this.#plainUpTo - offset >= MIN_SHORTCUT_BYTES) this.#takeShortcut(this.#plainUpTo);
   }
 
-  /** What is left over of the terminal's lines scrolls out on the way to `plainUpTo`: that is parsed without a halt. */
+  /** Skips to where all current lines have scrolled out. */
   #takeShortcut(plainUpTo: number): void {
     const { terminal, offset } = this.#screen;
     const shortcut = findShortcut(this.#file, {
@@ -127,7 +127,7 @@ export class ScreenParse implements Disposable {
     this.#screen = { ...this.#screen, offset: shortcut.offset };
   }
 
-  /** One block, from the end of the output backwards. */
+  /** Scans one block, backwards from the end of the output. */
   #searchReset(): void {
     const { sizes, upTo } = this.source;
     const { terminal, offset, checkpoint } = this.#screen;
@@ -142,7 +142,7 @@ export class ScreenParse implements Disposable {
   }
 }
 
-/** The same screen in a new terminal, where the old one is full of links that are not to be seen any more. */
+/** Redraws a terminal that is full of invisible links. */
 function tidied(screen: ParsedScreen): ParsedScreen {
   if (!screen.terminal.links.isFull) return screen;
   const terminal = new ScreenTerminal(screen.size);
@@ -151,7 +151,7 @@ function tidied(screen: ParsedScreen): ParsedScreen {
   return { ...screen, terminal };
 }
 
-/** Whether lines go by from the bottom to the top, whatever the text: no scroll region, no way up but by sequences. */
+/** Whether plain text scrolls the whole screen: no scroll region, no reverse wraparound. */
 function isSteady({ core, size }: ScreenTerminal): boolean {
   const { scrollTop, scrollBottom } = core.buffers.active;
   const isWhole = scrollTop === 0 && scrollBottom === size.rows - 1;

@@ -8,10 +8,10 @@ const BRACKET = 0x5b;
 const COLOR_END = 0x6d;
 /** They change the character set. */
 const SHIFTS = [0x0e, 0x0f];
-/** First byte in UTF-8 of the controls U+0080 to U+009F, and of U+00A0 to U+00BF. */
+/** First byte of U+0080 to U+00BF in UTF-8; the controls end at U+009F. */
 const C1_LEAD = 0xc2;
 const C1_LAST = 0x9f;
-/** A longer sequence is taken for something else. */
+/** Longer sequences are not plain. */
 export const MAX_COLOR_BYTES = 128;
 
 export type PlainScan = {
@@ -61,7 +61,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Where the first control of two bytes begins, or may begin; at most `limit`. */
+/** Position of the first two-byte control, complete or not; at most `limit`. */
 function firstC1(buffer: Buffer, limit: number): number {
   for (let at = buffer.indexOf(C1_LEAD); at !== -1 && at < limit; at = buffer.indexOf(C1_LEAD, at + 1)) {
     const next = buffer[at + 1];

@@ -2,9 +2,9 @@ import { MAX_SCREEN_CELLS } from "../../../protocol/limits.ts";
 import type { ScreenPoolOptions } from "./message.ts";
 import { type ScreenWaiter, ScreenWork } from "./work.ts";
 
-/** One session after the other gets this long. */
+/** Time slice of one session. */
 const TURN_MS = 8;
-/** How often it is looked for idle terminals while one is, as a part of the time after which they go. */
+/** Checks for idle terminals during `idleMs`. */
 const IDLE_CHECKS = 4;
 
 type Entry = { readonly work: ScreenWork; usedAt: number };
@@ -17,7 +17,7 @@ type Entry = { readonly work: ScreenWork; usedAt: number };
 export class ScreenPool implements Disposable {
   readonly #options: ScreenPoolOptions;
   readonly #now: () => number;
-  /** The one used last comes last. */
+  /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
   #turn: NodeJS.Immediate | undefined;
   #idleCheck: NodeJS.Timeout | undefined;
@@ -44,7 +44,7 @@ export class ScreenPool implements Disposable {
     this.#entries.delete(id);
   }
 
-  /** Writes to disk what it would take long to make again. */
+  /** Writes checkpoints where parsing again would take long. */
   [Symbol.dispose](): void {
     clearImmediate(this.#turn);
     clearInterval(this.#idleCheck);
@@ -53,7 +53,7 @@ export class ScreenPool implements Disposable {
 
   #run(): void {
     const busy = [...this.#entries.values()].filter(({ work }) => work.isBusy);
-    // Not more than may be kept: the others begin when these are done.
+    // At most as many as may be kept; the others wait.
     for (const { work } of busy.slice(0, this.#options.maxTerminals)) {
       const end = this.#now() + TURN_MS;
       while (work.isBusy && this.#now() < end) work.step();

@@ -7,15 +7,15 @@ const LF = 0x0a;
 const CR = 0x0d;
 const ESC = 0x1b;
 const RIS = Buffer.of(ESC, 0x63);
-/** Sequences since colours were last reset; where there are more the stretch is parsed. */
+/** Colour sequences since the last reset; with more of them the output is parsed. */
 const MAX_COLORS = 1_000;
 
 type Reader = Pick<ScreenFile, "read">;
 
 export type Shortcut = {
-  /** Of a line feed that stands in the first column, in the last row of the terminal. */
+  /** Of a line feed in the first column of the last row. */
   readonly offset: number;
-  /** What brings about the colours in force there. */
+  /** Sequences that set the colours in force there. */
   readonly colors: Uint8Array;
 };
 
@@ -46,7 +46,7 @@ export function findShortcut(
  */
 export function findReset(file: Reader, from: number, to: number, end: number): number | undefined {
   const bytes = readBuffer(file, from, Math.min(to + 1, end) - from);
-  // Forwards first, which is memchr, where most often there is none.
+  // `includes` is fast, and mostly false.
   return bytes.includes(RIS) ? from + bytes.lastIndexOf(RIS) : undefined;
 }
 
@@ -67,7 +67,7 @@ function lineFrom(file: Reader, from: number, to: number, count: number): number
   return undefined;
 }
 
-/** Looks no further than a block: where lines are that long there is nothing to be won. */
+/** Only within one block: with longer lines a shortcut gains nothing. */
 function hasLines(file: Reader, from: number, to: number, count: number): boolean {
   const bytes = readBuffer(file, from, Math.min(to - from, BLOCK_BYTES));
   let left = count;
@@ -75,7 +75,7 @@ function hasLines(file: Reader, from: number, to: number, count: number): boolea
   return left <= 0;
 }
 
-/** The sequences for colours from the last one that resets them on; undefined where there are too many. */
+/** The colour sequences from the last reset on; undefined if there are too many. */
 function colorsAt(file: Reader, from: number, to: number): Uint8Array | undefined {
   const colors: Buffer[] = [];
   for (let end = to; end > from; ) {
@@ -100,7 +100,7 @@ function readBuffer(file: Reader, offset: number, length: number): Buffer {
   return asBuffer(file.read(offset, length));
 }
 
-/** ESC [ m, and what begins with the parameter 0. */
+/** ESC [ m, or a sequence that begins with the parameter 0. */
 function isReset(color: Buffer): boolean {
   return /^0*[;m]/.test(color.toString("latin1", 2));
 }

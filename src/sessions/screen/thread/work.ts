@@ -5,9 +5,9 @@ import { screenText } from "../terminal/text.ts";
 import { isSameSize, type Screen, type ScreenSource, type ScreenView, sizeAt } from "./message.ts";
 import { type ParsedScreen, ScreenParse } from "./parse.ts";
 
-/** A screen is written to disk when it was made this far beyond the last one there. */
+/** Distance between checkpoints. */
 const CHECKPOINT_BYTES = 1024 * 1024;
-/** The same when its terminal is given up. */
+/** The same when the terminal is dropped. */
 const LAST_CHECKPOINT_BYTES = 64 * 1024;
 
 export type ScreenWaiter = {
@@ -75,7 +75,7 @@ export class ScreenWork implements Disposable {
     round[Symbol.dispose]();
   }
 
-  /** Everybody who waits is told, and the terminal, which may be in any state, is given up. */
+  /** Rejects all waiters and drops the terminal, which may be in any state. */
   fail(error: unknown): void {
     this.#round?.screen.terminal[Symbol.dispose]();
     this.#round?.[Symbol.dispose]();
@@ -87,7 +87,7 @@ export class ScreenWork implements Disposable {
     for (const waiter of waiters) waiter.fail(error);
   }
 
-  /** Gives the terminal up. What it would take long to make again is written to disk. */
+  /** Drops the terminal, after a checkpoint if parsing again would take long. */
   [Symbol.dispose](): void {
     const kept = this.#kept;
     if (kept !== undefined && kept.screen.offset - kept.screen.checkpoint >= LAST_CHECKPOINT_BYTES) {
