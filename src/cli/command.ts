@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import type { OutputStream } from "./process-context.ts";
 import { printable } from "./text.ts";
 
-/** The exit codes of every command but `run` and `attach`, which end with the exit code of their program. */
+/** `run` and `attach` exit with the code of their program instead. */
 export const ExitCode = { Ok: 0, Failed: 1, Usage: 2 } as const;
 
-/** The exit code for a process that was ended by a signal, as shells report it. */
+/** The exit code of a process that was ended by a signal, as in shells. */
 export function signalExitCode(signal: number): number {
   return 128 + signal;
 }
@@ -23,20 +23,19 @@ function examples(...lines: Examples): string {
   return ["\nExamples:", ...rows].join("\n");
 }
 
-/** Writes a message for the user, after this program's name. Further lines follow as they are. */
+/** Writes a message after the program's name, with further lines as they are. */
 export function writeMessage(stderr: OutputStream, message: string): void {
   const [first = "", ...more] = message.split("\n");
   stderr.write([`ttyhq: ${printable(first)}`, ...more.map(printable), ""].join("\n"));
 }
 
-/** A list takes several lines, everything else one line. */
+/** Lists are indented. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, undefined, Array.isArray(value) ? 2 : undefined)}\n`;
 }
 
 export type Help = { readonly summary: string; readonly description?: string; readonly examples?: Examples };
 
-/** A command with subcommands only. */
 export function addGroup(program: Command, name: string, help: Help): Command {
   return described(program.command(name), help);
 }

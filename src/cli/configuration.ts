@@ -9,7 +9,7 @@ import { absolutePath, type ConfigFile, givenFor, sourceName } from "../config/s
 import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
 import type { ProcessContext } from "./process-context.ts";
 
-/** What the configuration is made from. Throws ConfigError for a configuration file that cannot be read, or is none. */
+/** The sources of the configuration. Throws ConfigError for an invalid or unreadable configuration file. */
 export async function configInput(flags: Flags, context: ProcessContext): Promise<ConfigInput> {
   const { env, home, user, cwd, hostname } = context;
   const sources = { flags, env, home, cwd, readFile: readTrustedFile };
@@ -43,7 +43,7 @@ function hasOption(command: Command, name: string): boolean {
   return command.options.some((option) => option.attributeName() === name);
 }
 
-/** YAML takes longer to load than most commands take: it is there for those who have such a file. */
+/** Loads the YAML parser only for a configuration file: that takes longer than most commands. */
 async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promise<ConfigFile | undefined> {
   const [given] = givenFor(OPTIONS.config, sources);
   const name = given?.texts.at(-1);
@@ -59,7 +59,7 @@ async function namedFile(sources: Omit<ConfigInput, "user" | "hostname">): Promi
   }
 }
 
-/** The first bytes of what may be a file or a pipe, of any size. */
+/** The first bytes of a file or a pipe. */
 function contentOf(path: string, maxBytes: number): { readonly bytes: Uint8Array; readonly mode: number } {
   checkTrustedPath(path);
   const file = openSync(path, "r");

@@ -1,7 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import type { Config, HostConfig } from "../config/config.ts";
 
-/** Standard output and error: a terminal, a pipe, or what a test reads. */
 export type OutputStream = Writable & {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -13,18 +12,17 @@ export type InputStream = Readable & {
   setRawMode?(isRaw: boolean): unknown;
 };
 
-/** How this program is started again: node, and main.ts or main.js. */
+/** The program as a command: node, and main.ts or main.js. */
 export type ProgramFiles = { readonly node: string; readonly main: string };
 
-/** What the process was started with, as values: main.ts alone reads them from the process. */
+/** The state of the process at its start; only main.ts reads it. */
 export type ProcessContext = {
-  /** Without the program and the script. */
+  /** Without node and the script. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly home: string;
   readonly user: string;
-  /** What other machines call this one. */
   readonly hostname: string;
   readonly version: string;
   readonly program: ProgramFiles;
@@ -35,23 +33,23 @@ export type ProcessContext = {
 
 export type RunningServer = AsyncDisposable & {
   readonly url: string;
-  /** Logs in once; there where one was asked for. */
+  /** Logs in once; on request only. */
   readonly loginLink: string | undefined;
-  /** Where the server itself is found on this machine, where `url` is that of its reverse proxy. */
+  /** The server's own address, where `url` is that of its reverse proxy. */
   readonly behind?: string | undefined;
 };
 
 export type RunningHost = AsyncDisposable & {
-  /** Whether nothing runs in it and nobody is connected. */
+  /** Whether no program runs and no client is connected. */
   readonly idle: () => Promise<boolean>;
 };
 
-/** What the commands set in motion; put together in main.ts. */
+/** Provided by main.ts. */
 export type Parts = {
-  /** Resolves when it serves; disposing it stops it in good order. */
+  /** Resolves when it serves; disposing stops it gracefully. */
   startServer(config: Config): Promise<RunningServer>;
   startSessionHost(config: HostConfig): Promise<RunningHost>;
-  /** From now on these are told of what Node would print; an exception that nobody catches ends the process nevertheless. */
+  /** Replaces Node's own messages; an uncaught exception still ends the process. */
   reportFaults(to: {
     readonly warning: (warning: Error) => void;
     readonly uncaught: (error: unknown) => void;

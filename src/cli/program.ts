@@ -40,12 +40,12 @@ const LOADERS = new Map<string, LoadCommand>(
 );
 const ALL = [...LOADERS.values()];
 
-/** Runs the command that was asked for. Resolves with the exit code; whatever fails was told on standard error. */
+/** Runs a command. Resolves with the exit code; errors are written to standard error. */
 export async function runCli(started: Cli): Promise<number> {
   const command = commandOf(started.argv);
   const cli = isService(started.argv) ? await inLogFormat(started) : started;
   let exitCode: number = ExitCode.Ok;
-  // `ttyhq ls | head` closes the pipe: that is how a reader says that it has had enough. A terminal may be gone as well.
+  // `ttyhq ls | head` closes the pipe early, and a terminal may be closed.
   for (const stream of [started.stdout, started.stderr]) stream.on("error", () => undefined);
   try {
     const finish: Finish = (code) => {
@@ -115,7 +115,7 @@ export async function createProgram(
   return program;
 }
 
-/** Commander would take it for an argument of the default command. */
+/** Commander would take an unknown word for an argument of the default command. */
 function refuseUnknown(program: Command, word: string | undefined): void {
   if (word === undefined || word.startsWith("-") || word === "help") return;
   const isKnown = program.commands.some((command) => [command.name(), ...command.aliases()].includes(word));

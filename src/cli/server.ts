@@ -12,22 +12,22 @@ import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
 import type { Cli, ProcessContext } from "./process-context.ts";
 
-/** The flags that say which server is meant, after parsing. */
+/** The flags that name a server, after parsing. */
 export type ServerFlags = {
   readonly controlDir?: string;
   readonly url?: string;
   readonly config?: string;
 };
 
-/** A server as the commands see it: the local one, found by its control directory, or another by its URL. */
+/** The local server, found by its control directory, or another by its URL. */
 export type Server = {
   readonly client: Client;
   /** For messages: the control directory or the URL. */
   readonly name: string;
-  /** `undefined` for a server that was named by its URL. */
+  /** `undefined` for a server with a URL. */
   readonly controlDir: string | undefined;
   connect(clientName: string): SessionSocket;
-  /** Whether anybody listens; other failures than that are for the next request to report. */
+  /** Whether a server listens; the next request reports other failures. */
   answers(): Promise<boolean>;
 };
 
@@ -50,7 +50,7 @@ export function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "
   return url === undefined ? localServer(controlDirOf(flags, cli), cli, who) : distantServer(url, cli);
 }
 
-/** Absolute. Throws ConfigError for a path that no server could have. */
+/** Absolute. Throws ConfigError for an invalid path. */
 export function controlDirOf(flags: ServerFlags, cli: Cli): string {
   const given = flags.controlDir ?? nonEmpty(cli.env.TTYHQ_CONTROL_DIR) ?? "~/.ttyhq";
   const expanded = given === "~" || given.startsWith("~/") ? join(cli.home, given.slice(1)) : given;
@@ -60,7 +60,7 @@ export function controlDirOf(flags: ServerFlags, cli: Cli): string {
   return path;
 }
 
-/** Server and session host speak the same contract, and whoever can open their sockets is their user. */
+/** Both serve the same API, to their own user only. */
 export function localSockets(controlDir: string): { readonly server: string; readonly host: string } {
   return { server: join(controlDir, "server.sock"), host: join(controlDir, "host.sock") };
 }
@@ -103,7 +103,7 @@ function distantServer(text: string, cli: Cli): Server {
   };
 }
 
-/** Whichever answers, at every try anew: a terminal stays attached while the server in front of the host restarts. */
+/** Tries all targets at each attempt: a terminal stays attached while the server restarts. */
 function linkTo(targets: readonly UplinkTarget[]): OpenLink {
   return async (handlers, signal) => {
     const { openLink } = await import("../remote/uplink.ts");
@@ -131,7 +131,7 @@ function explained(send: Send, controlDir: string, who: "any" | "server"): Send 
 }
 
 function nobodyThere(controlDir: string, who: "any" | "server", cause: unknown): ServiceError {
-  // That starts a session host, which will not do for all.
+  // `ttyhq run` starts only a session host.
   const orProgram = who === "any" ? ", or a program with `ttyhq run`" : "";
   const message = `no server answers in ${controlDir}; start one with \`ttyhq serve\`${orProgram}`;
   return new ServiceError("host_unreachable", message, { cause });
@@ -151,7 +151,7 @@ function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** What a command proves itself with to another machine's server; `undefined`: nothing. Throws ConfigError. */
+/** The access token for another server, if any. Throws ConfigError. */
 function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string | undefined {
   const { TTYHQ_TOKEN: token, TTYHQ_TOKEN_FILE: path } = env;
   // An empty variable is none.
@@ -170,7 +170,7 @@ function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string 
  * made twice. Rejects as `isNobodyThere` says where nobody listens on any.
  */
 export function socketSend(socketPaths: readonly string[]): Send {
-  // They are not disposed: idle connections do not keep the process, which ends with the command.
+  // Not disposed: idle connections do not keep the process alive.
   const senders = socketPaths.map((socketPath) => createSender({ socketPath }));
   return async (request) => {
     for (const { send } of senders.slice(0, -1)) {
@@ -186,7 +186,7 @@ export function socketSend(socketPaths: readonly string[]): Send {
   };
 }
 
-/** Whether a request failed because nobody listens there. */
+/** Whether a request failed because no server listens. */
 export function isNobodyThere(error: unknown): boolean {
   if (!(error instanceof ServiceError) || error.code !== "host_unreachable") return false;
   const { cause } = error;

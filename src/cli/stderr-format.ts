@@ -19,7 +19,7 @@ export async function serviceInLogFormat(cli: Cli): Promise<Cli> {
   return { ...cli, stderr: jsonLines(cli.stderr, (message) => log.error({}, message)) };
 }
 
-/** Before anything is known to be right: what is wrong about it has this format, too. */
+/** Read before validation: configuration errors have this format as well. */
 async function logFormatOf(cli: Cli): Promise<string> {
   const flags = Object.fromEntries(
     [OPTIONS.logFormat, OPTIONS.config].flatMap((option) => {
@@ -40,7 +40,7 @@ function lastOf(argv: readonly string[], flag: string): string | undefined {
   return word === flag ? argv[index + 1] : word?.slice(flag.length + 1);
 }
 
-/** Each text that is written is one message; lines of the log pass as they are. */
+/** Each write is one message; log lines pass unchanged. */
 function jsonLines(stderr: OutputStream, tell: (message: string) => void): OutputStream {
   return new Writable({
     decodeStrings: false,

@@ -1,6 +1,6 @@
 const GAP = "  ";
 
-/** Rows under their headings, columns aligned; lines that do not fit into `width` columns are cut. */
+/** Aligned columns under headings; lines are cut to `width` columns. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -22,7 +22,7 @@ const UNITS = [
   ["m", 60],
 ] as const;
 
-/** Seconds as a person says them, two units at most: `4d 3h`, `12m 5s`, `0s`. */
+/** Seconds in at most two units: `4d 3h`, `12m 5s`, `0s`. */
 export function duration(seconds: number): string {
   let rest = Math.max(0, Math.floor(seconds));
   const parts: string[] = [];
@@ -39,7 +39,7 @@ const WIDE =
   /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/u;
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** The text with control characters made visible and harmless. */
+/** Replaces control characters with visible escapes. */
 export function printable(text: string): string {
   return text.replace(CONTROL, (character) => {
     const code = character.codePointAt(0) ?? 0;
@@ -47,14 +47,14 @@ export function printable(text: string): string {
   });
 }
 
-/** Columns that a printable text takes on a terminal. */
+/** Width of a printable text in columns. */
 export function displayWidth(text: string): number {
   let width = 0;
   for (const { segment } of graphemes.segment(text)) width += WIDE.test(segment) ? 2 : 1;
   return width;
 }
 
-/** Cut to that many columns, with an ellipsis where something is missing. */
+/** Cuts the text to that many columns, with an ellipsis. */
 export function clipped(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text;
   let kept = "";

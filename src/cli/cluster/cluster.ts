@@ -11,19 +11,19 @@ import { ClusterMachine, type MachineNotice } from "./machine.ts";
 import { type ClusterOptions, hqPlan, type MachineReport, remotePlans } from "./plan.ts";
 import type { Listening, ProcessParts } from "./server-process.ts";
 
-/** So many remotes start at a time: each has a server and a session host that want a core for half a second. */
+/** Concurrent starts: server and session host of a remote use a core for half a second. */
 const STARTS_AT_A_TIME = 4;
 const REGISTRATION_TIMEOUT_MS = 20_000;
-/** Between two looks at who is registered. */
+/** Interval of checks for registered remotes. */
 const POLL_MS = 50;
 
 export type ClusterParts = ClusterOptions &
   ProcessParts & {
-    /** What a person should know: what ended by itself and was started again. */
+    /** Reports restarts to the user. */
     readonly notice: MachineNotice;
   };
 
-/** Disposing it ends the remotes with their sessions, each of which leaves the HQ, and then the HQ. */
+/** Disposing ends the remotes with their sessions and then the HQ. */
 export class Cluster implements AsyncDisposable {
   readonly #parts: ClusterParts;
   readonly #hq: ClusterMachine;
@@ -77,7 +77,7 @@ export class Cluster implements AsyncDisposable {
     for (const machine of [this.#hq, ...this.#remotes]) machine.keep(this.#parts.notice);
   }
 
-  /** Waits for all that were begun, so that nothing starts while it is being stopped; the first failure is thrown. */
+  /** Waits for all starts, so that nothing starts during a stop; throws the first failure. */
   async #startRemotes(signal: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const stop = AbortSignal.any([signal, failed.signal]);
@@ -120,7 +120,7 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** The address is compared, too: an HQ that was killed remembers the remotes of the run before. */
+/** Compares the address: a killed HQ remembers the remotes of an earlier run. */
 function isRegistered(remote: ClusterMachine, records: readonly RemoteRecord[]): boolean {
   return records.some(({ name, url }) => name === remote.name && url === remote.url);
 }

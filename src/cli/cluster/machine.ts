@@ -13,7 +13,7 @@ import { type Listening, type ProcessParts, ServerProcess, serverLog } from "./s
 
 export type MachineNotice = (message: string) => void;
 
-/** A server of the cluster with its session host. Disposing it ends both, the programs in its sessions included. */
+/** A server of the cluster with its session host. Disposing ends both with all programs. */
 export class ClusterMachine implements AsyncDisposable {
   readonly #parts: ProcessParts;
   readonly #stop = new AbortController();
@@ -22,7 +22,7 @@ export class ClusterMachine implements AsyncDisposable {
   #keeping: Promise<void> = Promise.resolve();
   #url = "";
 
-  /** Its log is begun anew. */
+  /** Truncates its log. */
   constructor(plan: MachinePlan, parts: ProcessParts) {
     this.#plan = plan;
     this.#parts = parts;
@@ -38,7 +38,7 @@ export class ClusterMachine implements AsyncDisposable {
     return this.#plan.controlDir;
   }
 
-  /** There once it listens. */
+  /** Empty until it listens. */
   get url(): string {
     return this.#url;
   }
@@ -47,23 +47,23 @@ export class ClusterMachine implements AsyncDisposable {
   async listening(signal: AbortSignal): Promise<Listening> {
     const listening = await this.#process.listening(signal);
     this.#url = listening.url;
-    // Where it is known to be, it stays when it has to be started again.
+    // Keeps the port for restarts.
     this.#plan = { ...this.#plan, port: Number(new URL(listening.url).port || 80) };
     return listening;
   }
 
-  /** Rejects when it ends, with the last of its log; otherwise never settles. To be raced with what needs it. */
+  /** Rejects with the end of its log when it ends; for races. */
   async ended(): Promise<never> {
     const process = this.#process;
     throw process.failure(`ended (${await process.ended})`);
   }
 
-  /** `start_failed`, with the last of its log. */
+  /** `start_failed`, with the end of its log. */
   failure(what: string): Error {
     return this.#process.failure(what);
   }
 
-  /** From now on it is started again when it ends by itself: after half a second at first, 15 s at most. */
+  /** Restarts it when it ends by itself, after half a second at first, 15 s at most. */
   keep(notice: MachineNotice): void {
     this.#keeping = this.#keep(notice);
   }
@@ -84,7 +84,7 @@ export class ClusterMachine implements AsyncDisposable {
       const how = await Promise.race([this.#process.ended, stopped]);
       if (signal.aborted) return;
       notice(`${this.name} ended (${how}), starting it again`);
-      // One that ends soon every time is not worth a busy machine.
+      // Repeated quick ends increase the pause.
       if (performance.now() - since > RETRY_MAX_MS) backoff.reset();
       await this.#restart(backoff, notice);
     }
@@ -112,14 +112,14 @@ function truncate(path: string): void {
   try {
     truncateSync(path);
   } catch {
-    // The first run has none.
+    // There is no log before the first run.
   }
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Its programs are asked to end first, each of which may take some seconds. */
+/** Ending its programs may take some seconds. */
 const STOP_TIMEOUT_MS = 10_000;
-/** What the system is given to end what cannot refuse. */
+/** After SIGKILL. */
 const KILL_TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
@@ -135,7 +135,7 @@ async function endSessionHost(controlDir: string, hurry: AbortSignal): Promise<v
   if (!hurry.aborted) await isGone(pid, "SIGKILL", KILL_TIMEOUT_MS, hurry);
 }
 
-/** False when it takes longer than that, or nobody waits for it. It is no child of this process, so nobody tells. */
+/** False on a timeout or abort. Polls, since the host is not a child of this process. */
 async function isGone(
   pid: number,
   signal: "SIGTERM" | "SIGKILL",

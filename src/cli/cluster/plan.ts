@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 
-/** Who may use the HQ; made for the run, kept nowhere. */
+/** Credentials of the HQ; generated for the run and not stored. */
 export type ClusterCredentials = { readonly username: string; readonly password: string };
 
 export type ClusterOptions = {
@@ -12,9 +12,9 @@ export type ClusterOptions = {
   readonly port: number;
   readonly remotes: number;
   readonly credentials: ClusterCredentials;
-  /** With which the remotes join; made for the run as well. */
+  /** Generated for the run as well. */
   readonly joinToken: string;
-  /** What `ttyhq up` was started with. */
+  /** The environment of `ttyhq up`. */
   readonly env: Readonly<Record<string, string | undefined>>;
 };
 
@@ -51,7 +51,7 @@ export function hqPlan({ controlDir, port, credentials, joinToken, env }: Cluste
   };
 }
 
-/** `remote-1`, `remote-2` and so on, for an HQ at that address. */
+/** `remote-1`, `remote-2` and so on. */
 export function remotePlans(options: ClusterOptions, hqUrl: string): readonly MachinePlan[] {
   const { controlDir, credentials, joinToken, env } = options;
   return remoteNames(options.remotes).map((name) => {
@@ -68,7 +68,7 @@ export function remoteNames(remotes: number): readonly string[] {
   return Array.from({ length: remotes }, (_, index) => `remote-${index + 1}`);
 }
 
-/** Limits would protect nobody here: whoever has the credentials is the one who started the cluster. */
+/** Without rate limits: only the user who started the cluster has the credentials. */
 function commonArgs(controlDir: string): readonly string[] {
   return [
     ...["--bind", "127.0.0.1", "--control-dir", controlDir, "--log-format", "text"],
@@ -76,7 +76,7 @@ function commonArgs(controlDir: string): readonly string[] {
   ];
 }
 
-/** Variables that configure another server of this user are not for these. */
+/** Without variables that configure other servers of this user. */
 function commonEnv(
   env: ClusterOptions["env"],
   { username, password }: ClusterCredentials,

@@ -13,16 +13,16 @@ import type { MachinePlan } from "./plan.ts";
 
 export type ProcessParts = {
   readonly program: ProgramFiles;
-  /** Aborts when nobody waits any more for it to stop in good order. */
+  /** Aborts a graceful stop. */
   readonly hurry: AbortSignal;
 };
 
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 10_000;
-/** Of its log, in the message that it did not start. */
+/** Log lines in error messages. */
 const SHOWN_LOG_LINES = 12;
 
-/** What `ttyhq serve --json` says when it serves. */
+/** Output of `ttyhq serve --json`. */
 const Listening = z.object({ url: z.string(), loginLink: z.string().optional() });
 export type Listening = z.infer<typeof Listening>;
 
@@ -51,12 +51,12 @@ export class ServerProcess implements AsyncDisposable {
     } finally {
       closeSync(log);
     }
-    // Nothing is ever written there: that the other end is gone is for `ended` to say.
+    // `ended` reports the end; nothing is written to standard input.
     this.#child.stdin?.on("error", () => undefined);
     this.ended = endOf(this.#child);
   }
 
-  /** Rejects with `start_failed` and the last of its log when it ends instead, or takes too long. */
+  /** Rejects with `start_failed` and the end of its log. */
   async listening(signal: AbortSignal): Promise<Listening> {
     const failed = this.ended.then((how) => {
       throw this.failure(`did not start (${how})`);
@@ -69,14 +69,14 @@ export class ServerProcess implements AsyncDisposable {
     }
   }
 
-  /** `start_failed`, with the last of its log. */
+  /** `start_failed`, with the end of its log. */
   failure(what: string): ServiceError {
     const path = serverLog(this.#plan.controlDir);
     const lines = logTail(path, SHOWN_LOG_LINES).map((line) => `  ${line}`);
     return new ServiceError("start_failed", [`${this.#plan.name} ${what}: see ${path}`, ...lines].join("\n"));
   }
 
-  /** In good order, or by force where that takes too long. */
+  /** Gracefully, or by force after a timeout. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill("SIGTERM");
     try {
@@ -101,12 +101,11 @@ function endOf(child: ChildProcess): Promise<string> {
 
 async function firstLine({ stdout }: ChildProcess): Promise<string> {
   if (stdout === null) throw new Error("standard output is no pipe");
-  // The lines after it are read, too, and dropped: a full pipe would stop the server.
+  // Reads and drops later lines: a full pipe would block the server.
   const [line]: unknown[] = await once(createInterface({ input: stdout }), "line");
   return String(line);
 }
 
-/** The last lines of a log, at most `lines`; none if there is no log. */
 export function logTail(path: string, lines: number): readonly string[] {
   if (!existsSync(path)) return [];
   const text = readFileSync(path, "utf8").trimEnd();

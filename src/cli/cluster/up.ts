@@ -52,7 +52,7 @@ export function addUp(program: Command, cli: Cli, finish: Finish): void {
   });
 }
 
-/** Runs until a signal comes, be it while it starts. A second one ends it at once: what was told to end does so alone. */
+/** Runs until a signal, also during the start. A second signal ends it without waiting for the servers. */
 async function up(
   flags: UpFlags,
   { cli, finish }: { readonly cli: Cli; readonly finish: Finish },
@@ -83,7 +83,7 @@ async function up(
   }
 }
 
-/** The command's options as what they mean. Throws ConfigError for a control directory that cannot be. */
+/** Throws ConfigError for an invalid control directory. */
 export function clusterOptions(flags: UpFlags, cli: Cli): ClusterOptions {
   const { remotes, port } = flags;
   const controlDir =
@@ -125,7 +125,7 @@ export type ClusterReport = {
   readonly machines: readonly [hq: MachineReport, ...remotes: MachineReport[]];
 };
 
-/** One line, with everything that a program needs to talk to the HQ and to each remote. */
+/** One line for programs. */
 export function reportJson({ url, loginLink, credentials, machines }: ClusterReport): string {
   const [hq, ...remotes] = machines;
   return `${JSON.stringify({
@@ -134,7 +134,7 @@ export function reportJson({ url, loginLink, credentials, machines }: ClusterRep
   })}\n`;
 }
 
-/** `seconds` that the start took; `width` of the terminal in columns, `undefined` where nothing needs to be cut. */
+/** `seconds`: duration of the start. `width`: of the terminal in columns. */
 export function reportText(
   { loginLink, machines }: ClusterReport,
   { seconds, width }: { readonly seconds: number; readonly width: number | undefined },

@@ -61,7 +61,7 @@ async function verified(paths: readonly string[], flags: VerifyFlags, cli: Cli):
     return await verifyLog(named, { sealed: undefined, isWhole: false });
   }
   const first = await verifiedAgainstSeal(named, seal);
-  // A rotation meanwhile looks like a change.
+  // A concurrent rotation looks like a change.
   return first.problem === undefined ? first : await verifiedAgainstSeal(named, seal);
 }
 
@@ -80,7 +80,7 @@ async function verifiedAgainstSeal(named: readonly string[], seal: SealFiles): P
   return { ...verification, problem: { file: seal.head, line: 1, reason } };
 }
 
-/** A head that is missing or forged is a finding, not a failure of this command. */
+/** A missing or forged head is a finding, not an error. */
 async function sealOf(files: SealFiles): Promise<SealOf> {
   try {
     const sealed = await readSealedHead(files);

@@ -45,7 +45,7 @@ function asText({ settings }: Examination): string {
   return table(HEADINGS, rows);
 }
 
-/** Never how long a secret is, either. */
+/** Does not reveal the length of secrets. */
 function valueText({ value, isSet, secretFile }: Setting): string {
   if (secretFile !== undefined) return `(set, in ${secretFile})`;
   if (isSet !== undefined) return isSet ? "(set)" : "";

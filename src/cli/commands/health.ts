@@ -14,7 +14,7 @@ type HealthFlags = ServerFlags & {
   readonly sessionHost?: true;
 };
 
-/** Between two questions of a server that is waited for. */
+/** Interval of checks with --wait. */
 const POLL_MS = 200;
 
 export function addHealth(program: Command, cli: Cli): void {
@@ -38,7 +38,7 @@ export function addHealth(program: Command, cli: Cli): void {
   });
 }
 
-/** In milliseconds of the monotonic clock. */
+/** Milliseconds, monotonic. */
 function endOf({ wait = 0 }: HealthFlags): number {
   return performance.now() + wait * 1000;
 }
@@ -55,7 +55,7 @@ async function checkUntil(end: number, flags: HealthFlags, cli: Cli): Promise<vo
   }
 }
 
-/** A server whose socket is there must answer on it: its session host does not stand in for it. */
+/** A server with a socket must answer: its session host cannot replace it. */
 function probed(flags: HealthFlags, cli: Cli): Client {
   const { client, controlDir } = serverOf(flags, cli);
   if (controlDir === undefined) {
@@ -67,7 +67,7 @@ function probed(flags: HealthFlags, cli: Cli): Client {
   }
   const { server, host } = localSockets(controlDir);
   if (flags.sessionHost === true) return createClient(socketSend([host]));
-  // Who waits for a server does not mean the session host that is there before it.
+  // --wait is for a server, and its session host starts before it.
   const isExpected = flags.wait !== undefined || existsSync(server);
   return isExpected ? createClient(socketSend([server])) : client;
 }

@@ -9,7 +9,6 @@ import { findSession } from "../session-reference.ts";
 
 type KillFlags = ServerFlags & { readonly signal?: SignalName; readonly json?: true };
 
-/** What became of one session. */
 type Outcome =
   | { readonly id: string; readonly status: "exited" | "removed"; readonly exitCode?: number | undefined }
   | { readonly id: string; readonly status: "signalled"; readonly signal: SignalName };
@@ -45,7 +44,7 @@ export function addKill(program: Command, cli: Cli, finish: Finish): void {
   });
 }
 
-/** Each on its own: one that cannot be ended does not keep the others alive. */
+/** Ends each session independently of the others. */
 async function killAll(
   references: readonly string[],
   { signal }: KillFlags,

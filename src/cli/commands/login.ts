@@ -44,7 +44,7 @@ async function logIn(
   return await goOn(client, client.token({ ...name, password }), reader);
 }
 
-/** Answers until the server has no more questions. */
+/** Answers the server's questions. */
 async function goOn(
   client: Client,
   response: Promise<TokenResponse>,

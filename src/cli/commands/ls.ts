@@ -26,7 +26,7 @@ export function newestFirst(sessions: readonly SessionRecord[]): readonly Sessio
   return sessions.toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created));
 }
 
-/** Branches have a column where there are any. `now` in milliseconds since the epoch; `width` in columns, `undefined` where nothing needs to be cut. */
+/** `now` in milliseconds since the epoch; `width` in columns, `undefined`: unlimited. */
 export function sessionTable(
   sessions: readonly SessionRecord[],
   { now, width }: { readonly now: number; readonly width: number | undefined },

@@ -44,7 +44,7 @@ async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   try {
     await show(source, flags, { cli, stop });
   } catch (error) {
-    // What is not read any more, because somebody stopped it, fails to be read.
+    // Stopping aborts reads.
     if (!stop.signal.aborted) throw error;
   }
 }
@@ -78,7 +78,7 @@ async function open(
     const { id } = findSession(source, await client.list());
     return await client.recording(id, { follow: false }, signal);
   } catch (error) {
-    // Whoever mistyped the name of a file need not hear of servers alone.
+    // The user may have mistyped the name of a file.
     if (!(error instanceof ServiceError) || error.code === "invalid_request") throw error;
     throw new ServiceError(error.code, `no file ${JSON.stringify(source)}; as a session: ${error.message}`);
   }
@@ -92,7 +92,7 @@ async function isFile(path: string): Promise<boolean> {
   }
 }
 
-/** The terminal during the play: its answers to what the recording asks it are not for the shell. */
+/** The terminal during playback; swallows its replies to queries in the recording. */
 class Stage implements Disposable {
   readonly #terminal: Terminal;
   readonly #alternate = new AlternateScreen();

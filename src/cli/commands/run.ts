@@ -81,7 +81,7 @@ async function create(
   return await server.client.create(request);
 }
 
-/** Directory and environment of this machine mean nothing on another. */
+/** Other machines get neither directory nor environment. */
 function requestOf(
   words: readonly string[],
   flags: RunFlags,
@@ -99,7 +99,7 @@ function requestOf(
   };
 }
 
-/** The terminal that somebody sits at: the session has one of its own and outlives this one. */
+/** Variables of the user's terminal, which is not that of the session. */
 const OF_THE_TERMINAL = new Set([
   "TERM",
   "TERMCAP",
@@ -121,11 +121,11 @@ const OF_THE_TERMINAL = new Set([
   "SHLVL",
   "_",
 ]);
-/** A command of ours that is typed in the session is to find the same server. */
+/** For ttyhq commands in the session. */
 const TO_FIND_US = new Set(["TTYHQ_CONTROL_DIR", "TTYHQ_URL", "TTYHQ_DETACH_KEYS"]);
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** What of the caller's environment goes with a program into its session: all but the terminal and our own secrets. */
+/** The caller's environment without variables of the terminal and our secrets. */
 export function sessionEnv(
   env: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string>> {

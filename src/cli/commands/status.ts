@@ -14,7 +14,6 @@ import {
 } from "../server.ts";
 import { duration } from "../text.ts";
 
-/** What answers, and what it says of itself. */
 type Status = {
   readonly controlDir?: string;
   readonly url?: string;

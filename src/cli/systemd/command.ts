@@ -61,7 +61,7 @@ function addInstall(parent: Command, cli: Cli): void {
 
 async function installService(flags: InstallFlags, cli: Cli): Promise<void> {
   const scope = scopeOf(flags);
-  // Whoever may not, or cannot, is to hear of that first.
+  // Missing permissions are reported first.
   const systemctl = flags.dryRun === true ? undefined : managerOf(scope, cli);
   const plan = await servicePlan(flags, cli);
   for (const notice of plan.notices) writeMessage(cli.stderr, `warning: ${notice}`);
@@ -120,7 +120,7 @@ function addStatusOf(parent: Command, cli: Cli, finish: Finish): void {
   });
 }
 
-/** Throws `forbidden` for whoever is not root and wants to change the machine's. */
+/** Throws `forbidden` for the machine's services without root. */
 function managerOf(scope: Scope, cli: Cli): Systemctl {
   const systemctl = new Systemctl(scope, cli);
   if (scope === "user" || process.getuid?.() === 0) return systemctl;
@@ -138,7 +138,7 @@ function teller(cli: Cli): (line: string) => void {
   return (line) => void cli.stdout.write(`${line}\n`);
 }
 
-/** Where logind keeps, as files of their names, whose services go on without a login. */
+/** Users whose services run without a login, as files of logind. */
 const LINGERING = "/var/lib/systemd/linger";
 
 function lingerNotice(user: string, tell: Tell): void {
@@ -148,7 +148,7 @@ function lingerNotice(user: string, tell: Tell): void {
   );
 }
 
-/** The control directory of a unit of the session host, as that would find it. Throws ConfigError. */
+/** The control directory of a session host's unit. Throws ConfigError. */
 async function controlDirOfUnit(unitText: string, context: ProcessContext): Promise<string> {
   const words = execWords(/^ExecStart=(.*)$/m.exec(unitText)?.[1] ?? "");
   const command = new Command().exitOverride();
@@ -160,7 +160,7 @@ async function controlDirOfUnit(unitText: string, context: ProcessContext): Prom
   return parseHostConfig(await configInput(command.opts(), { ...context, home, env: {} })).controlDir;
 }
 
-/** How many programs run in the sessions of a control directory. */
+/** Number of running sessions. */
 async function runningSessions(controlDir: string): Promise<number> {
   const client = createClient(socketSend([localSockets(controlDir).host]));
   try {
@@ -173,12 +173,12 @@ async function runningSessions(controlDir: string): Promise<number> {
 
 export type UnitState = {
   readonly unit: string;
-  /** As systemd says it: `active`, `failed`, `inactive`, …; `not installed`. */
+  /** A state of systemd such as `active`, or `not installed`. */
   readonly state: string;
   /** `enabled` where it starts with the machine. */
   readonly atStart: string;
   readonly pid?: number;
-  /** How often it was started again by itself. */
+  /** Automatic restarts. */
   readonly restarts: number;
 };
 

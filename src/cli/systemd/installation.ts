@@ -6,14 +6,14 @@ import { type Place, type ServicePlan, textOf } from "./plan.ts";
 import type { Systemctl } from "./systemctl.ts";
 import { HOST_UNIT, hostUnit, SERVER_UNIT, serverUnit } from "./unit-file.ts";
 
-/** Tells what was done, a line each. */
+/** Prints a line. */
 export type Tell = (line: string) => void;
 
 const UNIT_MODE = 0o644;
 const OWN_CONFIG_MODE = 0o600;
 const GROUP_CONFIG_MODE = 0o640;
 
-/** The files of a service and what they are to hold; of the configuration file, where it is yet to be made. */
+/** Content by path, with the configuration file if it is new. */
 export function filesOf({ place, unit, newConfig, configFile }: ServicePlan): ReadonlyMap<string, string> {
   return new Map([
     ...(newConfig === undefined ? [] : [[configFile, newConfig] as const]),
@@ -46,7 +46,7 @@ export async function install(plan: ServicePlan, systemctl: Systemctl, tell: Tel
   }
 }
 
-/** Resolves with the paths of what was written. */
+/** Resolves with the changed paths. */
 async function writeFiles(plan: ServicePlan, tell: Tell): Promise<readonly string[]> {
   const changed: string[] = [];
   for (const [path, text] of filesOf(plan)) {
@@ -63,7 +63,7 @@ async function writeFiles(plan: ServicePlan, tell: Tell): Promise<readonly strin
   return changed;
 }
 
-/** The service's user may read the configuration, and secrets in it, and cannot change it. */
+/** The service's user may read the configuration file, but not change it. */
 function modeOf(path: string, { configFile, account }: ServicePlan): number {
   if (path !== configFile) return UNIT_MODE;
   return account === undefined ? OWN_CONFIG_MODE : GROUP_CONFIG_MODE;
@@ -82,7 +82,7 @@ async function isActive(systemctl: Systemctl, unit: string): Promise<boolean> {
   return (await systemctl.ask("is-active", "--quiet", unit)).code === 0;
 }
 
-/** Stops both, sessions included, and takes away what `install` wrote; a configuration file that was changed stays. */
+/** Stops both with all sessions and removes the files of `install`, except a changed configuration file. */
 export async function uninstall(place: Place, systemctl: Systemctl, tell: Tell): Promise<void> {
   await systemctl.run("disable", "--now", SERVER_UNIT, HOST_UNIT);
   for (const path of [place.serverUnit, place.hostUnit]) {
@@ -90,7 +90,7 @@ export async function uninstall(place: Place, systemctl: Systemctl, tell: Tell):
     tell(`removed ${path}`);
   }
   await systemctl.run("daemon-reload");
-  // Units that never failed are none that this knows.
+  // Fails for units without a failure.
   await systemctl.ask("reset-failed", SERVER_UNIT, HOST_UNIT);
   await removeConfig(place, tell);
 }

@@ -16,27 +16,25 @@ export type InstallFlags = Flags & {
   readonly dryRun?: true;
 };
 
-/** What is to be installed. */
 export type ServicePlan = {
   readonly place: Place;
   readonly unit: UnitPlan;
   /** Absolute. */
   readonly configFile: string;
-  /** There is none yet: this is what it begins with. */
+  /** Initial content of a new configuration file. */
   readonly newConfig: string | undefined;
-  /** What the server will be. */
   readonly config: Config;
   readonly account: SystemAccount | undefined;
-  /** Sentences for whoever installs it. */
+  /** Warnings for the user. */
   readonly notices: readonly string[];
 };
 
-/** Throws ConfigError for a configuration with which no server would start. */
+/** Throws ConfigError for an invalid configuration. */
 export async function servicePlan(flags: InstallFlags, context: ProcessContext): Promise<ServicePlan> {
   const scope: Scope = flags.user === true ? "user" : "system";
   const account = await accountOf(flags, scope);
   const identity = account === undefined ? {} : { user: account.name, home: account.home };
-  // The service has none of the variables of this shell.
+  // The service does not get the variables of this shell.
   const from = { ...context, ...identity, env: {} };
   const place = placeOf(scope, context);
   const named = typeof flags.config === "string" ? flags.config : undefined;
@@ -74,7 +72,7 @@ async function accountOf({ runAs }: InstallFlags, scope: Scope): Promise<SystemA
   return account;
 }
 
-/** As if the file were there that is going to be made. */
+/** As if the new configuration file existed. */
 async function firstInput(
   flags: InstallFlags,
   { from, place }: { readonly from: ProcessContext; readonly place: Place },
@@ -107,18 +105,18 @@ function variableNotices(env: ProcessContext["env"]): readonly string[] {
   ];
 }
 
-/** What a file holds; `undefined`: there is none. */
+/** `undefined`: there is no file. */
 export function textOf(path: string): string | undefined {
   return existsSync(path) ? readFileSync(path, "utf8") : undefined;
 }
 
-/** Where the files of a service are. */
+/** Paths of a service. */
 export type Place = {
   readonly serverUnit: string;
   readonly hostUnit: string;
-  /** The configuration file, where none is named. */
+  /** The default configuration file. */
   readonly configFile: string;
-  /** What it begins with. */
+  /** Its initial content. */
   readonly firstConfig: string;
 };
 

@@ -5,7 +5,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { ProcessContext } from "../process-context.ts";
 import type { Scope } from "./unit-file.ts";
 
-/** Longer than both units together may take to start or to stop. */
+/** Longer than start or stop of both units. */
 const TIMEOUT_MS = 240_000;
 const SHOWN_LINES = 12;
 
@@ -14,14 +14,14 @@ export class Systemctl {
   readonly #scope: Scope;
   readonly #env: Readonly<Record<string, string>>;
 
-  /** Throws `start_failed` where that manager does not run. */
+  /** Throws `start_failed` if the manager does not run. */
   constructor(scope: Scope, { env }: Pick<ProcessContext, "env">) {
     this.#scope = scope;
     this.#env = busOf(env);
     if (!isRunning(scope, env)) throw new ServiceError("start_failed", absence(scope));
   }
 
-  /** Throws `start_failed` with what it says. */
+  /** Throws `start_failed` with its message. */
   async run(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.ask(...args);
     if (code === 0) return stdout;
@@ -39,13 +39,12 @@ export class Systemctl {
     });
   }
 
-  /** Properties of a unit by their names. */
   async properties(unit: string, names: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const lines = (await this.run("show", unit, `--property=${names.join(",")}`)).split("\n");
     return new Map(lines.map((line) => [line.replace(/=.*/s, ""), line.replace(/^[^=]*=/, "")]));
   }
 
-  /** The last lines that a unit wrote, as far as they can be had. */
+  /** The last log lines of a unit, if accessible. */
   async log(unit: string): Promise<readonly string[]> {
     const args = [this.#scope === "user" ? "--user-unit" : "--unit", unit, "--output=cat", "--no-pager"];
     const limits = { timeoutMs: TIMEOUT_MS, env: this.#env };
@@ -62,7 +61,7 @@ export class Systemctl {
   }
 }
 
-/** As sd_booted(3) finds out. */
+/** As sd_booted(3) does. */
 function isRunning(scope: Scope, env: ProcessContext["env"]): boolean {
   if (scope === "system") return existsSync("/run/systemd/system");
   return env.XDG_RUNTIME_DIR !== undefined && existsSync(join(env.XDG_RUNTIME_DIR, "systemd", "private"));

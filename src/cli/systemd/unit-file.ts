@@ -1,33 +1,33 @@
 import { DEFAULT_GRACE_MS } from "../../protocol/limits.ts";
 // The units of a server and its session host, as texts.
 
-/** Of the machine, or of one user and their own service manager. */
+/** The machine's service manager, or a user's. */
 export type Scope = "system" | "user";
 
 export const SERVER_UNIT = "ttyhq.service";
 export const HOST_UNIT = "ttyhq-session-host.service";
 
 export type UnitPlan = {
-  /** First line of both: who made them. */
+  /** First line of both. */
   readonly note: string;
   readonly scope: Scope;
-  /** What starts this program: its path, and what comes before the command. */
+  /** The program with the arguments before the command. */
   readonly program: readonly string[];
   /** Flags of `ttyhq serve`, the configuration file's among them. */
   readonly serverFlags: readonly string[];
-  /** Those of `ttyhq session-host`. */
+  /** Flags of `ttyhq session-host`. */
   readonly hostFlags: readonly string[];
-  /** Those by which other commands find the server. */
+  /** Flags of commands that talk to the server. */
   readonly clientFlags: readonly string[];
-  /** Of the machine's service: the user that it runs as. `undefined`: root, whose sessions run as whoever logs in. */
+  /** User of the machine's service. `undefined`: root, whose sessions run as the user who logs in. */
   readonly runAs: string | undefined;
-  /** What each of them takes to stop at most, by its own `--grace`. */
+  /** Maximum duration of a stop (`--grace`). */
   readonly graceMs: number;
 };
 
 const START_SECONDS = 60;
 
-/** The server. Its sessions are another unit's, so that nothing that happens to this one ends a program. */
+/** The server. Its sessions belong to the other unit, so that no restart ends a program. */
 export function serverUnit(plan: UnitPlan): string {
   const { note, scope, program, serverFlags, clientFlags } = plan;
   return unit(note, {
@@ -52,7 +52,7 @@ export function serverUnit(plan: UnitPlan): string {
   });
 }
 
-/** The session host, with the programs in it. Nothing here keeps them from what their users may do. */
+/** The session host with its programs, without hardening: they may do what their users may do. */
 export function hostUnit(plan: UnitPlan): string {
   const { note, scope, program, hostFlags, clientFlags } = plan;
   const wait = ["--session-host", "--wait", `${START_SECONDS}`];
@@ -75,21 +75,21 @@ export function hostUnit(plan: UnitPlan): string {
   });
 }
 
-/** A session host of root limits the processes of each user in a control group of their own. */
+/** A session host of root limits the processes of each user by control groups. */
 function delegation({ scope, runAs }: UnitPlan): readonly string[] {
   return scope === "system" && runAs === undefined ? ["Delegate=pids"] : [];
 }
 
-/** A configuration that is wrong, exit code 2, does not get right by another try. */
+/** Exit code 2: an invalid configuration, for which a restart is useless. */
 const RESTART = ["Restart=always", "RestartSec=1", "RestartPreventExitStatus=2"];
 
-/** The process itself ends what it has to in good order, within its grace; what is left after that is killed. */
+/** The process stops gracefully within its grace period; then everything left is killed. */
 function stopping({ graceMs }: UnitPlan): readonly string[] {
   const seconds = Math.max(MIN_STOP_SECONDS, Math.ceil(graceMs / 1000) + STOP_MARGIN_SECONDS);
   return [`TimeoutStopSec=${seconds}`, "KillMode=mixed"];
 }
 
-/** Room for a grace that is made longer later. */
+/** Room for a longer grace period. */
 const MIN_STOP_SECONDS = 90;
 const STOP_MARGIN_SECONDS = 15;
 
@@ -127,7 +127,7 @@ function hardening({ scope, runAs }: UnitPlan): readonly string[] {
   ];
 }
 
-/** To read the proofs of users, to become the one who asks, to keep what belongs to them, and for ports below 1024. */
+/** To authenticate users, to switch to them, to access their files, and for ports below 1024. */
 const CAPABILITIES = [
   ...["CAP_AUDIT_WRITE", "CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_DAC_READ_SEARCH", "CAP_FOWNER"],
   ...["CAP_KILL", "CAP_NET_BIND_SERVICE", "CAP_SETGID", "CAP_SETUID"],
@@ -138,12 +138,12 @@ function unit(note: string, sections: Readonly<Record<string, readonly string[]>
   return `# ${note}\n\n${texts.join("\n")}`;
 }
 
-/** Words as an `ExecStart=` that runs exactly them: no variable, specifier or quote in them means anything. */
+/** Quotes words for `ExecStart=`: variables, specifiers and quotes have no effect. */
 export function execLine(words: readonly string[]): string {
   return words.map(execWord).join(" ");
 }
 
-/** The words of such a line. */
+/** The inverse of `execLine`. */
 export function execWords(line: string): readonly string[] {
   return [...line.matchAll(/"((?:[^"\\]|\\.)*)"|(\S+)/g)].map(([, quoted, bare = ""]) =>
     unescaped(quoted ?? bare),
@@ -183,7 +183,7 @@ const SYSTEM: UnitPlan = {
   ...{ ...COMMON, scope: "system" },
   ...{ serverFlags: CONFIG, hostFlags: CONFIG, clientFlags: CONFIG },
 };
-/** A user need not have a file of their own. */
+/** Without --config: the file is optional for users. */
 const USER: UnitPlan = { ...COMMON, scope: "user", serverFlags: [], hostFlags: [], clientFlags: [] };
 
 /** By path below packaging/systemd/. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
 
-/** One line of a recording may be this long; what exceeds it is no asciicast. */
+/** Maximum length of a line. */
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 
 const Header = z.looseObject({
@@ -14,11 +14,11 @@ const Event = z.tuple([z.number().min(0), z.string(), z.string()]).rest(z.unknow
 
 /** The first line of an asciicast v2; `idle_time_limit` in seconds. */
 export type CastFileHeader = z.infer<typeof Header>;
-/** `time` in seconds since the start; `code` is `o`, `i`, `r`, `m` or one that is not known. */
+/** `time` in seconds since the start; `code`: `o`, `i`, `r`, `m` or an unknown one. */
 export type CastFileEvent = { readonly time: number; readonly code: string; readonly data: string };
 export type CastFile = { readonly header: CastFileHeader; readonly events: AsyncIterable<CastFileEvent> };
 
-/** Reads an asciicast v2 as far as it goes: a torn last line is where it ends. Throws `invalid_request` for anything else. */
+/** Reads an asciicast v2 up to its end or a torn line. Throws `invalid_request` for other content. */
 export async function readCast(bytes: AsyncIterable<Uint8Array>): Promise<CastFile> {
   const all = lines(bytes);
   const { value } = await all.next();
@@ -60,18 +60,18 @@ function parse(line: string): unknown {
 export type PlayOptions = {
   /** 2 is twice as fast. */
   readonly speed: number;
-  /** Longer pauses are cut to this many seconds; `undefined`: none is. */
+  /** Maximum pause in seconds; `undefined`: unlimited. */
   readonly idleLimit: number | undefined;
   readonly write: (text: string) => void | Promise<void>;
-  /** Milliseconds, never going back. */
+  /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** Resolves after that many milliseconds, or rejects with the signal's reason. */
+  /** Rejects with the signal's reason. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** Stops the playing, which then resolves. */
+  /** Stops the playback, which then resolves. */
   readonly signal: AbortSignal;
 };
 
-/** Writes a recording's output at the times at which it came. Delays of the writing do not add up. */
+/** Writes a recording's output at its original times. Delays do not add up. */
 export async function playCast({ header, events }: CastFile, options: PlayOptions): Promise<void> {
   const { speed, write, now, wait, signal } = options;
   const idleLimit = options.idleLimit ?? header.idle_time_limit ?? Number.POSITIVE_INFINITY;
@@ -89,7 +89,7 @@ export async function playCast({ header, events }: CastFile, options: PlayOption
   }
 }
 
-/** False if the wait was given up. */
+/** False after an abort. */
 async function waited(waiting: Promise<void>, signal: AbortSignal): Promise<boolean> {
   try {
     await waiting;

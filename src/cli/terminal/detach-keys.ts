@@ -1,16 +1,16 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { ConfigError } from "../../config/config-error.ts";
 
-/** One key as it may come from a terminal: the plain byte, or one of the encodings that programs can ask terminals for. */
+/** The encodings of one key. */
 type Key = readonly Uint8Array[];
 
-/** The keys that leave a session running and give the terminal back. */
+/** The keys that detach the terminal from the session. */
 export type DetachKeys = { readonly keys: readonly Key[]; readonly text: string };
 
-/** Twice, quickly: once is what ends a program that does not listen, and must stay within reach. */
+/** Twice, quickly: a single ctrl-\ ends an unresponsive program and must reach it. */
 export const DEFAULT_DETACH_KEYS = "ctrl-\\,ctrl-\\";
 
-/** Between two of the keys at most; after that they are sent to the program. */
+/** Maximum pause between two of the keys; then they are sent to the program. */
 export const DETACH_WINDOW_MS = 500;
 
 const encoder = new TextEncoder();
@@ -32,7 +32,7 @@ function keyOf(word: string): Key {
   const letter = CTRL.exec(word.toLowerCase())?.[1];
   if (letter !== undefined) {
     const code = letter.charCodeAt(0);
-    // Plain; as the kitty protocol writes it; as xterm does with modifyOtherKeys.
+    // Plain, in the kitty protocol, and with xterm's modifyOtherKeys.
     return [
       Uint8Array.of(code & 0x1f),
       encoder.encode(`\x1b[${code};5u`),
@@ -43,10 +43,10 @@ function keyOf(word: string): Key {
   return [encoder.encode(word)];
 }
 
-/** What of some input goes to the session, and whether the keys were complete in it. */
+/** Input for the session, and whether the detach keys were complete. */
 export type Scanned = { readonly pass: Uint8Array; readonly isDetached: boolean };
 
-/** Finds the keys in what is typed. What may be their beginning is held back, until `release` or the next key. */
+/** Finds the detach keys in the input. A possible beginning is held back until `release` or the next key. */
 export class DetachScanner {
   readonly #keys: readonly Key[];
   #held: Uint8Array[] = [];
@@ -81,7 +81,7 @@ export class DetachScanner {
     return { pass: Buffer.concat(pass), isDetached: false };
   }
 
-  /** The keys that were held back: they meant something else. */
+  /** The held keys, which were no detach keys. */
   release(): Uint8Array {
     return Buffer.concat(this.#held.splice(0));
   }
@@ -91,10 +91,9 @@ export class DetachScanner {
   }
 }
 
-/** What the option gives. */
 export type DetachFlags = { readonly detachKeys?: DetachKeys };
 
-/** Their default is that of `detachKeysOf`. */
+/** The default is that of `detachKeysOf`. */
 export function addDetachOption(command: Command): Command {
   return command.option(
     "--detach-keys <keys>",
@@ -103,7 +102,7 @@ export function addDetachOption(command: Command): Command {
   );
 }
 
-/** The flag, the variable or the default. Throws ConfigError for a variable that says no keys. */
+/** The flag, the variable or the default. Throws ConfigError for an invalid variable. */
 export function detachKeysOf({ detachKeys }: DetachFlags, { TTYHQ_DETACH_KEYS: text }: Env): DetachKeys {
   if (detachKeys !== undefined) return detachKeys;
   try {

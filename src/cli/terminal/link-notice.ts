@@ -2,19 +2,19 @@ import type { ConnectionState } from "../../protocol/client/connection.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 
-/** A cut shorter than this is not worth a word: nothing was lost by it. */
+/** Shorter interruptions are not reported: nothing was lost. */
 const QUIET_MS = 1_000;
 
 export type LinkNoticeOptions = {
   readonly socket: Pick<SessionSocket, "onState" | "state">;
-  /** There is no link, and that should be said. */
+  /** The connection is lost for longer than QUIET_MS. */
   readonly lost: () => void;
   readonly restored: () => void;
   /** For good. */
   readonly closed: (error: ServiceError | undefined) => void;
 };
 
-/** Decides when a person hears of the state of the link. */
+/** Decides when the user is told about the connection. */
 export class LinkNotice implements Disposable {
   readonly #options: LinkNoticeOptions;
   readonly #listening: Disposable;
@@ -24,7 +24,7 @@ export class LinkNotice implements Disposable {
     this.#options = options;
     const { socket } = options;
     this.#listening = socket.onState((state) => this.#changed(state));
-    // What was lost before anybody listened may never change again.
+    // The connection may have been lost before.
     if (socket.state.kind !== "open") this.#changed(socket.state);
   }
 

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { InputStream, OutputStream } from "../process-context.ts";
 
-/** Asks on standard error, so that standard output has the result alone. Disposing lets the process end. */
+/** Asks on standard error, so that standard output has only the result. Disposing lets the process end. */
 export class QuestionReader implements Disposable {
   readonly #stderr: OutputStream;
   readonly #isTerminal: boolean;
@@ -23,7 +23,7 @@ export class QuestionReader implements Disposable {
     this.#interface = createInterface({
       ...{ input: stdin, output, terminal: this.#isTerminal, historySize: 0, prompt: "" },
     });
-    // Lines that come before they are asked for are kept.
+    // Keeps lines that arrive early.
     this.#lines = this.#interface[Symbol.asyncIterator]();
   }
 
@@ -31,7 +31,7 @@ export class QuestionReader implements Disposable {
     this.#stderr.write(`${text}\n`);
   }
 
-  /** A line; without `echo` it is not shown. ServiceError `invalid_request` where there is none. */
+  /** Reads a line; hidden without `echo`. Throws `invalid_request` at the end of input. */
   async ask(question: string, { echo }: { readonly echo: boolean }): Promise<string> {
     this.#isShown = true;
     this.#interface.setPrompt(question);

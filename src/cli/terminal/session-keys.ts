@@ -2,7 +2,7 @@
 import { DETACH_WINDOW_MS, type DetachKeys, DetachScanner } from "./detach-keys.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Input on its way to the program; over that no more is read. */
+/** Unconfirmed input; over that no more is read. */
 const MAX_UNANSWERED_BYTES = 256 * 1024;
 const CTRL_C = 0x03;
 const CTRL_D = 0x04;
@@ -11,13 +11,13 @@ const LINE_FEED = 0x0a;
 export type SessionKeysOptions = {
   readonly terminal: Terminal;
   readonly detachKeys: DetachKeys;
-  /** What is typed goes nowhere, and ctrl-c detaches as well. */
+  /** Input is dropped, and ctrl-c detaches as well. */
   readonly isReadOnly: boolean;
-  /** What the end of a pipe is to the program: ctrl-d, or nothing, and the session is left. */
+  /** Meaning of the end of a pipe: ctrl-d, or detaching. */
   readonly inputEnd: "eof" | "detach";
   readonly write: (bytes: Uint8Array) => Promise<void>;
   readonly detach: () => void;
-  /** Some input was not taken. */
+  /** Input was refused. */
   readonly refused: (error: unknown) => void;
 };
 
@@ -76,7 +76,7 @@ export class SessionKeys implements Disposable {
   #ended(): void {
     const { isReadOnly, inputEnd, terminal, detach } = this.#options;
     if (isReadOnly || inputEnd === "detach" || terminal.isInteractive) detach();
-    // In the middle of a line the first ctrl-d only hands over the line.
+    // In the middle of a line the first ctrl-d only submits the line.
     else this.#send(Uint8Array.from(this.#last === LINE_FEED ? [CTRL_D] : [CTRL_D, CTRL_D]));
   }
 }

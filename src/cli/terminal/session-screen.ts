@@ -23,7 +23,7 @@ export type SessionScreenOptions = {
   readonly sessionId: string;
   /** The program ended. */
   readonly exited: (exitCode: number) => void;
-  /** The server does not show this session any more. */
+  /** The server no longer shows this session. */
   readonly refused: (error: ServiceError) => void;
 };
 
@@ -46,7 +46,7 @@ export class SessionScreen implements Disposable {
     this.#draining = this.#terminal.onDrained(() => this.#attachment?.resume());
   }
 
-  /** Shows the output from a byte on, as it comes. */
+  /** Shows the output from an offset on. */
   follow(from: number): void {
     this.#attachment?.[Symbol.dispose]();
     this.#attachment = this.#options.socket.attach(
@@ -73,7 +73,7 @@ export class SessionScreen implements Disposable {
     this.follow(resync.offset);
   }
 
-  /** A row of text over whatever stands on the last row, until `redraw`. */
+  /** Shows text on the last row until `redraw`. */
   showStatus(text: string): void {
     const size = this.#terminal.size;
     if (size === undefined || this.#isLeft) return;
@@ -81,7 +81,7 @@ export class SessionScreen implements Disposable {
     this.#terminal.write(statusRow(text, size.rows));
   }
 
-  /** Draws anew what the status stands on. Where that cannot be had, the output goes on as it was. */
+  /** Removes the status by redrawing the screen, if possible. */
   async redraw(): Promise<void> {
     if (!this.#hasStatus) return;
     this.#hasStatus = false;
@@ -92,7 +92,7 @@ export class SessionScreen implements Disposable {
     }
   }
 
-  /** Leaves the terminal as a shell expects it. */
+  /** Restores the modes that a shell expects. */
   [Symbol.dispose](): void {
     this.#isLeft = true;
     this.#draining[Symbol.dispose]();

@@ -3,24 +3,24 @@ import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Behind an HQ a machine may be away while the link stands: nobody says when it is back. */
+/** Behind an HQ a remote may be down while the connection is up, and no event reports its return. */
 const RETRY_MS = 1_000;
 
 export type SessionSizeOptions = {
   readonly socket: Pick<SessionSocket, "resize">;
   readonly terminal: Terminal;
   readonly sessionId: string;
-  /** The session was just made with the terminal's size. */
+  /** The session was created with the terminal's size. */
   readonly isSized: boolean;
-  /** Whoever only looks leaves the size alone. */
+  /** A read-only viewer does not resize. */
   readonly isReadOnly: boolean;
 };
 
-/** Gives the session the size of the user's terminal: at the beginning and whenever that changes. */
+/** Keeps the session at the size of the user's terminal. */
 export class SessionSize implements Disposable {
   readonly #options: SessionSizeOptions;
   readonly #listening: Disposable;
-  /** What was asked for last, answered or not; undefined where it was not taken. */
+  /** The last requested size; undefined after a refusal. */
   #sent: string | undefined;
   #retry: ReturnType<typeof setTimeout> | undefined;
   #isLeft = false;
@@ -37,7 +37,7 @@ export class SessionSize implements Disposable {
     this.#listening[Symbol.dispose]();
   }
 
-  /** Rejects where the server refuses; an ended session keeps the size that it had. */
+  /** Rejects if the server refuses; an ended session keeps its size. */
   async send(): Promise<void> {
     const { terminal, socket, sessionId, isReadOnly } = this.#options;
     const size = terminal.size;
@@ -52,7 +52,7 @@ export class SessionSize implements Disposable {
     }
   }
 
-  /** Sends a size that the session does not have yet, again where it is refused for the moment. */
+  /** Sends a changed size, and retries after a temporary refusal. */
   sendChanged(): void {
     if (this.#current !== this.#sent) this.send().catch((error: unknown) => this.#refused(error));
   }

@@ -2,7 +2,7 @@ import { constants } from "node:os";
 
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** While it is there, these signals call the listener instead of ending the process. */
+/** Until disposed, these signals call the listener instead of ending the process. */
 export function onSignals(names: readonly StopSignal[], listener: (signal: StopSignal) => void): Disposable {
   for (const name of names) process.on(name, listener);
   return {

@@ -20,7 +20,7 @@ export type AttachmentOptions = {
   readonly client: Client;
   readonly terminal: Terminal;
   readonly sessionId: string;
-  /** From the first byte on, or the screen as it is now and then what follows. */
+  /** From the first byte, or from the current screen. */
   readonly from: "start" | "screen";
   readonly isReadOnly: boolean;
   readonly detachKeys: DetachKeys;
@@ -41,7 +41,7 @@ const LOST = " ttyhq: connection lost, trying again; what you type is not sent "
 export async function attachTerminal(options: AttachmentOptions): Promise<AttachmentEnd> {
   const { terminal, socket } = options;
   const end = Promise.withResolvers<AttachmentEnd>();
-  // It may be rejected while something else is waited for, which then rejects in its own way.
+  // It may reject while another promise is awaited.
   end.promise.catch(() => undefined);
   try {
     using scope = new DisposableStack();
@@ -88,7 +88,7 @@ function linkNotice(
     lost: () => screen.showStatus(LOST),
     restored: () => {
       size.sendChanged();
-      // It reports nothing: what cannot be drawn anew goes on as it was.
+      // It never rejects.
       void screen.redraw();
     },
     closed: (error) => end.reject(error ?? new ServiceError("host_unreachable", "disconnected")),
@@ -107,13 +107,13 @@ function sessionKeys(
     write: (bytes) => socket.write(sessionId, bytes),
     detach: () => end.resolve({ kind: "detached" }),
     refused: () => {
-      // Input to a program that just ended is nobody's loss; input without a link is worth a word at once.
+      // Lost input matters only without a connection; the program may have ended.
       if (socket.state.kind !== "open") screen.showStatus(LOST);
     },
   });
 }
 
-/** Says how to come back to a session that goes on, and gives the command's exit code: the program's own where it ended. */
+/** Prints how to attach again, and returns the exit code: the program's own if it has ended. */
 export function exitNotice(
   end: AttachmentEnd,
   { id, name }: Pick<SessionRecord, "id" | "name">,

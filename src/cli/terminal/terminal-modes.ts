@@ -21,10 +21,10 @@ export const PLAIN_MODES = [
 
 export const LEAVE_ALTERNATE_SCREEN = "\x1b[?1049l";
 
-/** An empty screen with the cursor at its start; what scrolled off it stays. */
+/** An empty screen with the cursor at its start; keeps the scrollback. */
 export const CLEAR_SCREEN = "\x1b[H\x1b[2J";
 
-/** Text on the last row, in reverse colours; the cursor stays where it is. */
+/** Text on the last row, in reverse colours; keeps the cursor. */
 export function statusRow(text: string, rows: number): string {
   return `${SAVE_CURSOR}\x1b[${rows};1H\x1b[0;7m\x1b[2K${text}${RESTORE_CURSOR}`;
 }
@@ -34,14 +34,14 @@ export function erasedRow(row: number): string {
 }
 
 const KEPT_BYTES = 7;
-// 1049 saves the cursor as well; 47 and 1047 are its elders.
+// 47 and 1047 are older forms of 1049.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: ESC is what is looked for
 const SWITCH = /\x1b\[\?(?:1049|1047|47)([hl])/g;
 
-/** Follows whether the output that was shown left the terminal on its alternate screen. */
+/** Tracks whether the output has switched to the alternate screen. */
 export class AlternateScreen {
   #isActive = false;
-  /** The end of what was seen, for a sequence that is split over two chunks. */
+  /** The end of the last chunk, for split sequences. */
   #tail = "";
 
   get isActive(): boolean {
@@ -49,7 +49,7 @@ export class AlternateScreen {
   }
 
   shown(bytes: Uint8Array): void {
-    // One character for each byte: the sequences looked for are ASCII.
+    // One character for each byte: the sequences are ASCII.
     const text = this.#tail + Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
     this.#tail = text.slice(-KEPT_BYTES);
     if (!text.includes("\x1b[?")) return;

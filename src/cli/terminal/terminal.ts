@@ -1,10 +1,10 @@
 import { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { InputStream, OutputStream } from "../process-context.ts";
 
-/** Output that may wait for the terminal. */
+/** Buffered output above which `isFull`. */
 const HIGH_WATER_BYTES = 4 * 1024 * 1024;
 
-/** The terminal that the command was started in, or the pipes in its place. */
+/** The user's terminal, or pipes in its place. */
 export class Terminal {
   readonly #input: InputStream;
   readonly #output: OutputStream;
@@ -18,29 +18,28 @@ export class Terminal {
     return this.#input.isTTY === true && this.isScreen;
   }
 
-  /** Whether somebody looks at the output. */
   get isScreen(): boolean {
     return this.#output.isTTY === true;
   }
 
-  /** In cells; `undefined` where the output is no terminal or does not know. */
+  /** In cells; `undefined` without a terminal. */
   get size(): TerminalSize | undefined {
     const size = TerminalSize.safeParse({ cols: this.#output.columns, rows: this.#output.rows });
     return this.isScreen && size.success ? size.data : undefined;
   }
 
-  /** Every key comes as it is typed, and none means anything to the terminal; until disposed. */
+  /** Raw mode, until disposed. */
   raw(): Disposable {
     if (!this.isInteractive) return { [Symbol.dispose]: () => undefined };
     this.#input.setRawMode?.(true);
     return { [Symbol.dispose]: () => void this.#input.setRawMode?.(false) };
   }
 
-  /** `ended` is called when a pipe has no more input or the terminal is gone. Disposing lets the process end. */
+  /** `ended`: end of a pipe, or the terminal was closed. Disposing lets the process end. */
   onInput(typed: (bytes: Uint8Array) => void, ended: () => void): Disposable {
     this.#input.on("data", typed);
     this.#input.once("end", ended);
-    // A terminal that is closed fails to be read; that may be told more than once.
+    // Reading a closed terminal fails, possibly more than once.
     const failed = (): void => ended();
     this.#input.on("error", failed);
     return {
@@ -65,7 +64,7 @@ export class Terminal {
     return { [Symbol.dispose]: () => void this.#output.off("resize", listener) };
   }
 
-  /** Called when output that had filled up has left. */
+  /** Called when buffered output was written. */
   onDrained(listener: () => void): Disposable {
     this.#output.on("drain", listener);
     return { [Symbol.dispose]: () => void this.#output.off("drain", listener) };
@@ -80,7 +79,7 @@ export class Terminal {
     return this.#output.writableLength > HIGH_WATER_BYTES;
   }
 
-  /** Resolves when all that was written has left the process. */
+  /** Resolves when all output was written. */
   flushed(): Promise<void> {
     return new Promise((resolve) => this.#output.write("", () => resolve()));
   }

@@ -22,7 +22,7 @@ export function hookEvent(argv: readonly string[]): HookEvent | undefined {
   return isKey ? { event, socket: place, key } : undefined;
 }
 
-/** Tells the server. Resolves whatever comes of it: a git command must not fail of this. */
+/** Tells the server. Never rejects: a git command must not fail because of it. */
 export async function tellServer(event: HookEvent, repoPath: string): Promise<void> {
   const signal = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
   if ("key" in event) await sayKey(event, signal);
@@ -35,13 +35,13 @@ async function postEvent(
   signal: AbortSignal,
 ): Promise<void> {
   const body = JSON.stringify({ repoPath, event });
-  // Without a server its session host follows all the same.
+  // Without a server the session host receives the event.
   for (const name of ["server.sock", "host.sock"]) {
     if (await post(join(controlDir, name), body, signal)) return;
   }
 }
 
-/** Whether anybody answered. */
+/** Resolves with whether there was an answer. */
 async function post(socketPath: string, body: string, signal: AbortSignal): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const headers = { "content-type": "application/json" };
@@ -55,7 +55,7 @@ async function post(socketPath: string, body: string, signal: AbortSignal): Prom
   return await promise;
 }
 
-/** The key says which repository it is. */
+/** The key identifies the repository. */
 async function sayKey(
   { socket, key }: { readonly socket: string; readonly key: string },
   signal: AbortSignal,

@@ -67,7 +67,7 @@ function replyText({ message, enabled, worktreePath, repoPath, steps }: FollowRe
     .join("");
 }
 
-/** Started by git's hooks. Silent, and never fails: it must not fail a git command. */
+/** For git's hooks. Silent and never fails, since it must not fail a git command. */
 export function addGitEvent(program: Command, cli: Cli): void {
   const lines = [["ttyhq git event", "has the server look at this repository now"]] as const;
   const git = addGroup(program, "git", { summary: "called by git's hooks", examples: lines });

@@ -22,7 +22,7 @@ export async function unfollowHere(
   const list = new FollowList(file.of(undefined), (entries) => file.set(undefined, entries));
   const program = new GitProgram({ env: cli.env });
   const hooks = new FollowHooks({ list, target: { ...cli.program, controlDir } });
-  // Nobody is there to be told, and what fails is thrown.
+  // Without notifications; errors are thrown.
   const [notices, log] = [{ add: () => {} }, { info: () => {}, warn: () => {} }];
   const now = (): number => performance.now();
   await using follow = new FollowMode({ program, list, hooks, notices, log, now, onChange: () => {} });
