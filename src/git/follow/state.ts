@@ -1,5 +1,5 @@
 // Both trees as they are, for `decide`.
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
 import type { Git } from "../git.ts";
@@ -113,9 +113,8 @@ async function lastLogged(git: Git): Promise<string | undefined> {
     /\n$/,
     "",
   );
-  // Read by a process that can be killed: the path may lead to any kind of file.
-  const { stdout } = await git.script('[ -f "$1" ] && tail -n 2 -- "$1"', [path]);
-  const last = stdout
+  const text = (await isFile(path)) ? await readFile(path, "utf8") : "";
+  const last = text
     .trimEnd()
     .split("\n")
     .findLast((line) => !line.endsWith(`\t${CHECKED_OUT}`));

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import { basename, dirname, normalize } from "node:path";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
+import { removeEmptyFolder } from "../hooks/files.ts";
 import { type Repository, requireRepository } from "../repository.ts";
 import { type BranchStart, branchRef, commitOf, shortBranchName, startOf } from "./branches.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
@@ -42,13 +44,13 @@ export async function addWorktree(
   const before = await readWorktrees(git, repository);
   refuseTaken(before, branch, path);
   const plan = { repository, before, branch, path, start: await startOf(git, branch, request.baseBranch) };
-  const missing = await missingFolders(git, path);
+  const missing = missingFolders(path);
   try {
     await make(git, plan);
   } catch (error) {
     const isOthers = error instanceof ServiceError && OTHERS.has(error.code);
     if (!isOthers) await undo(git, plan);
-    await removeEmpty(git, missing);
+    for (const folder of missing) await removeEmptyFolder(folder);
     throw error;
   }
   // As git has it, without symbolic links.
@@ -97,18 +99,11 @@ function refuseTaken(entries: readonly WorktreeEntry[], branch: string, path: st
   }
 }
 
-/** Folders on the way to the path that git will make, the deepest first. */
-async function missingFolders(git: Git, path: string): Promise<readonly string[]> {
+/** Missing parents of the path, which git will create; the deepest first. */
+function missingFolders(path: string): readonly string[] {
   const folders: string[] = [];
-  for (let at = dirname(path); at !== "/"; at = dirname(at)) folders.push(at);
-  // As the user who asks: whose may not look there, is told nothing.
-  const { stdout } = await git.script('for at do [ -e "$at" ] && echo 1 || echo 0; done', folders);
-  const lines = stdout.split("\n");
-  return folders.filter((_, at) => lines[at] === "0");
-}
-
-async function removeEmpty(git: Git, folders: readonly string[]): Promise<void> {
-  if (folders.length > 0) await git.script('for at do rmdir -- "$at" || exit 0; done', folders);
+  for (let at = dirname(path); at !== "/" && !existsSync(at); at = dirname(at)) folders.push(at);
+  return folders;
 }
 
 /** Whether git has made it after all: a post-checkout hook that fails is told in the same way. */
