@@ -17,10 +17,7 @@ export async function configInput(flags: Flags, context: ProcessContext): Promis
   return { ...sources, user, hostname, ...(file === undefined ? {} : { file }) };
 }
 
-/**
- * For a command that looks for a server: the control directory is that of the configuration file, where nothing nearer
- * says which one is meant.
- */
+/** Sets the control directory of the configuration file, unless flags or variables name a server. */
 export async function addControlDir(command: Command, context: ProcessContext): Promise<void> {
   const flags = command.opts();
   const { env } = context;

@@ -41,10 +41,7 @@ export function addServerOptions(command: Command): Command {
     );
 }
 
-/**
- * Nothing is connected yet: the first request finds out whether anybody answers. "any": the session host will do, in
- * place of a local server that is not there.
- */
+/** Does not connect yet. "any": the session host may replace a missing local server. */
 export function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "any"): Server {
   const url = flags.url ?? (flags.controlDir === undefined ? nonEmpty(cli.env.TTYHQ_URL) : undefined);
   return url === undefined ? localServer(controlDirOf(flags, cli), cli, who) : distantServer(url, cli);
@@ -165,10 +162,7 @@ function accessToken({ env, cwd }: Pick<ProcessContext, "env" | "cwd">): string 
   }
 }
 
-/**
- * Requests over unix sockets, tried in order: the next one only where nobody listens on one, so that no request is
- * made twice. Rejects as `isNobodyThere` says where nobody listens on any.
- */
+/** Sends requests over the first unix socket with a listener, so that no request is sent twice. */
 export function socketSend(socketPaths: readonly string[]): Send {
   // Not disposed: idle connections do not keep the process alive.
   const senders = socketPaths.map((socketPath) => createSender({ socketPath }));

@@ -3,9 +3,8 @@ import type { SessionRecord } from "../protocol/schemas/session.ts";
 import { printable } from "./text.ts";
 
 /**
- * The session that a person means: by its whole id, by a name that only one has, or by the beginning of an id where no
- * other begins so. Running sessions go before ended ones of the same name. Throws `session_not_found`, or
- * `invalid_request` with the candidates where it could be several.
+ * Finds a session by its id, a unique name, or a unique beginning of its id; running ones go first. Throws
+ * `session_not_found`, or `invalid_request` with the candidates.
  */
 export function findSession(reference: string, sessions: readonly SessionRecord[]): SessionRecord {
   const exact = sessions.find(({ id }) => id === reference);

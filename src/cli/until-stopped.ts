@@ -2,8 +2,8 @@ import { ServiceError } from "../protocol/errors.ts";
 import { onSignals, type StopSignal } from "./terminal/signals.ts";
 
 /**
- * Runs a service until one of the signals comes or `ended` resolves, then stops it gracefully. A second signal
- * ends the process at once, as if nobody listened. Throws `shutting_down` when stopping takes longer than `graceMs`.
+ * Runs a service until a signal or `ended`, then stops it gracefully. A second signal ends the process at once. Throws
+ * `shutting_down` when stopping takes longer than `graceMs`.
  */
 export async function untilStopped<Service extends AsyncDisposable>(
   start: () => Promise<Service>,

@@ -17,8 +17,7 @@ const FIND = `find "$1" -mindepth 1 -maxdepth "$2" -name '.?*' \\( -name .git -p
 const BRANCHES = 'for at do git -C "$at" symbolic-ref -q --short HEAD 2>/dev/null || echo; done';
 
 /**
- * The repositories with a working tree in the folder `root`, and up to `maxDepth` folders below, by their
- * folders' names; none inside another. A folder that is not there has none.
+ * Repositories with a working tree in `root` or up to `maxDepth` folders below, without nested ones; sorted by name.
  */
 export async function discoverRepositories(
   git: Git,

@@ -17,8 +17,8 @@ export type FolderWatchOptions = {
 const EXHAUSTED = ["ENOSPC", "EMFILE", "ENFILE"];
 
 /**
- * Watches folders, without what is below them, and reports once for many changes. A folder that cannot be watched is
- * left out: nobody may rely on a watch alone.
+ * Watches folders, not recursively, and reports several changes at once. Unwatchable folders are skipped: callers need
+ * a fallback.
  */
 export class FolderWatch implements Disposable {
   readonly #options: FolderWatchOptions;

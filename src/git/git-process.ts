@@ -28,10 +28,9 @@ export type GitLimits = {
 const DRAIN_MS = 100;
 
 /**
- * Runs a program in a process group and a terminal session of its own, so that nothing in it can ask at a terminal and
- * all of it can be ended. Settles when it has ended. ServiceError `git_timeout` after `timeoutMs`, `git_unavailable`
- * where there is no such program, `git_busy` where the system has no room for it at the moment, `git_failed` where it
- * says more than `maxBytes`; or the reason of the signal.
+ * Runs a program in a session of its own, so that it cannot ask at a terminal and can be killed as a group. Throws
+ * `git_timeout`, `git_unavailable` without git, `git_busy` when the system is out of resources, `git_failed` over
+ * `maxBytes`, or the reason of the signal.
  */
 export async function runGit(command: GitCommand, limits: GitLimits): Promise<GitRun> {
   limits.signal?.throwIfAborted();

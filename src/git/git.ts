@@ -102,8 +102,8 @@ export class Git {
   }
 
   /**
-   * What a question that changes nothing answers. No program that the repository's own config names is run. Throws
-   * `not_a_repository`, `forbidden` (git does not trust a repository of somebody else), `git_failed`, `git_timeout`.
+   * The output of a command that changes nothing. Runs no program of the repository's own config. Throws
+   * `not_a_repository`, `forbidden` (an untrusted owner), `git_failed`, `git_timeout`.
    */
   async read(...args: readonly string[]): Promise<string> {
     return said(args, await this.ask(args));
@@ -120,8 +120,8 @@ export class Git {
   }
 
   /**
-   * Many questions at once: a shell script of ours, with `args` as its $1, $2, … To start a process holds a server of
-   * this size up for milliseconds, a shell starts the others. What is neutralised is what this folder's config names.
+   * Runs a shell script with `args` as $1, $2, …, for many commands at once: starting each from here takes longer.
+   * Programs in this folder's config are neutralised.
    */
   async script(text: string, args: readonly string[]): Promise<GitRun> {
     return await this.#question(["sh", "-c", text, "sh", ...args], {});
@@ -134,8 +134,7 @@ export class Git {
   }
 
   /**
-   * A change, with the repository's own hooks and filters, as at a prompt. Throws as `read` does, and what git-error.ts
-   * names.
+   * A change, with the repository's own hooks and filters. Throws as `read` does, and the conditions of git-error.ts.
    */
   async write(...args: readonly string[]): Promise<string> {
     return said(args, await this.tryWrite(args));

@@ -28,8 +28,8 @@ export function parseConfigList(text: string): readonly ScopedEntry[] {
 }
 
 /**
- * Entries that, set for one command, give every program which the repository's own config names the value of the
- * trusted config, or none. ServiceError `forbidden` where there are too many of them.
+ * Overrides that replace each program in the repository's own config with that of the trusted config, or none. Throws
+ * `forbidden` for too many of them.
  */
 export function configOverrides(entries: readonly ScopedEntry[]): readonly ConfigEntry[] {
   const named = new Set<string>();

@@ -20,8 +20,8 @@ export type Repository = {
 };
 
 /**
- * Names the place of the repository that a folder may be in; another one gets another mark. `undefined`: it is in none,
- * which costs no process. Most sessions begin in a home directory, which is in none.
+ * Identifies the place of a folder's repository without running git. `undefined`: outside a repository, as most home
+ * directories.
  */
 export async function repositoryMark(folder: string): Promise<string | undefined> {
   for (let at = folder; ; at = dirname(at)) {

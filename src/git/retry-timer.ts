@@ -1,7 +1,4 @@
-/**
- * Repeats work that failed or is not done: `firstMs` after the first `start`, then after twice as long each time, up to
- * `maxMs`, until `stop`.
- */
+/** Repeats work: `firstMs` after the first `start`, then with doubled pauses up to `maxMs`, until `stop`. */
 export class RetryTimer implements Disposable {
   readonly #options: { readonly firstMs: number; readonly maxMs: number; readonly retry: () => void };
   #timer: NodeJS.Timeout | undefined;

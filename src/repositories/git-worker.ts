@@ -32,8 +32,8 @@ export type GitWorkerParts = {
   /** Starts the process. Rejects with `forbidden` for a user who may not run anything. */
   readonly start: (onReport: (report: WorkerReport) => void) => Promise<Running>;
   /**
-   * Rejects with `forbidden` once that user may not run anything any more. Resolves with the identity that a process of
-   * that user would get now: groups and limits change, and a worker keeps those of its start.
+   * Rejects with `forbidden` once the user may not run programs. Resolves with the current identity of new processes:
+   * groups and limits change, and a worker keeps those of its start.
    */
   readonly verify: () => Promise<string>;
   readonly target: () => Promise<HookPlace>;

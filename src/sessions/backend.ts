@@ -12,8 +12,8 @@ import type {
 } from "../protocol/schemas/session.ts";
 
 /**
- * One thing that happened in a session, in the order in which it happened. `offset` counts the bytes of output since
- * the session began: the first byte of `bytes` for output, the number of bytes before it for all others.
+ * An event of a session, in order. `offset` counts output bytes since the start: of the first byte for output, else of
+ * the bytes before the event.
  */
 export type Delivery =
   /** `frame` is the whole OUTPUT frame (magic VT) that carries `bytes`; it is shared and must not be written to. */
@@ -46,9 +46,8 @@ export type Subscription = Disposable & {
   /** `view` cannot read earlier output; offsets are valid for this subscription only. */
   readonly isUnrecorded?: boolean;
   /**
-   * Delivers what these flags of SubscribeFlag mean from now on and nothing else; output or events that were not delivered
-   * before begin with a resync. Resolves when it is so. Absent: output and events are delivered whatever is asked for,
-   * and snapshots never.
+   * Changes what is delivered, by flags of SubscribeFlag; newly delivered output or events begin with a resync. Absent:
+   * output and events are always delivered, and snapshots never.
    */
   readonly request?: (flags: number) => Promise<void>;
 };
@@ -59,8 +58,8 @@ export type View =
   /** A SNAPSHOT_VT of the screen. */
   | { readonly kind: "buffer" }
   /**
-   * A RESYNC payload: offset, size and the bytes that draw the screen with its scrollback. `isScreenOnly`: without that,
-   * and without what is behind an alternate screen.
+   * A RESYNC payload that draws the screen with its scrollback. `isScreenOnly`: without scrollback and without the
+   * lines behind an alternate screen.
    */
   | { readonly kind: "resync"; readonly isScreenOnly?: boolean }
   /** The asciicast v2; with `follow` it continues until the exit. */
@@ -82,16 +81,16 @@ export type Content = {
 };
 
 /**
- * Every method but `list` and `watch` throws ServiceError `session_not_found` for an unknown id; `write`, `resize` and
- * `kill` throw `session_not_running` for an ended one.
+ * All methods with an id throw `session_not_found`; `write`, `resize` and `kill` throw `session_not_running` after the
+ * end.
  */
 export type SessionBackend = AsyncDisposable & {
   list(): Promise<readonly SessionRecord[]>;
   /** All sessions as known now; `watch` reports every later change. */
   all(): readonly SessionRecord[];
   /**
-   * The session that an id means: at once where it is known here, else as a promise. Promises for the same id settle in
-   * the order of the calls, so that input keeps its order.
+   * The session of an id, synchronously if it is known here. Promises for one id settle in order, which keeps input in
+   * order.
    */
   find(id: string): SessionRecord | Promise<SessionRecord>;
   get(id: string): Promise<SessionRecord>;
@@ -107,9 +106,8 @@ export type SessionBackend = AsyncDisposable & {
   mark(id: string, label: string): Promise<void>;
   view(id: string, view: View, signal: AbortSignal): Promise<Content>;
   /**
-   * Everything that happens from now on, in order; what came before `offset` is read with `view`. "History, then live"
-   * is arithmetic on offsets. One subscription for each session at a time: fan-out is the feed's work. `flags`: what is
-   * delivered at first, output and events unless given; the exit always is.
+   * Delivers all later events in order; earlier output is read with `view`. At most one subscription of a session:
+   * fan-out is the feed's work. `flags`: initial deliveries, by default output and events; always the exit.
    */
   subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription>;
   /** Created, changed, ended and removed sessions, and the other events of specification 6. */

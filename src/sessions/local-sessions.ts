@@ -158,8 +158,8 @@ export class LocalSessions implements SessionBackend {
   }
 
   /**
-   * The system user that a session runs as, `undefined` in there for this process's own. `undefined`: nobody knows, of
-   * sessions of other users that a version before 0.2 started.
+   * The system user of a session; its `account` is `undefined` for this process's own. `undefined`: unknown, for
+   * sessions of versions before 0.2.
    */
   accountOf(id: string): { readonly account: string | undefined } | undefined {
     const stored = this.#sessions.get(id)?.stored;

@@ -89,8 +89,8 @@ export class SessionsWithStatus implements SessionBackend {
   }
 
   /**
-   * Between the deliveries come the counts of changed files, at the beginning and when one changes. They are a state and
-   * have no place in the output: their offset is that of the beginning.
+   * Adds events with the counts of changed files, at the beginning and at each change. They have the offset of the
+   * beginning.
    */
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
     using stack = new DisposableStack();

@@ -36,8 +36,8 @@ export class Cluster implements AsyncDisposable {
   }
 
   /**
-   * Resolves when every remote is registered. Rejects with `start_failed`, which names what failed and shows the end of
-   * its log, and with the signal's reason; nothing is left running then.
+   * Resolves when every remote is registered. On an error or abort nothing is left running; `start_failed` has the end
+   * of the log.
    */
   static async start(parts: ClusterParts, signal: AbortSignal): Promise<Cluster> {
     await refuseSecond(parts);

@@ -124,9 +124,8 @@ const KILL_TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
 /**
- * Ends the session host of a control directory with its programs; resolves when it is gone, or there was none, or
- * `hurry` aborts: then it is still told to end, which it does by itself. Throws `host_unreachable` for one that hangs
- * and so cannot be asked who it is.
+ * Ends the session host of a control directory with its programs, if any. An abort of `hurry` stops the wait only.
+ * Throws `host_unreachable` for an unresponsive host.
  */
 async function endSessionHost(controlDir: string, hurry: AbortSignal): Promise<void> {
   const pid = await hostPid(controlDir);

@@ -27,9 +27,8 @@ const Listening = z.object({ url: z.string(), loginLink: z.string().optional() }
 export type Listening = z.infer<typeof Listening>;
 
 /**
- * Runs from the beginning. It leads a process group of its own, so that a Ctrl-C at the terminal goes to this process
- * alone, which stops it in its turn; should this process be killed, it sees the end of its standard input and stops by
- * itself. Its log is appended to `server.log` in its control directory: a line for each change of state.
+ * Starts at once, in a process group of its own: Ctrl-C reaches only this process, which stops it. If this process is
+ * killed, it stops at the end of its standard input. Appends its log to `server.log` in its control directory.
  */
 export class ServerProcess implements AsyncDisposable {
   /** How it ended, as `exit code 1` or `SIGKILL`. */

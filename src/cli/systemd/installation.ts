@@ -23,8 +23,8 @@ export function filesOf({ place, unit, newConfig, configFile }: ServicePlan): Re
 }
 
 /**
- * Writes what is not there yet, and has it run from now on and at every start of the machine. A second time it changes
- * nothing. Programs in sessions go on in any case. Throws `start_failed` with the end of the server's log.
+ * Writes missing files and enables and starts the units. Idempotent; sessions continue. Throws `start_failed` with the
+ * end of the log.
  */
 export async function install(plan: ServicePlan, systemctl: Systemctl, tell: Tell): Promise<void> {
   const changed = await writeFiles(plan, tell);

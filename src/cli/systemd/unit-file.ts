@@ -100,9 +100,8 @@ function identity({ scope, runAs }: UnitPlan): readonly string[] {
 }
 
 /**
- * Git, which the server runs as the user who asks, needs homes and repositories, the latter's hooks included. Beyond
- * that a server of root needs few of root's rights. What would bring NoNewPrivileges to a server of another user is left
- * out there: passwords of the system are checked by a helper with rights of its own.
+ * Git runs as the user, with access to homes and repositories and their hooks. Otherwise a server of root needs few
+ * rights. Servers of other users get nothing that implies NoNewPrivileges: password checks need a setuid helper.
  */
 function hardening({ scope, runAs }: UnitPlan): readonly string[] {
   if (scope === "user") return [];

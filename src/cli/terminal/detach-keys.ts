@@ -17,8 +17,8 @@ const encoder = new TextEncoder();
 const CTRL = /^ctrl-([a-z@[\\\]^_])$/;
 
 /**
- * Reads `ctrl-p,ctrl-q`: keys separated by commas, each one character or `ctrl-` with a letter or one of @[\]^_.
- * "none" for no keys at all. Throws RangeError "must be …".
+ * Parses `ctrl-p,ctrl-q`: keys separated by commas, each one character or `ctrl-` with a letter or one of @[\]^_; or
+ * "none". Throws RangeError "must be …".
  */
 export function parseDetachKeys(text: string): DetachKeys {
   if (text === "none") return { keys: [], text };

@@ -28,8 +28,8 @@ export type SessionScreenOptions = {
 };
 
 /**
- * Shows a session's output. A terminal that is slow makes the output wait at the server, not here; it holds at most
- * what Terminal calls full and one frame.
+ * Shows a session's output. A slow terminal pauses the server; at most HIGH_WATER_BYTES and one frame are buffered
+ * here.
  */
 export class SessionScreen implements Disposable {
   readonly #options: SessionScreenOptions;

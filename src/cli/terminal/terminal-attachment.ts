@@ -35,8 +35,8 @@ export type AttachmentEnd =
 const LOST = " ttyhq: connection lost, trying again; what you type is not sent ";
 
 /**
- * Until the program ends, the user detaches or the process is told to stop. However it ends, the terminal is as it was
- * before. Rejects with the server's error.
+ * Resolves when the program ends, the user detaches or a signal comes. Always restores the terminal. Rejects with the
+ * server's error.
  */
 export async function attachTerminal(options: AttachmentOptions): Promise<AttachmentEnd> {
   const { terminal, socket } = options;

@@ -4,8 +4,8 @@ const SAVE_CURSOR = "\x1b7";
 const RESTORE_CURSOR = "\x1b8";
 
 /**
- * Undoes what a program may have switched on, without moving the cursor or clearing anything: scroll region and origin
- * mode, mouse reports, focus reports, bracketed paste, application keys, other key encodings, hidden cursor, colours, character sets.
+ * Resets scroll region, origin mode, mouse and focus reports, bracketed paste, key encodings, cursor, colours and
+ * character sets, without moving the cursor or clearing the screen.
  */
 export const PLAIN_MODES = [
   SAVE_CURSOR,

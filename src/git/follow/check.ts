@@ -28,8 +28,8 @@ const EMPTY_IN_MAIN = ["refs/worktree/ttyhq", "refs/worktree"] as const;
 const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
 
 /**
- * What is to be done, where the same was seen twice: git is not between two of its own steps then. `undefined`: the
- * repository did not come to rest.
+ * The actions on which two successive checks agree: git is then not between two steps of a command. `undefined`: the
+ * repository keeps changing.
  */
 export async function checkTwice(
   git: Git,

@@ -88,8 +88,8 @@ export function decide(state: FollowState, event: FollowEvent): readonly Action[
 }
 
 /**
- * Both would share a branch with nobody to bring one of them along; or the main tree would keep the one that it was moves
- * to, and git would refuse it to the worktree, which has left it a moment ago.
+ * The main tree releases a shared branch: nothing keeps it in sync any more, and git would refuse the branch to the
+ * worktree.
  */
 function releasing({ main, worktree, branch }: FollowState): readonly Action[] {
   if (typeof worktree === "string" || main.branch === undefined) return [];

@@ -69,9 +69,9 @@ export class FollowMode implements AsyncDisposable {
   }
 
   /**
-   * The main tree follows the worktree that has the branch; without one, the worktree that `repoPath` is in. Edits that
-   * are in the way leave it where it is (`synced` false), and it follows once they are not. Throws `not_a_repository`,
-   * `worktree_not_found`, `branch_not_found`, `uncommitted_changes` in the middle of a rebase.
+   * The main tree follows the worktree of the branch; without one, the worktree of `repoPath`. Conflicting edits delay
+   * the switch (`synced` is false). Throws `not_a_repository`, `worktree_not_found`, `branch_not_found`, and
+   * `uncommitted_changes` during a rebase.
    */
   async enable(request: FollowRequest): Promise<FollowReply> {
     const { git, repository } = await this.#find(request);

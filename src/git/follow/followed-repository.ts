@@ -73,8 +73,8 @@ export class FollowedRepository implements Disposable {
   }
 
   /**
-   * Resolves when both trees are where they belong. One check serves all that ask before it begins: a cherry-pick of a
-   * hundred commits asks a hundred times.
+   * Resolves when both trees are in sync. Requests before a check begins share it: a cherry-pick of 100 commits sends
+   * 100.
    */
   async check(): Promise<void> {
     this.#next ??= this.#parts.inTurn(async () => {
@@ -150,8 +150,8 @@ export class FollowedRepository implements Disposable {
   }
 
   /**
-   * Its disk may not be there yet, or another repository is put in its place at this moment. A repository that was seen
-   * is forgotten when it is not there the second time, any other after MAX_FOLLOW_ABSENCE_MS.
+   * The disk may be unmounted, or another repository is moved to the place. A repository that was seen is forgotten at
+   * the second check without it, others after MAX_FOLLOW_ABSENCE_MS.
    */
   async #absent(): Promise<void> {
     const { now, forget, log } = this.#parts;
@@ -206,8 +206,8 @@ async function placesOf(git: Git, settings: FollowSettings | undefined): Promise
 const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", ...UNFINISHED_MARKS]);
 
 /**
- * At most eight folders where changes show that no hook reports: a reset, an amended commit's end, a rebase, a worktree
- * that has gone. `caresForIndex`: whether staging may make a difference now.
+ * Folders with changes that no hook reports: resets, rebases, removed worktrees. `caresForIndex`: whether staging
+ * matters now.
  */
 function followFolders(
   { commonDir, gitDirs, branch }: Places,

@@ -10,10 +10,7 @@ export const FollowEntry = z.object({
 });
 export type FollowEntry = z.infer<typeof FollowEntry>;
 
-/**
- * The repositories that this process follows. The repository's own config says what is followed; the list survives a
- * restart and says where to look for it.
- */
+/** The followed repositories, for a restart. The settings are in the config of each repository. */
 export class FollowList {
   readonly #entries: Map<string, FollowEntry>;
   readonly #store: (entries: FollowEntry[]) => Promise<void>;

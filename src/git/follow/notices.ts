@@ -7,10 +7,7 @@ export type Notice = { readonly notification: GitNotification; readonly user: st
 
 type Kept = Notice & { readonly number: number; readonly madeAtMs: number };
 
-/**
- * What follow mode has to say (contract 7.6). Each client is told each of them once. At most MAX_GIT_NOTICES are kept,
- * for GIT_NOTICE_LIFETIME_MS: over that the oldest goes.
- */
+/** Notifications of follow mode (contract 7.6), each delivered once to each client. */
 export class Notices {
   readonly #kept: Kept[] = [];
   /** Number of each client's last notification. */

@@ -18,10 +18,7 @@ export async function findObstacle(git: Git, from: string, to: string): Promise<
 /** Why a step is refused, and the files in its way, relative to the tree's top. */
 export type Refusal = { readonly why: string; readonly files: readonly string[] };
 
-/**
- * Files that git does not track, where files of `to` that were not in `from` would go. git's merge keeps those that it
- * would show as untracked, and overwrites those that it was told to ignore: a `.env`, say.
- */
+/** Untracked files in the way of files that `to` adds. git's merge would overwrite the ignored ones, such as `.env`. */
 export async function untrackedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
   const added = await git.read(
     ...["diff-tree", "-r", "-z", "--no-renames", "--diff-filter=A", "--name-only", from, to, "--"],
@@ -36,8 +33,7 @@ export async function untrackedObstacles(git: Git, from: string, to: string): Pr
 }
 
 /**
- * Files that differ between the two commits and were changed in the tree as well, staged or not. Takes no lock: a look
- * while somebody works there is in nobody's way, which an attempt would be.
+ * Files that differ between the commits and are edited in the tree, staged or not. Takes no lock, unlike an attempt.
  */
 export async function changedObstacles(git: Git, from: string, to: string): Promise<readonly string[]> {
   const moved = names(await git.read("diff-tree", "-r", "-z", "--no-renames", "--name-only", from, to, "--"));

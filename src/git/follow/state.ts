@@ -12,8 +12,8 @@ import { isInTheMiddle } from "./unfinished-work.ts";
 /** The commit at which follow mode detached HEAD; each tree has its own ref. */
 export const DETACHED_REF = "refs/worktree/ttyhq/parked";
 /**
- * What the log of HEAD says of a tree that has checked out a branch: no file changed, and the commit is that of the branch
- * by then, which may have moved on. The files are of the commit before it in the log.
+ * Reflog message of a switch to a branch without changing files: the files are of the entry before, as the branch may
+ * have moved on.
  */
 export const CHECKED_OUT = "ttyhq: joined";
 

@@ -19,8 +19,8 @@ const COMMITTED_MEANWHILE: Refusal = {
 };
 
 /**
- * Files and index of a tree from one commit of its branch to another, by git's two-tree merge: local edits stay, or it
- * is refused. While it was at it the branch may have gone on: so does this.
+ * Moves files and index of a tree to a later commit of its branch by git's two-tree merge, which keeps local edits or
+ * refuses. Continues while the branch moves on.
  */
 export async function fastForward(
   git: Git,
@@ -45,8 +45,8 @@ export async function fastForward(
 }
 
 /**
- * Onto a branch that another tree is on as well. Refused where local edits or files are in the way. `left`: the commit
- * that the tree is on, where that is no branch; what was committed there since is kept, and it is refused.
+ * Checks out a branch that another tree has checked out. Refused for conflicting edits. `left`: the commit of a
+ * detached tree; later commits there are kept and refuse the checkout.
  */
 export async function checkOut(
   git: Git,
@@ -119,10 +119,7 @@ async function headBefore(
   return at === -1 ? undefined : steps[at + 1]?.head || undefined;
 }
 
-/**
- * HEAD says the commit that the files are of, and no branch any more: no file is touched, and what is committed there
- * takes nothing of the branch back.
- */
+/** Detaches HEAD at the commit of the files: no file changes, and a commit there reverts nothing on the branch. */
 export async function detachInPlace(git: Git, branch: string, commit: string): Promise<void> {
   if ((await branchOf(git)) !== branch) return;
   await git.write("update-ref", DETACHED_REF, commit);

@@ -65,8 +65,8 @@ export async function removeEmptyFolder(path: string): Promise<void> {
 export type OpenFolder = AsyncDisposable & { readonly path: string };
 
 /**
- * Opens a folder of this user's own without following a symbolic link. `undefined` for anything else: whoever may swap
- * it could redirect writes.
+ * Opens a folder of this user without following symbolic links. `undefined` for others, whose owner could redirect
+ * writes.
  */
 export async function openOwnFolder(path: string): Promise<OpenFolder | undefined> {
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;

@@ -58,8 +58,8 @@ export class FollowHooks {
   }
 
   /**
-   * Removes the hooks of a repository from all folders that no other followed repository has. Without a `commonDir` the
-   * repository is gone; its hooks may be in a folder outside.
+   * Removes the hooks from all folders that no other followed repository uses. Without a `commonDir` the repository is
+   * gone.
    */
   async remove(mainRoot: string, commonDir: string | undefined): Promise<void> {
     await permitted(async () => {

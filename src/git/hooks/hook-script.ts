@@ -13,9 +13,8 @@ export const KEPT_FOLDER = "ttyhq-kept";
 const MADE_FOLDER = "# This folder was made for it.";
 
 /**
- * What a hook starts, by absolute paths: hooks run with any PATH, as any user who uses the repository. It tells the
- * server or the session host of that control directory; where that directory is another user's, it sends a key to a
- * socket (hook-socket.ts).
+ * The command of a hook, in absolute paths: hooks run with any PATH and as any user. It reports to the control
+ * directory, or to a socket (hook-socket.ts) if that belongs to another user.
  */
 export type HookPlace = { readonly node: string; readonly main: string } & (
   | { readonly controlDir: string }
@@ -63,8 +62,8 @@ export function isOurHook(script: string): boolean {
 }
 
 /**
- * How a hook's first line says that it is run. A shell's hook is read by that shell under the name of the hook, since
- * many look at `$0` for what is beside them. `undefined`: it has no such line, and git's own `sh` reads it.
+ * How to run a hook, by its first line. Shell scripts are sourced, so that `$0` keeps its meaning. `undefined`: git's
+ * `sh`.
  */
 export function keptHook(firstBytes: string): KeptHook {
   const line = /^#![ \t]*([^\n]*)/.exec(firstBytes)?.[1]?.replace(/[ \t]+$/, "");
@@ -99,10 +98,9 @@ function runKept(name: HookName, kept: KeptHook): readonly string[] {
 }
 
 /**
- * After a switch in the followed worktree the main tree gives up the branch that both had, or git would refuse to switch
- * back. It does what `detachInPlace` in follow/steps.ts does, also while no server runs: no file changes, and HEAD names the commit
- * that the files are of. A merge that is under way keeps its branch, and a rebase or a bisection in the worktree has not
- * left its own.
+ * After a switch in the followed worktree the main tree releases the shared branch, or git would refuse to switch back.
+ * Like `detachInPlace` in follow/steps.ts, but without a server. Not during a merge in the main tree, nor during a
+ * rebase or bisection in the worktree.
  */
 const RELEASE: readonly string[] = [
   "release() {",
@@ -128,8 +126,8 @@ const RELEASE: readonly string[] = [
 ];
 
 /**
- * A process of its own: no descriptor of git's is open in it, no signal of the terminal reaches it, nobody waits for
- * it. Where the server is gone, or its program, nothing is started.
+ * A detached process without git's descriptors, terminal signals and wait. Nothing starts without a server or its
+ * program.
  */
 function tell(name: HookName, target: HookTarget): readonly string[] {
   const { node, main } = target;

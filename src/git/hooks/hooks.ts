@@ -45,10 +45,7 @@ export async function planHooks(folder: HookFolder): Promise<readonly HookPlan[]
   );
 }
 
-/**
- * Installs our hooks in the folder. A hook that is there is kept as it is, with its mode, and stays in place until ours
- * replaces it. A second time changes nothing.
- */
+/** Installs our hooks. An existing hook is kept unchanged, and is active until ours replaces it. Idempotent. */
 export async function installHooks(folder: HookFolder, target: HookTarget): Promise<void> {
   if (folder.isDenied) return;
   const isFolderOurs = (await mkdir(folder.path, { recursive: true })) !== undefined;

@@ -7,9 +7,9 @@ import { readWorktrees } from "./list.ts";
 export type BranchStart = { readonly ref: string; readonly commit: string };
 
 /**
- * For a new branch: `base`, else the branch of that name on a remote, else the commit that is checked out where it was
- * asked for; `undefined` for a branch that there is, where no base was named. Throws `branch_exists` where one was,
- * `branch_not_found` for a base that there is not, and where there is no commit yet.
+ * The start of a new branch: `base`, else the branch of that name on the only remote, else HEAD; `undefined` for an
+ * existing branch without a base. Throws `branch_exists` for one with a base, and `branch_not_found` without such a
+ * base or a commit.
  */
 export async function startOf(
   git: Git,

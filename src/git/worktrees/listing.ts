@@ -87,8 +87,8 @@ async function statsOf(
 }
 
 /**
- * What origin/HEAD points to; else main, else master, where there is such a branch; else `current`, the branch of the
- * main working tree. Of a branch that is here and on the remote, the one that is here.
+ * The branch of origin/HEAD, else main or master if it exists, else the branch of the main tree. A local branch goes
+ * before that of the remote.
  */
 async function readBaseBranch(git: Git, current: () => Promise<string | undefined>): Promise<BaseBranch> {
   const known = await readRefs(git, [`${ORIGIN}HEAD`, `${HEADS}main`, `${HEADS}master`]);
@@ -107,10 +107,8 @@ async function readBaseBranch(git: Git, current: () => Promise<string | undefine
 }
 
 /**
- * Prints for each working tree whether it is `clean` or `dirty`; `ask` where its config names a program that is not
- * neutralised yet, and where git fails. $1 is the folder that all of them share, where all have one config: a tree
- * that is of that repository, as its own files say, is not asked for its config then, which would be a git more for
- * each. One thread each: there are other working trees for the other cores.
+ * Prints `clean` or `dirty` for each working tree, or `ask` if git fails or its config names a program that is not
+ * neutralised. $1: the common directory if all trees share one config, which saves reading it for each tree.
  */
 const SCRIPT = `
 common=$1; shift

@@ -29,10 +29,9 @@ export function defaultWorktreePath(mainRoot: string, branch: string): string {
 }
 
 /**
- * A new working tree, on a branch that there is or a new one: from `baseBranch`, else from the branch of that name on a
- * remote, else from the commit that is checked out where it was asked for. Where git fails half-way, nothing is left of
- * it. Throws `invalid_branch_name`, `branch_not_found` (of the base), `branch_exists`, `branch_checked_out`,
- * `worktree_path_exists`, `invalid_request` (the path), `git_failed`.
+ * Adds a working tree on an existing or a new branch; see `startOf` for its start. A failure leaves nothing behind.
+ * Throws `invalid_branch_name`, `branch_not_found`, `branch_exists`, `branch_checked_out`, `worktree_path_exists`,
+ * `invalid_request` (the path), `git_failed`.
  */
 export async function addWorktree(
   git: Git,

@@ -5,8 +5,8 @@ import type { Git } from "../git.ts";
 const SHELLS = 4;
 
 /**
- * Runs a script over many arguments, in a few shells side by side: `fixed` are its first arguments in each. The script
- * prints one line for each argument that it takes; lines that did not come, or not in time, are `undefined`.
+ * Runs a script over many arguments in a few concurrent shells; `fixed` are its first arguments. The script prints one
+ * line for each argument; missing lines are `undefined`.
  */
 export async function linesOf(
   git: Git,

@@ -19,10 +19,7 @@ for head do
       "$base...$head" -- 2>/dev/null) && echo "$counts$changes" || echo
 done`;
 
-/**
- * The stats of each of these commits; `base` and `heads` are object ids. Commits that have nothing in common with the
- * base, or that git cannot read in time, are left out.
- */
+/** Stats by commit; `base` and `heads` are object ids. Unrelated and unreadable commits are left out. */
 export async function statsAgainst(
   git: Git,
   base: string,

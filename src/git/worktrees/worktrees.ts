@@ -96,8 +96,8 @@ export class Worktrees {
   }
 
   /**
-   * Brings the main working tree onto a branch, and follows the linked one that is on it, where one is. Throws
-   * `uncommitted_changes`, `branch_not_found`, `invalid_branch_name`, and `invalid_request` for a bare repository.
+   * Switches the main tree to a branch, and follows the worktree that has it, if any. Throws `uncommitted_changes`,
+   * `branch_not_found`, `invalid_branch_name`, and `invalid_request` for a bare repository.
    */
   async switchTo(
     path: string,
@@ -164,9 +164,8 @@ async function checkOut(main: Git, branch: string): Promise<void> {
 }
 
 /**
- * Removes the linked working tree that is on a branch, given by its name or its full ref; the branch stays. Returns the
- * path that it had. Throws `worktree_not_found`, `main_worktree`, `worktree_locked`, and `uncommitted_changes` where it
- * holds what is in no commit, unless it is forced.
+ * Removes the linked worktree of a branch (name or full ref), but not the branch. Returns its path. Throws
+ * `worktree_not_found`, `main_worktree`, `worktree_locked`, and `uncommitted_changes` unless it is forced.
  */
 async function removeWorktree(
   git: Git,

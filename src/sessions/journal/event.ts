@@ -3,8 +3,8 @@
 import type { ExitReason } from "../../protocol/schemas/session.ts";
 
 /**
- * o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. g: output from the offset
- * in its data up to this one is missing, see gap.ts.
+ * o: output up to offset. r: "COLSxROWS". m: a marker. i: input. x: the exit, see `exitData`. g: a gap from the offset
+ * in its data to this one.
  */
 export type JournalEventKind = "o" | "r" | "m" | "i" | "x" | "g";
 

@@ -30,12 +30,9 @@ type OpenFiles = Pick<JournalFiles, "writeOutput" | "writeEvents" | "close">;
 export type JournalMeter = { readonly now: () => number; readonly wrote: (tookMs: number) => void };
 
 /**
- * The writing end of a session's journal: raw output and a record for each coalesced piece of it. Output is always on
- * disk before its record, so that what a crash leaves behind is cut by arithmetic. Nothing is decoded here.
- *
- * While the disk takes nothing, the last 4 MiB are held. Once it takes something again they are written, after a record
- * of the gap, if there is one. What was begun to be written is gone on with at its very byte: whoever reads the files
- * meanwhile never sees them change.
+ * Writes a session's journal: raw output, and a record for each coalesced piece. Output is on disk before its record,
+ * so that a recovery is arithmetic. While the disk fails, the last 4 MiB are kept and then written, after a record of
+ * the gap if any. Interrupted writes continue at the same byte: readers never see the files change.
  */
 export class Journal {
   readonly #options: Omit<JournalOptions, "files">;

@@ -67,8 +67,8 @@ export async function* readEvents(files: SessionFiles, follow?: Follow): AsyncGe
 }
 
 /**
- * The bytes of a file from `from` up to, not including, `to`; opened when they are asked for. Throws where they are not
- * there, as when the session was removed meanwhile: whoever was told how many come would wait for the others.
+ * The bytes of a file from `from` up to, excluding, `to`. Throws if they are missing, as after a removal: the client
+ * expects that length.
  */
 export async function* readBytes(path: string, from: number, to: number): AsyncGenerator<Uint8Array> {
   if (from >= to) return;

@@ -12,8 +12,8 @@ import { type Follow, type JournalEntry, readJournal } from "./reader.ts";
 const PIECE_CHARACTERS = 64 * 1024;
 
 /**
- * Header and events as pieces of text, each of whole lines. With `follow` it goes on until the session has ended. While that
- * runs a character that has come in part is left to a later reading.
+ * Header and events in pieces of whole lines. With `follow` it continues to the end of the session; incomplete
+ * characters wait for the next piece.
  */
 export async function* castText(
   stored: StoredSession,

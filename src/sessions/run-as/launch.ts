@@ -29,10 +29,7 @@ export type LaunchPlan = PtyProgram & {
   readonly inTerminal: PtyProgram;
 };
 
-/**
- * Throws ServiceError `invalid_request`, `invalid_cwd`, `command_not_found`; where the program is to run as another
- * user `forbidden`, `launch_failed`.
- */
+/** Throws `invalid_request`, `invalid_cwd`, `command_not_found`; for another user also `forbidden`, `launch_failed`. */
 export async function planLaunch(request: CreateSession, context: LaunchContext): Promise<LaunchPlan> {
   const runner = await runnerOf(request, context);
   const { home, shell } = runner.account;
@@ -83,8 +80,8 @@ function expandHome(path: string, home: string): string {
 }
 
 /**
- * Without a wish the home directory, or / where there is none, as a login does. VibeTunnel's clients get that as well
- * where the directory that they ask for cannot be entered.
+ * By default the home directory, or / without one, as for a login. VibeTunnel's clients get it for an inaccessible
+ * directory as well.
  */
 async function usableDirectory(
   runner: Runner,
@@ -101,8 +98,8 @@ async function usableDirectory(
 }
 
 /**
- * Looks where execvp(3) will look, with the session's PATH: a program that is not there is an error of the request, not
- * a session that ends with 127.
+ * Searches like execvp(3) with the session's PATH: a missing program is an error of the request, and not an exit with
+ * 127.
  */
 async function findProgram(runner: Runner, file: string, path: string, cwd: string): Promise<void> {
   if (await runner.hasProgram(file, { cwd, path })) return;

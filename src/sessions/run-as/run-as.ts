@@ -29,9 +29,8 @@ const SOFT_OPEN_FILES = 1024;
 const MAX_PROCESSES = 4096;
 
 /**
- * Programs run as the system's user `name`, with that user's groups, limits and environment, and see what that user may
- * see. ServiceError `forbidden` where there is no such user, who may not log in, or where this process is not root;
- * `launch_failed` where the system does not say what is that user's.
+ * Runs programs as the system user `name`, with that user's groups, limits and environment. Throws `forbidden` for an
+ * unknown user, for one who may not log in, and without root; `launch_failed` if the system gives no identity.
  */
 export async function userRunner(
   name: string,

@@ -34,9 +34,8 @@ export type ScreensOptions = Partial<ScreenPoolOptions> & {
 };
 
 /**
- * Every method rejects with `internal_error` when the output cannot be read, takes too long to parse or the thread
- * dies, and with `shutting_down` once this was disposed. An answer may be for a later offset than was asked for, when
- * somebody asked for that one first.
+ * All methods reject with `internal_error` when the output is unreadable, a timeout passes or the thread ends, and with
+ * `shutting_down` after disposal. An answer may be for a later offset than requested.
  */
 export class Screens implements AsyncDisposable {
   readonly #options: ScreenPoolOptions;
@@ -54,10 +53,9 @@ export class Screens implements AsyncDisposable {
   }
 
   /**
-   * The bytes which, written to a terminal that was just reset to that size, bring it into the state in which the
-   * output up to that offset leaves one (contract 1.4): both buffers with up to 1,000 lines of scrollback, cursor,
-   * colours, modes, and the beginning of a sequence or a character that is cut there. `isScreenOnly`: without scrollback,
-   * and without the lines behind an alternate screen.
+   * Bytes that bring a reset terminal of that size into the state after the output up to the offset (contract 1.4):
+   * both buffers with up to 1,000 lines of scrollback, cursor, colours, modes and an incomplete sequence.
+   * `isScreenOnly`: without scrollback and without the lines behind an alternate screen.
    */
   async resync(
     source: ScreenSource,

@@ -41,10 +41,7 @@ async function isWritten(journal: Journal, outputBytes: number): Promise<boolean
   return journal.onDisk >= outputBytes;
 }
 
-/**
- * What is missing in the file, or never reached it, is left out: the screen counts as that of the end all the same. The
- * last of what came before a gap is then followed by the first that came after it.
- */
+/** Skips missing output: the screen counts as that of the end, with the output around a gap joined. */
 async function journalSource(session: Session, outputBytes: number): Promise<BasedSource> {
   const { files, key: id, journal, gaps } = session;
   const upTo = Math.min(
@@ -57,9 +54,8 @@ async function journalSource(session: Session, outputBytes: number): Promise<Bas
 }
 
 /**
- * While the recording stands still the screen is drawn from the last 4 MiB: what is held in memory, and before that the
- * end of the file. A program that drew something before and never again is shown without it. Disposing removes the file
- * that this takes.
+ * Without a complete recording the screen is drawn from the last 4 MiB in memory and in the file. Disposing removes its
+ * temporary file.
  */
 async function heldSource(
   session: Session,

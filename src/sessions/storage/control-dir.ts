@@ -14,9 +14,8 @@ export class ControlDir {
   readonly hostSocket: string;
 
   /**
-   * Makes the directory, and closes it to others when it exists with wider rights. Throws `start_failed`, also where
-   * somebody else could exchange it, could have written into it, or has put something there. `hostSocket`: where the
-   * session host listens, unless that is in here; a link leads there, for the commands that look for it here.
+   * Creates the directory, and removes access for others. Throws `start_failed`, also if others could replace it or
+   * have written into it. `hostSocket`: a socket elsewhere, to which a link in the directory leads.
    */
   constructor(path: string, hostSocket?: string) {
     this.path = path;

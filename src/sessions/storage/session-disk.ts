@@ -6,9 +6,8 @@ import type { Session } from "../session.ts";
 import { folderRemoval } from "./removed-folder.ts";
 
 /**
- * What lies on disk of sessions beside their journals. The files of one session are written and removed in turn, and so
- * are all recordings: many programs may end at once. What cannot be written is logged, or waits for the disk: a full one
- * keeps no session from being used.
+ * Records and recordings of sessions. Writes and removals of one session are serialised, and so are all recordings.
+ * Failures are logged or retried: a full disk does not block sessions.
  */
 export class SessionDisk {
   readonly #log: { error(fields: object, message: string): void };

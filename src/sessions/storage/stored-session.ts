@@ -49,8 +49,8 @@ export const StoredSession = z.object({
 export type StoredSession = z.infer<typeof StoredSession>;
 
 /**
- * Earlier versions wrote the name of the server's user into the server's own sessions. A user of an HQ may have that name:
- * such a session is the server's own.
+ * Older versions stored the name of the server's user in the server's own sessions, and a user of an HQ may have the
+ * same name.
  */
 export function withoutOwnName({ owner, ...stored }: StoredSession, serverUser: string): StoredSession {
   return owner === undefined || owner === serverUser ? stored : { ...stored, owner };

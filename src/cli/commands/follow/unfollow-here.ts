@@ -10,8 +10,8 @@ import { ControlDir } from "../../../sessions/storage/control-dir.ts";
 import type { Cli } from "../../process-context.ts";
 
 /**
- * Throws as the endpoint answers. The file of followed repositories is changed as well, so a later server does not go on.
- * Nobody else may be using the control directory.
+ * Throws as the endpoint does. Updates the file of followed repositories; no other process may use the control
+ * directory.
  */
 export async function unfollowHere(
   cli: Pick<Cli, "env" | "cwd" | "user" | "program">,

@@ -84,9 +84,7 @@ const Internals = z.object({
     ...{ isCursorHidden: z.boolean(), modes: z.object({ insertMode: z.boolean() }), decPrivateModes: Modes },
   }),
   coreMouseService: z.object({ activeProtocol: z.string(), activeEncoding: z.string() }),
-  /**
-   * The join state after a character. Bit 0: it joins the character before; bits 1 and 2: the width of both together.
-   */
+  /** The join state after a character. Bit 0: it joins the one before; bits 1 and 2: the width of both. */
   unicodeService: z.object({ charProperties: func<(codePoint: number, before: number) => number>() }),
   /** `convertEol`: a line feed returns the carriage too. */
   options: z.object({ convertEol: z.boolean(), cursorBlink: z.boolean() }),

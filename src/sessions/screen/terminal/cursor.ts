@@ -16,8 +16,7 @@ export type CursorPlan = {
   /** The next character may join the last one, which has to be printed last. */
   readonly isJoining: boolean;
   /**
-   * No sequence leads to this place in the normal buffer, but the cursor keeps its place when the other buffer is
-   * left, where every place can be reached.
+   * The position is unreachable in the normal buffer. It is set in the alternate buffer, and kept when that is left.
    */
   readonly isCarried: boolean;
 };
@@ -85,8 +84,8 @@ export function joinCursor(pen: ScreenPen, core: ScreenCore, plan: CursorPlan): 
 }
 
 /**
- * In the alternate buffer a line is erased behind a cursor that is about to wrap. Where the line was not erased but
- * another scrolled into its place the cursor comes to stand in the last column: what follows does not wrap.
+ * In the alternate buffer the line was erased behind a cursor that is about to wrap. If it was scrolled in instead, the
+ * cursor stays in the last column, and the next character does not wrap.
  */
 function placeAtEndOfErased(pen: ScreenPen, core: ScreenCore, cols: number): void {
   const line = cursorLine(core);

@@ -131,10 +131,7 @@ function drawnWidth(line: CoreLine, column: number, cols: number): number {
   return column + width <= cols ? width : 0;
 }
 
-/**
- * Where the run of blank cells of one style ends. A half of a wide character that was torn apart by inserting or
- * resizing is drawn as a blank cell.
- */
+/** The end of a run of blank cells of one style. Halves of torn wide characters count as blank. */
 function blankEnd(line: CoreLine, column: number, end: number, cols: number): number {
   let next = column + 1;
   while (next < end && drawnWidth(line, next, cols) === 0 && isStyledAlike(line, column, next)) next++;
@@ -159,9 +156,8 @@ export function tornColumns(line: CoreLine, end: number): number[] {
 }
 
 /**
- * Each is torn again: a space over one half of a wide character leaves the other half empty, in the style of the
- * space. From the right to the left, because the first half is the one that is drawn over later. The first column has
- * to take the second half, if that is free.
+ * Tears each again: a space over one half of a wide character leaves the other half empty, in the style of the space.
+ * From right to left, since the first half is drawn over later; the first column uses the second half, if that is free.
  */
 function drawTorn(pen: ScreenPen, line: CoreLine, torn: readonly number[]): void {
   const over = (column: number): number => (column === 0 ? 1 : column - 1);

@@ -4,8 +4,8 @@ const MAX_TOTAL_LENGTH = 1024 * 1024;
 const MAX_LINK_LENGTH = 2_400;
 
 /**
- * The links (OSC 8) of one terminal. In place of those of xterm.js, which keeps a marker for each and moves every
- * marker with every line: a program that prints links in one place only makes it slower and slower.
+ * The links (OSC 8) of one terminal. Replaces those of xterm.js, which get slower with every link: it moves a marker
+ * for each of them with every line.
  */
 export class ScreenLinks {
   readonly #ids = new Map<string, number>();

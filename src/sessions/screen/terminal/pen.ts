@@ -55,10 +55,7 @@ export class ScreenPen {
     if (!hasDefaultBackground(this.#style)) this.style(PLAIN);
   }
 
-  /**
-   * The text of one cell, which does not join the one before it, as far as its characters join one another. Returns how
-   * many columns it takes.
-   */
+  /** Prints the text of one cell, separate from the one before it. Returns its columns. */
   cell(text: string): number {
     const first = text.codePointAt(0) ?? 0;
     this.#printFirst(first);

@@ -157,8 +157,8 @@ function hiddenStyle(core: ScreenCore): Style {
 }
 
 /**
- * When the cursor is restored xterm.js takes up a character set that was not shifted to, and an underline or a link by
- * half. Restoring it once more is all that brings that about, where what was saved is still what is in force.
+ * xterm.js restores a cursor with inconsistent character sets, underlines or links. Only restoring once more reproduces
+ * that state, as long as the saved cursor is still in force.
  */
 export function needsRestoring(core: ScreenCore): boolean {
   if (core.buffers.active.savedCharset !== core.charsets.charset) return false;
@@ -188,8 +188,8 @@ const CURSOR_STYLES = { block: 1, underline: 3, bar: 5 } as const;
 const ANY_CURSOR_STYLE = 7;
 
 /**
- * Sets the modes in force, from those of a reset terminal; none of it moves the cursor. Synchronized output (2026) is
- * left off: a screen that is sent is there to be seen. Origin mode (6) moves the cursor and is not here.
+ * Sets the current modes after a reset, without moving the cursor. Not synchronized output (2026), which would hide the
+ * screen, nor origin mode (6), which moves the cursor.
  */
 export function modeSequences(core: ScreenCore): string {
   const { mouse, service } = core;

@@ -16,8 +16,8 @@ import { ScreenTail } from "./tail.ts";
 const OSC_LINK = 8;
 
 /**
- * A terminal without a screen, with 1,000 lines of scrollback; about 12 bytes a cell. Widths and graphemes are those of
- * the page (Unicode 15 with grapheme clusters).
+ * A headless terminal with 1,000 lines of scrollback; about 12 bytes a cell. Widths and graphemes equal those of the
+ * page (Unicode 15).
  */
 export class ScreenTerminal implements Disposable {
   readonly core: ScreenCore;
@@ -77,11 +77,6 @@ export class ScreenTerminal implements Disposable {
     const { alt, active } = this.core.buffers;
     // A hidden buffer that was made smaller would keep the room for its lines as scrollback.
     if (alt !== active) alt.lines.maxLength = this.size.rows;
-  }
-
-  /** True when the next byte begins a character or a sequence. */
-  get isBetweenSequences(): boolean {
-    return this.core.parser.currentState === 0 && this.#characters.held.length === 0;
   }
 
   /** Written to a terminal that was just reset to this size they make it the same as this one. */

@@ -15,10 +15,7 @@ export class ScreenFile implements Disposable {
     this.#path = path;
   }
 
-  /**
-   * A view that holds until the next call; at most BLOCK_BYTES and 1,024 bytes. Throws the system's error when the file
-   * cannot be read and an Error when it is shorter.
-   */
+  /** Valid until the next call; at most BLOCK_BYTES and 1,024 bytes. Throws if the file is unreadable or too short. */
   read(offset: number, length: number): Uint8Array {
     let done = 0;
     while (done < length) {

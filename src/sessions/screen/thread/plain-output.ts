@@ -40,10 +40,7 @@ export function scanPlain(bytes: Uint8Array): PlainScan {
   return { end: limit, stop, hasColors };
 }
 
-/**
- * Length of the sequence for colours and attributes (SGR) that the ESC at this place begins, in bytes: 0 when its end is
- * missing, undefined when it is another sequence.
- */
+/** Bytes of the SGR sequence at this ESC: 0 for an incomplete one, undefined for another sequence. */
 export function colorLength(bytes: Uint8Array, start: number): number | undefined {
   const end = Math.min(bytes.length, start + MAX_COLOR_BYTES);
   if (start + 1 < end && bytes[start + 1] !== BRACKET) return undefined;

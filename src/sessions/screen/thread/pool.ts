@@ -10,9 +10,8 @@ const IDLE_CHECKS = 4;
 type Entry = { readonly work: ScreenWork; usedAt: number };
 
 /**
- * The terminals of all sessions, in turn: a long way to go for one keeps no other waiting. Kept are at most
- * `maxTerminals`, and of these as many as have room in MAX_SCREEN_CELLS; the one that was not asked for longest goes
- * first, and every one after `idleMs` without a question.
+ * The terminals of all sessions, in time slices. Keeps at most `maxTerminals` within MAX_SCREEN_CELLS; drops the least
+ * recently used, and each after `idleMs` without a request.
  */
 export class ScreenPool implements Disposable {
   readonly #options: ScreenPoolOptions;

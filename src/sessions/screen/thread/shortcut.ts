@@ -20,9 +20,8 @@ export type Shortcut = {
 };
 
 /**
- * For plain output from `from` to `to`: the place from which on there are `lines` lines, after at least `rows` others.
- * A terminal with the whole screen for its scroll region has scrolled by then, and from there on every line that it
- * will hold is new.
+ * In plain output: the place before the last `lines` lines, after at least `rows` others. From there on every line of
+ * the terminal is new, as the whole screen has scrolled.
  */
 export function findShortcut(
   file: Reader,
@@ -41,8 +40,8 @@ export function findShortcut(
 }
 
 /**
- * Offset of the last ESC c (RIS) that begins in the block: whatever came before, everything is as new after it. `end`
- * is that of the output; a block has at most BLOCK_BYTES.
+ * Offset of the last ESC c (RIS) in the block, which resets everything. `end`: of the output; a block has at most
+ * BLOCK_BYTES.
  */
 export function findReset(file: Reader, from: number, to: number, end: number): number | undefined {
   const bytes = readBuffer(file, from, Math.min(to + 1, end) - from);

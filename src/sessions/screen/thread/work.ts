@@ -18,9 +18,8 @@ export type ScreenWaiter = {
 };
 
 /**
- * The terminal of one session and those who wait for its screen. A round goes to the furthest offset that was asked for
- * when it began; whoever asks for more meanwhile waits for the next one, so that output which never pauses keeps nobody
- * waiting for ever.
+ * The terminal of one session and its waiters. A round goes to the furthest offset requested before it began; later
+ * requests wait for the next one, so that endless output blocks nobody.
  */
 export class ScreenWork implements Disposable {
   #waiters: ScreenWaiter[] = [];
