@@ -62,8 +62,8 @@ export function isOurHook(script: string): boolean {
 }
 
 /**
- * How to run a hook, by its first line. Shell scripts are sourced, so that `$0` keeps its meaning. `undefined`: git's
- * `sh`.
+ * How to run a hook, by its first line. Shell scripts are sourced, so that `$0` keeps its meaning;
+ * others are run as programs.
  */
 export function keptHook(firstBytes: string): KeptHook {
   const line = /^#![ \t]*([^\n]*)/.exec(firstBytes)?.[1]?.replace(/[ \t]+$/, "");
