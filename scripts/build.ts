@@ -1,10 +1,11 @@
 // Builds dist/: the programs by Rolldown, the page by Vite. A build that fails leaves the old dist/ as it was.
-import { access, chmod, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { access, chmod, glob, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { OutputOptions } from "rolldown";
 import { PROGRAMS } from "../src/lib/os/installation.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
+import { packagesOf } from "./sbom/npm-packages.ts";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** Holds the fingerprint of the sources that a dist/ was built from. */
@@ -68,10 +69,23 @@ async function buildPrograms(dir: string): Promise<void> {
   const bundles = Object.entries(PROGRAMS).map(async ([name, source]) => {
     const input = { [name]: join(ROOT, "src", source) };
     await using bundle = await rolldown({ cwd: ROOT, platform: "node", tsconfig: false, input });
-    await bundle.write({ ...OUTPUT, dir, codeSplitting: name === "main" && { groups: LAYERS } });
+    return await bundle.write({ ...OUTPUT, dir, codeSplitting: name === "main" && { groups: LAYERS } });
   });
-  await Promise.all(bundles);
+  const chunks = (await Promise.all(bundles)).flatMap(({ output }) => output);
+  const modules = chunks.flatMap((chunk) => (chunk.type === "chunk" ? chunk.moduleIds : []));
+  await writeFile(
+    join(dir, "licenses.txt"),
+    (await Promise.all(packagesOf(modules).map(licenseOf))).join("\n"),
+  );
   await writeFile(join(dir, "package.json"), '{ "type": "commonjs" }\n');
+}
+
+/** The text under which a bundled package may be passed on. */
+async function licenseOf(folder: string): Promise<string> {
+  const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, "package.json"), "utf8"));
+  const files = await Array.fromAsync(glob("LICEN[CS]E*", { cwd: join(ROOT, folder) }));
+  const texts = await Promise.all(files.map((file) => readFile(join(ROOT, folder, file), "utf8")));
+  return [`${name} ${version}: ${license}`, ...texts].join("\n\n");
 }
 
 async function buildPage(outDir: string): Promise<void> {

@@ -1,15 +1,13 @@
 // Prints what an image is made of, as CycloneDX 1.5 in JSON. Runs in the image, at the end of its build.
-// Usage: node scripts/sbom.ts APPLICATION, the folder with what is installed; the sources are those beside this file.
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { type Component, packageUrl } from "./sbom/component.ts";
 import { DPKG_FORMAT, debianPackages } from "./sbom/debian-packages.ts";
 import { bomOf } from "./sbom/document.ts";
-import { bundledPackages, installedPackages, packageIn } from "./sbom/npm-packages.ts";
+import { applicationPackages, installedPackages, packageIn } from "./sbom/npm-packages.ts";
 
 const source = fileURLToPath(new URL("..", import.meta.url));
-const application = process.argv[2] ?? source;
 const lock = JSON.parse(readFileSync(`${source}package-lock.json`, "utf8"));
 const { version } = JSON.parse(readFileSync(`${source}package.json`, "utf8"));
 const [, release = ""] = /^VERSION_ID="?([^"\n]*)/m.exec(readFileSync("/etc/os-release", "utf8")) ?? [];
@@ -24,8 +22,7 @@ const nodeUrl = packageUrl("generic", "node", nodeVersion);
 const bom = bomOf(ttyhq, [
   { type: "operating-system", "bom-ref": `debian@${release}`, name: "debian", version: release },
   { type: "platform", "bom-ref": nodeUrl, name: "node", version: nodeVersion, purl: nodeUrl },
-  ...installedPackages(application, lock),
-  ...bundledPackages(`${source}src/web`, lock),
+  ...applicationPackages(source, lock),
   // What comes with Node: npm, and all that it needs.
   ...installedPackages("/usr/local/lib"),
   // The official image has Yarn, too.

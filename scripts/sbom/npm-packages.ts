@@ -22,8 +22,27 @@ export function packageIn(folder: string, locked?: Locked): Component {
   return npmComponent(name, version, locked?.license ?? license?.type ?? license, locked?.integrity);
 }
 
+/** What of npm is in the program: in the bundles of dist/ by their source maps, in the page, and node-pty's native module. */
+export function applicationPackages(root: string, lock: Lock): Component[] {
+  const maps = readdirSync(join(root, "dist")).filter((name) => name.endsWith(".map"));
+  const sources = maps.flatMap((name) => JSON.parse(readFileSync(join(root, "dist", name), "utf8")).sources);
+  const folders = ["node_modules/node-pty", ...packagesOf(sources)];
+  return [
+    ...folders.map((path) => packageIn(join(root, path), lock.packages[path])),
+    ...bundledPackages(join(root, "src/web"), lock),
+  ];
+}
+
+/** The folders of the packages that these modules belong to, such as "node_modules/@scope/name". */
+export function packagesOf(modules: readonly string[]): readonly string[] {
+  const folders = modules.map(
+    (path) => /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(path)?.[0],
+  );
+  return [...new Set(folders)].filter((folder) => folder !== undefined).sort();
+}
+
 /** What the sources in `folder` import, and what that needs in turn: of these the bundle is made. */
-export function bundledPackages(folder: string, lock: Lock): Component[] {
+function bundledPackages(folder: string, lock: Lock): Component[] {
   const wanted = importedPackages(folder);
   const found = new Map<string, Component>();
   for (const name of wanted) {

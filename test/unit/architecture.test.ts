@@ -141,8 +141,10 @@ new Worker(new URL(built ? "../hub/hub.js" : "./ring.ts", import.meta.url));`,
   },
   {
     about: "a package by a path inside it",
-    files: { "src/sessions/launch.ts": `import { spawn } from "node-pty/lib/unixTerminal.js";` },
-    said: ["src/sessions/launch.ts:1 imports node-pty: only src/sessions/pty/pty.ts may"],
+    files: { "src/sessions/launch.ts": `import { Terminal } from "@xterm/headless/lib/terminal.js";` },
+    said: [
+      "src/sessions/launch.ts:1 imports @xterm/headless: only src/sessions/screen/terminal/terminal.ts may",
+    ],
   },
   {
     about: "a scoped package by require",

@@ -72,7 +72,7 @@ test.each(PAGES.filter((page) => !OF_OTHERS.has(page)))(
     // A line with one of these in it speaks of its options.
     const text = read(page)
       .split("\n")
-      .filter((line) => !/docker|kubectl|make-secrets/.test(line))
+      .filter((line) => !/docker|kubectl|make-secrets|npm install|systemctl/.test(line))
       .join("\n");
     const options = Object.values<Option>(OPTIONS);
     const flags = new Set([

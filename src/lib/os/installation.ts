@@ -1,4 +1,5 @@
 // Where the files of this installation are, as seen from the sources and from the bundles in dist/.
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -23,7 +24,17 @@ export function loadNative(name: string): ReturnType<NodeJS.Require> {
   return createRequire(import.meta.filename)(nativeFile(name));
 }
 
-/** A file that binding.gyp builds. */
+const BUILT = "build/Release";
+/** Built here from source, prebuilt in a package, or node-pty's. */
+const NATIVE_FOLDERS = [
+  BUILT,
+  `prebuilds/${process.platform}-${process.arch}`,
+  "node_modules/node-pty/build/Release",
+  `node_modules/node-pty/prebuilds/${process.platform}-${process.arch}`,
+];
+
+/** A file that binding.gyp builds, or node-pty's `pty.node`. */
 export function nativeFile(name: string): string {
-  return join(ROOT, "build/Release", name);
+  const paths = NATIVE_FOLDERS.map((folder) => join(ROOT, folder, name));
+  return paths.find((path) => existsSync(path)) ?? join(ROOT, BUILT, name);
 }

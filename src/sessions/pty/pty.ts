@@ -2,7 +2,6 @@
 // and resize are used: its Terminal class costs more for each read, writes with a busy loop, and hangs up on a program
 // that only redirected its streams.
 import { accessSync, closeSync, constants as modes, readdirSync, readSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
 import { Socket, type SocketConstructorOpts } from "node:net";
 import { constants } from "node:os";
 import { delimiter, resolve } from "node:path";
@@ -105,13 +104,11 @@ type NodePty = {
 let loaded: Native | undefined;
 
 function openNative(): Native {
-  const require = createRequire(import.meta.url);
   try {
     const own: OwnModule = loadNative("ttyhq.node");
     closeInherited(own.setCloseOnExec);
     const { spawnInPty, resizePty } = own;
-    if (spawnInPty === undefined || resizePty === undefined)
-      return overNodePty(require("node-pty").native, own);
+    if (spawnInPty === undefined || resizePty === undefined) return overNodePty(loadNative("pty.node"), own);
     return { start: (program, onExit) => spawnIn(spawnInPty, program, onExit), resize: resizePty };
   } catch (error) {
     const advice = "run `npm rebuild` with this version of Node";

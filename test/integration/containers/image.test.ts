@@ -45,7 +45,7 @@ describe("what is in the image", () => {
       await inImage("for p in bash git ssh tmux ps less; do command -v $p || echo no $p; done"),
     ).not.toContain("no ");
     expect(await inImage("for p in gcc cc g++ c++ make python3; do command -v $p; done; ls /opt/ttyhq")).toBe(
-      "LICENSE\nbuild\ndist\nnode_modules\npackage.json\nsbom.cdx.json",
+      "LICENSE\ndist\npackage.json\nprebuilds\nsbom.cdx.json",
     );
     expect(await inImage("locale charmap")).toBe("UTF-8");
   });

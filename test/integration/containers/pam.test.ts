@@ -202,7 +202,7 @@ test("a server that is not root checks the password of its own user alone, and s
 });
 
 describe("where the program that asks PAM is missing", () => {
-  const prepare = `${makeUsers("alice")}\nrm /opt/ttyhq/build/Release/ttyhq-pam`;
+  const prepare = `${makeUsers("alice")}\nrm /opt/ttyhq/prebuilds/linux-*/ttyhq-pam`;
 
   test("a server without another way to log in does not start, and says how to get out of that", async () => {
     const { code, stderr } = await SystemContainer.refused({ prepare });

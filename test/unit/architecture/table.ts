@@ -92,13 +92,13 @@ export const PACKAGE_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   "http-proxy-3": ["src/proxy/forwarder.ts"],
   ioredis: ["src/hq/registry/redis-link.ts"],
   jsonwebtoken: ["src/auth/tokens/access-token.ts"],
-  "node-pty": ["src/sessions/pty/pty.ts"],
   "openid-client": ["src/proxy/provider/provider.ts"],
   pino: ["src/log.ts"],
   preact: ["src/web/"],
   "prom-client": ["src/metrics/metrics.ts", "src/lib/data/histogram.ts", "src/lib/data/prom-client.d.ts"],
   testcontainers: ["packages/testing/src/engine.ts"],
-  // The native module of this project, native/.
+  // The native modules of node-pty and of this project, native/.
+  "pty.node": ["src/sessions/pty/pty.ts"],
   "ttyhq.node": ["src/sessions/pty/pty.ts", "src/audit/ship/syslog-receiver.ts"],
   ws: ["src/http/upgrade.ts", "src/remote/uplink.ts"],
   yaml: ["src/config/sources/config-file.ts"],

@@ -1,0 +1,89 @@
+// What `npm run release` makes, installed on machines without compilers, and in part without Node.
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { builtImage, ROOT } from "./built-image.ts";
+import { BUILD_TIMEOUT_MS, docker, output } from "./docker.ts";
+import { SystemdMachine, systemdImage } from "./systemd-machine.ts";
+
+const RELEASE = join(ROOT, "release");
+const BASE = process.env.NODE_IMAGE ?? "node:24-bookworm-slim";
+const MAX_ARCHIVE_BYTES = 60_000_000;
+const WITHOUT_NODE = ["--env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"];
+const CONFIG = "/etc/ttyhq/config.yaml";
+/** A server, and a program in a session of it. */
+const USE = [
+  "ttyhq serve --no-auth --bind 127.0.0.1 >/dev/null &",
+  "ttyhq health --wait 60",
+  "ttyhq run -- sh -c 'echo it works'",
+].join("\n");
+
+beforeAll(async () => {
+  await Promise.all([builtImage(), systemdImage()]);
+  await output("npm", ["run", "release"], { timeoutMs: BUILD_TIMEOUT_MS });
+}, 2 * BUILD_TIMEOUT_MS);
+
+async function fileOf(pattern: RegExp): Promise<string> {
+  const [name = ""] = (await readdir(RELEASE)).filter((file) => pattern.test(file));
+  return name;
+}
+
+/** What a script says on a machine that reaches nobody. */
+function onMachine(script: string, options: readonly string[] = []): Promise<string> {
+  const how = ["--rm", "--network", "none", "--volume", `${RELEASE}:/release:ro`, "--entrypoint", "sh"];
+  return docker("run", ...how, ...options, BASE, "-ec", script);
+}
+
+test("the npm package is installed without a compiler or a network, and runs a session", async () => {
+  const install = `! command -v cc make python3\nnpm install --global --offline --silent /release/${await fileOf(/\.tgz$/)}`;
+  expect(await onMachine(`${install}\n${USE}`)).toContain("it works");
+});
+
+test("the archive brings its own Node, runs a session, and is under 60 MB", async () => {
+  const name = await fileOf(/\.tar\.gz$/);
+  expect((await stat(join(RELEASE, name))).size).toBeLessThan(MAX_ARCHIVE_BYTES);
+  const unpack = [
+    "! command -v node",
+    `tar xzf /release/${name} -C /opt`,
+    "ln -s /opt/ttyhq/bin/ttyhq /usr/bin/ttyhq",
+    "ttyhq --version",
+  ].join("\n");
+  expect(await onMachine(`${unpack}\n${USE}`, WITHOUT_NODE)).toMatch(/^\d+\.\d+\.\d+\n[\s\S]*it works/);
+});
+
+test("each file has its checksum", async () => {
+  const checked = await output("sh", ["-c", `cd ${RELEASE} && sha256sum --check SHA256SUMS`]);
+  const files = (await readdir(RELEASE)).filter((name) => name !== "SHA256SUMS");
+  expect(checked.split("\n").toSorted()).toEqual(files.map((name) => `${name}: OK`).toSorted());
+});
+
+test("Debian's package runs a service, goes on with its sessions when it is upgraded, and leaves nothing when it is purged", {
+  timeout: 600_000,
+}, async () => {
+  await using machine = await SystemdMachine.start();
+  const name = await fileOf(/\.deb$/);
+  await docker("cp", join(RELEASE, name), `${machine.name}:/`);
+  const install = () => machine.output("dpkg", "--install", `/${name}`);
+  // That of the image, which the package would ask about.
+  await machine.sh("rm /etc/pam.d/ttyhq");
+  await install();
+  await machine.sh(`echo 'bind: 127.0.0.1' >>${CONFIG}`);
+  await machine.output("systemctl", "enable", "--now", "ttyhq-session-host", "ttyhq");
+  const run = ["/usr/bin/ttyhq", "run", "--detach", "--json", "--config", CONFIG, "--", "cat"];
+  const started = SessionRecord.parse(JSON.parse(await machine.output(...run)));
+  const server = await machine.property("ttyhq", "MainPID");
+
+  await install();
+  await machine.output("/usr/bin/ttyhq", "health", "--wait", "60", "--config", CONFIG);
+  expect(await machine.property("ttyhq", "MainPID")).not.toBe(server);
+  const list = JSON.parse(await machine.output("/usr/bin/ttyhq", "ls", "--json", "--config", CONFIG));
+  expect(z.array(SessionRecord).parse(list)).toMatchObject([
+    { id: started.id, pid: started.pid, status: "running" },
+  ]);
+
+  await machine.output("dpkg", "--purge", "ttyhq");
+  const left = "find /etc /usr/bin /usr/lib -name '*ttyhq*' -not -path '/usr/lib/systemd/system/*.d/*'";
+  expect(await machine.sh(`${left}; pgrep -f [u]sr/lib/ttyhq || true`)).toBe("");
+});
