@@ -46,16 +46,16 @@ export type HqIdentityCheck = "same" | "other" | "silent";
 /** What the HQ's health tells of it; the specification has the uptime alone. */
 type HqIdentity = { readonly instanceId?: string | undefined; readonly uptime?: number | undefined };
 
-/** Whether to register now (contract 6.2). `since…` in ms; `hq` and `hqBefore` are undefined where nobody looked. */
-export function isRegistrationDue(look: {
+/** Whether to register now (contract 6.2). `since…` in ms; `hq` and `hqBefore` are undefined where they were not checked. */
+export function isRegistrationDue(check: {
   readonly sinceRegistered: number;
-  readonly sinceLook: number;
+  readonly sinceCheck: number;
   readonly hq: HqIdentityCheck | undefined;
   readonly hqBefore: HqIdentityCheck | undefined;
 }): boolean {
-  const hasJumped = look.sinceLook < 0 || look.sinceLook > CLOCK_CHECK_MS + CLOCK_JUMP_MS;
-  const isBack = look.hqBefore === "silent" && look.hq === "same";
-  return hasJumped || isBack || look.hq === "other" || look.sinceRegistered >= REGISTRATION_REFRESH_MS;
+  const hasJumped = check.sinceCheck < 0 || check.sinceCheck > CLOCK_CHECK_MS + CLOCK_JUMP_MS;
+  const isBack = check.hqBefore === "silent" && check.hq === "same";
+  return hasJumped || isBack || check.hq === "other" || check.sinceRegistered >= REGISTRATION_REFRESH_MS;
 }
 
 /** Registers until it succeeds, and again whenever it is due. Disposing it leaves the HQ. */
@@ -74,7 +74,7 @@ export class Registration implements AsyncDisposable {
   /** The HQ may know this remote: it was told to, whether or not it answered. */
   #isKnown = false;
   #hq: HqIdentityCheck | undefined;
-  #lookedAt = 0;
+  #checkedAt = 0;
   /** `isWatched` at the last check. */
   #wasWatched = false;
 
@@ -116,17 +116,17 @@ export class Registration implements AsyncDisposable {
     const { now, isWatched } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
     const registered = now();
-    for (let looked = registered; !signal.aborted; looked = now()) {
+    for (let checked = registered; !signal.aborted; checked = now()) {
       await pause(CLOCK_CHECK_MS, undefined, { signal }).catch(() => undefined);
       // An HQ that closes its connection restarts or has removed this remote: the next answer causes a registration.
       if (this.#wasWatched && !isWatched()) this.#hq = "silent";
       this.#wasWatched = isWatched();
       const hqBefore = this.#hq;
-      const times = { sinceRegistered: now() - registered, sinceLook: now() - looked };
+      const times = { sinceRegistered: now() - registered, sinceCheck: now() - checked };
       if (isRegistrationDue({ ...times, hq: undefined, hqBefore })) return;
-      const isLookDue = hqBefore === "silent" || Math.abs(now() - this.#lookedAt) >= HQ_CHECK_MS;
-      if (isLookDue) {
-        this.#hq = await this.#look();
+      const isCheckDue = hqBefore === "silent" || Math.abs(now() - this.#checkedAt) >= HQ_CHECK_MS;
+      if (isCheckDue) {
+        this.#hq = await this.#check();
         if (isRegistrationDue({ ...times, hq: this.#hq, hqBefore })) return;
       }
     }
@@ -137,7 +137,7 @@ export class Registration implements AsyncDisposable {
     const { name, url } = request;
     try {
       // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next
-      // look. So is one that does not say which it is.
+      // check. So is one that does not say which it is.
       const identity = await this.#identityOfHq().catch(() => undefined);
       this.#stop.signal.throwIfAborted();
       this.#isKnown = true;
@@ -154,7 +154,7 @@ export class Registration implements AsyncDisposable {
       this.#isRegistered = true;
       this.#forgotten = new AbortController();
       this.#hq = "same";
-      this.#lookedAt = this.#options.now();
+      this.#checkedAt = this.#options.now();
       this.#backoff.reset();
     } catch (error) {
       const reason = reasonOf(error);
@@ -167,8 +167,8 @@ export class Registration implements AsyncDisposable {
     return this.#isRegistered;
   }
 
-  async #look(): Promise<HqIdentityCheck> {
-    this.#lookedAt = this.#options.now();
+  async #check(): Promise<HqIdentityCheck> {
+    this.#checkedAt = this.#options.now();
     const before = this.#seen;
     try {
       this.#seen = await this.#identityOfHq();

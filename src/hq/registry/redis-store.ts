@@ -1,10 +1,21 @@
 // The registry store that several HQs share, in Redis (contract 6.8).
 import { z } from "zod";
 import { Emitter } from "../../lib/async/emitter.ts";
+import { PROBE_LEASE_MS, PROBE_LEASE_PASSED_MS, REPLICA_LIFETIME_MS } from "../../protocol/limits.ts";
+import type { Lease, LeaseState } from "../health/health-check.ts";
 import type { DownRemote, Registered, Remote } from "../remote-state.ts";
 import type { FollowedPart, RedisFollower } from "./redis-follower.ts";
-import { RedisLease } from "./redis-lease.ts";
-import { DROP, PUT, READ, REGISTRY_KEYS, type RunScript, type Script } from "./redis-scripts.ts";
+import {
+  DROP,
+  LEAVE,
+  PASS,
+  PUT,
+  READ,
+  REGISTRY_KEYS,
+  type RunScript,
+  type Script,
+  TAKE,
+} from "./redis-scripts.ts";
 import type { RegistryStore, RegistryStoreChange } from "./registry.ts";
 import { SealedRemote, type TokenSeal } from "./token-seal.ts";
 
@@ -127,5 +138,35 @@ export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDis
   async #change(script: Script, values: readonly string[]): Promise<string | undefined> {
     const [holder] = await this.#options.follower.change(script, CHANGE_KEYS, values);
     return Holder.parse(holder);
+  }
+}
+
+const KEYS = [REGISTRY_KEYS.lease, REGISTRY_KEYS.replicas];
+const Taken = z.enum(["own", "passed", "other"]);
+
+/** Held in Redis for PROBE_LEASE_MS: an HQ that dies, or cannot reach Redis, has it no more after that. */
+export class RedisLease implements Lease {
+  readonly #replicaId: string;
+  readonly #run: RunScript;
+
+  /** `replicaId`: one HQ among those that share the registry. */
+  constructor({ replicaId, run }: { readonly replicaId: string; readonly run: RunScript }) {
+    this.#replicaId = replicaId;
+    this.#run = run;
+  }
+
+  async take(): Promise<LeaseState> {
+    const values = [this.#replicaId, `${PROBE_LEASE_MS}`, `${REPLICA_LIFETIME_MS / 1000}`];
+    return Taken.parse(await this.#run(TAKE, KEYS, values).catch(() => "other"));
+  }
+
+  async pass(): Promise<boolean> {
+    const values = [this.#replicaId, `${PROBE_LEASE_PASSED_MS}`];
+    return (await this.#run(PASS, KEYS, values).catch(() => 0)) === 1;
+  }
+
+  /** When this HQ stops: another one need not wait. Never rejects. */
+  async leave(): Promise<void> {
+    await this.#run(LEAVE, KEYS, [this.#replicaId]).catch(() => undefined);
   }
 }

@@ -1,12 +1,21 @@
+import { Backoff } from "../../lib/async/backoff.ts";
 import { Emitter } from "../../lib/async/emitter.ts";
 import { ServiceError } from "../errors.ts";
 import { encodeFrame, FrameType, writeU32 } from "../frame/frame.ts";
 import type { GoAway } from "../frame/payload.ts";
-import { CLIENT_MAX_MISSED_PONGS } from "../limits.ts";
-import { CONNECTION_TIMES, type ConnectionTimes } from "./connection-times.ts";
+import {
+  CLIENT_MAX_MISSED_PONGS,
+  CLIENT_PING_INTERVAL_MS,
+  CLIENT_PROBE_TIMEOUT_MS,
+  CONNECT_TIMEOUT_MS,
+  RECONNECT_QUICK_MS,
+  RECONNECT_TRY_MS,
+  RETRY_FIRST_MS,
+  RETRY_MAX_MS,
+  STABLE_LINK_MS,
+} from "../limits.ts";
 import type { Link, LinkClose, OpenLink } from "./link.ts";
 import { asServiceError, closed, disconnected, isFinal, silent } from "./link-error.ts";
-import { type BackoffTimes, Pauses } from "./pauses.ts";
 import { PlannedRestart } from "./planned-restart.ts";
 
 export type ConnectionState =
@@ -276,5 +285,61 @@ export class Connection implements Disposable {
   #setState(state: ConnectionState): void {
     this.#state = state.kind === "open" || state.kind === "closed" ? state : this.#withPlan(state);
     this.#states.emit(this.#state);
+  }
+}
+
+/** How long a connection waits for what, in milliseconds. */
+export type ConnectionTimes = {
+  readonly connectMs: number;
+  /** In place of `connectMs` for the first try while an announced restart is awaited. */
+  readonly tryMs: number;
+  readonly pingMs: number;
+  readonly probeMs: number;
+  readonly stableMs: number;
+};
+
+export const CONNECTION_TIMES: ConnectionTimes = {
+  connectMs: CONNECT_TIMEOUT_MS,
+  tryMs: RECONNECT_TRY_MS,
+  pingMs: CLIENT_PING_INTERVAL_MS,
+  probeMs: CLIENT_PROBE_TIMEOUT_MS,
+  stableMs: STABLE_LINK_MS,
+};
+
+export type BackoffTimes = {
+  /** Before the first retry after a good link, a quick one: most cuts are short. */
+  readonly quickMs: number;
+  /** Before the second; twice as much each time after that, up to `maxMs`. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+};
+
+/** How long a connection waits before it tries again. */
+export class Pauses {
+  readonly #backoff: Backoff;
+  readonly #quickMs: number;
+  readonly #random: () => number;
+  /** The next try is the first after a good link, or the first of all. */
+  #isQuick = true;
+
+  constructor(options: Partial<BackoffTimes> & { readonly random: () => number }) {
+    const { quickMs = RECONNECT_QUICK_MS, firstMs = RETRY_FIRST_MS, maxMs = RETRY_MAX_MS, random } = options;
+    this.#quickMs = quickMs;
+    this.#random = random;
+    this.#backoff = new Backoff({ firstMs, maxMs, random });
+  }
+
+  /** In ms. `longestMs`: where the server is expected back, which may be at any moment; never longer than that. */
+  next(longestMs?: number): number {
+    const ms = this.#isQuick ? this.#quickMs : longestMs;
+    if (ms === undefined) return this.#backoff.next();
+    this.#isQuick = false;
+    return ms * (1 - this.#random() / 2);
+  }
+
+  /** There was a good link. */
+  startOver(): void {
+    this.#isQuick = true;
+    this.#backoff.reset();
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { keptTokenSecret } from "../../../src/auth/secret.ts";
-import { registryFile } from "../../../src/hq/registry/registry-file.ts";
+import { registryFile } from "../../../src/hq/registry/file-store.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { ask } from "../harness/http.ts";

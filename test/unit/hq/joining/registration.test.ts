@@ -11,36 +11,36 @@ import { HQ_CHECK_MS } from "../../../../src/protocol/limits.ts";
 import { MemorySessions } from "../../hub/memory-sessions.ts";
 import { registration } from "../memory-store.ts";
 
-type Look = Parameters<typeof isRegistrationDue>[0];
-const calm: Look = { sinceRegistered: 5_000, sinceLook: 1_000, hq: "same", hqBefore: "same" };
+type Check = Parameters<typeof isRegistrationDue>[0];
+const calm: Check = { sinceRegistered: 5_000, sinceCheck: 1_000, hq: "same", hqBefore: "same" };
 
 describe("a registration is due", () => {
-  test.each<[string, Partial<Look>]>([
+  test.each<[string, Partial<Check>]>([
     ["after a minute", { sinceRegistered: 60_000 }],
-    ["after sleep: the clock went on by more than five seconds between two looks", { sinceLook: 6_001 }],
-    ["when the clock was put back", { sinceLook: -1 }],
+    ["after sleep: the clock went on by more than five seconds between two checks", { sinceCheck: 6_001 }],
+    ["when the clock was put back", { sinceCheck: -1 }],
     ["when another HQ answers at that address, or the same one after a restart", { hq: "other" }],
     ["when another one answers after silence", { hq: "other", hqBefore: "silent" }],
     ["when the HQ answers again after silence", { hq: "same", hqBefore: "silent" }],
-    ["after sleep, whatever the HQ says", { sinceLook: 3_600_000, hq: "silent" }],
-    ["after sleep, before anybody has looked", { sinceLook: 3_600_000, hq: undefined }],
-  ])("%s", (_, look) => {
-    expect(isRegistrationDue({ ...calm, ...look })).toBe(true);
+    ["after sleep, whatever the HQ says", { sinceCheck: 3_600_000, hq: "silent" }],
+    ["after sleep, before the HQ was checked", { sinceCheck: 3_600_000, hq: undefined }],
+  ])("%s", (_, check) => {
+    expect(isRegistrationDue({ ...calm, ...check })).toBe(true);
   });
 });
 
 describe("a registration is not due", () => {
-  test.each<[string, Partial<Look>]>([
+  test.each<[string, Partial<Check>]>([
     ["while all is well", {}],
     ["just before the minute is over", { sinceRegistered: 59_999 }],
-    ["when a look took as long as an HQ may take", { sinceLook: 6_000 }],
-    ["before anybody has looked at the HQ", { hq: undefined, hqBefore: undefined }],
+    ["when a check took as long as an HQ may take", { sinceCheck: 6_000 }],
+    ["before the HQ was checked", { hq: undefined, hqBefore: undefined }],
     ["while the HQ is silent: there is nobody to register with", { hq: "silent", hqBefore: "same" }],
     ["while it goes on being silent", { hq: "silent", hqBefore: "silent" }],
-    ["when it was silent and nobody has looked again", { hq: undefined, hqBefore: "silent" }],
+    ["when it was silent and it was not checked again", { hq: undefined, hqBefore: "silent" }],
     ["when it was seen for the first time", { hq: "same" satisfies HqIdentityCheck, hqBefore: undefined }],
-  ])("%s", (_, look) => {
-    expect(isRegistrationDue({ ...calm, ...look })).toBe(false);
+  ])("%s", (_, check) => {
+    expect(isRegistrationDue({ ...calm, ...check })).toBe(false);
   });
 });
 
@@ -83,7 +83,7 @@ function answers({ path }: ClientRequest): object {
   return path === "/api/remotes/register" ? { success: true, remote } : { success: true, sessionCount: 1 };
 }
 
-function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date.now) {
+function remoteAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date.now) {
   const backend = new MemorySessions();
   const warnings: object[] = [];
   const log = { info: () => {}, warn: (fields: object) => void warnings.push(fields) };
@@ -91,14 +91,14 @@ function enrolmentAt(hq: ReturnType<typeof hqOf>["hq"], now: () => number = Date
   const checks = new EventTarget();
   const watchChecked = () =>
     new Promise((resolve) => checks.addEventListener("check", resolve, { once: true }));
-  const enrolment = new Registration({
+  const remote = new Registration({
     ...{ hq, backend, log, request: registration("a"), now, random: () => 0.5 },
     isWatched: () => {
       checks.dispatchEvent(new Event("check"));
       return uplink.isOpen;
     },
   });
-  return { enrolment, backend, warnings, uplink, watchChecked };
+  return { remote, backend, warnings, uplink, watchChecked };
 }
 
 const REGISTER = "POST /api/remotes/register";
@@ -107,22 +107,22 @@ const REFRESH = "POST /api/remotes/a/refresh-sessions";
 
 test("an HQ that watches the sessions is not told of them by requests as well", async () => {
   const { hq, requests } = hqOf(async (request) => answers(request));
-  const { enrolment, backend, uplink } = enrolmentAt(hq);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote, backend, uplink } = remoteAt(hq);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   uplink.isOpen = true;
   backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
   expect(requests).toEqual(["GET /api/health", REGISTER, LEAVE]);
 });
 
 test("a remote registers, tells its sessions, and leaves when it stops", async () => {
   const { hq, requests, asked } = hqOf(async (request) => answers(request));
-  const { enrolment, backend } = enrolmentAt(hq);
+  const { remote, backend } = remoteAt(hq);
   await asked("GET /api/health");
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
   await asked(REFRESH);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
   expect(requests).toEqual(["GET /api/health", REGISTER, REFRESH, LEAVE]);
 });
 
@@ -131,12 +131,12 @@ test("a remote that was never let in says nothing of its sessions", async () => 
     if (request.method === "GET") return answers(request);
     throw new ServiceError("unauthorized", "wrong user name or password");
   });
-  const { enrolment, backend, warnings } = enrolmentAt(hq);
+  const { remote, backend, warnings } = remoteAt(hq);
   await asked(REGISTER);
   while (warnings.length === 0) await new Promise(setImmediate);
   expect(warnings[0]).toMatchObject({ name: "a", reason: "wrong user name or password" });
   backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
   expect(requests).not.toContain(REFRESH);
   expect(JSON.stringify(warnings)).not.toContain(registration("a").token);
 });
@@ -146,19 +146,19 @@ test("a remote that stops while its HQ hangs does not wait for the registration,
     if (request.method === "POST") return new Promise<never>(() => {});
     return request.method === "DELETE" ? { success: true } : answers(request);
   });
-  const { enrolment } = enrolmentAt(hq);
+  const { remote } = remoteAt(hq);
   await asked(REGISTER);
   const started = performance.now();
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
   expect(performance.now() - started).toBeLessThan(10_000);
   expect(requests).toEqual(["GET /api/health", REGISTER, LEAVE]);
 });
 
-test("a remote whose HQ could not even be looked at does not take leave of it", async () => {
+test("a remote whose HQ could not even be checked does not take leave of it", async () => {
   const { hq, requests, asked } = hqOf(() => new Promise<never>(() => {}));
-  const { enrolment } = enrolmentAt(hq);
+  const { remote } = remoteAt(hq);
   await asked("GET /api/health");
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
   expect(requests).toEqual(["GET /api/health"]);
 });
 
@@ -169,12 +169,12 @@ test("a remote registers with an HQ that does not say which it is, and once more
     return answers(request);
   });
   let ms = 0;
-  const { enrolment } = enrolmentAt(hq, () => ms);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote } = remoteAt(hq, () => ms);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   isHealthy = true;
   ms += HQ_CHECK_MS;
   await asked(REGISTER, 2);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 test("a remote registers anew with an HQ that was started again just after it had registered", async () => {
@@ -184,11 +184,11 @@ test("a remote registers anew with an HQ that was started again just after it ha
     return request.path === "/api/health" ? { ...answers(request), instanceId } : answers(request);
   });
   let ms = 0;
-  const { enrolment } = enrolmentAt(hq, () => ms);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote } = remoteAt(hq, () => ms);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   ms += HQ_CHECK_MS;
   await asked(REGISTER, 2);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 test("a remote whose HQ closes its connection registers again as soon as the HQ answers", async () => {
@@ -197,9 +197,9 @@ test("a remote whose HQ closes its connection registers again as soon as the HQ 
     if (isAnswering) return answers(request);
     throw new ServiceError("host_unreachable", "connection refused");
   });
-  const { enrolment, uplink, watchChecked } = enrolmentAt(hq);
+  const { remote, uplink, watchChecked } = remoteAt(hq);
   uplink.isOpen = true;
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   await watchChecked();
   isAnswering = false;
   uplink.isOpen = false;
@@ -207,7 +207,7 @@ test("a remote whose HQ closes its connection registers again as soon as the HQ 
   isAnswering = true;
   await asked(REGISTER, 2);
   expect(requests.filter((request) => request === REGISTER)).toHaveLength(2);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 test("a remote that its HQ does not know any more registers again at its next use, and says so", async () => {
@@ -216,16 +216,16 @@ test("a remote that its HQ does not know any more registers again at its next us
     if (request.path !== "/api/remotes/a/refresh-sessions" || !isDeleted) return answers(request);
     return { status: 404, error: "no remote with the name a" };
   });
-  const { enrolment, backend, warnings } = enrolmentAt(hq);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote, backend, warnings } = remoteAt(hq);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
   await asked(REGISTER, 2);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   expect(warnings).toEqual([expect.objectContaining({ name: "a", sessionId: "s", action: "created" })]);
   isDeleted = false;
   backend.announce({ type: "session-removed", timestamp: "", sessionId: "s" });
   await asked(REFRESH, 2);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });
 
 test("a session of which the HQ cannot be told is named in the log, and the remote stays registered", async () => {
@@ -233,16 +233,16 @@ test("a session of which the HQ cannot be told is named in the log, and the remo
     if (!request.path.endsWith("/refresh-sessions")) return answers(request);
     return { status: 500, error: "failed to refresh sessions" };
   });
-  const { enrolment, backend, warnings } = enrolmentAt(hq);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote, backend, warnings } = remoteAt(hq);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   backend.announce({ type: "session-start", timestamp: "", sessionId: "s" });
   await asked(REFRESH);
   while (warnings.length === 0) await new Promise(setImmediate);
   expect(warnings).toEqual([
     expect.objectContaining({ name: "a", sessionId: "s", reason: expect.any(String) }),
   ]);
-  expect(enrolment.isRegistered).toBe(true);
-  await enrolment[Symbol.asyncDispose]();
+  expect(remote.isRegistered).toBe(true);
+  await remote[Symbol.asyncDispose]();
 });
 
 test("an HQ that knows the specification alone is the same one as long as it answers", async () => {
@@ -250,11 +250,11 @@ test("an HQ that knows the specification alone is the same one as long as it ans
     path === "/api/health" ? { status: "healthy", uptime: 1, version: "0", sessions: 0 } : {},
   );
   let ms = 0;
-  const { enrolment, warnings } = enrolmentAt(hq, () => ms);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote, warnings } = remoteAt(hq, () => ms);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   ms += HQ_CHECK_MS;
   await asked("GET /api/health", 2);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
   expect(requests).toEqual(["GET /api/health", REGISTER, "GET /api/health", LEAVE]);
   expect(warnings).toEqual([]);
 });
@@ -265,10 +265,10 @@ test("an HQ that knows the specification alone is another one when its uptime ha
     path === "/api/health" ? { status: "healthy", uptime, version: "0", sessions: 0 } : {},
   );
   let ms = 0;
-  const { enrolment } = enrolmentAt(hq, () => ms);
-  while (!enrolment.isRegistered) await new Promise(setImmediate);
+  const { remote } = remoteAt(hq, () => ms);
+  while (!remote.isRegistered) await new Promise(setImmediate);
   uptime = 4;
   ms += HQ_CHECK_MS;
   await asked(REGISTER, 2);
-  await enrolment[Symbol.asyncDispose]();
+  await remote[Symbol.asyncDispose]();
 });

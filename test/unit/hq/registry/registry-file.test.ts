@@ -2,7 +2,7 @@ import { mkdtempDisposable, readFile, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { registryFile } from "../../../../src/hq/registry/registry-file.ts";
+import { registryFile } from "../../../../src/hq/registry/file-store.ts";
 import { Secret } from "../../../../src/lib/secret.ts";
 import { registration } from "../memory-store.ts";
 

@@ -1,8 +1,8 @@
 // What a client does with GOAWAY: it leaves in good order, comes back by itself, and says nothing of it for a while.
 import { expect, test, vi } from "vitest";
 import type { ConnectionState } from "../../../../src/protocol/client/connection.ts";
+import { Pauses } from "../../../../src/protocol/client/connection.ts";
 import type { OpenLink } from "../../../../src/protocol/client/link.ts";
-import { Pauses } from "../../../../src/protocol/client/pauses.ts";
 import { PlannedRestart } from "../../../../src/protocol/client/planned-restart.ts";
 import type { SessionSocket } from "../../../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";

@@ -2,7 +2,7 @@ import { mkdtempDisposable, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { keptRemoteId } from "../../../../src/hq/joining/remote-id.ts";
+import { keptRemoteId } from "../../../../src/hq/joining/remote-key.ts";
 
 const scratch = () => mkdtempDisposable(join(tmpdir(), "ttyhq-id-"));
 
