@@ -53,3 +53,30 @@ test("a session with an owner is not made on a machine that knows no owners, and
   const request = CreateSession.parse({ command: ["sh"], owner: "somebody" });
   await expect(remote.create(request)).rejects.toMatchObject({ code: "forbidden" });
 });
+
+test("the size that a session was given counts until its record has another one, or it is removed", async () => {
+  const record = AnySession.parse({ id: "s", status: "running" });
+  const done = async () => {};
+  const remote = new SpecifiedRemote({
+    caller: createCaller(async () => {
+      throw new Error("input and sizes go over the socket");
+    }),
+    ...{ socket: { write: done, resize: done } },
+    sessions: { get: async () => record, all: () => [record], caughtUp: done },
+  });
+  const sizeOf = (given: object): readonly number[] => {
+    const { cols, rows } = remote.sized({ ...record, ...given });
+    return [cols, rows];
+  };
+  expect(sizeOf({})).toEqual([80, 24]);
+  await remote.resize("s", { cols: 132, rows: 43 });
+  expect([sizeOf({}), sizeOf({})]).toEqual([
+    [132, 43],
+    [132, 43],
+  ]);
+  expect(sizeOf({ cols: 100, rows: 30 })).toEqual([100, 30]);
+  expect(sizeOf({})).toEqual([80, 24]);
+  await remote.resize("s", { cols: 132, rows: 43 });
+  remote.forget("s");
+  expect(sizeOf({})).toEqual([80, 24]);
+});
