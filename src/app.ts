@@ -118,7 +118,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const access = stack.use(openAccess({ backend, hub, gate, version, remotes: role.remotes }));
   const auditing = stack.use(await openAuditing({ audit, config, version, backend, access, gate }));
   const routes: Routes = {
-    ...access.routes(() => address.promise),
+    ...access.routes(async () => ({ url: await address.promise, isPublic: config.publicUrl !== undefined })),
     ...serverRoutes({
       ...{ hub, version, health, metrics, checkReady: () => readiness.check() },
       mounted: () => Object.keys(routes),
@@ -132,7 +132,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
   const parts = { ...base, socket, gate, routes, hub, ...auditing, audit };
   const listeners = stack.use(await openServerListeners({ ...parts, metrics, meter }));
   const { url, behind } = listeners;
-  address.resolve(url);
+  address.resolve(config.publicUrl ?? url);
   stack.use(role.listening(listeners.reachableAt, () => hub.hasUplink));
   log.info({ url, version, mode: config.role.kind, controlDir: config.controlDir }, "server listening");
   const loginLink = hasLoginLink(config) ? await newLoginLink() : undefined;

@@ -5,7 +5,7 @@ import type { Principal } from "../auth/principal.ts";
 import { frameRefusals } from "../auth/roles.ts";
 import type { Routes } from "../http/route.ts";
 import { sessionRoutes } from "../http/routes/session-routes.ts";
-import { shareRoutes } from "../http/routes/share-routes.ts";
+import { type OwnAddress, shareRoutes } from "../http/routes/share-routes.ts";
 import { vibeTunnelRoutes } from "../http/routes/vibetunnel-routes.ts";
 import { refuseTooMany } from "../http/upgrade.ts";
 import type { Hub, HubView } from "../hub/hub.ts";
@@ -13,8 +13,7 @@ import type { SessionBackend } from "../sessions/backend.ts";
 
 export type Access = Disposable & {
   readonly viewOf: (principal: Principal) => HubView;
-  /** `url`: the address that this server knows itself by. */
-  routes(url: () => Promise<string>): Routes;
+  routes(address: OwnAddress): Routes;
 };
 
 export function openAccess(parts: {
@@ -37,7 +36,7 @@ export function openAccess(parts: {
   });
   return {
     viewOf,
-    routes: (url) => ({
+    routes: (address) => ({
       // Its address of all activity comes before that of one session.
       ...vibeTunnelRoutes({
         ...{ sessionsOf, version: parts.version, isHq: parts.remotes !== undefined, now: Date.now },
@@ -54,7 +53,7 @@ export function openAccess(parts: {
         position: () => hub.position,
         remotes: parts.remotes,
       }),
-      ...shareRoutes({ sessionsOf, shares, url }),
+      ...shareRoutes({ sessionsOf, shares, address }),
     }),
     [Symbol.dispose]: () => stack.dispose(),
   };

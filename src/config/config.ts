@@ -56,6 +56,8 @@ export type Config = HostConfig & {
   readonly trustedCa: Uint8Array | undefined;
   /** `undefined`: generated once and kept in the control directory. */
   readonly tokenSecret: Secret | undefined;
+  /** The origin at which users reach the server, where it differs from the address that it listens on. */
+  readonly publicUrl: string | undefined;
   /** Enforced by auth/policy.ts: origins as browsers send them; only loopback names if there is no login. */
   readonly policy: {
     readonly allowedOrigins: readonly string[];
@@ -108,6 +110,7 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
   const auth = readLogin(reader, { host: listen.host, isHq: fleetKinds(reader).isHq });
   const role = readFleetRole(reader, { auth, hostname: input.hostname });
   const { tls, proxyServe } = readProxyServe(reader, readTls(reader), auth);
+  const publicUrl = reader.value(OPTIONS.publicUrl);
   return {
     ...readHost(reader),
     ...{ listen, auth, role, tls, proxyServe, serverUser: input.user },
@@ -117,8 +120,12 @@ function readServer(reader: OptionReader, input: ConfigInput): Omit<Config, "war
     auditShipping: readAuditShipping(reader),
     trustedCa: reader.file(OPTIONS.hqCa),
     tokenSecret: reader.secret(OPTIONS.jwtSecret),
+    publicUrl,
     policy: {
-      allowedOrigins: reader.list(OPTIONS.allowedOrigin),
+      allowedOrigins: [
+        ...reader.list(OPTIONS.allowedOrigin),
+        ...(publicUrl === undefined ? [] : [publicUrl]),
+      ],
       isLoopbackHostOnly: auth.mode === "none" && isLoopbackName(listen.host),
       isHttps: tls !== undefined,
     },

@@ -1,14 +1,20 @@
-import { createSecretKey, type KeyObject, randomUUID } from "node:crypto";
+import {
+  createHmac,
+  createSecretKey,
+  type KeyObject,
+  randomBytes,
+  randomUUID,
+  timingSafeEqual,
+} from "node:crypto";
 import jwt from "jsonwebtoken";
 import { z } from "zod";
-import type { RecordStore } from "../../lib/data/live-records.ts";
+import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
   MAX_API_TOKEN_LIFETIME_S,
   MAX_SESSION_ID_LENGTH,
   MAX_SESSION_KEY_LENGTH,
-  MAX_SHARE_LIFETIME_S,
   MAX_TOKEN_LENGTH,
   REMOTE_CREDENTIAL_LIFETIME_S,
   TOKEN_LIFETIME_S,
@@ -28,15 +34,19 @@ const ISSUER = "ttyhq";
 const MAX_TIMER_MS = 2 ** 31 - 1;
 const SHAPE = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** The session of a share link. `key` distinguishes it from a later one with the same id. */
-const SharedSession = z.object({
-  id: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
-  key: z.string().min(1).max(MAX_SESSION_KEY_LENGTH),
+/** `ID.SIGNATURE`. Everything else is in the record of the id, so that links stay short. */
+const SHARE_SHAPE = /^([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{22})$/;
+const SHARE_ID_BYTES = 12;
+const SHARE_SIGNATURE_BYTES = 16;
+
+/** The session of a share link, as its record holds it. `sessionKey` distinguishes it from a later one with the same id. */
+export const SharedSession = z.object({
+  sessionId: z.string().min(1).max(MAX_SESSION_ID_LENGTH),
+  sessionKey: z.string().min(1).max(MAX_SESSION_KEY_LENGTH),
   mode: ShareMode,
   /** Of a link without history: the output's end at its creation. */
   from: z.int().nonnegative().optional(),
 });
-export type SharedSession = z.infer<typeof SharedSession>;
 
 /** The remote that a credential registers. */
 const NamedRemote = z.object({ id: z.string().min(1).max(64), name: z.string().min(1).max(128) });
@@ -49,20 +59,14 @@ const Claims = z
     jti: z.string().min(1).max(128),
     iat: z.int().nonnegative(),
     exp: z.int().nonnegative(),
-    share: SharedSession.optional(),
     remote: NamedRemote.optional(),
     /** Of an API token. */
     api: z.literal(true).optional(),
   })
   .refine(
-    ({ iat, exp, share, api }) => exp - iat <= longest(share !== undefined, api === true),
+    ({ iat, exp, api }) => exp - iat <= (api ? MAX_API_TOKEN_LIFETIME_S : TOKEN_LIFETIME_S),
     "lives longer than a token may",
   );
-
-function longest(isShare: boolean, isApiToken: boolean): number {
-  if (isShare) return MAX_SHARE_LIFETIME_S;
-  return isApiToken ? MAX_API_TOKEN_LIFETIME_S : TOKEN_LIFETIME_S;
-}
 
 export type IssuedShare = { readonly token: string; readonly id: string; readonly expiresAtS: number };
 
@@ -75,8 +79,8 @@ type AccessTokensOptions = {
 };
 
 /**
- * Access tokens: JWTs signed with HS256, valid for 24 hours (specification 5.2, contract 5.5), also of share links
- * and API tokens. A token is valid while the record of its `jti` exists.
+ * Access tokens: JWTs signed with HS256, valid for 24 hours (specification 5.2, contract 5.5), also of API tokens. The
+ * tokens of share links are short. A token is valid while the record of its id exists.
  */
 export class AccessTokens {
   readonly #key: KeyObject;
@@ -103,8 +107,10 @@ export class AccessTokens {
   }
 
   /** A token that opens one session, without a login. It is valid once its record is stored. */
-  issueShare(session: SharedSession, lifetimeS: number): IssuedShare {
-    return this.#sign({ share: session }, lifetimeS);
+  issueShare(lifetimeS: number): IssuedShare {
+    const id = randomBytes(SHARE_ID_BYTES).toString("base64url");
+    const expiresAtS = Math.floor(this.#now() / 1000) + lifetimeS;
+    return { token: `${id}.${this.#shareSignature(id)}`, id, expiresAtS };
   }
 
   /** The short-lived credential of a remote: it registers that remote and logs nobody in. It has no record. */
@@ -118,19 +124,42 @@ export class AccessTokens {
    * ServiceError `unauthorized` for anything but a valid token, `registry_unavailable` if that cannot be decided now.
    */
   async verify(token: string): Promise<Proof> {
-    const { sub, jti, exp, share, remote } = this.#claims(token);
+    const [, shareId, signature] = SHARE_SHAPE.exec(token) ?? [];
+    if (shareId !== undefined && signature !== undefined) return await this.#guest(shareId, signature);
+    const { sub, jti, exp, remote } = this.#claims(token);
     if (remote !== undefined) return { user: sub, method: "remote", rights: { kind: "remote", ...remote } };
     const { records, logins } = this.#options;
     const record = await records.find(jti);
     if (record === undefined) throw refused("login is over: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
-    if (share === undefined) {
-      const login = logins.use(record);
-      if (login.kind === "login") return { ...known, method: "token" };
-      return { ...known, method: "api-token", scope: login.scope };
+    const login = logins.use(record);
+    if (login.kind === "login") return { ...known, method: "token" };
+    return { ...known, method: "api-token", scope: login.scope };
+  }
+
+  /** The guest of a share link. */
+  async #guest(id: string, signature: string): Promise<Proof> {
+    const isOurs = timingSafeEqual(Buffer.from(this.#shareSignature(id)), Buffer.from(signature));
+    const record = isOurs ? await this.#options.records.find(id) : undefined;
+    const opened = SharedSession.safeParse(record?.value).data;
+    if (record === undefined || opened === undefined || this.#hasExpired(record)) {
+      throw refused("share link has ended");
     }
-    const { mode, from, ...session } = share;
-    return { ...known, method: "share", rights: { kind: "invited", session, mode, from } };
+    const session = { id: opened.sessionId, key: opened.sessionKey };
+    const rights = { kind: "invited", session, mode: opened.mode, from: opened.from } as const;
+    const known = { user: `guest-${id}`, tokenId: id, expiresAtMs: record.expiresAtS * 1000 };
+    return { ...known, method: "share", rights };
+  }
+
+  /** The instance limits it to this server or group of HQs, as the audience limits a JWT. */
+  #shareSignature(id: string): string {
+    const signed = `share ${this.#options.records.instanceId} ${id}`;
+    const digest = createHmac("sha256", this.#key).update(signed).digest();
+    return digest.subarray(0, SHARE_SIGNATURE_BYTES).toString("base64url");
+  }
+
+  #hasExpired({ expiresAtS }: LiveRecord): boolean {
+    return this.#now() >= expiresAtS * 1000;
   }
 
   /** False once the principal's token has expired, was revoked or idle for too long; true without a token. */
@@ -175,11 +204,11 @@ export class AccessTokens {
     return this.#options.now();
   }
 
-  #sign(claims: object, lifetimeS: number): IssuedShare {
+  #sign(claims: { readonly sub: string; readonly api?: true }, lifetimeS: number): IssuedShare {
     const iat = Math.floor(this.#now() / 1000);
     const [id, expiresAtS] = [randomUUID(), iat + lifetimeS];
     const own = { iat, exp: expiresAtS, jti: id, iss: ISSUER, aud: this.#options.records.instanceId };
-    const token = jwt.sign({ sub: `guest-${id}`, ...claims, ...own }, this.#key, { algorithm: ALGORITHM });
+    const token = jwt.sign({ ...claims, ...own }, this.#key, { algorithm: ALGORITHM });
     return { token, id, expiresAtS };
   }
 

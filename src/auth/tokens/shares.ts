@@ -3,19 +3,19 @@ import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../protocol/limits.ts";
 import { Share, type ShareMode } from "../../protocol/schemas/share.ts";
-import type { AccessTokens } from "./access-token.ts";
+import { type AccessTokens, SharedSession } from "./access-token.ts";
 
 /** How the link's creator was authenticated: by a login here, by a proxy, or otherwise (an HQ, the server's user). */
 const CreatedThrough = z.enum(["login", "proxy", "other"]);
 const Creator = z.object({ user: z.string(), through: CreatedThrough });
 export type Creator = Readonly<z.infer<typeof Creator>>;
 
-const Kept = Share.extend({ sessionKey: z.string(), createdThrough: CreatedThrough.default("login") });
+const Kept = Share.extend({ ...SharedSession.shape, createdThrough: CreatedThrough.default("login") });
 type Kept = z.infer<typeof Kept>;
 const SHARE = "share";
 
 /** `key`: a later session may have the same id. */
-type SharedSession = { readonly id: string; readonly key: string };
+type Session = { readonly id: string; readonly key: string };
 
 /** `from`: output before that offset is hidden. */
 type NewLink = {
@@ -38,18 +38,16 @@ export class Shares {
 
   /** ServiceError `too_many_shares`. */
   async create(
-    session: SharedSession,
+    session: Session,
     { mode, from, lifetimeS, by }: NewLink,
   ): Promise<Share & { readonly token: string }> {
     const { tokens, records, now } = this.#options;
     this.#requireRoom(by);
-    // The link contains nothing else about the session.
-    const { id: sessionId, key } = session;
-    const share = { id: sessionId, key, mode, ...(from === undefined ? {} : { from }) };
-    const { id, token, expiresAtS } = tokens.issueShare(share, lifetimeS);
+    const { id: sessionId, key: sessionKey } = session;
+    const { id, token, expiresAtS } = tokens.issueShare(lifetimeS);
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const own = { id, sessionId, mode, history: from === undefined, createdBy: by.user, ...times };
-    const value: Kept = { ...own, sessionKey: key, createdThrough: by.through };
+    const value: Kept = { ...own, sessionKey, from, createdThrough: by.through };
     const record = { id, kind: SHARE, expiresAtS, value };
     try {
       await records.put(record);
@@ -62,7 +60,7 @@ export class Shares {
   }
 
   /** Links of one session, oldest first. */
-  of(session: Pick<SharedSession, "key">): readonly Share[] {
+  of(session: Pick<Session, "key">): readonly Share[] {
     return this.#kept()
       .filter(({ kept }) => kept.sessionKey === session.key)
       .map(({ kept }) => Share.parse(kept))
@@ -75,7 +73,7 @@ export class Shares {
   }
 
   /** Disconnects its guests at once. ServiceError `share_not_found`. */
-  async revoke(session: Pick<SharedSession, "key">, id: string): Promise<void> {
+  async revoke(session: Pick<Session, "key">, id: string): Promise<void> {
     const share = this.#kept().find(({ kept }) => kept.id === id && kept.sessionKey === session.key);
     if (share === undefined) throw new ServiceError("share_not_found", `no share link ${id} of this session`);
     await this.#options.records.end([share.record]);

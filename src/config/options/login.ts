@@ -60,6 +60,10 @@ export const LOGIN_OPTIONS = {
     minBytes: 16,
     prose: "With `--allow-local-bypass`: the value that the header X-Ttyhq-Local of such requests must have.",
   }),
+  publicUrl: optional("public-url <url>", origin, {
+    prose:
+      "Address at which users reach the server, such as https://term.example.com with a proxy in front. Share links and login links lead there, and its pages may use the server.",
+  }),
   allowedOrigin: list("allowed-origin <origin>", origin, {
     prose:
       "An origin beside the server's own whose pages may use the server, such as https://term.example.com.",

@@ -5,15 +5,17 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { Context, Routes } from "../route.ts";
 import type { SessionRouteParts } from "./session-routes.ts";
 
+/** The server's own address. `isPublic`: it is the configured one. */
+export type OwnAddress = () => Promise<{ readonly url: string; readonly isPublic: boolean }>;
+
 /** Share links. Only callers who may see a session may share it. */
 export function shareRoutes(parts: {
   readonly sessionsOf: SessionRouteParts["sessionsOf"];
   /** `undefined` without login. */
   readonly shares: Shares | undefined;
-  /** The server's own address. */
-  readonly url: () => Promise<string>;
+  readonly address: OwnAddress;
 }): Routes {
-  const { sessionsOf, url } = parts;
+  const { sessionsOf, address } = parts;
   const sharesOrThrow = (): Shares => {
     if (parts.shares !== undefined) return parts.shares;
     throw new ServiceError("forbidden", "without login everyone has all sessions: there is nothing to share");
@@ -30,7 +32,8 @@ export function shareRoutes(parts: {
       const from = history ? undefined : session.outputBytes;
       const share = await shares.create(session, { mode, from, lifetimeS: expiresIn, by });
       const path = `/#share=${share.token}`;
-      return { ...share, path, url: `${await url()}${path}` };
+      const { url, isPublic } = await address();
+      return { ...share, path, url: `${url}${path}`, ...(isPublic && { isPublic }) };
     },
     listShares: async ({ params }, context) => {
       return [...(parts.shares?.of(await sessionOf(context, params.id)) ?? [])];

@@ -33,10 +33,11 @@ export const Share = z.object({
 });
 export type Share = z.infer<typeof Share>;
 
-/** What is answered once, to whoever made it. `path` goes behind the origin that the page has. */
+/** What is answered once, to whoever made it. `path` goes behind the origin that the page has, unless there is a public address. */
 export const NewShare = Share.extend({
   token: z.string().describe("opens the session as an access token does"),
   path: z.string(),
   url: z.string().describe("path, behind the address that the server knows itself by"),
+  isPublic: z.literal(true).optional().describe("that address is the one of --public-url"),
 });
 export type NewShare = z.infer<typeof NewShare>;

@@ -114,9 +114,13 @@ function ShareForm({ workspace, record, onMade }: ShareFormProps): VNode {
   );
 }
 
+/** Names that mean another machine wherever they are used. */
+const LOOPBACK_NAME = /^(?:.+\.)?localhost$|^127\.[\d.]+$|^\[::1\]$/;
+
 /** The link is in no list: the server does not know it any more. */
 function NewLink({ share }: { readonly share: NewShare }): VNode {
-  const link = `${location.origin}${share.path}`;
+  const link = share.isPublic ? share.url : `${location.origin}${share.path}`;
+  const isLocal = LOOPBACK_NAME.test(new URL(link).hostname);
   const id = useId();
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => field.current?.select(), [link]);
@@ -136,6 +140,15 @@ function NewLink({ share }: { readonly share: NewShare }): VNode {
           <CopyButton text={link} label="Copy the link" />
         </div>
       </div>
+      {isLocal && (
+        <p class="caution">
+          <Icon name="warning" />
+          <span>
+            This link works on this machine only. Open the page at an address that others can reach, or start
+            the server with <code>--public-url</code>.
+          </span>
+        </p>
+      )}
     </div>
   );
 }

@@ -44,6 +44,7 @@ test("a guest who may watch sees everything, types nothing and finds nothing els
   await owner.enter("echo before-$((1 + 1))");
   await owner.shows("\nbefore-2\n");
   const link = await share(owner, "View only");
+  await owner.page.getByText("This link works on this machine only.").waitFor();
   await closeDialog(owner);
   await using guest = await chromium.open(link, { viewport: { width: 700, height: 500 } });
   await guest.shows("\nbefore-2\n");
