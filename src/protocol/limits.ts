@@ -78,6 +78,8 @@ export const DEFAULT_PORT = 4020;
 /** The client's own keep-alive on /ws: a PING this often; silence over so many of them means that the link is dead. */
 export const CLIENT_PING_INTERVAL_MS = 20_000;
 export const CLIENT_MAX_MISSED_PONGS = 2;
+/** The page's: somebody types there, and a silent link is noticed within three of them. */
+export const PAGE_PING_INTERVAL_MS = 1_600;
 /** After a wake-up (sleep, network change) the link must answer within this; one that is being left, too. */
 export const CLIENT_PROBE_TIMEOUT_MS = 5_000;
 export const CONNECT_TIMEOUT_MS = 10_000;

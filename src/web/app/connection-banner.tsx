@@ -34,6 +34,7 @@ function connectionWords(state: ConnectionState, now: number): string {
   if (state.kind === "closed") return `Disconnected: ${state.error?.message ?? "the connection was closed"}.`;
   if (state.kind === "connecting") return "Connecting…";
   if (state.kind === "open") return "";
+  if (!navigator.onLine) return "This device is offline.";
   const seconds = Math.ceil((state.until - now) / 1000);
   return seconds > 0 ? `No connection. Retrying in ${seconds} s.` : "No connection. Retrying…";
 }

@@ -1,13 +1,14 @@
 // Everything that belongs to one login: the connection, the list, the session that is open. It ends with the login.
 import { computed, effect, type ReadonlySignal, type Signal, signal, untracked } from "@preact/signals";
 import { type Client, createClient } from "../../protocol/client/client.ts";
-import type { ConnectionState } from "../../protocol/client/connection.ts";
+import { CONNECTION_TIMES, type ConnectionState } from "../../protocol/client/connection.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
 import type { OpenLink } from "../../protocol/client/link.ts";
 import { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { snapshotOf } from "../../protocol/directory/session-change.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
+import { PAGE_PING_INTERVAL_MS } from "../../protocol/limits.ts";
 import type { CreateSessionBody, SessionRecord, SignalName } from "../../protocol/schemas/session.ts";
 import type { SchemeWatch } from "../color-scheme.ts";
 import type { Login } from "../login/login.ts";
@@ -53,9 +54,7 @@ export class Workspace implements Disposable {
     this.permissions = new Permissions(
       async () => (await this.client.call(endpoints.verifyToken)).permissions,
     );
-    this.#socket = this.#scope.use(
-      new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1" }),
-    );
+    this.#socket = this.#scope.use(this.#newSocket());
     this.#connection = signal(this.#socket.state);
     this.#scope.use(
       this.#socket.onState((state) => {
@@ -146,6 +145,11 @@ export class Workspace implements Disposable {
     this.#scope.dispose();
   }
 
+  #newSocket(): SessionSocket {
+    const times = { ...CONNECTION_TIMES, pingMs: PAGE_PING_INTERVAL_MS };
+    return new SessionSocket({ open: this.#openLink(), clientName: "page", version: "1", times });
+  }
+
   #openLink(): OpenLink {
     return async (handlers, signal) => {
       const { ticket } = await this.client.wsTicket(signal).catch(passing);
@@ -196,16 +200,20 @@ export class Workspace implements Disposable {
     this.#open.value = undefined;
   }
 
-  /** After sleep, or when the network is back, the page does not wait for a timer. */
+  /** After sleep, or when the network goes or is back, the page does not wait for a timer. */
   #wakes(): Disposable {
     const { window } = this.#options;
     const wake = (): void => {
       if (window.document.visibilityState === "visible") this.#socket.wake();
     };
+    // A server on this machine is still there: the new link shows it.
+    const reconnect = (): void => this.#socket.reconnect();
+    window.addEventListener("offline", reconnect);
     window.addEventListener("online", wake);
     window.document.addEventListener("visibilitychange", wake);
     return {
       [Symbol.dispose]: () => {
+        window.removeEventListener("offline", reconnect);
         window.removeEventListener("online", wake);
         window.document.removeEventListener("visibilitychange", wake);
       },

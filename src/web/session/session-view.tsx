@@ -32,6 +32,9 @@ export function SessionView({ page, workspace, open }: SessionProps): VNode {
             <SizeChip sizing={open.sizing} />
           )}
         </div>
+        {open.isInputPending.value && (
+          <output class="pending-input">No answer yet: what you typed may not have arrived.</output>
+        )}
         {link !== undefined && <div class="link-target">{link}</div>}
         {phase.kind === "missing" && <Missing workspace={workspace} />}
       </div>

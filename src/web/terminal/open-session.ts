@@ -86,6 +86,11 @@ export class OpenSession implements Disposable {
     return this.#link;
   }
 
+  /** Whether the server has not acknowledged what was typed, for 2 s. */
+  get isInputPending(): ReadonlySignal<boolean> {
+    return this.#input.isPending;
+  }
+
   /** Counts. */
   get bells(): ReadonlySignal<number> {
     return this.#bells;

@@ -1,7 +1,11 @@
 // What is typed on its way to the program: sent at once, kept while the session opens, or refused so that it is seen.
+import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { Reachability } from "./reachability.ts";
 import { TypeAhead } from "./type-ahead.ts";
+
+/** Input is shown as pending when no input was acknowledged for so long. */
+const PENDING_MS = 2_000;
 
 export type SessionInputOptions = {
   readonly id: string;
@@ -14,10 +18,18 @@ export type SessionInputOptions = {
 export class SessionInput implements Disposable {
   readonly #options: SessionInputOptions;
   readonly #typeAhead: TypeAhead;
+  readonly #isPending = signal(false);
+  #unacknowledged = 0;
+  #pendingTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: SessionInputOptions) {
     this.#options = options;
     this.#typeAhead = new TypeAhead(() => options.reachability.refuse());
+  }
+
+  /** Whether input was sent that the server has not acknowledged for 2 s. */
+  get isPending(): ReadonlySignal<boolean> {
+    return this.#isPending;
   }
 
   type(bytes: Uint8Array): void {
@@ -34,6 +46,7 @@ export class SessionInput implements Disposable {
 
   [Symbol.dispose](): void {
     this.#typeAhead[Symbol.dispose]();
+    clearTimeout(this.#pendingTimer);
   }
 
   get #canSend(): boolean {
@@ -43,6 +56,8 @@ export class SessionInput implements Disposable {
 
   async #send(bytes: Uint8Array): Promise<void> {
     const { id, socket, reachability, onError } = this.#options;
+    this.#unacknowledged += 1;
+    if (this.#unacknowledged === 1) this.#watch();
     try {
       await socket.write(id, bytes);
       reachability.reached();
@@ -50,5 +65,17 @@ export class SessionInput implements Disposable {
       onError(error);
       if (reachability.isUnreachable.peek()) reachability.refuse();
     }
+    this.#unacknowledged -= 1;
+    this.#watch();
+  }
+
+  /** From now on, if anything waits. */
+  #watch(): void {
+    clearTimeout(this.#pendingTimer);
+    this.#isPending.value = false;
+    if (this.#unacknowledged === 0) return;
+    this.#pendingTimer = setTimeout(() => {
+      this.#isPending.value = true;
+    }, PENDING_MS);
   }
 }

@@ -52,6 +52,44 @@ test("a restart in good order shows nothing for a while, and the terminal goes o
   await countedText(page, folder.path);
 });
 
+test("a server that stops answering is noticed within 5 s, and what was typed is shown as pending before", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.enter("echo here-$((1 + 1))");
+  await page.shows("\nhere-2\n");
+  {
+    using _frozen = server.freeze();
+    // Timers of the page alone: the test's own may be late.
+    const noticed = page.page.evaluate(`new Promise((done) => {
+      const from = performance.now();
+      const look = () => {
+        if (ttyhq.connection === "open") setTimeout(look, 20);
+        else done(performance.now() - from);
+      };
+      look();
+    })`);
+    await page.type("x");
+    await page.page.getByText("what you typed may not have arrived").waitFor();
+    expect(await noticed).toBeLessThan(5_000);
+    await page.page.getByRole("img", { name: "not connected" }).waitFor();
+  }
+  await page.connection("open");
+  await page.page.getByText("what you typed may not have arrived").waitFor({ state: "detached" });
+});
+
+test("a device that goes offline is told so at once, and goes on when it is back", async () => {
+  const { server, chromium } = stage();
+  await using page = await chromium.open(server.url);
+  await page.startShell();
+  await page.page.context().setOffline(true);
+  await page.page.getByText("This device is offline.").waitFor({ timeout: 2_000 });
+  await page.page.context().setOffline(false);
+  await page.connection("open");
+  await page.enter("echo back-$((1 + 1))");
+  await page.shows("\nback-2\n");
+});
+
 test("a session that ended while the server was away shows how it ended", async () => {
   const { server, chromium } = stage();
   await using folder = await mkdtempDisposable(join(tmpdir(), "ttyhq-page-"));

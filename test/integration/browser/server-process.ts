@@ -83,6 +83,13 @@ export class ServerProcess implements AsyncDisposable {
     this.#child = undefined;
   }
 
+  /** Until disposed: connections stay and nothing answers, as in a dead network. */
+  freeze(): Disposable {
+    const child = this.#child;
+    child?.kill("SIGSTOP");
+    return { [Symbol.dispose]: () => void child?.kill("SIGCONT") };
+  }
+
   /** In good order: whoever is connected is told. */
   async stop(): Promise<void> {
     await end(this.#child, "SIGTERM");
