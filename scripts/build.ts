@@ -1,7 +1,20 @@
 // Builds dist/: the programs by Rolldown, the page by Vite. A build that fails leaves the old dist/ as it was.
-import { access, chmod, glob, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import {
+  access,
+  chmod,
+  glob,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, gzip as gzipCompress } from "node:zlib";
 import type { OutputOptions } from "rolldown";
 import { PROGRAMS } from "../src/lib/os/installation.ts";
 import { sourceFingerprint } from "./fingerprint.ts";
@@ -12,6 +25,9 @@ export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 export const STAMP = ".built";
 
 const NATIVE_MODULE = "build/Release/ttyhq.node";
+
+const brotli = promisify(brotliCompress);
+const gzip = promisify(gzipCompress);
 
 /**
  * Builds dist/ anew and puts it in the place of the old one. Throws when anything does not build. The
@@ -93,6 +109,22 @@ async function buildPage(outDir: string): Promise<void> {
   const [vite, { default: pageConfig }] = await Promise.all([import("vite"), import("../vite.config.ts")]);
   const build = { ...pageConfig.build, outDir, emptyOutDir: false };
   await vite.build({ ...pageConfig, build, configFile: false, logLevel: "warn" });
+  await compress(outDir);
+}
+
+/** Puts `.br` and `.gz` beside each file that becomes smaller: the server sends them as they are. */
+async function compress(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const bytes = await readFile(path);
+    for (const [ending, compressed] of [
+      [".br", await brotli(bytes)],
+      [".gz", await gzip(bytes, { level: 9 })],
+    ] as const) {
+      if (compressed.length < bytes.length) await writeFile(`${path}${ending}`, compressed);
+    }
+  }
 }
 
 /** Waits for both, so that nothing of a failed build is still writing afterwards; the first failure is thrown. */

@@ -14,7 +14,12 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-type PageFile = { readonly bytes: Uint8Array; readonly etag: string; readonly headers: OutgoingHttpHeaders };
+/** The codings that the build compresses files with, the best first, by the endings of their files. */
+const CODINGS = { br: ".br", gzip: ".gz" } as const;
+
+type Body = { readonly bytes: Uint8Array; readonly etag: string; readonly headers: OutgoingHttpHeaders };
+/** Its body, and the same compressed, the best first. */
+type PageFile = Body & { readonly compressed: readonly (Body & { readonly coding: string })[] };
 
 /** By request path. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
@@ -29,15 +34,29 @@ export async function readPageFiles(folder: string): Promise<PageFiles> {
   for (const entry of entries) {
     const path = relative(folder, join(entry.parentPath, entry.name));
     if (!entry.isFile() || /(?:^|\/)\./.test(path)) continue;
-    const file = pageFile(path, await readFile(join(folder, path)));
+    if (Object.values(CODINGS).some((ending) => path.endsWith(ending))) continue;
+    const file = await readPageFile(folder, path);
     files.set(`/${path}`, file);
     if (path === "index.html") files.set("/", file);
   }
   return files;
 }
 
+async function readPageFile(folder: string, path: string): Promise<PageFile> {
+  const compressed: (Body & { readonly coding: string })[] = [];
+  for (const [coding, ending] of Object.entries(CODINGS)) {
+    const bytes = await readFile(join(folder, `${path}${ending}`)).catch(ignoreMissing);
+    if (bytes !== undefined) compressed.push({ coding, ...bodyOf(path, bytes, coding) });
+  }
+  return { ...bodyOf(path, await readFile(join(folder, path))), compressed };
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isErrno(error, "ENOENT")) throw error;
+}
+
 /** Files with a hash in their names never change; the others are revalidated each time. */
-function pageFile(path: string, bytes: Uint8Array): PageFile {
+function bodyOf(path: string, bytes: Uint8Array, coding?: string): Body {
   const etag = `"${createHash("sha256").update(bytes).digest("base64url")}"`;
   const isHashed = path.startsWith("assets/");
   const headers = {
@@ -45,6 +64,8 @@ function pageFile(path: string, bytes: Uint8Array): PageFile {
     "content-type": TYPES[extname(path)] ?? "application/octet-stream",
     "content-length": bytes.length,
     "cache-control": isHashed ? `public, max-age=${YEAR_S}, immutable` : "no-cache",
+    vary: "accept-encoding",
+    ...(coding === undefined ? {} : { "content-encoding": coding }),
   };
   return { bytes, etag, headers };
 }
@@ -57,10 +78,21 @@ export function sendPageFile(
 ): boolean {
   const file = method === "GET" || method === "HEAD" ? files.get(path) : undefined;
   if (file === undefined) return false;
+  const body = file.compressed.find(({ coding }) => accepts(headers["accept-encoding"], coding)) ?? file;
   const known = headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  if (known?.some((tag) => tag === file.etag || tag === "*")) {
-    const { "content-length": _, ...others } = file.headers;
+  if (known?.some((tag) => tag === body.etag || tag === "*")) {
+    const { "content-length": _, ...others } = body.headers;
     response.writeHead(304, others).end();
-  } else response.writeHead(200, file.headers).end(file.bytes);
+  } else response.writeHead(200, body.headers).end(body.bytes);
   return true;
+}
+
+/** By its name alone: a client that lists a coding with a low preference takes it as well. */
+function accepts(acceptEncoding: string | string[] | undefined, coding: string): boolean {
+  return [acceptEncoding ?? ""]
+    .flat()
+    .join()
+    .split(",")
+    .map((part) => part.trim().split(/\s*;\s*/))
+    .some(([name, quality]) => name === coding && !/^q=0(?:\.0*)?$/.test(quality ?? ""));
 }

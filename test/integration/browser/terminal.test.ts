@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
+import { z } from "zod";
 import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 import { pixelsOf } from "./pixels.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
+/** Of the first load, requests of the API included. */
+const MAX_LOAD_BYTES = 250_000;
 
 async function openShell(): Promise<PageDriver> {
   const page = await stage().chromium.open(stage().server.url);
@@ -18,7 +21,7 @@ test("what is typed reaches the program and its answer is shown", async () => {
   await page.shows("\n42-xterm-256color\n");
 });
 
-test("the page loads, logs in and runs a program without a word of complaint in the console", async () => {
+test("the page loads, logs in and runs a program without a word of complaint in the console, in 250 kB", async () => {
   await using page = await stage().chromium.open("about:blank");
   const complaints: string[] = [];
   page.page.on("console", (message) => {
@@ -28,6 +31,11 @@ test("the page loads, logs in and runs a program without a word of complaint in 
   await page.page.goto(stage().server.url);
   await page.startShell();
   expect(complaints).toEqual([]);
+  const sizes = z.array(z.int()).parse(
+    await page.page.evaluate(`[...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+      .map(({ encodedBodySize }) => encodedBodySize)`),
+  );
+  expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThan(MAX_LOAD_BYTES);
 });
 
 test("wide, combined and joined characters are shown and take the cells that they should", async () => {

@@ -3,6 +3,7 @@ import { mkdir, mkdtempDisposable, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { readPageFiles, sendPageFile } from "../../../src/http/page-files.ts";
 
@@ -14,7 +15,10 @@ async function servePage() {
     await mkdir(join(directory.path, "assets"));
     await writeFile(join(directory.path, "index.html"), "<p>page</p>");
     await writeFile(join(directory.path, ".hidden"), "secret");
-    await writeFile(join(directory.path, "assets", "app-1234.js"), "run()");
+    const script = join(directory.path, "assets", "app-1234.js");
+    await writeFile(script, "run()");
+    await writeFile(`${script}.br`, brotliCompressSync("run()"));
+    await writeFile(`${script}.gz`, gzipSync("run()"));
     const files = await readPageFiles(directory.path);
     server.on("request", ({ method, url: path = "", headers }, response) => {
       if (!sendPageFile(files, { method, path, headers }, response)) response.writeHead(404).end();
@@ -62,6 +66,20 @@ test("a client that has the file is not sent it again", async () => {
       text: "",
     });
   expect((await page.get("/", { headers: { "if-none-match": '"other"' } })).status).toBe(200);
+});
+
+test("a file that the build compressed is sent so to whoever takes that", async () => {
+  await using page = await servePage();
+  const get = async (codings: string) => {
+    const answer = await page.get("/assets/app-1234.js", { headers: { "accept-encoding": codings } });
+    expect([answer.text, answer.headers.get("vary")]).toEqual(["run()", "accept-encoding"]);
+    return answer.headers;
+  };
+  const sent = await Promise.all(["gzip, br", "br;q=0, gzip;q=0.5", "deflate", ""].map(get));
+  expect(sent.map((headers) => headers.get("content-encoding"))).toEqual(["br", "gzip", null, null]);
+  expect(new Set(sent.map((headers) => headers.get("etag"))).size).toBe(3);
+  for (const ending of ["br", "gz"])
+    expect((await page.get(`/assets/app-1234.js.${ending}`)).status).toBe(404);
 });
 
 test("hidden files, folders and other methods are not the page's", async () => {
