@@ -16,10 +16,20 @@ const KEYS = [
 /** The keys that a phone's keyboard lacks; shown where the pointer is a finger. */
 export function KeyBar({ open }: { readonly open: OpenSession }): VNode {
   const isControl = open.controlKey.isPressed.value;
+  const { emulator } = open;
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(emulator.selection);
+    emulator.clearSelection();
+  };
   const paste = async (): Promise<void> => open.emulator.paste(await navigator.clipboard.readText());
   return (
     // Pressing a button must not take the focus away: the keyboard would go.
     <div class="key-bar" role="toolbar" aria-label="Keys" onPointerDown={(event) => event.preventDefault()}>
+      {"clipboard" in navigator && emulator.hasSelection.value && (
+        <button type="button" class="key" onClick={() => void copy().catch(() => undefined)}>
+          Copy
+        </button>
+      )}
       <button type="button" class="key" aria-pressed={isControl} onClick={() => open.controlKey.toggle()}>
         Ctrl
       </button>

@@ -1,4 +1,5 @@
 // The one door to xterm.js: a terminal emulator with its addons, drawn into an element. It knows no session.
+import { type ReadonlySignal, signal } from "@preact/signals";
 import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { UnicodeGraphemesAddon } from "@xterm/addon-unicode-graphemes";
@@ -13,10 +14,11 @@ import type { ColorScheme } from "../../color-scheme.ts";
 import { safeInput } from "./bracketed-paste.ts";
 import { LINE_HEIGHT, TERMINAL_FONT } from "./cell-size.ts";
 import { emulatorCore } from "./emulator-core.ts";
-import { minimumContrast, terminalTheme } from "./palette.ts";
+import { MIN_CONTRAST, terminalTheme } from "./palette.ts";
 import { QueryGate } from "./query-gate.ts";
 import { TerminalKeys } from "./terminal-keys.ts";
 import { TextSearch } from "./text-search.ts";
+import { TouchInput } from "./touch.ts";
 
 export type EmulatorAppearance = {
   readonly fontSizePx: number;
@@ -40,7 +42,8 @@ const SCROLLBACK_LINES = 10_000;
 /** CAN ends a sequence that was cut short, RIS resets everything else. */
 const RESET = Uint8Array.of(0x18, 0x1b, 0x63);
 
-const ARROWS = ["\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"];
+// biome-ignore lint/suspicious/noControlCharactersInRegex: arrow keys are control sequences
+const ARROW = /\x1b\[([ABCD])/g;
 
 const encoder = new TextEncoder();
 
@@ -50,6 +53,8 @@ export class Emulator implements Disposable {
   readonly #fit = new FitAddon();
   readonly #gate: QueryGate;
   readonly #characters = new WholeCharacters();
+  readonly #touch: TouchInput;
+  readonly #hasSelection = signal(false);
   #webgl: WebglAddon | undefined;
 
   constructor(appearance: EmulatorAppearance, handlers: EmulatorHandlers) {
@@ -69,6 +74,10 @@ export class Emulator implements Disposable {
     });
     // Old mouse reports: one byte a character, which UTF-8 would make two of.
     terminal.onBinary((data) => handlers.onInput(Uint8Array.from(data, (byte) => byte.charCodeAt(0))));
+    terminal.onSelectionChange(() => {
+      this.#hasSelection.value = terminal.hasSelection();
+    });
+    this.#touch = new TouchInput({ terminal, type: (text) => this.type(text) });
     terminal.onTitleChange(handlers.onTitle);
     terminal.onBell(handlers.onBell);
   }
@@ -76,6 +85,7 @@ export class Emulator implements Disposable {
   /** Draws into the element, once. */
   open(element: HTMLElement): void {
     this.#terminal.open(element);
+    this.#touch.open(element);
     this.#openWebgl();
   }
 
@@ -114,7 +124,6 @@ export class Emulator implements Disposable {
 
   setScheme(scheme: ColorScheme): void {
     this.#terminal.options.theme = terminalTheme(scheme);
-    this.#terminal.options.minimumContrastRatio = minimumContrast(scheme);
     this.search.setScheme(scheme);
   }
 
@@ -150,9 +159,8 @@ export class Emulator implements Disposable {
 
   /** As if it had been typed; arrow keys in the mode that the program asked for. */
   type(text: string): void {
-    const isArrow = ARROWS.includes(text);
     const isApplication = this.#terminal.modes.applicationCursorKeysMode;
-    this.#terminal.input(isArrow && isApplication ? text.replace("[", "O") : text);
+    this.#terminal.input(isApplication ? text.replaceAll(ARROW, "\x1bO$1") : text);
   }
 
   paste(text: string): void {
@@ -163,8 +171,16 @@ export class Emulator implements Disposable {
     this.#terminal.focus();
   }
 
+  get hasSelection(): ReadonlySignal<boolean> {
+    return this.#hasSelection;
+  }
+
   get selection(): string {
     return this.#terminal.getSelection();
+  }
+
+  clearSelection(): void {
+    this.#terminal.clearSelection();
   }
 
   /** All lines with their scrollback, wrapped ones joined, for diagnosis and tests. */
@@ -190,6 +206,7 @@ export class Emulator implements Disposable {
 
   [Symbol.dispose](): void {
     this.search[Symbol.dispose]();
+    this.#touch[Symbol.dispose]();
     this.#gate[Symbol.dispose]();
     this.#stopBlinking();
     // Before the terminal: it holds one of the few GPU contexts that a page may have.
@@ -232,7 +249,7 @@ function terminalOptions(appearance: EmulatorAppearance, onLink: EmulatorHandler
     fontSize: appearance.fontSizePx,
     lineHeight: LINE_HEIGHT,
     theme: terminalTheme(appearance.scheme),
-    minimumContrastRatio: minimumContrast(appearance.scheme),
+    minimumContrastRatio: MIN_CONTRAST,
     cursorBlink: true,
     cursorInactiveStyle: "outline",
     macOptionIsMeta: true,

@@ -63,10 +63,8 @@ export function terminalTheme(scheme: ColorScheme): ITheme {
   return scheme === "dark" ? DARK : LIGHT;
 }
 
-/** Programs choose colours for a dark screen: on a light one the faint ones are made readable (WCAG AA). */
-export function minimumContrast(scheme: ColorScheme): number {
-  return scheme === "dark" ? 1 : 4.5;
-}
+/** Programs choose colours for other palettes, and black on black: what is too faint is made readable (WCAG AA). */
+export const MIN_CONTRAST = 4.5;
 
 /** Matches of a search, and the one that is looked at. */
 export function searchColors(scheme: ColorScheme) {
