@@ -1,10 +1,12 @@
 // The commands that need no terminal, on real sessions.
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { SessionRecord } from "../../src/protocol/schemas/session.ts";
 import { Installation } from "./harness/installation.ts";
-import { TestServer } from "./harness/test-server.ts";
+import { MAIN, TestServer } from "./harness/test-server.ts";
 import { Tmux } from "./harness/tmux.ts";
 
 async function sessionsOf(installation: Installation): Promise<readonly SessionRecord[]> {
@@ -150,4 +152,19 @@ test("login-link prints a link that logs in once", async () => {
   await expect(server.client().token({ ticket })).rejects.toMatchObject({ status: 401 });
   const listed = await installation.ttyhq(["ls", "--json", "--url", server.url]);
   expect(listed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ttyhq: ") });
+});
+
+/** The bundles that a command loads, as Node says. */
+async function bundlesOf(args: readonly string[]): Promise<readonly string[]> {
+  const env = { ...process.env, NODE_DEBUG: "module" };
+  const { stderr } = await promisify(execFile)(process.execPath, [MAIN, ...args], { env });
+  return [...stderr.matchAll(/ load "[^"]*\/dist\/([\w-]+)\.js"/g)].map(([, name = ""]) => name);
+}
+
+test("a short command loads what it uses, and nothing of the server", async () => {
+  await using server = await TestServer.start();
+  expect(await bundlesOf(["--version"])).toEqual(["main", "rolldown-runtime", "command-line"]);
+  const bundles = await bundlesOf(["ls", "--control-dir", server.controlDir]);
+  expect(bundles).toEqual(expect.arrayContaining(["command-line", "client", "ls"]));
+  for (const name of ["server", "config", "options", "log"]) expect(bundles).not.toContain(name);
 });
