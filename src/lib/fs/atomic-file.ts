@@ -13,9 +13,19 @@ export async function replaceFile(
   mode: number,
   { isDurable = true }: { readonly isDurable?: boolean } = {},
 ): Promise<void> {
-  await using draft = await writeDraft(path, bytes, { mode, isDurable });
-  await rename(draft.path, path);
-  if (isDurable) await syncDirectory(dirname(path));
+  const draft = await writeDraft(path, bytes, { mode, isDurable });
+  try {
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  if (isDurable) await sync(dirname(path));
+}
+
+/** Resolves when a file that was put there without waiting for the disk would outlive a crash of the machine. */
+export async function syncFile(path: string): Promise<void> {
+  await Promise.all([path, dirname(path)].map(sync));
 }
 
 /**
@@ -23,14 +33,16 @@ export async function replaceFile(
  * processes, one wins and all get the winner's bytes.
  */
 export async function createFileOnce(path: string, bytes: Uint8Array, mode: number): Promise<Uint8Array> {
-  await using draft = await writeDraft(path, bytes, { mode, isDurable: true });
+  const draft = await writeDraft(path, bytes, { mode, isDurable: true });
   try {
-    await link(draft.path, path);
+    await link(draft, path);
   } catch (error) {
     if (!isErrno(error, "EEXIST")) throw error;
     return await readFile(path);
+  } finally {
+    await rm(draft, { force: true });
   }
-  await syncDirectory(dirname(path));
+  await sync(dirname(path));
   return bytes;
 }
 
@@ -39,28 +51,28 @@ export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
+/** Returns its path. */
 async function writeDraft(
   path: string,
   bytes: Uint8Array,
   { mode, isDurable }: { readonly mode: number; readonly isDurable: boolean },
-): Promise<AsyncDisposable & { path: string }> {
+): Promise<string> {
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
-  const remove = (): Promise<void> => rm(draft, { force: true });
   try {
     await using file = await open(draft, "wx", mode);
     await file.writeFile(bytes);
     if (isDurable) await file.sync();
   } catch (error) {
-    await remove();
+    await rm(draft, { force: true });
     throw error;
   }
-  return { path: draft, [Symbol.asyncDispose]: remove };
+  return draft;
 }
 
-/** A rename is durable once its directory is synced. */
-async function syncDirectory(path: string): Promise<void> {
-  await using directory = await open(path, "r");
-  await directory.sync();
+/** Of a file, or of a directory: a rename is durable once its directory is synced. */
+async function sync(path: string): Promise<void> {
+  await using file = await open(path, "r");
+  await file.sync();
 }
 
 /** Writes `value` as JSON, see `replaceFile`. */

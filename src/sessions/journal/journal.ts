@@ -297,13 +297,13 @@ export class JournalFiles {
   }
 
   static async create(files: Pick<SessionFiles, "output" | "events">): Promise<JournalFiles> {
-    const output = await open(files.output, "wx", 0o600);
-    try {
-      return new JournalFiles(output, await open(files.events, "wx", 0o600));
-    } catch (error) {
-      await output.close();
-      throw error;
-    }
+    const opened = await Promise.allSettled(
+      [files.output, files.events].map((path) => open(path, "wx", 0o600)),
+    );
+    const [output, events] = opened.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+    if (output !== undefined && events !== undefined) return new JournalFiles(output, events);
+    await Promise.all([output?.close(), events?.close()]);
+    throw opened.find((one) => one.status === "rejected")?.reason;
   }
 
   /** Returns the number of written bytes, at least 1. */

@@ -35,8 +35,11 @@ export async function planLaunch(request: CreateSession, context: LaunchContext)
   const { home, shell } = runner.account;
   const env = launchEnv(runner.env, request.env ?? {}, { id: context.id, account: runner.account });
   const [file, ...args] = commandWords(request, env.SHELL ?? shell);
+  const asked = askedDirectory(request, home) ?? home;
+  const searching = findProgram(runner, file, env.PATH ?? "", asked);
+  searching.catch(() => undefined);
   const { cwd, isCwdFallback } = await usableDirectory(runner, request);
-  await findProgram(runner, file, env.PATH ?? "", cwd);
+  await (cwd === asked ? searching : findProgram(runner, file, env.PATH ?? "", cwd));
   const name =
     request.name === undefined || request.name === "" ? defaultName(request, file, cwd, home) : request.name;
   const size = { cols: request.cols, rows: request.rows };

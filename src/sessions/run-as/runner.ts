@@ -1,6 +1,7 @@
 // As whom a session's program is started, and how that user sees the machine.
 import { access, constants, stat } from "node:fs/promises";
 import { delimiter, resolve } from "node:path";
+import { isErrno } from "../../lib/fs/atomic-file.ts";
 import type { PtyProgram } from "../pty/pty.ts";
 import type { Account, BaseEnv } from "./launch-env.ts";
 
@@ -53,11 +54,13 @@ export function placesOf(
 
 async function directoryProblem(path: string): Promise<DirectoryProblem | undefined> {
   try {
-    if (!(await stat(path)).isDirectory()) return "not a directory";
-  } catch {
-    return "no such directory";
+    // What is behind it is asked for: that is there in a directory alone.
+    await access(`${path}/.`, constants.X_OK);
+    return undefined;
+  } catch (error) {
+    if (isErrno(error, "ENOTDIR")) return "not a directory";
+    return isErrno(error, "EACCES") ? "no permission to enter the directory" : "no such directory";
   }
-  return (await isAllowed(path)) ? undefined : "no permission to enter the directory";
 }
 
 async function hasProgram(
@@ -72,17 +75,8 @@ async function hasProgram(
 
 async function isProgram(path: string): Promise<boolean> {
   try {
-    return (await stat(path)).isFile() && (await isAllowed(path));
-  } catch {
-    return false;
-  }
-}
-
-/** Whether a file is executable or a directory searchable. */
-async function isAllowed(path: string): Promise<boolean> {
-  try {
-    await access(path, constants.X_OK);
-    return true;
+    const [found] = await Promise.all([stat(path), access(path, constants.X_OK)]);
+    return found.isFile();
   } catch {
     return false;
   }

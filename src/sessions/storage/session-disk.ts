@@ -1,5 +1,5 @@
 import { Mutex } from "../../lib/async/mutex.ts";
-import { writeJsonFile } from "../../lib/fs/atomic-file.ts";
+import { syncFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import type { DiskCare } from "../../lib/fs/disk-care.ts";
 import { writeRecording } from "../journal/recording.ts";
 import type { Session } from "../session.ts";
@@ -27,12 +27,24 @@ export class SessionDisk {
 
   /** Writes the current record, in its turn. */
   async writeRecord(session: Session): Promise<void> {
-    await this.#writeRecord(session, { isDurable: true });
+    await this.#write(session, "session not stored", () =>
+      writeJsonFile(session.files.record, session.stored, 0o600),
+    );
   }
 
   /** Does not sync the new record: that would double the duration of a start. */
   async writeFirstRecord(session: Session): Promise<void> {
-    await this.#writeRecord(session, { isDurable: false });
+    await this.#write(session, "session not stored", () =>
+      writeJsonFile(session.files.record, session.stored, 0o600, { isDurable: false }),
+    );
+  }
+
+  /** Resolves when the first record would outlive a crash of the machine. */
+  async syncFirstRecord(session: Session): Promise<void> {
+    const { stored, files } = session;
+    await this.#write(session, "session not stored", () =>
+      syncFile(files.record).catch(() => writeJsonFile(files.record, stored, 0o600)),
+    );
   }
 
   /** Of an ended session, after its record. */
@@ -51,12 +63,6 @@ export class SessionDisk {
     this.#removed.add(session);
     const remove = folderRemoval(session.files.directory);
     await this.#care.insist(`${session.key} not removed`, () => this.#mutexOf(session).take(remove));
-  }
-
-  async #writeRecord(session: Session, options: { readonly isDurable: boolean }): Promise<void> {
-    await this.#write(session, "session not stored", () =>
-      writeJsonFile(session.files.record, session.stored, 0o600, options),
-    );
   }
 
   async #write(session: Session, failure: string, write: () => Promise<void>): Promise<void> {

@@ -78,10 +78,12 @@ export function sessionRecord(
   };
 }
 
-/** Of this process. */
+let own: HostMark | undefined;
+
+/** Of this process: read once, it never changes. */
 export function ownMark(): HostMark {
-  const ticks = startTicks(process.pid);
-  return { pid: process.pid, ...(ticks === undefined ? {} : { startTicks: ticks }) };
+  own ??= { pid: process.pid, startTicks: startTicks(process.pid) };
+  return own;
 }
 
 /** Whether another live host owns the session: its record is a copy then. */
