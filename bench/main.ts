@@ -10,9 +10,11 @@ import { Workshop } from "./lib/workshop.ts";
 import { floor } from "./peers/floor.ts";
 import { minimal } from "./peers/minimal.ts";
 import { nodePty } from "./peers/node-pty.ts";
+import { relay } from "./peers/relay.ts";
 import { ttyd } from "./peers/ttyd.ts";
 import { ttyhq } from "./peers/ttyhq.ts";
 import { ttyhqHq } from "./peers/ttyhq-hq.ts";
+import { ttyhqInline } from "./peers/ttyhq-inline.ts";
 import { echo } from "./scenarios/echo.ts";
 import { fastExit } from "./scenarios/fast-exit.ts";
 import { fleetJoin } from "./scenarios/fleet-join.ts";
@@ -29,7 +31,7 @@ import { worktrees } from "./scenarios/worktrees.ts";
 const DEFAULT_RUNS = 5;
 const MAX_RUNS = 100;
 
-const PEERS: readonly Peer[] = [floor, nodePty, minimal, ttyd, ttyhq, ttyhqHq];
+const PEERS: readonly Peer[] = [floor, nodePty, minimal, ttyd, ttyhq, ttyhqInline, relay, ttyhqHq];
 const SCENARIOS: readonly Scenario[] = [
   throughput("plain"),
   throughput("ansi"),

@@ -6,7 +6,7 @@ import { type RemoteViewer, ViewerProcess } from "./viewer-process.ts";
 import type { Work, Workshop } from "./workshop.ts";
 
 /** What a server still has to do once its viewers have everything, such as writing to disk, counts as well. */
-const SETTLE_MS = 300;
+export const SETTLE_MS = 300;
 
 export const MIB = 1024 * 1024;
 

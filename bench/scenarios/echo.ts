@@ -27,7 +27,8 @@ export const echo: Scenario = {
 function metric(name: string, isCompared = false): Metric {
   const plain = { name, unit: "µs", digits: 0 };
   if (!isCompared) return plain;
-  return { ...plain, versus: ["minimal", "ttyhq"].map((peer) => ({ peer, as: "difference" })) };
+  const differences = ["ttyhq-inline", "ttyhq"].map((peer) => ({ peer, as: "difference" }) as const);
+  return { ...plain, versus: [{ peer: "minimal", as: "ratio" }, ...differences] };
 }
 
 async function run(peer: Peer, workshop: Workshop): Promise<Values> {

@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Peer } from "../lib/peer.ts";
 import { percentile } from "../lib/samples.ts";
 import type { Scenario, Values } from "../lib/scenario.ts";
-import { Stage } from "../lib/stage.ts";
+import { SETTLE_MS, Stage } from "../lib/stage.ts";
 import type { Workshop } from "../lib/workshop.ts";
 import { readStart } from "../peers/reader.ts";
 
@@ -14,8 +15,9 @@ export const start: Scenario = {
   title: `Session start, create to first output: ${STARTS} one after the other, then ${AT_ONCE} at once`,
   isOptional: false,
   metrics: [
-    { name: "p50", unit: "ms", digits: 2, versus: [{ peer: "minimal", as: "difference" }] },
+    { name: "p50", unit: "ms", digits: 2, versus: [{ peer: "minimal", as: "ratio" }] },
     { name: "p99", unit: "ms", digits: 1 },
+    { name: "CPU", unit: "ms each", digits: 1 },
     { name: `all ${AT_ONCE}`, unit: "ms", digits: 0, versus: [{ peer: "ttyd", as: "ratio" }] },
   ],
   takes: () => true,
@@ -36,16 +38,20 @@ async function run(peer: Peer, workshop: Workshop): Promise<Values> {
     return { beganUs: viewer.beganUs, firstUs };
   };
   const times: number[] = [];
+  const cpuBefore = stage.group.cpuSeconds();
   for (let i = 0; i < STARTS; i++) {
     const { beganUs, firstUs } = await startOne();
     times.push((firstUs - beganUs) / 1000);
   }
+  await sleep(SETTLE_MS);
+  const cpuSeconds = stage.group.cpuSeconds() - cpuBefore;
   const crowd = await Promise.all(Array.from({ length: AT_ONCE }, startOne));
   const lastUs = Math.max(...crowd.map((one) => one.firstUs));
   const firstUs = Math.min(...crowd.map((one) => one.beganUs));
   return {
     p50: percentile(times, 50),
     p99: percentile(times, 99),
+    CPU: (cpuSeconds * 1000) / STARTS,
     [`all ${AT_ONCE}`]: (lastUs - firstUs) / 1000,
   };
 }

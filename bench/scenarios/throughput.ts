@@ -20,7 +20,12 @@ export function throughput(kind: LoadKind): Scenario {
     isOptional: false,
     metrics: [
       { name: "throughput", unit: "MiB/s", digits: 1, versus: [FLOOR, DIRECT] },
-      { name: "CPU", unit: "s/GiB", digits: 2, versus: [{ peer: "ttyd", as: "ratio" }] },
+      {
+        name: "CPU",
+        unit: "s/GiB",
+        digits: 2,
+        versus: ["ttyd", "minimal"].map((peer) => ({ peer, as: "ratio" })),
+      },
       { name: "peak memory", unit: "MiB", digits: 0 },
     ],
     takes: () => true,
