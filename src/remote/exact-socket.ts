@@ -1,7 +1,7 @@
 // Connections to a unix socket in a folder that programs of sessions may write to, as that of an external session host is.
 import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats } from "node:fs";
 import { Agent, type AgentOptions } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
 
 /** open(2): what is at a path, without opening it. Node has no name for it. */
 const O_PATH = 0o10000000;
@@ -21,16 +21,16 @@ export function exactAgent(path: string, options: AgentOptions = {}): Agent {
 }
 
 /** What was looked at is what is connected to, whatever is put at the path meanwhile. */
-function connectExactly(path: string): Socket {
+export function connectExactly(path: string, options: Pick<IpcNetConnectOpts, "onread"> = {}): Socket {
   if (process.platform !== "linux") {
     check(path, lstatSync(path));
-    return connect(path);
+    return connect({ path, ...options });
   }
   const fd = openSync(path, O_PATH | constants.O_NOFOLLOW);
   try {
     check(path, fstatSync(fd));
     // The system is asked at once: the descriptor is not needed any more.
-    return connect(`/proc/self/fd/${fd}`);
+    return connect({ path: `/proc/self/fd/${fd}`, ...options });
   } finally {
     closeSync(fd);
   }

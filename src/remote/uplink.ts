@@ -3,7 +3,7 @@ import type { Link, LinkHandlers } from "../protocol/client/link.ts";
 import { givenUp } from "../protocol/client/link-error.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
-import { exactAgent } from "./exact-socket.ts";
+import { openSocketLink, type SocketTarget } from "./socket-link.ts";
 import { trusting } from "./trust.ts";
 import { unreachable } from "./unreachable.ts";
 
@@ -12,7 +12,7 @@ import { unreachable } from "./unreachable.ts";
  * trusted beside Node's own roots; give the same array each time, because what is made of it is kept with it.
  */
 export type UplinkTarget =
-  | { readonly socketPath: string; readonly noFollow?: boolean }
+  | SocketTarget
   | {
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
@@ -26,13 +26,13 @@ export async function openLink(
   signal: AbortSignal,
 ): Promise<Link> {
   if (signal.aborted) throw givenUp();
-  const socket = new WebSocket(addressOf(target), {
-    headers: "headers" in target ? target.headers : {},
+  if ("socketPath" in target) return await openSocketLink(target, handlers, signal);
+  const socket = new WebSocket(addressOf(target.url), {
+    headers: target.headers,
     perMessageDeflate: false,
     maxPayload: MAX_UPLINK_MESSAGE_BYTES,
     followRedirects: false,
-    ...("url" in target ? trusting(target.ca) : {}),
-    ...("noFollow" in target && target.noFollow === true ? { agent: exactAgent(target.socketPath) } : {}),
+    ...trusting(target.ca),
   });
   const { promise, resolve, reject } = Promise.withResolvers<Link>();
   const abort = (): void => socket.terminate();
@@ -66,9 +66,8 @@ export async function openLink(
   return await promise;
 }
 
-function addressOf(target: UplinkTarget): string {
-  if ("socketPath" in target) return `ws+unix://${target.socketPath}:/ws`;
-  const url = new URL("/ws", target.url);
+function addressOf(origin: string): string {
+  const url = new URL("/ws", origin);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   return url.href;
 }
