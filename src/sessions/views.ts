@@ -64,8 +64,7 @@ async function recording(session: Session, follow: Follow | undefined): Promise<
     return { type, headers, length: written.size, body };
   }
   await session.journal?.flushedTo(session.outputBytes);
-  const body = castText(session.stored, session.files, follow);
-  return { type, headers, body: encodeAll(body) };
+  return { type, headers, body: castText(session.stored, session.files, follow) };
 }
 
 /** From the file up to the next gap; after the last gap also from memory. */
@@ -129,8 +128,4 @@ function encode(text: string): Uint8Array {
 
 async function* each(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* pieces;
-}
-
-async function* encodeAll(pieces: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const piece of pieces) yield encode(piece);
 }

@@ -40,8 +40,9 @@ async function* numberedLines(
   signal: AbortSignal,
 ): AsyncGenerator<{ number: number; line: string }, undefined> {
   let number = 0;
+  const decoder = new TextDecoder();
   for await (const piece of castText(session.stored, session.files, growthOf(session, signal))) {
-    for (const line of piece.trimEnd().split("\n")) {
+    for (const line of decoder.decode(piece).trimEnd().split("\n")) {
       number += 1;
       yield { number, line };
     }

@@ -3,13 +3,13 @@ import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { CastWriter, castHeader } from "../../protocol/cast.ts";
 import type { SessionFiles } from "../storage/control-dir.ts";
 import type { StoredSession } from "../storage/stored-session.ts";
+import { CastWriter, castHeader } from "./cast.ts";
 import { type Follow, type JournalEntry, readJournal } from "./reader.ts";
 
-/** Lines are joined into pieces of about this many characters. */
-const PIECE_CHARACTERS = 64 * 1024;
+/** Lines are joined into pieces of about this many bytes. */
+const PIECE_BYTES = 64 * 1024;
 
 /**
  * Header and events in pieces of whole lines. With `follow` it continues to the end of the session; incomplete
@@ -19,9 +19,10 @@ export async function* castText(
   stored: StoredSession,
   files: SessionFiles,
   follow?: Follow,
-): AsyncGenerator<string> {
+): AsyncGenerator<Uint8Array> {
   const writer = new CastWriter();
-  let piece = "";
+  let lines: Uint8Array[] = [];
+  let bytes = 0;
   let hasHeader = false;
   let hasEnded = stored.exit !== undefined;
   for await (const entry of readJournal(files, follow)) {
@@ -30,18 +31,23 @@ export async function* castText(
       hasHeader = true;
       if (entry.kind === "r") continue;
     }
-    piece += castLine(writer, entry);
+    const line = castLine(writer, entry);
+    lines.push(line);
+    bytes += line.length;
     hasEnded ||= entry.kind === "x";
     // Followers get every line at once.
-    if (piece !== "" && (follow !== undefined || piece.length >= PIECE_CHARACTERS)) {
-      yield piece;
-      piece = "";
+    if (bytes > 0 && (follow !== undefined || bytes >= PIECE_BYTES)) {
+      yield Buffer.concat(lines);
+      [lines, bytes] = [[], 0];
     }
   }
   if (!hasHeader) yield headerOf(stored, undefined);
-  const last = hasEnded ? piece + writer.end() : piece;
-  if (last !== "") yield last;
+  if (hasEnded) lines.push(writer.end());
+  const last = Buffer.concat(lines);
+  if (last.length > 0) yield last;
 }
+
+const NOTHING = new Uint8Array(0);
 
 /** Writes `recording.cast` atomically. */
 export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
@@ -56,7 +62,7 @@ export async function writeRecording(stored: StoredSession, files: SessionFiles)
 }
 
 /** The size of the first record: that of the session may have changed since. */
-function headerOf(stored: StoredSession, first: JournalEntry | undefined): string {
+function headerOf(stored: StoredSession, first: JournalEntry | undefined): Uint8Array {
   const [width, height] = first?.kind === "r" ? first.data.split("x").map(Number) : [];
   return castHeader({
     width: width ?? stored.cols,
@@ -68,7 +74,7 @@ function headerOf(stored: StoredSession, first: JournalEntry | undefined): strin
   });
 }
 
-function castLine(writer: CastWriter, entry: JournalEntry): string {
+function castLine(writer: CastWriter, entry: JournalEntry): Uint8Array {
   const { time } = entry;
   switch (entry.kind) {
     case "o":
@@ -82,6 +88,6 @@ function castLine(writer: CastWriter, entry: JournalEntry): string {
       return writer.line({ kind: "resize", time, size: { cols, rows } });
     }
     case "x":
-      return "";
+      return NOTHING;
   }
 }

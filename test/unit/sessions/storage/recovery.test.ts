@@ -116,7 +116,10 @@ async function expectSound(cut: Awaited<ReturnType<typeof recoverCut>>, outputBy
     { kind: "x", offset: outputBytes, data: "129 host_lost" },
   ]);
   // Every byte that is on disk is in the recording, and every size in force is known.
-  const lines = (await Array.fromAsync(castText(recovered.stored, files))).join("").trimEnd().split("\n");
+  const lines = Buffer.concat(await Array.fromAsync(castText(recovered.stored, files)))
+    .toString()
+    .trimEnd()
+    .split("\n");
   const output = lines
     .slice(1)
     .map((line) => JSON.parse(line))
@@ -245,7 +248,7 @@ test("a journal with a gap, torn at any byte of either file, keeps its offsets",
       const hasGap = cut >= recordedGap && outputBytes >= GAP.from;
       expect(gaps).toEqual(hasGap ? [GAP] : []);
       expect(stored.exit?.outputBytes).toBe(outputBytes + (hasGap ? 1_000 : 0));
-      const cast = (await Array.fromAsync(castText(stored, files))).join("");
+      const cast = Buffer.concat(await Array.fromAsync(castText(stored, files))).toString();
       const lines = cast.trimEnd().split("\n").slice(1);
       const events = lines.map((line): [number, string, string] => JSON.parse(line));
       const output = events.flatMap(([, kind, data]) => (kind === "o" ? [data] : [])).join("");

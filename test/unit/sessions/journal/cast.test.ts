@@ -1,7 +1,20 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CastEvent, CastWriter, castHeader } from "../../../src/protocol/cast.ts";
-import { utf8 } from "./hex.ts";
+import { type CastEvent, CastWriter, castHeader } from "../../../../src/sessions/journal/cast.ts";
+import { utf8 } from "../../protocol/hex.ts";
+
+/** Lines as text. */
+class LineWriter {
+  readonly #writer = new CastWriter();
+
+  line(event: CastEvent): string {
+    return decoded(this.#writer.line(event));
+  }
+
+  end(): string {
+    return decoded(this.#writer.end());
+  }
+}
 
 function output(time: number, bytes: Uint8Array): CastEvent {
   return { kind: "output", time, bytes };
@@ -18,7 +31,7 @@ function played(lines: string): string {
 }
 
 function record(chunks: readonly Uint8Array[]): string {
-  const writer = new CastWriter();
+  const writer = new LineWriter();
   return chunks.map((bytes, i) => writer.line(output(i, bytes))).join("") + writer.end();
 }
 
@@ -29,13 +42,13 @@ function decoded(bytes: Uint8Array): string {
 
 describe("the header", () => {
   test("is one line of JSON, without what is not known", () => {
-    expect(castHeader({ width: 80, height: 24, timestamp: 1_700_000_000 })).toBe(
+    expect(decoded(castHeader({ width: 80, height: 24, timestamp: 1_700_000_000 }))).toBe(
       '{"version":2,"width":80,"height":24,"timestamp":1700000000}\n',
     );
   });
 
   test("carries command, title and env", () => {
-    const header = castHeader({
+    const bytes = castHeader({
       width: 132,
       height: 43,
       timestamp: 1_700_000_000,
@@ -43,6 +56,7 @@ describe("the header", () => {
       title: "two\nlines",
       env: { SHELL: "/bin/bash", TERM: "xterm-256color" },
     });
+    const header = decoded(bytes);
     expect(header.indexOf("\n")).toBe(header.length - 1);
     expect(JSON.parse(header)).toEqual({
       version: 2,
@@ -58,7 +72,7 @@ describe("the header", () => {
 
 describe("lines", () => {
   test("each kind has its letter", () => {
-    const writer = new CastWriter();
+    const writer = new LineWriter();
     expect(writer.line(output(0, utf8("hi\r\n")))).toBe('[0.000000, "o", "hi\\r\\n"]\n');
     expect(writer.line({ kind: "input", time: 0.5, bytes: utf8("ls\r") })).toBe('[0.500000, "i", "ls\\r"]\n');
     expect(writer.line({ kind: "resize", time: 1.25, size: { cols: 132, rows: 43 } })).toBe(
@@ -71,7 +85,7 @@ describe("lines", () => {
 
   test("control characters, quotes and separators are escaped so that a line is a line", () => {
     const text = '\x1b[31m"\\\x00\x07\t\x7f\u2028\u2029\r\n';
-    const line = new CastWriter().line(output(0, utf8(text)));
+    const line = new LineWriter().line(output(0, utf8(text)));
     expect(line.indexOf("\n")).toBe(line.length - 1);
     expect(line).toContain("\\u001b[31m");
     expect(played(line)).toBe(text);
@@ -86,11 +100,11 @@ describe("lines", () => {
     [86_400.000001, "86400.000001"],
     [31_536_000.123456, "31536000.123456"],
   ])("%d seconds are written as %s", (time, text) => {
-    expect(new CastWriter().line({ kind: "marker", time, label: "" })).toBe(`[${text}, "m", ""]\n`);
+    expect(new LineWriter().line({ kind: "marker", time, label: "" })).toBe(`[${text}, "m", ""]\n`);
   });
 
   test("time never goes back", () => {
-    const writer = new CastWriter();
+    const writer = new LineWriter();
     const times = [1, 0.5, -3, Number.NaN, Number.POSITIVE_INFINITY, 1.000001].map((time) =>
       writer.line({ kind: "marker", time, label: "" }).slice(1, 9),
     );
@@ -104,7 +118,7 @@ describe("characters", () => {
   });
 
   test("a character that is not whole yet makes no line, and then one with the time of its last byte", () => {
-    const writer = new CastWriter();
+    const writer = new LineWriter();
     const [first, ...rest] = utf8("é");
     expect(writer.line(output(1, Uint8Array.of(first ?? 0)))).toBe("");
     expect(writer.line({ kind: "marker", time: 2, label: "x" })).toBe('[2.000000, "m", "x"]\n');
@@ -113,7 +127,7 @@ describe("characters", () => {
   });
 
   test("input and output do not mix", () => {
-    const writer = new CastWriter();
+    const writer = new LineWriter();
     const [a, b] = utf8("é");
     writer.line(output(0, Uint8Array.of(a ?? 0)));
     expect(writer.line({ kind: "input", time: 0, bytes: Uint8Array.of(b ?? 0) })).toBe(
@@ -123,7 +137,7 @@ describe("characters", () => {
   });
 
   test("what never becomes whole is written at the end, with the last time", () => {
-    const writer = new CastWriter();
+    const writer = new LineWriter();
     writer.line(output(2, Uint8Array.of(0x61, 0xf0, 0x9f)));
     writer.line({ kind: "input", time: 3, bytes: Uint8Array.of(0xc3) });
     expect(writer.end()).toBe('[3.000000, "o", "\ufffd"]\n[3.000000, "i", "\ufffd"]\n');
