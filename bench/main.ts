@@ -21,6 +21,7 @@ import { fleetJoin } from "./scenarios/fleet-join.ts";
 import { fleetList } from "./scenarios/fleet-list.ts";
 import { fleetSteady } from "./scenarios/fleet-steady.ts";
 import { idle } from "./scenarios/idle.ts";
+import { previews } from "./scenarios/previews.ts";
 import { resume } from "./scenarios/resume.ts";
 import { stalled } from "./scenarios/stalled.ts";
 import { start } from "./scenarios/start.ts";
@@ -43,6 +44,7 @@ const SCENARIOS: readonly Scenario[] = [
   fastExit,
   stalled,
   resume,
+  previews,
   fleetList,
   fleetJoin,
   fleetSteady,
