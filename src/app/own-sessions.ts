@@ -6,7 +6,7 @@ import type { Send } from "../protocol/client/send.ts";
 import { EXTERNAL_HOST_TIMEOUT_MS, HOST_START_TIMEOUT_MS } from "../protocol/limits.ts";
 import { ensureHost, findHost, type HostProgram } from "../remote/host-process.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
-import { ForwardedRepositories } from "../repositories/forwarded-repositories.ts";
+import { forwardedRepositories } from "../repositories/forwarded-repositories.ts";
 import { LocalRepositories } from "../repositories/local-repositories.ts";
 import type { Repositories } from "../repositories/repositories.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
@@ -79,7 +79,7 @@ async function externalSessions(
 }
 
 function behindHost(sessions: RemoteSessions): OwnSessions {
-  return { backend: sessions, repositories: new ForwardedRepositories(sessions), host: sessions };
+  return { backend: sessions, repositories: forwardedRepositories(sessions.send), host: sessions };
 }
 
 /** What a session host has. `begin`: takes over what an earlier host left; nothing is served before. */

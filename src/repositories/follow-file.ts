@@ -16,19 +16,18 @@ export class FollowFile {
     this.#path = path;
   }
 
-  /** Rejects for a damaged file. */
-  static async open(path: string): Promise<FollowFile> {
+  /** Rejects for a damaged file; with `onDamaged` it counts as empty, and the first change replaces its content. */
+  static async open(path: string, onDamaged?: (error: unknown) => void): Promise<FollowFile> {
     const file = new FollowFile(path);
-    const stored = (await readJsonFile(path, (value) => Stored.parse(value))) ?? [];
-    for (const [account, entries] of Map.groupBy(stored, (entry) => entry.account)) {
-      file.#entries.set(account, entries.map(withoutAccount));
+    try {
+      const stored = (await readJsonFile(path, (value) => Stored.parse(value))) ?? [];
+      for (const [account, entries] of Map.groupBy(stored, (entry) => entry.account))
+        file.#entries.set(account, entries.map(withoutAccount));
+    } catch (error) {
+      if (onDamaged === undefined) throw error;
+      onDamaged(error);
     }
     return file;
-  }
-
-  /** Follows nothing; the first change replaces the content of the file. */
-  static empty(path: string): FollowFile {
-    return new FollowFile(path);
   }
 
   /** Users with followed repositories. */

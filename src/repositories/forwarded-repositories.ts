@@ -1,5 +1,4 @@
-// Repositories behind another process that has git workers: a server asks its session host.
-
+// Repositories behind another process with git workers: a server asks its session host.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { collectBytes } from "../lib/data/collect.ts";
 import { parseJson, requestOf } from "../protocol/client/caller.ts";
@@ -7,12 +6,7 @@ import type { Send } from "../protocol/client/send.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
-import type {
-  Repositories,
-  RepositoryCaller,
-  RepositoryEndpointName,
-  RepositoryInput,
-} from "./repositories.ts";
+import type { Repositories } from "./repositories.ts";
 
 /** Enough for a change of a large repository that waits for its turn. */
 const ANSWER_TIMEOUT_MS = 120_000;
@@ -20,37 +14,25 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** The user of the request; only the server's own user can open the host's socket. */
 export const CALLER_HEADER = "ttyhq-caller";
 
-export class ForwardedRepositories implements Repositories {
-  readonly #send: Send;
-
-  constructor({ send }: { readonly send: Send }) {
-    this.#send = send;
-  }
-
-  async call(
-    name: RepositoryEndpointName,
-    input: RepositoryInput,
-    caller: RepositoryCaller,
-    signal: AbortSignal,
-  ): Promise<Uint8Array> {
-    const endpoint: Endpoint = endpoints[name];
-    const request = requestOf(endpoint, input);
-    const named = { [CALLER_HEADER]: encodeURIComponent(JSON.stringify(caller)) };
-    return await withDeadline(
-      async (giveUp) => {
-        const { status, body } = await this.#send({
-          ...{ ...request, headers: { ...request.headers, ...named } },
-          signal: giveUp,
-        });
-        const bytes = await collectBytes(body, MAX_ANSWER_BYTES);
-        if (status >= 200 && status < 300) return bytes;
-        throw refusal(status, bytes);
-      },
-      ANSWER_TIMEOUT_MS,
-      `the session host's answer to ${name}`,
-      signal,
-    );
-  }
+export function forwardedRepositories(send: Send): Repositories {
+  return {
+    call: async (name, input, caller, signal) => {
+      const endpoint: Endpoint = endpoints[name];
+      const request = requestOf(endpoint, input);
+      const headers = { ...request.headers, [CALLER_HEADER]: encodeURIComponent(JSON.stringify(caller)) };
+      return await withDeadline(
+        async (abort) => {
+          const { status, body } = await send({ ...request, headers, signal: abort });
+          const bytes = await collectBytes(body, MAX_ANSWER_BYTES);
+          if (status >= 200 && status < 300) return bytes;
+          throw refusal(status, bytes);
+        },
+        ANSWER_TIMEOUT_MS,
+        `the session host's answer to ${name}`,
+        signal,
+      );
+    },
+  };
 }
 
 function refusal(status: number, bytes: Uint8Array): ServiceError {

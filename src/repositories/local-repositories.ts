@@ -59,8 +59,8 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     ...{ lifetimeMs: VERIFIED_MS, maxEntries: MAX_WORKERS, now },
   });
 
-  /** Viewers of sessions, by the folder of the session. */
-  readonly #viewers = new Map<string, number>();
+  /** One for each viewer of a session. */
+  readonly #views = new Set<{ readonly cwd: string }>();
   readonly #checks = setInterval(() => void this.#checkActive(), GIT_CACHE_MS).unref();
   #activeSince = new Date().toISOString();
 
@@ -77,10 +77,8 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   /** Resumes the follow mode of an earlier session host. */
   static async open(parts: LocalRepositoriesParts): Promise<LocalRepositories> {
     const { controlDir, log } = parts;
-    const file = await FollowFile.open(controlDir.follow).catch((error: unknown) => {
-      log.error({ error }, "follow mode not resumed");
-      return FollowFile.empty(controlDir.follow);
-    });
+    const onDamaged = (error: unknown): void => log.error({ error }, "follow mode not resumed");
+    const file = await FollowFile.open(controlDir.follow, onDamaged);
     const repositories = new LocalRepositories(parts, file);
     for (const account of file.accounts) repositories.#worker(account).resume();
     return repositories;
@@ -110,15 +108,10 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
 
   /** A session in that folder has a viewer: its status is checked. */
   viewed(cwd: string): Disposable {
-    this.#viewers.set(cwd, (this.#viewers.get(cwd) ?? 0) + 1);
+    const view = { cwd };
+    this.#views.add(view);
     this.#check(new Set([cwd]));
-    return {
-      [Symbol.dispose]: () => {
-        const left = (this.#viewers.get(cwd) ?? 0) - 1;
-        if (left > 0) this.#viewers.set(cwd, left);
-        else this.#viewers.delete(cwd);
-      },
-    };
+    return { [Symbol.dispose]: () => void this.#views.delete(view) };
   }
 
   /** A client lists the sessions. */
@@ -144,7 +137,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     if (this.#workers.size === 0) return;
     const sessions = await this.#parts.sessions.list();
     const active = sessions.filter(({ lastModified }) => lastModified >= since).map(({ cwd }) => cwd);
-    this.#check(new Set([...active, ...this.#viewers.keys()]));
+    this.#check(new Set([...active, ...[...this.#views].map(({ cwd }) => cwd)]));
   }
 
   #check(folders: ReadonlySet<string>): void {

@@ -23,7 +23,7 @@ export type RepositoryCaller = {
   readonly seesAll: boolean;
 };
 
-/** Two implementations: LocalRepositories with git workers, and ForwardedRepositories, which asks the session host. */
+/** Two implementations: LocalRepositories with git workers, and forwardedRepositories, which asks the session host. */
 export type Repositories = {
   /** The endpoint's answer, as JSON in UTF-8. Rejects with its errors. */
   call(
