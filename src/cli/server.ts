@@ -75,7 +75,7 @@ function localServer(controlDir: string, cli: Cli, who: "any" | "server"): Serve
         await createClient(send).health();
         return true;
       } catch (error) {
-        return !isNobodyThere(error);
+        return !isNotListening(error);
       }
     },
     connect: (clientName) =>
@@ -122,12 +122,12 @@ function explained(send: Send, controlDir: string, who: "any" | "server"): Send 
     try {
       return await send(request);
     } catch (error) {
-      throw isNobodyThere(error) ? nobodyThere(controlDir, who, error) : error;
+      throw isNotListening(error) ? notListening(controlDir, who, error) : error;
     }
   };
 }
 
-function nobodyThere(controlDir: string, who: "any" | "server", cause: unknown): ServiceError {
+function notListening(controlDir: string, who: "any" | "server", cause: unknown): ServiceError {
   // `ttyhq run` starts only a session host.
   const orProgram = who === "any" ? ", or a program with `ttyhq run`" : "";
   const message = `no server answers in ${controlDir}; start one with \`ttyhq serve\`${orProgram}`;
@@ -171,7 +171,7 @@ export function socketSend(socketPaths: readonly string[]): Send {
       try {
         return await send(request);
       } catch (error) {
-        if (!isNobodyThere(error)) throw error;
+        if (!isNotListening(error)) throw error;
       }
     }
     const last = senders.at(-1);
@@ -181,7 +181,7 @@ export function socketSend(socketPaths: readonly string[]): Send {
 }
 
 /** Whether a request failed because no server listens. */
-export function isNobodyThere(error: unknown): boolean {
+export function isNotListening(error: unknown): boolean {
   if (!(error instanceof ServiceError) || error.code !== "host_unreachable") return false;
   const { cause } = error;
   return (

@@ -32,7 +32,7 @@ import { recoverSessions } from "./storage/recovery.ts";
 import { type Ended, type Keep, Retention } from "./storage/retention.ts";
 import { SessionDisk } from "./storage/session-disk.ts";
 import { launchFailed, makeFolder } from "./storage/session-folder.ts";
-import { isAnothers, withoutOwnName } from "./storage/stored-session.ts";
+import { isOfAnotherHost, withoutOwnName } from "./storage/stored-session.ts";
 import { openView } from "./views.ts";
 
 export type SessionLog = {
@@ -109,7 +109,8 @@ export class LocalSessions implements SessionBackend {
         const { pid, startTicks, host } = found.stored;
         const failed = (error: unknown): void =>
           log.warn({ session: session.id, pid, error }, "programs of a lost session not ended");
-        if (!isAnothers(host)) void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS }).catch(failed);
+        if (!isOfAnotherHost(host))
+          void endProcesses(pid, startTicks, { graceMs: KILL_GRACE_MS }).catch(failed);
       }
       if (!isRecorded) this.#keep(this.#writeEnd(session));
     }

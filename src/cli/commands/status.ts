@@ -6,7 +6,7 @@ import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
 import {
   controlDirOf,
-  isNobodyThere,
+  isNotListening,
   localSockets,
   type ServerFlags,
   serverOf,
@@ -54,7 +54,7 @@ async function healthAt(socketPath: string): Promise<Health | undefined> {
   try {
     return await createClient(socketSend([socketPath])).health();
   } catch (error) {
-    if (isNobodyThere(error)) return undefined;
+    if (isNotListening(error)) return undefined;
     throw error;
   }
 }

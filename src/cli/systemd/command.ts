@@ -11,7 +11,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { addCommand, addGroup, ExitCode, type Finish, jsonText, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli, ProcessContext } from "../process-context.ts";
-import { isNobodyThere, localSockets, socketSend } from "../server.ts";
+import { isNotListening, localSockets, socketSend } from "../server.ts";
 import { table } from "../text.ts";
 import { filesOf, install, type Tell, uninstall } from "./installation.ts";
 import { type InstallFlags, placeOf, servicePlan, textOf } from "./plan.ts";
@@ -166,7 +166,7 @@ async function runningSessions(controlDir: string): Promise<number> {
   try {
     return (await client.list()).filter(({ status }) => status !== "exited").length;
   } catch (error) {
-    if (isNobodyThere(error)) return 0;
+    if (isNotListening(error)) return 0;
     throw error;
   }
 }

@@ -87,7 +87,7 @@ export function ownMark(): HostMark {
 }
 
 /** Whether another live host owns the session: its record is a copy then. */
-export function isAnothers(mark: HostMark | undefined): boolean {
+export function isOfAnotherHost(mark: HostMark | undefined): boolean {
   if (mark?.startTicks === undefined || mark.pid === process.pid) return false;
   return startTicks(mark.pid) === mark.startTicks && isRunning(mark.pid);
 }
