@@ -1,4 +1,4 @@
-// Many machines as one backend. The list is what is known here and waits for nobody; everything else goes to the owner.
+// The sessions of all remotes as one backend. Lists are answered from memory; other requests go to the session's remote.
 import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
@@ -31,28 +31,28 @@ export type FleetOptions = {
   readonly registry: Registry;
   readonly connect: (target: UplinkTarget) => RemoteSessionBackend;
   readonly targetOf: (remote: Remote) => UplinkTarget;
-  /** The HQ's own sessions, where it has some. */
+  /** The HQ's own sessions, if it has any. */
   readonly local: SessionBackend | undefined;
   readonly log: FleetLog;
-  /** Milliseconds, never going back; that of the process unless another one is given. */
+  /** Milliseconds, monotonic; by default the clock of the process. */
   readonly clock?: () => number;
 };
 
 export class Fleet implements SessionBackend {
   readonly #options: FleetOptions;
   /**
-   * By name: a remote that comes back as another process is the same one to whoever watches its sessions. One that left
-   * stays here while somebody does, and goes on where it stood when it comes back.
+   * By name, so that viewers keep their sessions when a remote restarts. A remote that has left stays here while its
+   * sessions have viewers, who continue at the same byte when it returns.
    */
   readonly #remotes = new Map<string, RemoteConnection<RemoteSessionBackend>>();
   readonly #local: RemoteConnection | undefined;
   readonly #owners = new Ownership<RemoteConnection>();
-  /** By session id: the name of the remote that left with it. A remote that restarts leaves, and is back with its sessions. */
+  /** By session id: the name of the remote that left with the session. A remote that restarts leaves and returns with them. */
   readonly #departed: ExpiringMap<string, string>;
   readonly #search: Search;
   readonly #events = new Emitter<ServerEvent>();
   readonly #watching: Disposable;
-  /** Until something changes. */
+  /** Cached until something changes. */
   #listed: readonly SessionRecord[] | undefined;
 
   constructor(options: FleetOptions) {
@@ -72,7 +72,7 @@ export class Fleet implements SessionBackend {
     for (const remote of registry.remotes) this.#register(remote, true);
   }
 
-  /** Sessions of a remote as known here, and the ids among them that another one had first. */
+  /** The known sessions of a remote; `conflicts`: those whose ids another remote had first. */
   sessionsOf(name: string): { readonly ids: readonly string[]; readonly conflicts: readonly string[] } {
     const remote = this.#remote(name);
     const ids = [...(remote?.records.keys() ?? [])];
@@ -80,7 +80,7 @@ export class Fleet implements SessionBackend {
     return { ids: ids.filter(isOwn), conflicts: ids.filter((id) => !isOwn(id)) };
   }
 
-  /** Resolves with how many sessions a remote has by now. Throws `remote_not_found`, `remote_unreachable`. */
+  /** Resolves with the number of sessions that a remote has now. Throws `remote_not_found`, `remote_unreachable`. */
   async refresh(name: string): Promise<number> {
     const remote = this.#remote(name);
     if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
@@ -88,30 +88,30 @@ export class Fleet implements SessionBackend {
     return remote.records.size;
   }
 
-  /** As `refresh`, for a remote that does not tell what happens to its sessions. */
+  /** As `refresh`, but only for a remote that sends no events of its sessions. */
   async refreshUnwatched(name: string): Promise<void> {
     if (this.#remote(name)?.sessions.isWatchable === false) await this.refresh(name);
   }
 
-  /** How requests are sent to a remote. Throws `remote_not_found`. */
+  /** Sends requests to a remote. Throws `remote_not_found`. */
   senderOf(name: string): Send {
     const remote = this.#remote(name);
     if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the name ${name}`);
     return remote.sessions.send;
   }
 
-  /** Uplinks that are open at this moment: at most one for each remote. */
+  /** Number of open uplinks: at most one for each remote. */
   get uplinks(): number {
     return [...this.#remotes.values()].filter(({ sessions }) => sessions.isConnected).length;
   }
 
-  /** Sessions whose program runs, as far as known here. */
+  /** Number of known sessions whose program runs. */
   get running(): number {
     const counts = this.#listedRemotes().map((remote) => remote.running - this.#hiddenRunning(remote));
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
-  /** The same array until something has changed. */
+  /** Returns the same array until something changes. */
   async list(): Promise<readonly SessionRecord[]> {
     return this.all();
   }
@@ -142,7 +142,7 @@ export class Fleet implements SessionBackend {
   async create({ remoteId, ...request }: CreateSession): Promise<SessionRecord> {
     const remote = this.#chosen(remoteId);
     const owner = request.id === undefined ? remote : (this.#owners.of(request.id) ?? remote);
-    // An id that another remote has would lead there; whether it is free on its own remote, that one knows.
+    // The id would lead to the other remote. The chosen remote itself checks whether the id is free there.
     if (owner !== remote) throw new ServiceError("session_exists", `session ${request.id} exists already`);
     return await reach(remote.label, () => remote.ask((sessions) => sessions.create(request)));
   }
@@ -200,7 +200,7 @@ export class Fleet implements SessionBackend {
     await Promise.all(all.map((remote) => remote[Symbol.asyncDispose]()));
   }
 
-  /** Where the owner is known the call is made at once: input leaves in the order of the calls. */
+  /** If the owner is known, the call is made synchronously, so that input keeps the order of the calls. */
   #forward<T>(id: string, work: (sessions: SessionBackend) => Promise<T>): Promise<T> {
     const begin = (remote: RemoteConnection): Promise<T> => reach(remote.label, () => work(remote.sessions));
     const located = this.#search.ownerOf(id);
@@ -237,7 +237,7 @@ export class Fleet implements SessionBackend {
     return label === this.#local?.label || this.#options.registry.byName(label.name)?.id === label.id;
   }
 
-  /** Running sessions of a remote whose ids others had first. */
+  /** Number of running sessions of a remote whose ids other remotes had first. */
   #hiddenRunning(remote: RemoteConnection): number {
     if (!this.#owners.hasConflicts) return 0;
     const isHidden = ({ id, status }: SessionRecord): boolean =>
@@ -290,14 +290,14 @@ export class Fleet implements SessionBackend {
       const { log } = this.#options;
       log.warn({ remote: remote.label.name, session: sessionId }, "session id is another machine's already");
     }
-    // What happens to a session whose id another remote had first concerns nobody: its id means the other one.
+    // If another remote had the id first, the id means that remote's session, and this event is not reported.
     const isOwner = sessionId === undefined || (this.#owners.of(sessionId) ?? remote) === remote;
     if (isOwner && this.#isListed(remote)) this.#events.emit(event);
     if (type === "session-removed" && !remote.records.has(sessionId ?? ""))
       this.#release(sessionId ?? "", remote);
   }
 
-  /** The id is free, or that of the next one who has it. */
+  /** The id is free now, or belongs to the next remote that has it. */
   #release(sessionId: string, remote: RemoteConnection): void {
     const next = this.#owners.release(sessionId, remote);
     const record = next !== undefined && this.#isListed(next) ? next.records.get(sessionId) : undefined;
@@ -311,14 +311,14 @@ export class Fleet implements SessionBackend {
     for (const sessionId of remote.records.keys()) {
       if (this.#owners.of(sessionId) === remote) this.#departed.set(sessionId, name);
     }
-    // A remote that lives sees its connection close, and registers again.
+    // A remote that is alive sees its connection close and registers again.
     remote.sessions.retarget(undefined);
     this.#listed = undefined;
     this.#tell("remote-left", { id, name, url });
     this.#forgetUnwatched();
   }
 
-  /** The remote that left with that session and is not back. */
+  /** The remote that left with that session and has not returned. */
   #departedRemote(sessionId: string): string | undefined {
     const name = this.#departed.get(sessionId);
     return name === undefined || this.#remote(name) !== undefined ? undefined : name;

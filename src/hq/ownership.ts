@@ -1,14 +1,14 @@
 /**
- * Whose session an id means: of whoever had it first, until that one has it no more (contract 6.4). Ids are those that
- * the owners made; two with the same id are a conflict, and the later one's is not reached.
+ * The owner of each session id: the first remote that has a session with the id, until that session is removed (contract
+ * 6.4). Remotes choose the ids. If two have the same one, the session of the later remote cannot be reached.
  */
 export class Ownership<Owner> {
-  /** Whoever has a session with that id, the first one first. */
+  /** All remotes that have a session with the id, in order of arrival. */
   readonly #holders = new Map<string, readonly Owner[]>();
 
   #conflicts = 0;
 
-  /** Whether several have the same id anywhere. */
+  /** Whether any id has several holders. */
   get hasConflicts(): boolean {
     return this.#conflicts > 0;
   }
@@ -17,7 +17,7 @@ export class Ownership<Owner> {
     return this.#holders.get(sessionId)?.[0];
   }
 
-  /** Returns whether that is a conflict that was not there before. */
+  /** Returns whether this is a new conflict. */
   claim(sessionId: string, owner: Owner): boolean {
     const holders = this.#holders.get(sessionId) ?? [];
     if (holders.includes(owner)) return false;
@@ -26,7 +26,7 @@ export class Ownership<Owner> {
     return holders.length > 0;
   }
 
-  /** Returns the next one that has it, where `owner` was the first. */
+  /** Returns the new owner of the id if `owner` was the first holder and there is another one. */
   release(sessionId: string, owner: Owner): Owner | undefined {
     const holders = this.#holders.get(sessionId) ?? [];
     const rest = holders.filter((holder) => holder !== owner);

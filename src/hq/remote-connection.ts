@@ -1,4 +1,4 @@
-// The HQ's link to one remote, or to its own sessions: the sessions that are known there, labelled with whose they are.
+// The HQ's link to one remote, or to its own sessions: their records, labelled with the remote.
 
 import { isTimeout } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
@@ -11,16 +11,16 @@ import type { UplinkTarget } from "../remote/uplink.ts";
 import type { SessionBackend, Sink, Subscription } from "../sessions/backend.ts";
 import type { Remote } from "./remote-state.ts";
 
-/** The sessions of another server, which may come back at another address and with another token: RemoteSessions. */
+/** The sessions of another server, whose address and token may change: RemoteSessions. */
 export type RemoteSessionBackend = SessionBackend & {
   readonly isConnected: boolean;
-  /** Any request to that server. */
+  /** Sends any request to that server. */
   readonly send: Send;
-  /** Where it answers from now on; `undefined`: it has left, and nothing is sent to it. */
+  /** Sets the server's address. `undefined`: the server has left, and nothing is sent to it. */
   retarget(target: UplinkTarget | undefined): void;
-  /** Whether it tells every change of its sessions; else they are known from its list alone. */
+  /** Whether the server reports every change of its sessions; otherwise only its list does. */
   readonly isWatchable: boolean;
-  /** Resolves when all that has happened to its sessions by now is known. */
+  /** Resolves when all changes of its sessions up to now are known. */
   caughtUp(): Promise<void>;
 };
 
@@ -56,7 +56,7 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     return this.#label;
   }
 
-  /** The same remote, perhaps with another id or address. */
+  /** Sets the id and address of the same remote. */
   set label(label: RemoteLabel) {
     const { id, url } = this.#label;
     this.#label = label;
@@ -64,28 +64,28 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
     for (const [sessionId, record] of this.#records) this.#records.set(sessionId, this.#labelled(record));
   }
 
-  /** By public id, with whose they are. */
+  /** By public id, labelled with the remote. */
   get records(): ReadonlyMap<string, SessionRecord> {
     return this.#records;
   }
 
-  /** Of how many of them the program runs; counted once for each change. */
+  /** Number of sessions whose program runs; counted once after each change. */
   get running(): number {
     this.#running ??= [...this.#records.values()].filter(({ status }) => status === "running").length;
     return this.#running;
   }
 
-  /** Whether somebody follows one of its sessions. */
+  /** Whether one of its sessions has a viewer. */
   get isWatched(): boolean {
     return this.#subscriptions > 0;
   }
 
-  /** Hears of its events once `records` has what they tell. */
+  /** Called with each event, after `records` was updated. */
   onEvent(listener: (event: ServerEvent) => void): Disposable {
     return this.#events.on(listener);
   }
 
-  /** The answer to a question about a session, with whose it is. */
+  /** Labels the record that the question returns. */
   async ask(question: (sessions: SessionBackend) => Promise<SessionRecord>): Promise<SessionRecord> {
     return this.#labelled(await question(this.sessions));
   }
@@ -129,8 +129,8 @@ export class RemoteConnection<Backend extends SessionBackend = SessionBackend> i
 }
 
 /**
- * Does something that needs a machine. One that is out of reach is named: `remote_unreachable`, or `remote_timeout`
- * when it is late, be it by a deadline around `work`; the machine's own errors pass through (contract 6.5).
+ * Does work that needs a remote, and names the remote in the error if it cannot be reached: `remote_unreachable`, or
+ * `remote_timeout` if it is late. Errors of the remote itself pass through (contract 6.5).
  */
 export async function reach<T>({ name }: Pick<RemoteLabel, "name">, work: () => Promise<T>): Promise<T> {
   try {
@@ -153,7 +153,7 @@ function late(name: string): string {
   return `remote ${name} does not answer in time`;
 }
 
-/** It was started again and has not told its new token yet: nothing that the client could mend by logging in. */
+/** The remote has restarted and not yet registered its new token. Logging in again would not help the client. */
 function unacquainted(name: string, cause: unknown): ServiceError {
   return new ServiceError("remote_unreachable", `remote ${name} does not know this HQ yet`, { cause });
 }

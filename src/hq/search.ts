@@ -8,8 +8,8 @@ import type { RemoteConnection } from "./remote-connection.ts";
 import { reach } from "./remote-connection.ts";
 
 /**
- * Finds whose session an id means. One whose owner is not known yet is looked for on all machines, once for all who
- * want it: they go on in the order in which they came.
+ * Finds the owner of a session. If it is not known, all remotes are asked, once for all concurrent callers, who continue
+ * in the order of their calls.
  */
 export class Search {
   readonly #remotes: () => readonly RemoteConnection[];
@@ -23,7 +23,7 @@ export class Search {
     owners: Ownership<RemoteConnection>;
     /** Remotes that may come back in a moment. */
     down: () => Registry["down"];
-    /** The remote that left with that session and may come back with it in a moment. */
+    /** The remote that left with that session and may return with it in a moment. */
     departedRemote: (sessionId: string) => string | undefined;
   }) {
     this.#remotes = options.remotes;
@@ -33,9 +33,9 @@ export class Search {
   }
 
   /**
-   * The owner, at once where it is known. Rejects with `session_not_found` when all say that they have no such session;
-   * as long as one of them cannot be asked, one fell silent lately, or one has left with the session, nobody knows:
-   * `remote_unreachable`, `remote_timeout`.
+   * Returns the owner synchronously if it is known. Rejects with `session_not_found` if no remote has the session. Rejects
+   * with `remote_unreachable` or `remote_timeout` if that is uncertain: a remote cannot be asked, went down lately, or has
+   * left with the session.
    */
   ownerOf(sessionId: string): RemoteConnection | Promise<RemoteConnection> {
     const owner = this.#owners.of(sessionId);
@@ -49,13 +49,13 @@ export class Search {
     } catch (cause) {
       throw reasons(cause).find(({ code }) => code !== "session_not_found") ?? this.#missing(sessionId);
     }
-    // Two that have it may answer side by side: the first one to be noted is the owner.
+    // If two remotes have the session, the one whose record arrived first is the owner.
     const owner = this.#owners.of(sessionId);
     if (owner === undefined) throw this.#missing(sessionId);
     return owner;
   }
 
-  /** No machine that is here has it. */
+  /** No registered remote has the session. */
   #missing(sessionId: string): ServiceError {
     const departed = this.#departedRemote(sessionId);
     const down = this.#down();

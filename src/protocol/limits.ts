@@ -229,45 +229,45 @@ export const COMMAND_PING_DELAY_MS = 1;
 export const HEALTH_CHECK_INTERVAL_MS = 15_000;
 export const HEALTH_CHECK_TIMEOUT_MS = 5_000;
 export const REGISTRATION_REFRESH_MS = 60_000;
-/** A remote looks at its HQ this often, to register at once with one that was restarted; at the clock, to see sleep. */
+/** Interval of a remote's checks of its HQ, which notice a restart, and of the clock, which notice sleep. */
 export const HQ_CHECK_MS = 5_000;
 export const CLOCK_CHECK_MS = 1_000;
-/** How long a registration waits for the url to answer, so that an HQ is not registered with itself. */
+/** Time for a remote's url to answer at registration, so that an HQ is not registered with itself. */
 export const LOOP_CHECK_TIMEOUT_MS = 1_000;
-/** A clock that moved by more than this between two looks: the machine slept, and the HQ has forgotten it. */
+/** A larger jump of the clock between two checks means that the machine slept and the HQ has removed it. */
 export const CLOCK_JUMP_MS = 5_000;
-/** How long a machine may take to say whether it has a session that nobody knows the owner of. */
+/** Time for a remote to say whether it has a session whose owner is unknown. */
 export const SESSION_SEARCH_TIMEOUT_MS = 2_000;
 /**
- * How long nobody says of a session that it does not exist because a machine fell silent that may have it; longer than
- * REGISTRATION_REFRESH_MS. And how many such machines are remembered, the latest.
+ * How long a remote that was removed because it did not answer is `down`: its sessions are unreachable rather than missing.
+ * Longer than REGISTRATION_REFRESH_MS. And how many such remotes are remembered, the latest.
  */
 export const DOWN_REMOTE_MEMORY_MS = 90_000;
 export const MAX_DOWN_REMOTES = 1_000;
-/** Sessions of remotes that left within that time which are remembered, the latest. */
+/** Limit for remembered sessions of remotes that left within that time; the latest are kept. */
 export const MAX_DEPARTED_SESSIONS = 10_000;
-/** How often such a machine is asked whether it is back, and how long it may take to answer. */
+/** Interval and time limit of the health checks of such a remote. */
 export const RECOVERY_PROBE_MS = 1_000;
 export const RECOVERY_PROBE_TIMEOUT_MS = 2_000;
-/** A health check that took so much longer than its limit says more of this process, which stood still, than of the remote. */
+/** A health check that exceeds its limit by this much shows that this process itself stood still. */
 export const HEALTH_CHECK_LATENESS_MS = 1_000;
-/** How long a registration may take, the HQ's question to whoever has that name included. */
+/** Time for a registration, including the HQ's health check of the remote that has the name. */
 export const REGISTRATION_TIMEOUT_MS = 15_000;
 
 /** The registry that several HQs share (contract 6.8): to connect to it, and one command of it. */
 export const REGISTRY_CONNECT_TIMEOUT_MS = 5_000;
 export const REGISTRY_TIMEOUT_MS = 2_000;
-/** How long a question for changes waits for one; without an answer after LEDGER_TIMEOUT_MS more the connection is lost. */
+/** How long a read waits for changes; without an answer after REGISTRY_TIMEOUT_MS more the connection is lost. */
 export const REGISTRY_WAIT_MS = 4_000;
-/** The longest pause between two tries to reach it. */
+/** The longest pause between two attempts to connect. */
 export const REGISTRY_RETRY_MAX_MS = 2_000;
-/** Changes that are kept for those who read them, the oldest first to go; a reader that missed some reads everything. */
+/** Limit for stored changes, the oldest are dropped; an HQ that missed some reads everything. */
 export const MAX_REGISTRY_CHANGES = 4_096;
-/** How long an HQ may remove remotes after it looked at them; longer than from one look to the next. */
+/** How long an HQ may remove remotes after a health check; longer than the interval of the checks. */
 export const PROBE_LEASE_MS = 20_000;
-/** How long an HQ that none of its remotes answered leaves it to the others: each of them looks once meanwhile. */
+/** How long an HQ that no remote answered passes the lease on: time for a health check by each other HQ. */
 export const PROBE_LEASE_PASSED_MS = 30_000;
-/** An HQ that did not look at the remotes for so long is gone. */
+/** An HQ without a health check for this long is gone. */
 export const REPLICA_LIFETIME_MS = 40_000;
 
 /** How long the system may take to say who a user is, and which limits it sets. */

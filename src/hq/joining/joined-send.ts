@@ -9,20 +9,20 @@ import { joinRequest, type RemoteKey } from "./remote-key.ts";
 export type JoinedSendOptions = {
   readonly send: Send;
   readonly key: RemoteKey;
-  /** Needed until the HQ knows the key. */
+  /** Required until the HQ knows the key. */
   readonly joinToken: Secret | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 };
 
-/** Half of its life: there is time to try again before it ends. */
+/** Fraction of the lifetime after which a credential is renewed; the rest leaves time for retries. */
 const RENEWAL = 0.5;
-/** Of an HQ that takes the credential no more: it was started with another secret, or does not know the key any more. */
+/** Statuses of an HQ that rejects the credential: its secret has changed, or the key was revoked. */
 const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 
 /**
- * Sends requests of a remote to its HQ with a credential that it gets for its key, and renews by itself. `/api/health` needs
- * none. Rejects as joining does: with what the HQ said.
+ * Sends requests of a remote to its HQ with a credential for its key, which it obtains and renews. `/api/health` needs no
+ * credential. Rejects with the HQ's error if joining fails.
  */
 export function joinedSend({ send, key, joinToken, now }: JoinedSendOptions): Send {
   const caller = createCaller(send);

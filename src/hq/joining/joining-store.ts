@@ -1,11 +1,11 @@
-// Where an HQ keeps its join tokens and the keys of its remotes: in a file, or in Redis (redis-joining-store.ts).
+// Stores the join tokens and the keys of remotes: in a file, or in Redis (redis-joining-store.ts).
 import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
 import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 
 export type JoiningTable = "tokens" | "keys";
 
-/** One entry as it is read, and as it is to be; `undefined`: not there. */
+/** An entry before and after a change; `undefined`: there is none. */
 export type JoiningChange = {
   readonly table: JoiningTable;
   readonly id: string;
@@ -13,11 +13,11 @@ export type JoiningChange = {
   readonly after: string | undefined;
 };
 
-/** Texts by id. The store does not know what they say. */
+/** Opaque texts by id. */
 export type JoiningStore = {
   get(table: JoiningTable, id: string): Promise<string | undefined>;
   all(table: JoiningTable): Promise<ReadonlyMap<string, string>>;
-  /** Makes all changes as one step, or none: false where an entry is not as it was before. */
+  /** Makes all changes atomically. Returns false, and makes none, if an entry is not as it was `before`. */
   commit(changes: readonly JoiningChange[]): Promise<boolean>;
 };
 
@@ -30,7 +30,7 @@ const Stored = z.object({
 
 type Tables = Readonly<Record<JoiningTable, ReadonlyMap<string, string>>>;
 
-/** The store of one HQ alone. What the disk does not take is not done. */
+/** The store of a single HQ. A change that cannot be written to disk is not made. */
 export class JoiningFile implements JoiningStore {
   readonly #path: string;
   readonly #mutex = new Mutex();

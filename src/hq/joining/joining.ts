@@ -1,4 +1,4 @@
-// Who may be a remote of this HQ (contract 10.4): join tokens enroll public keys, and a key proves its remote from then on.
+// Decides which servers may be remotes of this HQ (contract 10.4): join tokens enroll public keys, which then prove a remote.
 import { createHash, randomBytes } from "node:crypto";
 import type { z } from "zod";
 import type { Secret } from "../../lib/secret.ts";
@@ -17,20 +17,20 @@ import type { JoiningChange, JoiningStore, JoiningTable } from "./joining-store.
 import { isSigned, remoteIdOf } from "./remote-key.ts";
 
 const TOKEN_BYTES = 32;
-/** Of the hash of a token; enough to name one among MAX_JOIN_TOKENS. */
+/** Length of the prefix of a token's hash that identifies it among MAX_JOIN_TOKENS. */
 const TOKEN_ID_LENGTH = 12;
-/** Tries of one change while others change the same entries. */
+/** Limit for attempts at a change while others change the same entries. */
 const MAX_TRIES = 8;
 
-/** What a credential is for. */
+/** The remote that a credential is for. */
 export type JoinedRemoteName = { readonly id: string; readonly name: string };
 
-/** A token that the HQ was started with: reusable, for names that fit `name`. */
+/** A reusable token from the HQ's options, for names that match `name`. */
 export type ConfiguredJoinToken = { readonly secret: Secret; readonly name: string };
 
 export type JoiningOptions = {
   readonly store: JoiningStore;
-  /** Entries are sealed: whoever can write into the store alone cannot add a key. */
+  /** Seals entries, so that write access to the store is not enough to add a key. */
   readonly seal: Pick<TokenSeal, "seal" | "open">;
   readonly configured: ConfiguredJoinToken | undefined;
   /** The `instanceId` that the HQ shows. */
@@ -40,12 +40,12 @@ export type JoiningOptions = {
 };
 
 type Entry<T> = { readonly text: string; readonly value: T };
-/** A token that enrolls a key, with what has to be true of the store when it does. */
+/** A token that enrolls a key, with the changes of the store that this requires. */
 type Admission = { readonly token: JoinTokenRecord; readonly changes: readonly JoiningChange[] };
 
 /**
- * A token is kept as its hash and enrolls one key, or several where it is reusable. Tokens for one name replace the key of
- * that name; those with a pattern enroll names alone that have no key, so that one remote cannot become another.
+ * Tokens are stored as hashes. A token enrolls one key, or several if it is reusable. A token for one name replaces the key
+ * of that name. A token with a pattern enrolls only names without a key, so that no remote can take over another one.
  */
 export class Joining {
   readonly #options: JoiningOptions;
@@ -54,7 +54,7 @@ export class Joining {
     this.#options = options;
   }
 
-  /** Checks the proof, and enrolls the key where a token allows it. Throws `join_refused`, `remote_name_taken`. */
+  /** Checks the proof, and enrolls an unknown key if a token allows it. Throws `join_refused`, `remote_name_taken`. */
   async join(request: JoinRemote): Promise<JoinedRemoteName & { readonly enrolled: boolean }> {
     const { name, publicKey } = request;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
@@ -69,7 +69,7 @@ export class Joining {
     throw new ServiceError("join_refused", `${name} is being enrolled by others at the same time: try again`);
   }
 
-  /** Whether the key behind a credential still counts. Where the store is out of reach the credential counts until it expires. */
+  /** Whether the key of a credential is still enrolled. While the store is unreachable, the credential counts until it expires. */
   async isKnown({ id, name }: JoinedRemoteName): Promise<boolean> {
     try {
       return (await this.#read("keys", name, RemoteKeyRecord))?.value.remoteId === id;
@@ -105,7 +105,7 @@ export class Joining {
     return { ...record, token };
   }
 
-  /** Those that work, the configured one first. */
+  /** The valid tokens, the configured one first. */
   async tokens(): Promise<readonly JoinTokenRecord[]> {
     const { configured } = this.#options;
     const own = configured === undefined ? [] : [recordOf(configured)];
@@ -156,7 +156,7 @@ export class Joining {
       throw refused("the signature is not that of the key, or is for another HQ");
   }
 
-  /** What lets an unknown key in. */
+  /** Finds the token that admits an unknown key. */
   async #admission({ name, joinToken }: JoinRemote, isTaken: boolean): Promise<Admission> {
     if (joinToken === undefined) {
       throw refused(
@@ -181,7 +181,7 @@ export class Joining {
   async #redeemable(joinToken: string): Promise<Admission | undefined> {
     const { configured, now } = this.#options;
     const hash = hashOf(joinToken);
-    // Hashes are compared: how long that takes says nothing about the token.
+    // Only hashes are compared, so the time that this takes reveals nothing about the token.
     if (configured !== undefined && hash === hashOf(configured.secret.bytes())) {
       return { token: recordOf(configured), changes: [] };
     }
@@ -208,7 +208,7 @@ export class Joining {
     return await store.commit([change, ...admission.changes]);
   }
 
-  /** By their hashes; those that have expired are forgotten. */
+  /** By hash. Removes expired tokens. */
   async #tokens(): Promise<ReadonlyMap<string, Entry<JoinTokenRecord>>> {
     const { store, now } = this.#options;
     const tokens = new Map<string, Entry<JoinTokenRecord>>();
@@ -231,7 +231,7 @@ export class Joining {
     return this.#options.seal.seal(`${table} ${id}`, JSON.stringify(value));
   }
 
-  /** Undefined for what was sealed with another secret: nobody is let in by it. */
+  /** Undefined for an entry that was sealed with another secret, which admits nobody. */
   #opened<T>(
     table: JoiningTable,
     id: string,

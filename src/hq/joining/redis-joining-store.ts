@@ -1,4 +1,4 @@
-// The join tokens and remote keys of several HQs, beside the registry that they share.
+// Stores the join tokens and remote keys of several HQs in their shared registry.
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { RunScript, Script } from "../registry/redis-scripts.ts";
@@ -32,7 +32,7 @@ const HASHES: Readonly<Record<JoiningTable, string>> = {
 };
 const NUMBERS: Readonly<Record<JoiningTable, string>> = { tokens: "1", keys: "2" };
 
-/** `run` rejects while Redis is out of reach: ServiceError `host_unreachable` then. */
+/** Rejects with `host_unreachable` while Redis is unreachable. */
 export function redisJoiningStore(run: RunScript): JoiningStore {
   const ask: RunScript = async (...script) => {
     try {

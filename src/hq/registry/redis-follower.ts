@@ -1,4 +1,4 @@
-// The connection to a Redis that several HQs share. All of them hear of every change in the same order (contract 6.8).
+// The connection to a Redis that several HQs share. All HQs receive all changes in the same order (contract 6.8).
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { Backoff } from "../../lib/async/backoff.ts";
@@ -18,39 +18,38 @@ export type FollowerLog = {
 
 export type RedisFollowerOptions = {
   readonly address: RedisAddress;
-  /** Authorities that are trusted beside the public ones, PEM. */
+  /** Certificate authorities that are trusted besides the public ones, PEM. */
   readonly ca: Uint8Array | undefined;
   readonly log: FollowerLog;
   /** 0 to 1, as Math.random. */
   readonly random: () => number;
 };
 
-/** One kind of data in that Redis, of which this process has a copy. */
+/** One kind of data in Redis, of which this process has a copy. */
 export type FollowedPart = {
-  /** Reads everything over a new connection. Returns the revision that it read. */
+  /** Reads everything over a new connection. Returns its revision. */
   read(run: RunScript): Promise<number>;
-  /** A change, by name. May be older than what was read; parts ignore what is of no other concern to them. */
+  /** Applies a change, which may be older than the data that was read. Changes of other parts are ignored. */
   apply(fields: Readonly<Record<string, string>>): void;
   /** All parts were read over a new connection, which can be used from now on. */
   ready(): void;
 };
 
-/** It is not the Redis any more that it was. */
+/** The data of Redis was lost or replaced. */
 const FORGOTTEN = "it has forgotten what it knew";
 const Changed = z.tuple([z.int()], z.unknown());
 const Revision = z.int();
 
 /**
- * Each change has a revision, one more than the last. While Redis is out of reach `run` and `change` reject at once, or
- * within LEDGER_TIMEOUT_MS when that is news; when it is back, or takes changes again that it refused, everything is read
- * anew.
+ * Each change increments the revision. While Redis is unreachable, `run` and `change` reject at once; the first call that
+ * notices it rejects within REGISTRY_TIMEOUT_MS. After a reconnect, or a change that Redis refused, everything is read anew.
  */
 export class RedisFollower implements AsyncDisposable {
   readonly #options: RedisFollowerOptions;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
   readonly #progress = new Emitter<void>();
-  /** The first says which revision the others are followed from. */
+  /** The revision of the first part is the one that changes are followed from. */
   readonly #parts: FollowedPart[] = [];
   #revision = 0;
   #link: RedisLink | undefined;
@@ -63,12 +62,12 @@ export class RedisFollower implements AsyncDisposable {
     });
   }
 
-  /** Whether it can be reached at this moment. */
+  /** Whether Redis can be reached now. */
   get isConnected(): boolean {
     return this.#link !== undefined;
   }
 
-  /** Reads one more part, the first over the first connection. Throws `start_failed`. */
+  /** Adds and reads a part. The first one opens the connection. Throws `start_failed`. */
   async add(part: FollowedPart): Promise<void> {
     try {
       this.#parts.push(part);
@@ -88,9 +87,7 @@ export class RedisFollower implements AsyncDisposable {
   readonly run: RunScript = (script, keys, values) =>
     this.#link?.run(script, keys, values) ?? Promise.reject(new Error("the registry is out of reach"));
 
-  /**
-   * Runs a script that returns a revision and more, waits until that revision has come back here, and returns the more.
-   */
+  /** Runs a script that returns a revision and results. Returns the results once that revision has arrived here. */
   async change(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown[]> {
     const [link, before] = [this.#link, this.#revision];
     try {
@@ -99,17 +96,17 @@ export class RedisFollower implements AsyncDisposable {
       await this.#reached(at);
       return more;
     } catch (error) {
-      // That it is out of reach is said once, by whoever follows the changes.
+      // The loss of the connection is logged once, by #follow.
       if (link !== undefined && !link.isClosed) {
         this.#options.log.error({ reason: textOf(error) }, "registry not kept");
       }
-      // Whether or not it was done: what Redis refuses now it may take in a moment, and by then everything is read anew.
+      // It is not known whether the change was made. The reconnect reads everything anew.
       link?.[Symbol.dispose]();
       throw error;
     }
   }
 
-  /** `before`: the last thing that is asked. */
+  /** `before` runs the last scripts. */
   async stop(before: () => Promise<void>): Promise<void> {
     this.#stop.abort();
     await before();
@@ -121,7 +118,7 @@ export class RedisFollower implements AsyncDisposable {
     return this.stop(async () => {});
   }
 
-  /** Until it is disposed of. */
+  /** Runs until the follower is disposed. */
   async #follow(first: RedisLink): Promise<void> {
     const { log, address } = this.#options;
     const registry = formatRedisAddress(address);
@@ -137,7 +134,7 @@ export class RedisFollower implements AsyncDisposable {
     }
   }
 
-  /** Until the link fails. Returns why. */
+  /** Returns the reason when the link fails. */
   async #readChanges(link: RedisLink): Promise<string> {
     try {
       for (;;) {
@@ -154,7 +151,7 @@ export class RedisFollower implements AsyncDisposable {
     }
   }
 
-  /** Undefined when it is disposed of. */
+  /** Undefined when the follower is disposed. */
   async #reconnect(): Promise<RedisLink | undefined> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
@@ -162,7 +159,7 @@ export class RedisFollower implements AsyncDisposable {
       try {
         return await this.#connect();
       } catch {
-        // That it is out of reach was said.
+        // The loss was logged already.
       }
     }
     return undefined;
@@ -177,7 +174,7 @@ export class RedisFollower implements AsyncDisposable {
       const revisions: number[] = [];
       for (const part of this.#parts) revisions.push(await part.read(run));
       this.#revision = revisions[0] ?? 0;
-      // Of one that was disposed of meanwhile nobody would close it.
+      // After disposal nobody would close this link.
       this.#stop.signal.throwIfAborted();
       this.#link = link;
       this.#progress.emit();
@@ -188,7 +185,7 @@ export class RedisFollower implements AsyncDisposable {
     }
   }
 
-  /** Nothing came for a while: because nothing happened, one would think. */
+  /** No changes for a while may also mean that Redis was replaced by an empty one. */
   async #checkRevision(link: RedisLink): Promise<void> {
     const at = Revision.parse(await link.run(REVISION, [REGISTRY_KEYS.revision], []));
     if (at < this.#revision) throw new Error(FORGOTTEN);
@@ -203,7 +200,7 @@ export class RedisFollower implements AsyncDisposable {
     this.#progress.emit();
   }
 
-  /** That it is known here what has happened. */
+  /** Resolves when the changes up to that revision have been applied. */
   async #reached(at: number): Promise<void> {
     if (this.#revision >= at) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-// The door to Redis: what a ledger asks of it, each with a deadline, over connections that fail together and for good.
+// Two connections to Redis that fail together and for good. Every command has a deadline.
 import { Redis } from "ioredis";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { RedisAddress } from "../../lib/net/redis-address.ts";
@@ -6,19 +6,19 @@ import { REGISTRY_CONNECT_TIMEOUT_MS, REGISTRY_TIMEOUT_MS, REGISTRY_WAIT_MS } fr
 import { trusting } from "../../remote/trust.ts";
 import type { Script } from "./redis-scripts.ts";
 
-/** Entries of a stream that are read at once at most. */
+/** Limit for stream entries in one read. */
 const MAX_ENTRIES = 512;
-/** How long the other end may take to agree that a connection is over. */
+/** Time for Redis to close its side of a connection. */
 const CLOSE_TIMEOUT_MS = 100;
 
-/** Its id, and names and values in turn. */
+/** The id of the entry; alternating names and values. */
 export type StreamEntry = readonly [id: string, fields: readonly string[]];
 
 export class RedisLink implements Disposable {
   readonly #commands: Redis;
-  /** Waits for changes most of the time, and can do nothing else meanwhile. */
+  /** Blocks in reads of the stream of changes. */
   readonly #reader: Redis;
-  /** The first thing that went wrong says more than what follows from it. */
+  /** The first error is reported, since later ones are its consequences. */
   #problem: string | undefined;
   #isClosed = false;
 
@@ -26,7 +26,7 @@ export class RedisLink implements Disposable {
     [this.#commands, this.#reader] = [this.#connection(address, ca), this.#connection(address, ca)];
   }
 
-  /** Authorities in `ca`, PEM, are trusted beside the public ones. Rejects with an Error that tells no credentials. */
+  /** `ca`: certificate authorities that are trusted besides the public ones, PEM. Errors contain no credentials. */
   static async open(
     address: RedisAddress,
     ca: Uint8Array | undefined,
@@ -38,25 +38,25 @@ export class RedisLink implements Disposable {
     return link;
   }
 
-  /** What the script returns. */
+  /** Returns the result of the script. */
   run({ name, text }: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
     const answer = this.#commands.eval(text, keys.length, ...keys, ...values);
     return this.#within(answer, REGISTRY_TIMEOUT_MS, `the script ${name}`);
   }
 
-  /** Entries after `id`, the first that come; none when none came within LEDGER_WAIT_MS. */
+  /** The next entries after `id`; none if none arrive within REGISTRY_WAIT_MS. */
   async readAfter(id: string, stream: string): Promise<readonly StreamEntry[]> {
     const answer = this.#reader.xread("COUNT", MAX_ENTRIES, "BLOCK", REGISTRY_WAIT_MS, "STREAMS", stream, id);
     const streams = await this.#within(answer, REGISTRY_WAIT_MS + REGISTRY_TIMEOUT_MS, "the next changes");
     return streams?.[0]?.[1] ?? [];
   }
 
-  /** Nothing can be asked any more. */
+  /** Whether the link is closed for good. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
 
-  /** Whatever still waits for an answer is rejected. */
+  /** Pending commands are rejected. */
   [Symbol.dispose](): void {
     this.#isClosed = true;
     for (const redis of [this.#commands, this.#reader]) {
@@ -71,7 +71,7 @@ export class RedisLink implements Disposable {
       ...{ host, port, db, connectionName: "ttyhq", lazyConnect: true },
       ...{ connectTimeout: REGISTRY_CONNECT_TIMEOUT_MS, disconnectTimeout: CLOSE_TIMEOUT_MS },
       enableOfflineQueue: false,
-      // Whoever has a link makes a new one: a command is never sent twice.
+      // The follower opens a new link instead, so that no command is ever sent twice.
       retryStrategy: () => undefined,
       ...(username === undefined ? {} : { username }),
       ...(password === undefined ? {} : { password: new TextDecoder().decode(password.bytes()) }),
@@ -85,12 +85,12 @@ export class RedisLink implements Disposable {
     return redis;
   }
 
-  /** Errors of the package hold the command, with what is secret in it: their text alone goes on. */
+  /** Errors of the package contain the command with its secrets, so only their message is passed on. */
   async #within<T>(answer: Promise<T>, ms: number, what: string, signal?: AbortSignal): Promise<T> {
     try {
       return await withDeadline(answer, ms, what, signal);
     } catch (error) {
-      // An error that Redis answers with is one command's; after any other there is no telling what was done.
+      // An error reply concerns one command. After any other error it is unknown which commands were executed.
       const isAnswer = error instanceof Error && error.name === "ReplyError";
       if (!isAnswer) this[Symbol.dispose]();
       throw new Error(isAnswer ? textOf(error) : (this.#problem ?? textOf(error)));
@@ -98,7 +98,7 @@ export class RedisLink implements Disposable {
   }
 }
 
-/** The package hears the first error of a connection alone: a second one, such as what TLS says at its end, would end us. */
+/** The package handles only the first error of a connection. A second one, such as TLS reports at its end, would be fatal. */
 function hearErrors({ stream }: { readonly stream?: Redis["stream"] }): void {
   stream?.on("error", () => {});
 }

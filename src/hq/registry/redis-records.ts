@@ -1,4 +1,4 @@
-// Logins, share links and tickets of a group of HQs: kept in Redis, sealed with the secret that all of them have.
+// Logins, share links and tickets of a group of HQs: stored in Redis, sealed with their common secret.
 import { z } from "zod";
 import {
   type LiveRecord,
@@ -34,15 +34,15 @@ export type RedisRecordsOptions = {
 const { revision, changes, records, recordTimes, endedRecords } = REGISTRY_KEYS;
 const KEYS = [revision, changes, records, recordTimes, endedRecords];
 
-/** Lists of ids and values in turn. */
+/** Alternating ids and values. */
 const Contents = z.tuple([z.int(), z.array(z.string()), z.array(z.string())]);
 const Found = z.string().nullable();
 const Replaced = z.tuple([z.literal([0, 1])]);
 const Kept = z.object({ kind: z.string(), expiresAtS: z.number(), value: z.unknown() });
 
 /**
- * A record has a copy in every HQ, which hears within a moment what became of it. While Redis is out of reach each goes on
- * with its copy; when it is back the copies are merged: what has ended anywhere has ended.
+ * Each HQ has a copy of every record. While Redis is unreachable, each continues with its copy. Afterwards the copies are
+ * merged: a record that has ended at any HQ has ended at all.
  */
 export class RedisRecords implements SharedRecordStore, FollowedPart {
   readonly tickets: TicketStore;
@@ -55,7 +55,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     this.tickets = new RedisTickets(options);
   }
 
-  /** The follower has a part already. Throws `start_failed`. */
+  /** The follower must have a part already. Throws `start_failed`. */
   static async open(options: RedisRecordsOptions): Promise<RedisRecords> {
     const store = new RedisRecords(options);
     await options.follower.add(store);
@@ -70,7 +70,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     return this.#copy.get(id);
   }
 
-  /** The HQ that put it may have been faster than the news of it. */
+  /** Asks Redis for a record whose change may not have arrived here yet. */
   async find(id: string): Promise<LiveRecord | undefined> {
     const known = this.#copy.get(id);
     if (known !== undefined || this.#copy.hasEnded(id)) return known;
@@ -87,7 +87,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   async update(id: string, change: (latest: LiveRecord | undefined) => Promise<LiveRecord>): Promise<void> {
     for (let isDone = false; !isDone; ) {
       const text = await this.#sealed(id);
-      // Redis may have lost it, and not got it back yet.
+      // Redis may have lost the record and not received it again yet.
       const record = await change(text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text));
       const answer = await asked(this.#change(REPLACE_RECORD, [...this.#written(record), text ?? ""]));
       isDone = Replaced.parse(answer)[0] === 1;
@@ -113,7 +113,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     return this.#copy.watch(listener);
   }
 
-  /** Merges what Redis has with the copy, and puts there what Redis does not have. */
+  /** Merges Redis and the copy in both directions. */
   async read(run: RunScript): Promise<number> {
     const [at, live, ended] = Contents.parse(await run(READ_RECORDS, KEYS, []));
     const [there, endedThere] = [new Map(pairsOf(live)), new Map(pairsOf(ended))];
@@ -123,7 +123,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     const own = this.#copy.all().filter(({ id }) => !there.has(id));
     await Promise.all([
       ...ownEnded.map(([id, expiresAtS]) => run(END_RECORD, KEYS, [id, `${expiresAtS}`])),
-      // Another HQ may have been faster, and know more of it.
+      // Another HQ may have stored a newer version meanwhile.
       ...own.map((record) => run(REPLACE_RECORD, KEYS, [...this.#written(record), ""])),
     ]);
     return at;
@@ -137,7 +137,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
 
   ready(): void {}
 
-  /** What another secret sealed is as if it were not there. */
+  /** Ignores a record that was sealed with another secret. */
   #put(id: string, text: string): void {
     const record = this.#opened(id, text);
     if (record !== undefined) this.#copy.put(record);
@@ -171,7 +171,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   }
 }
 
-/** Redis says who was first: none is taken twice, by whichever HQ. */
+/** Redis makes sure that no ticket is taken twice, at any HQ. */
 class RedisTickets implements TicketStore {
   readonly #options: Pick<RedisRecordsOptions, "follower" | "seal">;
 
@@ -197,7 +197,7 @@ function keysOf({ name }: TicketKind): readonly string[] {
   return [`${REGISTRY_KEYS.tickets}:${name}`, `${REGISTRY_KEYS.ticketTimes}:${name}`];
 }
 
-/** What was sealed as one thing is nothing in the place of another. */
+/** Binds a seal to its kind and id, so that it is not valid for another record. */
 function sealOf(kind: string, id: string): string {
   return `${kind}:${id}`;
 }

@@ -1,4 +1,4 @@
-// What a ledger does in Redis as one step each. Every key is given, so that a user may be let to those alone.
+// The scripts that run in Redis, each atomically. All keys are passed in, so that a Redis user can be limited to them.
 import {
   DOWN_REMOTE_MEMORY_MS,
   MAX_DOWN_REMOTES,
@@ -8,16 +8,16 @@ import {
 
 export type Script = { readonly name: string; readonly text: string };
 
-/** Runs one as a single step, and rejects when that cannot be done in time. */
+/** Runs a script. Rejects if that cannot be done in time. */
 export type RunScript = (
   script: Script,
   keys: readonly string[],
   values: readonly string[],
 ) => Promise<unknown>;
 
-/** Where everything is kept. */
+/** The keys in Redis. */
 export const REGISTRY_KEYS = {
-  /** Text: who all HQs of this registry are, and a proof that they have the same secret. */
+  /** Text: the instance id of all HQs of this registry, and a proof that they have the same secret. */
   instance: "ttyhq:instance",
   /** Number: goes up by one with each change. */
   revision: "ttyhq:revision",
@@ -26,23 +26,23 @@ export const REGISTRY_KEYS = {
   /** Hash: name → id. */
   names: "ttyhq:names",
   /**
-   * Stream: what changed, `REVISION-0` → id, remote, which is empty for one that was dropped, and silent, its name where
-   * that was because it did not answer. Or → record, an id; sealed, empty for one that has ended; expiresAtS.
+   * Stream of changes, `REVISION-0` → id; remote, empty if it was removed; silent, its name if it did not answer. Or →
+   * record, an id; sealed, empty if it has ended; expiresAtS.
    */
   changes: "ttyhq:changes",
-  /** Sorted set: names of those that did not answer by when they were dropped, in seconds. */
+  /** Sorted set: names of the remotes that are down, by the time of their removal in seconds. */
   silent: "ttyhq:silent",
   /** Hash: id → a login or share link, sealed. */
   records: "ttyhq:records",
-  /** Sorted sets: ids of those, and of those that were ended, by when they expire, in seconds. */
+  /** Sorted sets: ids of these records, and of ended ones, by their expiry in seconds. */
   recordTimes: "ttyhq:records:times",
   endedRecords: "ttyhq:records:ended",
-  /** For each kind, as `:KIND`, a hash: hash of a ticket → what it stands for, sealed; a sorted set: by its end, in ms. */
+  /** For each kind, as `:KIND`, a hash: hash of a ticket → its sealed content; and a sorted set: by its end in ms. */
   tickets: "ttyhq:tickets",
   ticketTimes: "ttyhq:tickets:times",
-  /** Text: the replica that may remove remotes, or `!REPLICA`: anyone but that one. */
+  /** Text: the replica that may remove remotes, or `!REPLICA`: any other replica may. */
   lease: "ttyhq:probe",
-  /** Sorted set: replicas by when they last looked at the remotes, in seconds. */
+  /** Sorted set: replicas by the time of their last health check in seconds. */
   replicas: "ttyhq:replicas",
 } as const;
 
@@ -56,7 +56,7 @@ local function change(id, remote, silent)
     'id', id, 'remote', remote, 'silent', silent)
   return now
 end
-local function silence(name)
+local function setDown(name)
   redis.call('ZADD', KEYS[5], redis.call('TIME')[1], name)
   redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_DOWN_REMOTES + 1})
   redis.call('EXPIRE', KEYS[5], ${SILENT_S})
@@ -68,8 +68,8 @@ end
 `;
 
 /**
- * instance, revision, remotes, silent; the instance where there is none → {instance, revision, remotes, those silent lately,
- * the latest last: {name, seconds since then}, …}.
+ * instance, revision, remotes, silent; the instance where there is none → {instance, revision, remotes, remotes that are
+ * down, the latest last: {name, seconds since then}, …}.
  */
 export const READ: Script = {
   name: "read",
@@ -91,8 +91,8 @@ export const REVISION: Script = {
 };
 
 /**
- * revision, changes, remotes, names, silent; id, name, remote, its heartbeat where it is restored or "" → {revision}, or
- * {revision, remote} with another one of that name.
+ * revision, changes, remotes, names, silent; id, name, remote, its heartbeat if it is restored or "" → {revision}, or
+ * {revision, remote} with another remote that has the name.
  */
 export const PUT: Script = {
   name: "put",
@@ -112,7 +112,7 @@ return { now }
 `,
 };
 
-/** revision, changes, remotes, names, silent; id, the remote as it must be, for it does not answer, or "" → {revision}. */
+/** revision, changes, remotes, names, silent; id, the expected remote if it does not answer, or "" → {revision}. */
 export const DROP: Script = {
   name: "drop",
   text: `${CHANGE}
@@ -121,14 +121,14 @@ local remote = redis.call('HGET', KEYS[3], id)
 if not remote or (expected ~= '' and expected ~= remote) then return { revision() } end
 local name = expected ~= '' and cjson.decode(remote).name or ''
 local now = change(id, '', name)
-if name ~= '' then silence(name) end
+if name ~= '' then setDown(name) end
 redis.call('HDEL', KEYS[3], id)
 freeName(remote, id)
 return { now }
 `,
 };
 
-/** lease, replicas; replica, ms, seconds that a replica counts without a look → "own", "passed" or "other". */
+/** lease, replicas; replica, ms, seconds that a replica counts without a health check → "own", "passed" or "other". */
 export const TAKE: Script = {
   name: "take",
   text: `
@@ -144,7 +144,7 @@ return isPassed and 'passed' or 'own'
 `,
 };
 
-/** lease, replicas; replica, ms → 1 where another replica is there to take it. */
+/** lease, replicas; replica, ms → 1 if there is another replica to take it. */
 export const PASS: Script = {
   name: "pass",
   text: `
@@ -192,13 +192,13 @@ return { revision(), redis.call('HGETALL', KEYS[3]), redis.call('ZRANGE', KEYS[5
 `,
 };
 
-/** records; id → what is sealed, or nothing. */
+/** records; id → sealed record, or nothing. */
 export const FIND_RECORD: Script = {
   name: "find record",
   text: "return redis.call('HGET', KEYS[1], ARGV[1])",
 };
 
-/** revision, changes, records, times, ended; id, seconds, sealed → {revision}. One that was ended stays so. */
+/** revision, changes, records, times, ended; id, seconds, sealed → {revision}. An ended record stays ended. */
 export const PUT_RECORD: Script = {
   name: "put record",
   text: `${RECORD_CHANGE}
@@ -212,8 +212,8 @@ return { change(id, sealed, expiresAtS) }
 };
 
 /**
- * revision, changes, records, times, ended; id, seconds, sealed, what must be sealed there now or "" for nothing →
- * {revision, 1}, or {revision, 0} where something else is. One that was ended stays so.
+ * revision, changes, records, times, ended; id, seconds, sealed, the expected sealed record or "" for none →
+ * {revision, 1}, or {revision, 0} if there is another one. An ended record stays ended.
  */
 export const REPLACE_RECORD: Script = {
   name: "replace record",
@@ -254,7 +254,7 @@ end
 forget(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 100))
 `;
 
-/** tickets, times; hash, sealed, ms, how many at most → 1. */
+/** tickets, times; hash, sealed, ms, maximum number → 1. */
 export const PUT_TICKET: Script = {
   name: "put ticket",
   text: `${TICKET_TIME}
@@ -266,7 +266,7 @@ return 1
 `,
 };
 
-/** tickets, times; hash → what is sealed, for the first who asks; or nothing. */
+/** tickets, times; hash → sealed content, once; then nothing. */
 export const TAKE_TICKET: Script = {
   name: "take ticket",
   text: `${TICKET_TIME}

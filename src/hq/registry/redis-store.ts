@@ -46,7 +46,7 @@ export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDis
   readonly lease: RedisLease;
   readonly #options: RedisRegistryStoreOptions;
   readonly #changes = new Emitter<RegistryStoreChange>();
-  /** As read last, until it is told. */
+  /** The content that was read last, until listeners are told. */
   #contents: Extract<RegistryStoreChange, { kind: "read" }> = { kind: "read", remotes: [], down: [] };
   #instanceId: string;
 
@@ -144,12 +144,12 @@ export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDis
 const KEYS = [REGISTRY_KEYS.lease, REGISTRY_KEYS.replicas];
 const Taken = z.enum(["own", "passed", "other"]);
 
-/** Held in Redis for PROBE_LEASE_MS: an HQ that dies, or cannot reach Redis, has it no more after that. */
+/** Expires in Redis after PROBE_LEASE_MS, so an HQ that dies or loses Redis does not hold it longer. */
 export class RedisLease implements Lease {
   readonly #replicaId: string;
   readonly #run: RunScript;
 
-  /** `replicaId`: one HQ among those that share the registry. */
+  /** `replicaId` identifies this HQ among those that share the registry. */
   constructor({ replicaId, run }: { readonly replicaId: string; readonly run: RunScript }) {
     this.#replicaId = replicaId;
     this.#run = run;
@@ -165,7 +165,7 @@ export class RedisLease implements Lease {
     return (await this.#run(PASS, KEYS, values).catch(() => 0)) === 1;
   }
 
-  /** When this HQ stops: another one need not wait. Never rejects. */
+  /** Releases the lease when this HQ stops. Never rejects. */
   async leave(): Promise<void> {
     await this.#run(LEAVE, KEYS, [this.#replicaId]).catch(() => undefined);
   }

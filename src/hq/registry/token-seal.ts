@@ -7,7 +7,7 @@ import type { Remote } from "../remote-state.ts";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A remote as it is kept: its token sealed, and so longer than one that may be registered. */
+/** A stored remote: its token is sealed, and so longer than a registered one may be. */
 export const SealedRemote = RegisterRemote.extend({
   token: z.string(),
   registeredAt: z.string(),
@@ -16,9 +16,8 @@ export const SealedRemote = RegisterRemote.extend({
 export type SealedRemote = z.infer<typeof SealedRemote>;
 
 /**
- * Seals the tokens of remotes wherever they are kept: encrypted with a key derived from a secret (AES-256-GCM, bound to
- * the remote's id and url), so that a copy of what is kept opens no machine, and nobody who can write there gets a token sent
- * to another address.
+ * Encrypts the tokens of remotes for storage with a key derived from a secret (AES-256-GCM, bound to the remote's id and
+ * url). A copy of the store therefore gives no access, and write access cannot redirect a token to another address.
  */
 export class TokenSeal {
   readonly #key: Uint8Array;
@@ -27,12 +26,12 @@ export class TokenSeal {
     this.#key = new Uint8Array(hkdfSync("sha256", secret.bytes(), "ttyhq", "registry tokens", 32));
   }
 
-  /** Another text every time. */
+  /** Returns a different text each time. */
   sealed<T extends Pick<Remote, "id" | "url" | "token">>(remote: T): T {
     return { ...remote, token: this.seal(boundTo(remote), remote.token) };
   }
 
-  /** Undefined for what another secret sealed: that remote registers again within a minute. */
+  /** Undefined if another secret was used; the remote registers again within a minute. */
   opened<T extends Pick<Remote, "id" | "url" | "token">>(remote: T): T | undefined {
     const token = this.open(boundTo(remote), remote.token);
     return token === undefined ? undefined : { ...remote, token };
