@@ -1,4 +1,4 @@
-// How a server that stops parts with its clients: those that know GOAWAY leave by themselves, the others are closed.
+// Disconnects the clients of a server that stops: clients that know GOAWAY leave by themselves, the others are closed.
 
 import type { GoAway } from "../protocol/frame/payload.ts";
 import { GOAWAY_PATIENCE_MS } from "../protocol/limits.ts";
@@ -8,12 +8,12 @@ import type { Viewer } from "./viewer/viewer.ts";
 const GOING_AWAY = 1001;
 
 /**
- * Spread over `jitterMs` after `afterMs`, so that not all of them come back at the same instant. Resolves when nobody is
- * there any more, or when those who did not go were told to close.
+ * Closes are spread over `jitterMs` after `afterMs`, so that not all clients reconnect at the same instant. Resolves when all
+ * clients have gone, or the remaining ones were told to close.
  */
 export async function drain(options: {
   readonly viewers: () => readonly Viewer[];
-  /** Calls the listener when a client has gone; `isEmpty`: it was the last one. */
+  /** Calls the listener when a client has gone. */
   readonly onLeft: (listener: () => void) => Disposable;
   readonly isEmpty: () => boolean;
   readonly notice: GoAway;

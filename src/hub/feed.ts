@@ -1,5 +1,5 @@
-// One session's fan-out in one process: one upstream subscription, a window of what came recently, and for each viewer
-// a position in it. Nobody waits for anybody: a viewer that falls out of the window reads the journal or gets RESYNC.
+// One session's fan-out in one process: one upstream subscription, a window of recent output, and for each viewer a
+// position in it. Viewers do not wait for each other: one that falls out of the window reads the journal or gets RESYNC.
 import { Ring } from "../lib/data/ring.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type GitStatusEvent, resizeEvent, type SessionEvent } from "../protocol/frame/event.ts";
@@ -9,9 +9,9 @@ import { FEED_KEEP_BYTES, FEED_WINDOW_BYTES, MAX_REPLAY_BYTES } from "../protoco
 import type { SessionRecord, TerminalSize } from "../protocol/schemas/session.ts";
 import type { Delivery, SessionBackend, Subscription } from "../sessions/backend.ts";
 
-/** What a small entry costs beside its bytes; counted, so that many of them stay within the window too. */
+/** Memory of an entry besides its bytes. It is counted, so that many small entries stay within the window as well. */
 const ENTRY_OVERHEAD_BYTES = 256;
-/** What can be asked of the upstream; Offsets is between each client and its server. */
+/** The flags that are passed to the upstream. Offsets only concerns a client and its server. */
 const UPSTREAM_FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Snapshots | SubscribeFlag.Events;
 
 /** One entry of the window; `end` is the offset after it. */
@@ -21,12 +21,12 @@ export type FeedEntry =
   /** The upstream skipped output up to `end`, where the window's output begins anew. */
   | { readonly kind: "gap"; readonly end: number };
 
-/** A new entry, a new snapshot, other counts of the repository, or the end of the feed, of which `loss` is the reason. */
+/** A new entry, a new snapshot, new counts of the repository, or the end of the feed with the reason `loss`. */
 export type FeedChange = "entry" | "snapshot" | "git-status" | "lost";
 
 /** A reader of the feed. */
 export type FeedReader = {
-  /** Number of the entry that it wants next; entries before it may be dropped. */
+  /** Number of the next entry to read; earlier ones may be dropped. */
   readonly next: number;
   onChange(change: FeedChange): void;
 };
@@ -71,20 +71,20 @@ export class SharedOutput {
 
 export class Feed implements Disposable {
   readonly sessionId: string;
-  /** Whether output before the window can be read; else the window is all there is. */
+  /** Whether output before the window can be read from a journal. */
   readonly isRecorded: boolean;
   readonly #entries = new Ring<FeedEntry>();
-  /** With the flags that each wants. */
+  /** With the flags that each requests. */
   readonly #readers = new Map<FeedReader, number>();
   #record: SessionRecord;
   #first = 0;
   #bytes = 0;
-  /** Where it began. */
+  /** Offset of the first byte of the feed. */
   readonly #origin: number;
   #start: number;
   #end: number;
   #upstream: Subscription | undefined;
-  /** What the upstream delivers; undefined when it was asked for something and did not answer. */
+  /** The flags that the upstream delivers; undefined after a failed request. */
   #delivered: number | undefined;
   /** One request at a time. */
   #asking: Promise<void> | undefined;
@@ -103,7 +103,7 @@ export class Feed implements Disposable {
     this.#upstream = subscription;
   }
 
-  /** `flags`: what its first reader wants. Throws what `subscribe` of the backend throws. */
+  /** `flags` are those of the first reader. Throws like `subscribe` of the backend. */
   static async open(backend: SessionBackend, sessionId: string, flags: number): Promise<Feed> {
     const early: Delivery[] = [];
     let deliver = (delivery: Delivery): void => void early.push(delivery);
@@ -115,17 +115,17 @@ export class Feed implements Disposable {
     return feed;
   }
 
-  /** Offset of the byte from which on the window has all output. */
+  /** Offset from which the window has all output. */
   get start(): number {
     return this.#start;
   }
 
-  /** Whether the window has all that came since it began. */
+  /** Whether the window has all output of the feed. */
   get isWhole(): boolean {
     return this.#start === this.#origin;
   }
 
-  /** How many resizes in the window come right before the byte at `start`. */
+  /** Number of resizes in the window right before the byte at `start`. */
   get sizesAtStart(): number {
     let sizes = 0;
     for (let number = this.find(this.#start); ; number++) {
@@ -140,12 +140,12 @@ export class Feed implements Disposable {
     return this.#end;
   }
 
-  /** The session as it was when the feed was opened, with the size and state of now. */
+  /** The record as of the start of the feed, with the current size and status. */
   get record(): SessionRecord {
     return this.#record;
   }
 
-  /** Of the repository that the session is in, as far as it is known. */
+  /** The counts of the session's repository, if they are known. */
   get gitStatus(): GitStatusEvent | undefined {
     return this.#gitStatus;
   }
@@ -155,7 +155,7 @@ export class Feed implements Disposable {
     return this.#first;
   }
 
-  /** Number of the entry that will come next. */
+  /** Number of the next entry to arrive. */
   get after(): number {
     return this.#first + this.#entries.length;
   }
@@ -165,44 +165,44 @@ export class Feed implements Disposable {
     return this.#entries.at(-1);
   }
 
-  /** Why nothing comes any more. */
+  /** The reason for the end of the feed. */
   get loss(): ServiceError | undefined {
     return this.#loss;
   }
 
-  /** Whether the upstream sends snapshots to whom they are wanted by; else they are read with `view`. */
+  /** Whether the upstream sends snapshots on request; otherwise they are read with `view`. */
   get hasSnapshots(): boolean {
     return this.#upstream?.request !== undefined;
   }
 
-  /** Whether it hears of resizes. */
+  /** Whether the feed receives resizes. */
   get hasSizes(): boolean {
     return !this.hasSnapshots || ((this.#delivered ?? 0) & SubscribeFlag.Events) !== 0;
   }
 
-  /** The size of now, where it hears of none. */
+  /** Sets the current size if the feed receives no resizes. */
   sized({ cols, rows }: TerminalSize): void {
     this.#record = { ...this.#record, cols, rows };
   }
 
-  /** The newest one. */
+  /** The latest snapshot. */
   get snapshot(): Uint8Array | undefined {
     return this.#snapshot;
   }
 
-  /** The reader wants nothing until it says so. */
+  /** The reader has no flags until it calls `want`. */
   follow(reader: FeedReader): Disposable {
     this.#readers.set(reader, 0);
     return {
       [Symbol.dispose]: () => {
         this.#readers.delete(reader);
-        // Without readers the whole feed is given up.
+        // A feed without readers is disposed of as a whole.
         if (this.#readers.size > 0) this.#settle().catch(() => undefined);
       },
     };
   }
 
-  /** Resolves when what this reader wants is delivered. Throws where the upstream does not answer; then it wants what it did before. */
+  /** Resolves when the upstream delivers what this reader requests. Throws, and keeps the former flags, if it does not answer. */
   async want(reader: FeedReader, flags: number): Promise<void> {
     const before = this.#readers.get(reader) ?? 0;
     this.#readers.set(reader, flags & UPSTREAM_FLAGS);
@@ -214,7 +214,7 @@ export class Feed implements Disposable {
     }
   }
 
-  /** The entry of that number; undefined when it is still to come. It must not be before `first`. */
+  /** The entry of that number, at least `first`; undefined if it has not arrived yet. */
   entry(number: number): FeedEntry | undefined {
     if (number < this.#first) throw new ServiceError("internal_error", `entry ${number} of the feed is gone`);
     return this.#entries.at(number - this.#first);
@@ -222,7 +222,7 @@ export class Feed implements Disposable {
 
   /** Number of the first entry that has or follows the byte at `offset`, which is not before `start`. */
   find(offset: number): number {
-    // The newest entries are the likely ones.
+    // Most searches are for one of the latest entries.
     let number = this.after;
     while (number > this.#first) {
       const entry = this.#entries.at(number - 1 - this.#first);
@@ -233,7 +233,7 @@ export class Feed implements Disposable {
     return number;
   }
 
-  /** Nothing comes any more, and its readers are told why. */
+  /** Ends the feed and tells its readers why. */
   lose(error: ServiceError): void {
     if (this.#loss !== undefined) return;
     this.#loss = error;
@@ -269,16 +269,16 @@ export class Feed implements Disposable {
   }
 
   #tell(change: FeedChange): void {
-    // A copy: a reader may leave, or another one, while it is being told.
+    // A copy, since readers may leave during the calls.
     for (const reader of [...this.#readers.keys()]) if (this.#readers.has(reader)) reader.onChange(change);
   }
 
-  /** What the readers want together. */
+  /** The union of the readers' flags. */
   get #wanted(): number {
     return [...this.#readers.values()].reduce((all, flags) => all | flags, 0);
   }
 
-  /** Resolves when the upstream delivers what the readers want together and no more. */
+  /** Resolves when the upstream delivers exactly the union of the readers' flags. */
   async #settle(): Promise<void> {
     for (;;) {
       const request = this.#upstream?.request;
@@ -290,7 +290,7 @@ export class Feed implements Disposable {
   }
 
   async #ask(request: NonNullable<Subscription["request"]>, flags: number): Promise<void> {
-    // One that is kept for later is not the screen of then.
+    // A snapshot that is kept without updates becomes outdated.
     if ((flags & SubscribeFlag.Snapshots) === 0) this.#snapshot = undefined;
     try {
       await request(flags);
@@ -316,7 +316,7 @@ export class Feed implements Disposable {
     this.#entries.push({ kind: "event", end: offset, event });
   }
 
-  /** Each reader of output finds out for itself whether what it needs is still held, or has the screen drawn. */
+  /** Each reader of output checks itself whether its next byte is still held; otherwise it reads the screen. */
   #skip({ offset, size }: Resync): void {
     this.#bytes += ENTRY_OVERHEAD_BYTES;
     this.#entries.push({ kind: "gap", end: offset });
@@ -328,7 +328,7 @@ export class Feed implements Disposable {
 
   #trim(): void {
     const needed = this.#neededFrom();
-    // Where nothing can be read again, the window is what a later viewer gets as its history.
+    // Without a journal the window is the history of later viewers.
     const kept = this.isRecorded ? FEED_KEEP_BYTES : MAX_REPLAY_BYTES;
     while (this.#bytes > FEED_WINDOW_BYTES || (this.#bytes > kept && this.#first < needed)) {
       const oldest = this.#entries.shift();

@@ -1,4 +1,4 @@
-// One socket, many sessions, over any backend.
+// All connected clients, and the feeds that they share: one socket for many sessions, over any backend.
 import { randomUUID } from "node:crypto";
 import { Emitter } from "../lib/async/emitter.ts";
 import { histogram } from "../lib/data/histogram.ts";
@@ -17,23 +17,23 @@ import { type AuditHook, ThrottledAuditHook } from "./requests.ts";
 import { Traffic } from "./traffic.ts";
 import { Viewer } from "./viewer/viewer.ts";
 
-/** A feed and how many subscriptions hold it; at most one for each session that somebody watches. */
+/** A feed and the number of its subscriptions; at most one for each watched session. */
 type SharedFeed = { readonly opening: Promise<Feed>; feed: Feed | undefined; users: number };
 
-/** A session, and the flags of SubscribeFlag with which somebody subscribes to it. */
+/** A session, and the SubscribeFlag flags of the first subscription. */
 type Wanted = { readonly sessionId: string; readonly flags: number };
 
 export type HubOptions = {
   readonly backend: SessionBackend;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** Something failed of which the client is told only that it did. */
+  /** Called with the cause of each internal error; the client is only told that there was one. */
   readonly onFailure?: (error: unknown) => void;
-  /** Between two pings of a client (contract 1.9). */
+  /** Interval of the pings of a client (contract 1.9). */
   readonly pingIntervalMs?: number;
 };
 
-/** Who is connected, for GET /api/clients. */
+/** A connected client, as in GET /api/clients. */
 export type HubClient = {
   readonly id: number;
   readonly user: string;
@@ -42,29 +42,29 @@ export type HubClient = {
   readonly viewer: Viewer;
 };
 
-/** What a client may see and touch: the sessions as it has them, and which events it is told. */
+/** What a client may see and do. */
 export type HubView = {
   readonly sessions: SessionBackend;
-  /** An event as the client is told of it; `undefined`: it is not. */
+  /** An event as the client may see it; `undefined`: not at all. */
   readonly shown: (event: ServerEvent) => ServerEvent | undefined;
-  /** Output before this offset is not for the client; `undefined`: it has all of it. */
+  /** The client may not see output before this offset; `undefined`: it may see all. */
   readonly historyFrom?: number | undefined;
-  /** Nothing of the repository that a session is in is for the client. */
+  /** The client may not see anything about a session's repository. */
   readonly isRepositoryHidden?: boolean | undefined;
   /** The types of frames that the client may not send, each with the reason. */
   readonly refusals?: ReadonlyMap<number, string> | undefined;
   readonly auditHook?: AuditHook;
 };
 
-/** From nobody behind to what a viewer may be behind at most, see MAX_BEHIND_BYTES. */
+/** From no lag to the largest possible one, see MAX_BEHIND_BYTES. */
 const LAG_BUCKETS_BYTES = [0, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 
-/** A client with what it is told of, and the revision of the last change of sessions among that. */
+/** A client, the events that it may see, and the revision of the last change of sessions that it was sent. */
 type Connected = { readonly client: HubClient; readonly shown: HubView["shown"]; sent: number };
 
 export class Hub implements AsyncDisposable {
   readonly traffic = new Traffic();
-  /** How far each client was behind, in bytes, whenever it was pinged. */
+  /** The lag of each client in bytes, measured at each ping. */
   readonly lags = histogram("viewer_lag_bytes", "How far each client was behind, every 25 s.", {
     buckets: LAG_BUCKETS_BYTES,
   });
@@ -96,12 +96,12 @@ export class Hub implements AsyncDisposable {
     this.#keepAlive.unref();
   }
 
-  /** Of the changes of sessions that clients are told. Whatever is listed after this was read is no older. */
+  /** Position in the changes of sessions. A list that is read after this is at least as new. */
   get position(): SourcePosition {
     return { epoch: this.#epoch, revision: this.#revision };
   }
 
-  /** Those who are there are sent away, and nobody new is let in. */
+  /** The clients are being disconnected, and new ones are refused. */
   get isLeaving(): boolean {
     return this.#isLeaving;
   }
@@ -110,14 +110,14 @@ export class Hub implements AsyncDisposable {
     return [...this.#clients].map(({ client }) => client);
   }
 
-  /** Subscriptions to all sessions at this moment, and how many sessions these are. */
+  /** Number of subscriptions to all sessions. */
   get viewers(): number {
     let viewers = 0;
     for (const { users } of this.#feeds.values()) viewers += users;
     return viewers;
   }
 
-  /** Whether an HQ hears of every session. */
+  /** Whether an HQ is connected that receives the events of all sessions. */
   get hasUplink(): boolean {
     return this.clients.some(({ viewer }) => viewer.isGlobal && viewer.hello?.client === UPLINK_CLIENT);
   }
@@ -126,14 +126,14 @@ export class Hub implements AsyncDisposable {
     return this.#feeds.size;
   }
 
-  /** Subscriptions to a session at this moment. */
+  /** Number of subscriptions to a session. */
   viewersOf(sessionId: string): number {
     return this.#feeds.get(sessionId)?.users ?? 0;
   }
 
   /**
-   * A client has connected; the caller hands its messages to the viewer and disposes of the client when it has gone.
-   * Without a `view` it has all sessions.
+   * Adds a client. The caller passes its messages to the viewer, and disposes of the client when it has gone. Without a
+   * `view` the client may see and do everything.
    */
   connect(
     peer: Peer,
@@ -169,13 +169,13 @@ export class Hub implements AsyncDisposable {
   }
 
   /**
-   * An event about several sessions, its `sessionIds`: once to each client that may see it, or watches one of them,
-   * with those of the sessions that the client may see.
+   * Sends an event about several sessions, its `sessionIds`, once to each client that may see it or watches one of them. The
+   * ids are limited to the sessions that the client may see.
    */
   async tell(event: ServerEvent): Promise<void> {
     const ids = new Set(event.sessionIds);
     const { remoteName = LOCAL } = event;
-    // On an HQ the id may be that of another machine's session.
+    // On an HQ a session of another remote may have the same id.
     const sessions = (await this.#backend.list()).filter(
       (session) => ids.has(session.id) && (session.remoteName ?? LOCAL) === remoteName,
     );
@@ -185,14 +185,14 @@ export class Hub implements AsyncDisposable {
     }
   }
 
-  /** An event for one user: to each of their clients that watches everything. Returns how many these are. */
+  /** Sends an event to each client of the user that watches everything. Returns their number. */
   tellUser(user: string, event: ServerEvent): number {
     const viewers = this.clients.filter((client) => client.user === user && client.viewer.isGlobal);
     for (const { viewer } of viewers) viewer.notify(event);
     return viewers.length;
   }
 
-  /** Resolves when everybody has gone or was told to (GOAWAY, or a close). `random`: 0 to 1, as Math.random. */
+  /** Resolves when all clients have gone or were told to, by GOAWAY or a close. `random`: 0 to 1, as Math.random. */
   async drain(notice: GoAway, random: () => number): Promise<void> {
     this.#isLeaving = true;
     await drain({
@@ -238,7 +238,7 @@ export class Hub implements AsyncDisposable {
     }
   }
 
-  /** Another session may get the same id: nobody must be given the feed of the old one. */
+  /** Another session may get the same id, and must not get the feed of the removed one. */
   #removed({ sessionId, key }: ServerEvent): void {
     const sharedFeed = this.#feeds.get(sessionId ?? "");
     if (sharedFeed === undefined || (sharedFeed.feed !== undefined && keyOf(sharedFeed.feed.record) !== key))
@@ -251,7 +251,7 @@ export class Hub implements AsyncDisposable {
     );
   }
 
-  /** Feeds are shared: whether a client may have one is asked of the sessions as that client has them. */
+  /** Feeds are shared, so the client's own view of the sessions decides whether it may have one. */
   #openFeedFor(
     sessions: SessionBackend,
     wanted: Wanted,
@@ -283,7 +283,7 @@ export class Hub implements AsyncDisposable {
     return sharedFeed;
   }
 
-  /** The feed of a removed session may have a successor by now. */
+  /** The feed of a removed session may have been replaced already. */
   #closeFeed(feed: Feed): void {
     const sharedFeed = this.#feeds.get(feed.sessionId);
     if (sharedFeed?.feed !== feed) return;

@@ -2,29 +2,29 @@ import type { Magic } from "../protocol/frame/frame.ts";
 import { MAX_UNREAD_ANSWER_BYTES, OUTBOX_BYTES, OUTBOX_PAUSE_BYTES } from "../protocol/limits.ts";
 import { Traffic } from "./traffic.ts";
 
-/** The socket of one client, as far as the hub needs it. */
+/** The part of a client's socket that the hub uses. */
 export type Peer = {
-  /** One message, in order; `onSent` when it has left this process. The bytes must not change afterwards. */
+  /** Sends a message, in order. `onSent` is called when it has left this process. The bytes must not change afterwards. */
   send(message: Uint8Array, onSent: () => void): void;
-  /** Stops and goes on handing over what the client sends. */
+  /** Stops the client's messages; `resume` continues. */
   pause(): void;
   resume(): void;
   close(code: number, reason: string): void;
-  /** A ping of the WebSocket protocol; the answer is told to the viewer. */
+  /** Sends a ping of the WebSocket protocol. The viewer is told of the answer. */
   ping(): void;
   terminate(): void;
 };
 
-/** Frames that wait until there is room. */
+/** Produces frames when there is room for them. */
 export type FrameSource = {
-  /** The next frame; undefined when there is none now. */
+  /** The next frame; undefined if there is none now. */
   take(): Uint8Array | undefined;
 };
 
 /**
- * What waits for one client to read it. Frames of sources are taken while there is room, one of each source in turn, so
- * they are bounded by OUTBOX_BYTES and one frame. Answers and events go in at once; a client that leaves too many of
- * them unread is dropped.
+ * The messages that one client has not read yet. Frames are taken from the sources in turn while there is room, so they are
+ * bounded by OUTBOX_BYTES and one frame. Answers and events are added at once; a client that leaves too many of them
+ * unread is disconnected.
  */
 export class Outbox {
   /** The order of the first two bytes of every frame (contract 1.2). */
@@ -39,7 +39,7 @@ export class Outbox {
   #bytes = 0;
   #answerBytes = 0;
 
-  /** `onSent`: the client has taken something. `now` in milliseconds, monotonic. */
+  /** `onSent` is called when a message has left this process. `now` in milliseconds, monotonic. */
   constructor(options: {
     peer: Pick<Peer, "send" | "terminate">;
     now: () => number;
@@ -52,33 +52,33 @@ export class Outbox {
     this.#traffic = options.traffic ?? new Traffic();
   }
 
-  /** What was sent and has not left this process, in bytes. */
+  /** Bytes that have not left this process yet. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The client leaves so many answers unread that its requests should not be read either. */
+  /** The client leaves so many answers unread that its requests are not read either. */
   get isCrowded(): boolean {
     return this.#answerBytes > OUTBOX_PAUSE_BYTES;
   }
 
-  /** How long the client takes or took nothing, in ms, at the last time that the outbox was full. */
+  /** How long the outbox has been full, in ms, or was the last time. */
   get pauseMs(): number {
     return this.#fullSince === undefined ? this.#lastPauseMs : this.#now() - this.#fullSince;
   }
 
-  /** The source may have frames: they are sent now, or when there is room. */
+  /** The source may have frames, which are taken now or when there is room. */
   ready(source: FrameSource): void {
     this.#ready.add(source);
     this.#pump();
   }
 
-  /** Nothing more is taken from the source, unless it is ready again. */
+  /** Nothing is taken from the source until it is ready again. */
   remove(source: FrameSource): void {
     this.#ready.delete(source);
   }
 
-  /** An answer, or an event that nobody waited for. */
+  /** Sends an answer or an unsolicited event. */
   answer(message: Uint8Array): void {
     if (this.#answerBytes <= MAX_UNREAD_ANSWER_BYTES) {
       this.#send(message, message.length);

@@ -1,14 +1,14 @@
-/** What has gone through a hub since it was opened: plain numbers, for the way of each frame is short. */
+/** Counters of a hub since its start; plain numbers, because they are on the hot path. */
 export class Traffic {
   framesIn = 0;
   bytesIn = 0;
   framesOut = 0;
   bytesOut = 0;
-  /** Frames that could not be read. */
+  /** Frames that could not be decoded. */
   badFrames = 0;
-  /** Screens that were sent in place of output. */
+  /** Screens that were sent instead of output. */
   resyncs = 0;
-  /** Clients that were dropped: silent for too long, with too many answers unread, or speaking nonsense. */
+  /** Clients that were disconnected: for silence, unread answers, or undecodable frames. */
   droppedSilent = 0;
   droppedUnread = 0;
   droppedBad = 0;

@@ -1,4 +1,4 @@
-// Where the history of a client without offsets begins: at the last clear of the screen (contract 1.7, facts 7.5).
+// The history of a client without offsets begins at the last clear of the screen (contract 1.7, facts 7.5).
 
 /** ESC c; CSI 2J, 3J; CSI ?47h/l, ?1047h/l, ?1049h/l. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences are what this is about
@@ -12,13 +12,13 @@ const PRIVATE_MODES = /\x1b\[\?([0-9;]+)([hl])/g;
 export type ClearPoint = {
   /** Index of the first byte of the history. */
   readonly index: number;
-  /** What sets the private modes that were on there (bracketed paste, mouse, application keys). */
+  /** Sequences that set the private modes in effect there (bracketed paste, mouse, application keys). */
   readonly modes: string;
 };
 
-/** The last clear in `bytes`, undefined when there is none. The history starts with the sequence itself: nothing is cut off after it. */
+/** The last clear in `bytes`; undefined if there is none. The history includes the clear sequence. */
 export function lastClearPoint(bytes: Uint8Array): ClearPoint | undefined {
-  // One character a byte: indexes into the text are indexes into the bytes.
+  // One character per byte, so that indexes of the text are indexes of the bytes.
   const text = new TextDecoder("latin1").decode(bytes);
   let clear: RegExpExecArray | undefined;
   for (const match of text.matchAll(CLEAR)) clear = match;

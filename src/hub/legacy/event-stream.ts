@@ -1,4 +1,4 @@
-// Server-sent events of VibeTunnel before its v3 (facts 3.1): what the global subscription of /ws tells.
+// Server-sent events of VibeTunnel before its v3 (facts 3.1): the events of the global subscription of /ws.
 import { addAbortListener } from "node:events";
 import { PassThrough } from "node:stream";
 import { decodeFrame, encodeFrame, FrameType } from "../../protocol/frame/frame.ts";
@@ -8,7 +8,7 @@ import type { Peer } from "../outbox.ts";
 
 const ALL_SESSIONS = encodeFrame(FrameType.SUBSCRIBE, "", encodeSubscribe({ flags: SubscribeFlag.Events }));
 
-/** UTF-8 text; ends when the client has gone, as `signal` says, or is closed. `connect` adds a client to the hub. */
+/** UTF-8 text; ends when `signal` is aborted or the client is closed. `connect` adds a client to the hub. */
 export async function* eventStream(
   connect: (peer: Peer) => HubClient & AsyncDisposable,
   signal: AbortSignal,
@@ -16,7 +16,7 @@ export async function* eventStream(
   const stream = new PassThrough();
   using _ = addAbortListener(signal, () => stream.destroy());
   let lastNumber = 0;
-  // Called once the client has taken what was written before.
+  // Called once the client has read everything before.
   const write = (text: string, onTaken: () => void): void =>
     void stream.write(text, (error) => {
       if (!(error instanceof Error)) onTaken();

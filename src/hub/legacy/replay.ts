@@ -7,7 +7,7 @@ import type { Feed } from "../feed.ts";
 import { historySizes } from "../viewer/history.ts";
 import { lastClearPoint } from "./clear-point.ts";
 
-/** Where the history of a client without offsets begins, and the size of the terminal there, where it was asked for. */
+/** The beginning of the history of a client without offsets, and on request the size of the terminal there. */
 export type Replay = {
   readonly offset: number;
   readonly prefix: Uint8Array;
@@ -17,8 +17,8 @@ export type Replay = {
 const NOTHING = new Uint8Array();
 
 /**
- * History since the last clear of the screen, at most 1 MiB of it (contract 1.7). Undefined where there is more of it or
- * it is not held any more: the screen is drawn instead.
+ * The history since the last clear of the screen (contract 1.7). Undefined if it exceeds 1 MiB or is not held any more; the
+ * client then gets the screen instead.
  */
 export async function planReplay(
   backend: SessionBackend,
@@ -39,7 +39,7 @@ export async function planReplay(
   return { offset, prefix: new TextEncoder().encode(clear?.modes), size };
 }
 
-/** The header of the recording, which opens the history of a client with Stdout and Events (facts 1.8). `size`: there. */
+/** The header of the recording, the first event of a client with Stdout and Events (facts 1.8). */
 export function headerEvent(record: SessionRecord, size: TerminalSize): object {
   const header = {
     version: 2,
@@ -52,7 +52,7 @@ export function headerEvent(record: SessionRecord, size: TerminalSize): object {
   return { kind: "header", header };
 }
 
-/** Undefined when not all of it is held any more. */
+/** Undefined if some of it is not held any more. */
 async function heldOutput(
   backend: SessionBackend,
   sessionId: string,

@@ -1,18 +1,18 @@
-// The sockets that VibeTunnel had before /ws (facts 1.13), and that its last build on npm uses: each is a translation to
-// and from frames, so that rights, limits and the order of messages are those of /ws.
+// The sockets that VibeTunnel had before /ws (facts 1.13), and that its last build on npm uses. Each translates to and from
+// frames, so that permissions, limits and the order of messages are those of /ws.
 import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
 import { decodeFrame, encodeFrame, FrameError, FrameType, writeU32 } from "../../protocol/frame/frame.ts";
 import { decodeJson, encodeSubscribe, SubscribeFlag } from "../../protocol/frame/payload.ts";
 
 export type SocketDialect = {
-  /** The frame that a text message stands for. A message without a meaning is no frame, which the viewer reports. */
+  /** Translates a text message to a frame. The result for an unknown message is no valid frame, which the viewer reports. */
   readonly toFrame: (text: string) => Uint8Array;
-  /** The message that a frame stands for; `undefined`: these clients know nothing like it. */
+  /** Translates a frame to a message; `undefined` if these clients have no such message. */
   readonly fromFrame: (frame: Uint8Array) => string | Uint8Array | undefined;
 };
 
-/** By path, for the query of the handshake. ServiceError `invalid_request` where that lacks the session. */
+/** By path, for the query of the handshake. Throws `invalid_request` if the query lacks the session. */
 export const SOCKET_DIALECTS: ReadonlyMap<string, (query: URLSearchParams) => SocketDialect> = new Map([
   ["/buffers", () => ({ toFrame: buffersRequest, fromFrame: buffersMessage })],
   ["/ws/input", inputDialect],
@@ -78,7 +78,7 @@ function inputDialect(query: URLSearchParams): SocketDialect {
   return { toFrame: (text) => inputFrame(sessionId, text), fromFrame: () => undefined };
 }
 
-/** The name of a key stands between two NUL; all else is typed text. */
+/** A key name is enclosed in two NUL bytes; everything else is typed text. */
 function inputFrame(sessionId: string, text: string): Uint8Array {
   const key = /^\0(.+)\0$/s.exec(text)?.[1];
   if (key !== undefined) return frame(FrameType.INPUT_KEY, sessionId, encoder.encode(key));

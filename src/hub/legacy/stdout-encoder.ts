@@ -18,25 +18,25 @@ export class StdoutEncoder {
     this.#magic = magic;
   }
 
-  /** Bytes of a character whose rest has not come yet. */
+  /** Number of held bytes of an incomplete character. */
   get heldBytes(): number {
     return this.#characters.held.length;
   }
 
-  /** Undefined where the bytes complete no character. `run`: the same bytes with the frame that all clients share. */
+  /** Undefined if the bytes complete no character. `run`: the same bytes with the frame that all clients share. */
   output(bytes: Uint8Array, run?: SharedOutput): Uint8Array | undefined {
     const whole = this.#characters.take(bytes);
     if (whole === bytes && run !== undefined) return run.stdout(this.#magic);
     return whole.length === 0 ? undefined : this.frame(whole);
   }
 
-  /** The bytes of a screen may end with the beginning of a character. */
+  /** The bytes of a screen may end with an incomplete character. */
   screen(bytes: Uint8Array): Uint8Array {
     this.#characters.rest();
     return this.frame(concatBytes([RESET, this.#characters.take(bytes)]));
   }
 
-  /** The end of the output: the held bytes were no character after all. */
+  /** At the end of the output, the held bytes are sent although they are no character. */
   rest(): Uint8Array | undefined {
     const rest = this.#characters.rest();
     return rest.length === 0 ? undefined : this.frame(rest);

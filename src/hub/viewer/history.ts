@@ -6,7 +6,7 @@ import { decodeJson } from "../../protocol/frame/payload.ts";
 import type { TerminalSize } from "../../protocol/schemas/session.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 
-/** The journal's events of one stretch; a session with more of them is shown without its past sizes. */
+/** Limit for the journal's events; a session with more is shown without its earlier sizes. */
 const MAX_EVENTS_BYTES = 16 * 1024 * 1024;
 
 const JournalEvents = z.array(
@@ -16,12 +16,12 @@ const JournalEvents = z.array(
 /** A size that the terminal got at an offset of the output. */
 export type HistorySize = TerminalSize & { readonly offset: number };
 
-/** What was at an offset: a piece of the output, or a resize before the next piece. */
+/** A piece of the output, or a resize before the next piece. */
 export type HistoryPiece = Uint8Array | ResizeEvent;
 
 /**
- * From byte `from` up to, not including, `to`. With `hasSizes` the resizes come in their places; the last
- * `sizesAfter` of those at `to` itself are left out, because what follows the stretch has them.
+ * The output from byte `from` up to, not including, `to`. `hasSizes`: with the resizes in their places, except the last
+ * `sizesAfter` at `to` itself, which follow the stretch.
  */
 export type Stretch = {
   readonly from: number;
@@ -54,10 +54,7 @@ async function journalEvents(body: AsyncIterable<Uint8Array>): Promise<unknown> 
   }
 }
 
-/**
- * Reads a stretch of the output, and its resizes if they are wanted, one piece at a time: as fast as the viewer takes
- * them and no faster.
- */
+/** Reads a stretch of the output, and on request its resizes, piece by piece at the speed of the viewer. */
 export class History implements AsyncDisposable {
   readonly #pieces: AsyncGenerator<HistoryPiece>;
   readonly #abort = new AbortController();
@@ -67,12 +64,12 @@ export class History implements AsyncDisposable {
     this.#pieces = read(backend, sessionId, stretch, this.#abort.signal);
   }
 
-  /** Whether there was any output in it so far. */
+  /** Whether any output was read so far. */
   get hasOutput(): boolean {
     return this.#hasOutput;
   }
 
-  /** Undefined at the end, which is before `to` where the output is not held any more. */
+  /** Undefined at the end, which is before `to` if the output is not held any more. */
   async next(): Promise<HistoryPiece | undefined> {
     const step = await this.#pieces.next();
     if (step.done === true) return undefined;
@@ -82,7 +79,7 @@ export class History implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort();
-    // A piece that is on its way fails or comes first; nobody waits for it any more.
+    // A pending piece fails or arrives first; its result is ignored.
     await this.#pieces.return(undefined).catch(() => undefined);
   }
 }

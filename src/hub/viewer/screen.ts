@@ -1,4 +1,4 @@
-// The screen that a viewer gets in place of output that is not held any more, or that it fell too far behind.
+// The screen that a viewer gets instead of output that is not held any more or is too far behind.
 import { collectBytes } from "../../lib/data/collect.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { decodeResync, encodeResync, type Resync } from "../../protocol/frame/payload.ts";
@@ -7,7 +7,7 @@ import type { Feed } from "../feed.ts";
 
 const MAX_RESYNC_BYTES = 64 * 1024 * 1024;
 
-/** Shown in place of missing output of a session whose machine records none. */
+/** Shown instead of missing output of a session that is not recorded. */
 const LOSS_MARKER = new TextEncoder().encode("\x1b[7m[output before this may be missing]\x1b[0m\r\n");
 
 /** A RESYNC payload and its fields. */
@@ -24,14 +24,14 @@ export async function readScreen(
   try {
     return { payload, resync: decodeResync(payload) };
   } catch (cause) {
-    // Another machine sent it: the client is not at fault.
+    // The screen came from another server, so the client is not at fault.
     throw new ServiceError("internal_error", "the screen of the session cannot be decoded", { cause });
   }
 }
 
 /**
- * Of an unrecorded session nobody can draw the screen: a marker where output is missing. `isLiveOnly`: what came so far
- * is not for the client.
+ * The screen of an unrecorded session is unknown: returns an empty one with a marker if output is missing. `isLiveOnly`: the
+ * client may not see the output so far.
  */
 export function unrecordedScreen(feed: Feed, isLiveOnly: boolean): Screen {
   const { isWhole, start, end, record } = feed;

@@ -4,12 +4,12 @@ import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 
 const MAX_SNAPSHOT_BYTES = 64 * 1024 * 1024;
-/** The longest that a timer of the platform waits. */
+/** The longest delay of the platform's timers. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Snapshots of one session for one viewer: at once, then at most one in each interval while output goes on (contract
- * 1.3), each screen once. One at most waits to be taken, and no other is made before it was.
+ * Snapshots of one session for one viewer: one at once, then at most one per interval while there is output (contract 1.3),
+ * each screen once. The next snapshot is read only when the previous one was taken.
  */
 export class Snapshots implements Disposable {
   readonly #read: () => Promise<Uint8Array | undefined>;
@@ -27,11 +27,11 @@ export class Snapshots implements Disposable {
   #isDisposed = false;
 
   constructor(options: {
-    /** Undefined: there is none before the next change. */
+    /** Undefined if there is none before the next change. */
     read: () => Promise<Uint8Array | undefined>;
-    /** There is one to take, or none is due any more. */
+    /** Called when a snapshot can be taken, or none is due any more. */
     onReady: () => void;
-    /** As SUBSCRIBE says them, 0 = the server's default. */
+    /** As in SUBSCRIBE; 0 means the server's default. */
     minIntervalMs: number;
     maxIntervalMs: number;
     now: () => number;
@@ -43,12 +43,12 @@ export class Snapshots implements Disposable {
     this.changed();
   }
 
-  /** There may be a screen that the viewer has not taken. One that cannot be read is waited for by nobody. */
+  /** Whether there may be a screen that the viewer has not taken. A screen that cannot be read is not due. */
   get isDue(): boolean {
     return this.#ready !== undefined || ((this.#isWanted || this.#isReading) && !this.#hasFailed);
   }
 
-  /** The session has ended: its last screen is made at once. */
+  /** Reads the last screen of a session that has ended at once. */
   finish(): void {
     this.#intervalMs = 0;
     this.#nextMs = Number.NEGATIVE_INFINITY;
@@ -57,7 +57,7 @@ export class Snapshots implements Disposable {
     this.changed();
   }
 
-  /** The screen has changed, or may have. */
+  /** The screen may have changed. */
   changed(): void {
     this.#isWanted = true;
     const isWaiting = this.#isReading || this.#ready !== undefined || this.#timer !== undefined;
@@ -96,7 +96,7 @@ export class Snapshots implements Disposable {
         this.#nextMs = this.#now() + this.#intervalMs;
       }
     } catch {
-      // The session is gone, or its host is out of reach for a while.
+      // The session is gone, or its host cannot be reached for a while.
       this.#nextMs = this.#now() + Math.max(this.#intervalMs, REREAD_DELAY_MS);
       this.#isWanted = true;
       this.#hasFailed = true;
@@ -112,7 +112,7 @@ function isSame(snapshot: Uint8Array, last: Uint8Array | undefined): boolean {
   return last !== undefined && Buffer.compare(snapshot, last) === 0;
 }
 
-/** What the client asks for at least comes before what it asks for at most. */
+/** The minimum interval of the client takes precedence over its maximum. */
 function intervalOf({
   minIntervalMs,
   maxIntervalMs,
@@ -124,14 +124,14 @@ function intervalOf({
   return maxIntervalMs === 0 ? SNAPSHOT_INTERVAL_MS : Math.min(SNAPSHOT_INTERVAL_MS, maxIntervalMs);
 }
 
-/** A SNAPSHOT_VT of the session; undefined where the upstream sends one with the next change. */
+/** A SNAPSHOT_VT payload of the session; undefined if the upstream sends one with the next change. */
 export async function readSnapshot(
   feed: Feed,
   backend: SessionBackend,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
   const { snapshot, hasSnapshots, record, sessionId } = feed;
-  // The upstream of a session that has ended may send nothing more.
+  // After the end of a session the upstream may send nothing.
   if (snapshot !== undefined || (hasSnapshots && record.status !== "exited")) return snapshot;
   const { body } = await backend.view(sessionId, { kind: "buffer" }, signal);
   return await collectBytes(body, MAX_SNAPSHOT_BYTES);

@@ -16,11 +16,11 @@ import { readSnapshot, Snapshots } from "./snapshots.ts";
 /** The parts of a connection that its subscriptions use. */
 export type SubscriptionHost = {
   readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "ready">;
-  /** The client must not learn anything of the session's repository. */
+  /** The client may not see anything about the session's repository. */
   readonly isRepositoryHidden: boolean;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  /** A screen was queued in place of output. */
+  /** A screen was queued instead of output. */
   redrawn(): void;
   failed(sessionId: string, error: unknown): void;
   /** The session is gone. */
@@ -84,12 +84,12 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#following = feed.follow(this);
   }
 
-  /** Number of the feed's entry that is wanted next. */
+  /** Number of the next entry of the feed to read. */
   get next(): number {
     return this.#next;
   }
 
-  /** Output that there is and the client has not been offered, in bytes. */
+  /** Bytes of output that were not queued for the client yet. */
   get lagBytes(): number {
     return this.#has(SubscribeFlag.Stdout) ? Math.max(0, this.feed.end - this.#position) : 0;
   }
@@ -99,9 +99,9 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   /**
-   * A SUBSCRIBE, the first or a further one: output that the client has is not repeated (contract 1.7). `known`: bytes
-   * of output that are known to exist, which may be more than the feed has. Returns the payload of SUBSCRIBED, to be
-   * sent before anything is taken; undefined for a client without offsets.
+   * Applies a SUBSCRIBE, the first or a later one. Output that the client has is not repeated (contract 1.7). `known`: bytes
+   * of output that exist, perhaps more than the feed has. Returns the payload of SUBSCRIBED, which must be sent before any
+   * frame is taken; undefined for a client without offsets.
    */
   apply(request: Subscribe, known: number): Subscribed | undefined {
     this.#flags = request.flags;
@@ -136,7 +136,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     }
   }
 
-  /** The next frame for the client; undefined when there is none now: the outbox is told when there is. */
+  /** The next frame for the client; undefined if there is none now. The outbox is told when there is one. */
   take(): Uint8Array | undefined {
     for (;;) {
       const status = this.#takeStatus();
@@ -148,7 +148,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
       }
       const snapshot = this.#snapshots?.take();
       if (snapshot !== undefined) return this.#encode(FrameType.SNAPSHOT_VT, snapshot);
-      // The exit comes after all that the session showed.
+      // The exit follows the last screen.
       if (this.#snapshots?.isDue && this.#isAtExit) return undefined;
       if (!this.#step()) return undefined;
     }
@@ -168,22 +168,22 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     if (!this.#catchUp.signal.aborted) this.#host.outbox.ready(this);
   }
 
-  /** Where the client's output begins or goes on. */
+  /** The offset at which the client's output begins or continues. */
   #beginning({ from }: Subscribe, known: number): number {
     if (from === "live") return this.feed.end;
     return Math.min(from ?? this.#taken ?? 0, Math.max(this.feed.end, known));
   }
 
   /**
-   * Bytes of an unrecorded session are counted from its feed's subscription: an offset that the client has from before
-   * means nothing, and where the output begins that a guest may see is not known.
+   * Offsets of an unrecorded session begin with the feed. An offset from an earlier feed has no meaning, and the offset from
+   * which a share may see the output is not known.
    */
   #isMissingOutput({ from }: Subscribe): boolean {
     if (this.feed.isRecorded) return false;
     return this.#hidden !== undefined || (typeof from === "number" && from > 0);
   }
 
-  /** Forgets what was not taken: the next output begins at `offset`. */
+  /** Discards the queue. The next output begins at `offset`. */
   #seek(offset: number, hasOffsets: boolean): void {
     this.#queue.length = 0;
     this.#position = offset;
@@ -197,14 +197,14 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#catchUp.cancel();
   }
 
-  /** Output goes on at the position. A client that named that byte gets all from there on, as long as it is held. */
+  /** Output continues at the position. `isResuming`: the client asked for it and gets everything that is still held. */
   #resume(isResuming: boolean): void {
     this.#isResuming = isResuming;
     this.#hasEnded = false;
     this.#leave();
   }
 
-  /** No output: events alone, beginning with the exit if there was one. */
+  /** Queues only events, beginning with the exit if there was one. */
   #followEvents(): void {
     this.#resume(false);
     this.#mode = "live";
@@ -212,7 +212,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#next = last?.kind === "event" && last.event.kind === "exit" ? after - 1 : after;
   }
 
-  /** Queues what comes next; false when there is nothing now. */
+  /** Queues the next frames; false if there is nothing now. */
   #step(): boolean {
     if (this.#mode === "busy") return false;
     if (this.#mode === "behind") this.#approach();
@@ -228,7 +228,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     return entry?.kind === "event" && entry.event.kind === "exit";
   }
 
-  /** Enters the window, or reads the journal before it, or has the screen drawn. */
+  /** Enters the window, or reads the journal before it, or the screen. */
   #approach(): void {
     const position = this.#position;
     if (this.#isReplaying) this.#replay();
@@ -270,7 +270,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
 
   #emit(entry: FeedEntry): void {
     const hasOutput = this.#has(SubscribeFlag.Stdout);
-    // A screen that was drawn later than where the window stood has it all.
+    // The screen that the client has includes this entry.
     if (hasOutput && entry.end < this.#position) return;
     if (entry.kind === "event") this.#emitEvent(entry.event);
     else if (!hasOutput || entry.end === this.#position) return;
@@ -308,7 +308,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#work(
       async () => ({
         plan: await planReplay(this.#backend, this.feed, hasEvents, this.#catchUp.signal),
-        // As this client may see it, which the feed's is not.
+        // The record as this client may see it; the feed's is unfiltered.
         record: hasEvents ? await this.#backend.get(this.feed.sessionId) : undefined,
       }),
       ({ plan, record }) => {
@@ -329,7 +329,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
       () => this.#catchUp.screen(this.#hidden !== undefined),
       (drawn) => {
         const { offset } = drawn.resync;
-        // Output that died with its host is in the window at most: nobody has the bytes between the screen and that.
+        // After a crash of the host, the bytes between the screen and the window are lost.
         const isCutOff = emptyFrom !== undefined && offset <= emptyFrom;
         const least = isCutOff ? this.feed.start : (this.#hidden?.to ?? 0);
         const { payload, resync } = offset < least ? screenAt(least, drawn.resync) : drawn;
@@ -361,7 +361,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     });
   }
 
-  /** The newest counts alone: a client that does not keep up misses those between. */
+  /** Only the latest counts: a slow client misses earlier ones. */
   #takeStatus(): Uint8Array | undefined {
     const { gitStatus } = this.feed;
     const isWanted = this.#isStatusDue && this.hasEvents && !this.#host.isRepositoryHidden;
@@ -374,7 +374,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     this.#push(this.#encode(FrameType.EVENT, encodeJson(event)));
   }
 
-  /** Output that all viewers share; bytes that the client has are left out. */
+  /** Queues output that all viewers share, without the bytes that the client has. */
   #pushShared(output: SharedOutput): void {
     const had = this.#position - output.offset;
     if (had > 0) {
@@ -386,7 +386,7 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
     else this.#pushOutput(output.output(this.#host.outbox.magic));
   }
 
-  /** Output for this client alone. */
+  /** Queues output for this client only. */
   #pushOwn(bytes: Uint8Array): void {
     const offset = this.#position;
     this.#position += bytes.length;

@@ -1,4 +1,4 @@
-// One client's connection: frames in, strictly in order; frames out, as fast as it reads.
+// One client's connection. Its frames are handled strictly in order; frames are sent as fast as it reads them.
 import type { SourcePosition } from "../../protocol/directory/session-change.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
 import type { FailedRequest } from "../../protocol/frame/error-decoder.ts";
@@ -30,18 +30,18 @@ import { Subscription, type SubscriptionHost } from "./subscription.ts";
 export type ViewerOptions = {
   readonly peer: Peer;
   readonly backend: SessionBackend;
-  /** Output before this offset is not for the client; `undefined`: it has all of it. */
+  /** The client may not see output before this offset; `undefined`: it may see all. */
   readonly historyFrom?: number | undefined;
-  /** Nothing of the repository that a session is in is for the client. */
+  /** The client may not see anything about a session's repository. */
   readonly isRepositoryHidden?: boolean | undefined;
   /** The types of frames that the client may not send, each with the reason. */
   readonly refusals?: ReadonlyMap<number, string> | undefined;
-  /** `flags`: what is wanted of it at first. */
+  /** `flags`: those of the first subscription. */
   readonly openFeed: (sessionId: string, flags: number) => Promise<Feed>;
   readonly closeFeed: (feed: Feed) => void;
-  /** Of the changes that the client is told from now on. */
+  /** The position before the changes that the client is told from now on. */
   readonly position: () => SourcePosition;
-  /** Something failed of which the client is told only that it did. */
+  /** Called with the cause of each internal error; the client is only told that there was one. */
   readonly onFailure: (error: unknown) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
@@ -81,14 +81,14 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return this.#hello;
   }
 
-  /** Output that it asked for and has not taken, and what else was sent to it and has not left this process. */
+  /** Bytes that the client requested and that have not left this process. */
   get lagBytes(): number {
     let bytes = this.outbox.bytes;
     for (const subscription of this.#subscriptions.values()) bytes += subscription.lagBytes;
     return bytes;
   }
 
-  /** It watches everything that happens. */
+  /** The client watches the events of all sessions. */
   get isGlobal(): boolean {
     return this.#isGlobal;
   }
@@ -98,8 +98,8 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
   }
 
   /**
-   * The client knows that its socket is open, as it also does once it sends something: the first frame goes out, once.
-   * In both byte orders: a client that reads before it sends has not shown its own yet, and drops the other one.
+   * Sends the first frame, once, when the client knows that its socket is open. It is sent in both byte orders, because the
+   * client's own is not known before it sends something. Clients ignore the other one.
    */
   welcome(): void {
     if (this.#isWelcomed || this.#isClosed) return;
@@ -109,7 +109,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       this.outbox.answer(encodeFrame(FrameType.WELCOME, "", payload, magic));
   }
 
-  /** One binary message from the client. */
+  /** Handles a binary message of the client. */
   receive(message: Uint8Array): void {
     if (this.#isClosed) return;
     this.welcome();
@@ -119,7 +119,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     else if (this.#badInARow >= MAX_BAD_FRAMES) this.#refuse();
   }
 
-  /** A text message: nothing that this protocol has. */
+  /** Handles a text message, which this protocol does not have. */
   receiveText(): void {
     this.welcome();
     this.heard();
@@ -131,7 +131,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     this.#lastHeardMs = this.#options.now();
   }
 
-  /** To be called each `intervalMs`: drops a client that was silent for two of them (contract 1.9). */
+  /** To be called every `intervalMs`: disconnects a client that was silent for two intervals (contract 1.9). */
   keepAlive(intervalMs: number): void {
     const { peer, now } = this.#options;
     if (now() - this.#lastHeardMs <= 2 * intervalMs) {
@@ -146,7 +146,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     if (this.#isGlobal) this.#send(FrameType.EVENT, event.sessionId ?? "", encodeJson(event));
   }
 
-  /** An event about several sessions: to a client that watches everything, or one of them. */
+  /** Sends an event about several sessions to a client that watches all sessions or one of these. */
   tell(event: ServerEvent, isSeen: boolean): void {
     const sessionId = event.sessionIds?.find((id) => this.#subscriptions.get(id)?.hasEvents);
     if (this.#isGlobal && isSeen) this.notify(event);
@@ -154,14 +154,14 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       this.#send(FrameType.EVENT, sessionId, encodeJson({ ...event, sessionId }));
   }
 
-  /** Asks the client to go and come back; false where it did not say who it is: it knows no such frame. */
+  /** Asks the client to reconnect; false if it sent no HELLO, and therefore does not know the frame. */
   goAway(notice: GoAway): boolean {
     const isKnown = this.#hello !== undefined;
     if (isKnown) this.#send(FrameType.GOAWAY, "", encodeJson(notice));
     return isKnown;
   }
 
-  /** Of the WebSocket protocol. */
+  /** `code` is one of the WebSocket protocol. */
   close(code: number, reason: string): void {
     this.#options.peer.close(code, reason);
   }
@@ -190,14 +190,14 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     await Promise.all([...this.#subscriptions.keys()].map((id) => this.#unsubscribe(id)));
   }
 
-  /** What it sends from now on is not looked at, however long it takes to close its side. */
+  /** Ignores everything that the client sends from now on, however long it takes to close its side. */
   #refuse(): void {
     void this.#close();
     this.#traffic.droppedBad += 1;
     this.#options.peer.close(1002, "too many bad frames");
   }
 
-  /** A view into `message`; undefined for a message that is no frame. */
+  /** A view of `message`; undefined if it is no frame. */
   #decode(message: Uint8Array): Frame | undefined {
     this.#traffic.framesIn += 1;
     this.#traffic.bytesIn += message.length;
@@ -216,7 +216,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     }
   }
 
-  /** A request that takes a while holds up the next one, so that frames are handled in order (contract 1.10). */
+  /** The next frame waits for the returned promise, so that frames are handled in order (contract 1.10). */
   #handle(frame: Frame): Promise<void> | undefined {
     const { sessionId } = frame;
     try {
@@ -250,13 +250,13 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     }
   }
 
-  /** Throws where the client may not send frames of that type. */
+  /** Throws `forbidden` if the client may not send frames of that type. */
   #demand(type: number): void {
     const refusal = this.#options.refusals?.get(type);
     if (refusal !== undefined) throw new ServiceError("forbidden", refusal);
   }
 
-  /** The same as a promise that rejects. */
+  /** Like #demand, but returns a promise that rejects. */
   #refused(type: number): Promise<never> | undefined {
     const refusal = this.#options.refusals?.get(type);
     return refusal === undefined ? undefined : Promise.reject(new ServiceError("forbidden", refusal));
@@ -266,14 +266,14 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     checkSessionId(sessionId);
     const subscription = await this.#prepared(sessionId, request.flags);
     const known = await this.#known(subscription.feed, request);
-    // Meanwhile the client may have gone, or the session.
+    // The client or the session may have gone meanwhile.
     if (this.#subscriptions.get(sessionId) !== subscription) return;
     const answer = subscription.apply(request, known);
     if (answer !== undefined) this.#send(FrameType.SUBSCRIBED, sessionId, encodeJson(answer));
     this.outbox.ready(subscription);
   }
 
-  /** The subscription, with a feed that has what these flags need; a new one is given up where it has not. */
+  /** The subscription, once its feed delivers what these flags request. A new one is removed if that fails. */
   async #prepared(sessionId: string, flags: number): Promise<Subscription> {
     const known = this.#subscriptions.get(sessionId);
     const subscription = known ?? (await this.#open(sessionId, flags));
@@ -304,7 +304,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     return subscription;
   }
 
-  /** Output that the backend has already and this process may not; 0 where nobody needs to know. */
+  /** Bytes of output that the backend has, perhaps more than this process; 0 if that does not matter. */
   async #known(feed: Feed, { from, flags }: Subscribe): Promise<number> {
     const isBeyond = feed.isRecorded && typeof from === "number" && from > feed.end;
     const isSizeUnknown = (flags & SubscribeFlag.Offsets) !== 0 && !feed.hasSizes;
@@ -324,7 +324,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     else void this.#unsubscribe(sessionId);
   }
 
-  /** Need not be waited for: what is on its way is not sent any more. */
+  /** Need not be awaited: pending frames are not sent any more. */
   async #unsubscribe(sessionId: string): Promise<void> {
     const subscription = this.#subscriptions.get(sessionId);
     if (subscription === undefined) return;
@@ -335,7 +335,7 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
     await done;
   }
 
-  /** `request`: the kind of request that failed: commands take their time, and a SUBSCRIBE may overtake them. */
+  /** `request`: the kind of request that failed, since a SUBSCRIBE may be answered before an earlier command. */
   #error(sessionId: string, error: unknown, request?: FailedRequest): void {
     const known = error instanceof PayloadError ? new ServiceError("invalid_request", error.message) : error;
     const { error: message, code } = errorBody(known);
