@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { chmod, readFile, stat } from "node:fs/promises";
-import { createFileOnce, isErrno } from "../lib/fs/atomic-file.ts";
+import { createFileOnce, unlessMissing } from "../lib/fs/atomic-file.ts";
 import { Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
@@ -19,21 +19,14 @@ export function passingTokenSecret(): Secret {
  * survive a restart (contract 5.5). Servers that start at the same time get the same one.
  */
 export async function keptTokenSecret(path: string, log: Pick<Log, "warn">): Promise<Secret> {
-  const kept = (await readKept(path)) ?? (await createFileOnce(path, randomBytes(MADE_BYTES), OWNER_ONLY));
+  const kept =
+    (await readFile(path).catch(unlessMissing)) ??
+    (await createFileOnce(path, randomBytes(MADE_BYTES), OWNER_ONLY));
   await closeToOthers(path, log);
   if (kept.length < MIN_TOKEN_SECRET_BYTES) {
     throw new ServiceError("internal_error", `${path} is damaged: remove it to have a new one made`);
   }
   return new Secret(kept);
-}
-
-async function readKept(path: string): Promise<Uint8Array | undefined> {
-  try {
-    return await readFile(path);
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return undefined;
-    throw error;
-  }
 }
 
 /** Some volumes are mounted with group permissions: corrected rather than refused. */

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { extname, join, relative } from "node:path";
-import { isErrno } from "../lib/fs/atomic-file.ts";
+import { unlessMissing } from "../lib/fs/atomic-file.ts";
 
 const YEAR_S = 31_536_000;
 
@@ -26,10 +26,8 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 
 /** Without hidden files; empty if the folder does not exist. */
 export async function readPageFiles(folder: string): Promise<PageFiles> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    if (isErrno(error, "ENOENT")) return [];
-    throw error;
-  });
+  const options = { recursive: true, withFileTypes: true } as const;
+  const entries = (await readdir(folder, options).catch(unlessMissing)) ?? [];
   const files = new Map<string, PageFile>();
   for (const entry of entries) {
     const path = relative(folder, join(entry.parentPath, entry.name));

@@ -1,6 +1,6 @@
 import { rename } from "node:fs/promises";
 import { withDeadline } from "../../lib/async/deadline.ts";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { isErrno, unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Audit, AuditEntry } from "../entry.ts";
@@ -257,10 +257,6 @@ export class AuditFile implements Audit, AsyncDisposable {
     this.#isFailing = false;
     this.#options.log.info({ path: this.#options.path, lost: this.#lost }, "audit log written again");
   }
-}
-
-function unlessMissing(error: unknown): void {
-  if (!isErrno(error, "ENOENT")) throw error;
 }
 
 function unusable(path: string, cause: unknown): ServiceError {

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import type { Log } from "../../log.ts";
 import { tornEnd } from "./log-lines.ts";
 
@@ -59,12 +59,8 @@ export class LineFile implements AsyncDisposable {
   /** Whether the path still names this file. */
   async isAt(path: string): Promise<boolean> {
     if (!this.isRegular) return true;
-    try {
-      return inodeName(await stat(path)) === this.#inode;
-    } catch (error) {
-      if (isErrno(error, "ENOENT")) return false;
-      throw error;
-    }
+    const status = await stat(path).catch(unlessMissing);
+    return status !== undefined && inodeName(status) === this.#inode;
   }
 
   /** The rest of an interrupted write after the last whole line. The next append ends it with a newline. */

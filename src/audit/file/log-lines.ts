@@ -1,7 +1,7 @@
 // The files of an audit log, and their lines.
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { linkOf } from "./chain.ts";
 
 /** Rotated files that are kept: audit.log.1 (the newest) to audit.log.4. */
@@ -53,8 +53,4 @@ export async function tornEnd(path: string, size: number): Promise<Uint8Array> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
   const tail = buffer.subarray(0, bytesRead);
   return tail.subarray(tail.lastIndexOf(NEWLINE) + 1);
-}
-
-function unlessMissing(error: unknown): undefined {
-  if (!isErrno(error, "ENOENT")) throw error;
 }

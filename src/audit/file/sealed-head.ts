@@ -3,7 +3,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { z } from "zod";
-import { createFileOnce, isErrno, readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
+import { createFileOnce, readJsonFile, unlessMissing, writeJsonFile } from "../../lib/fs/atomic-file.ts";
 import { Secret } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -75,10 +75,6 @@ async function madeKey(path: string): Promise<Secret> {
 }
 
 async function readKey(path: string): Promise<Secret | undefined> {
-  try {
-    return new Secret(await readFile(path));
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return undefined;
-    throw error;
-  }
+  const bytes = await readFile(path).catch(unlessMissing);
+  return bytes && new Secret(bytes);
 }

@@ -46,6 +46,11 @@ export async function createFileOnce(path: string, bytes: Uint8Array, mode: numb
   return bytes;
 }
 
+/** For `catch`: `undefined` if the file does not exist. */
+export function unlessMissing(error: unknown): undefined {
+  if (!isErrno(error, "ENOENT")) throw error;
+}
+
 /** Whether an error is a system error with this code, such as `ENOENT`. */
 export function isErrno(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
@@ -90,20 +95,11 @@ export async function writeJsonFile(
  * with the path: invalid content.
  */
 export async function readJsonFile<T>(path: string, parse: (value: unknown) => T): Promise<T | undefined> {
-  const text = await readText(path);
+  const text = await readFile(path, "utf8").catch(unlessMissing);
   if (text === undefined) return undefined;
   try {
     return parse(JSON.parse(text));
   } catch (cause) {
     throw new ServiceError("internal_error", `${path} is damaged`, { cause });
-  }
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return undefined;
-    throw error;
   }
 }

@@ -89,8 +89,8 @@ test("output and markers that a feed still holds are not for a guest of a later 
   session.sink?.({ kind: "event", offset: session.end, event: { ...event, gitBehindCount: 0 } });
   await owner.settled();
   expect(owner.json(FrameType.EVENT)).toEqual([]);
-  const shared = { id: session.id, key: keyOf(session) };
-  const rights = { kind: "invited", session: shared, mode: "view", from: session.end } as const;
+  const invited = { id: session.id, key: keyOf(session) };
+  const rights = { kind: "invited", session: invited, mode: "view", from: session.end } as const;
   for (const from of [undefined, 0, 1, "live", session.end] as const) {
     await using guest = new MemoryClient(hub, access.of({ rights }));
     guest.subscribe("s", { flags: Stdout | Events | Offsets, ...(from === undefined ? {} : { from }) });
