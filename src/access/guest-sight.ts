@@ -27,16 +27,8 @@ const Shown = SessionRecord.pick({
     lastModified: true,
     status: true,
   },
-  ...{
-    cols: true,
-    rows: true,
-    initialCols: true,
-    initialRows: true,
-    outputBytes: true,
-    viewers: true,
-    recording: true,
-    lostBytes: true,
-  },
+  ...{ cols: true, rows: true, initialCols: true, initialRows: true },
+  ...{ outputBytes: true, viewers: true, recording: true, lostBytes: true },
   ...{ title: true, exitCode: true, exitSignal: true, exitReason: true, endRequested: true, exitedAt: true },
 });
 

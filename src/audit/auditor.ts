@@ -18,15 +18,8 @@ const MAX_REMEMBERED = 10_000;
 /** Not logins: each request proves anew who sent it. */
 const SIGNING_IN: ReadonlySet<string> = new Set(["basic", "proxy", "hq", "local"]);
 const REFUSALS: ReadonlySet<string> = new Set([
-  ...[
-    "unauthorized",
-    "invalid_credentials",
-    "forbidden",
-    "join_refused",
-    "origin_not_allowed",
-    "host_not_allowed",
-  ],
-  ...["password_disabled", "ssh_keys_disabled", "rate_limited"],
+  ...["unauthorized", "invalid_credentials", "forbidden", "join_refused", "rate_limited"],
+  ...["origin_not_allowed", "host_not_allowed", "password_disabled", "ssh_keys_disabled"],
 ]);
 
 type Who = { readonly principal: Principal | undefined; readonly address: string | undefined };

@@ -22,20 +22,11 @@ const PAGE_POLICY = [
 const API_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /** Features that the page never needs; for the others (clipboard, full screen) the browser asks the user. */
-const PERMISSIONS = [
-  ...[
-    "accelerometer",
-    "autoplay",
-    "camera",
-    "display-capture",
-    "encrypted-media",
-    "geolocation",
-    "gyroscope",
-  ],
-  ...["hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb"],
-]
-  .map((feature) => `${feature}=()`)
-  .join(", ");
+const FEATURES = [
+  ...["accelerometer", "autoplay", "camera", "display-capture", "encrypted-media", "geolocation"],
+  ...["gyroscope", "hid", "magnetometer", "microphone", "midi", "payment", "serial", "usb"],
+];
+const PERMISSIONS = FEATURES.map((feature) => `${feature}=()`).join(", ");
 
 const API = /^\/api(?:\/|$)/;
 const YEAR_S = 31_536_000;

@@ -54,10 +54,7 @@ export async function verifiedRegistration(
   const { clientDataJSON, attestationObject, transports = [] } = response;
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: {
-      id,
-      rawId,
-      type,
-      clientExtensionResults: {},
+      ...{ id, rawId, type, clientExtensionResults: {} },
       response: { clientDataJSON, attestationObject },
     },
     ...{ expectedChallenge: challenge, expectedOrigin: origin, expectedRPID: rpId },
@@ -88,10 +85,7 @@ export async function verifiedAssertion(
   return verified ? authenticationInfo.newCounter : refuse(undefined);
 }
 
-function credentialOf({ id, transports }: KeptPasskey): {
-  id: string;
-  transports: string[];
-} {
+function credentialOf({ id, transports }: KeptPasskey) {
   return { id, transports: TRANSPORTS.filter((known) => transports.includes(known)) };
 }
 

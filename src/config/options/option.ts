@@ -82,14 +82,8 @@ export function value<T>(
   parse: (text: string) => T,
   entry: Entry<ValueOption<NoInfer<T>>> & { readonly fallbackText?: string },
 ): ValueOption<T> {
-  return {
-    ...SERVER,
-    shape: "value",
-    ...named(usage),
-    parse,
-    fallbackText: String(entry.fallback),
-    ...entry,
-  };
+  const fallbackText = String(entry.fallback);
+  return { ...SERVER, shape: "value", ...named(usage), parse, fallbackText, ...entry };
 }
 
 /** A value without a default. */
@@ -98,15 +92,7 @@ export function optional<T>(
   parse: (text: string) => T,
   entry: Omit<Entry<ValueOption<T>>, "fallback"> & { readonly fallbackText?: string },
 ): ValueOption<T | undefined> {
-  return {
-    ...SERVER,
-    shape: "value",
-    ...named(usage),
-    parse,
-    fallback: undefined,
-    fallbackText: "",
-    ...entry,
-  };
+  return value<T | undefined>(usage, parse, { fallback: undefined, fallbackText: "", ...entry });
 }
 
 export function list<T>(
@@ -156,15 +142,10 @@ export function spellingsOf(option: Option): readonly [Spelling, ...Spelling[]] 
   if (option.shape === "switch") return [{ ...plain, placeholder: undefined }];
   if (option.shape === "file") return [{ ...plain, placeholder: "path" }];
   if (option.shape !== "secret") return [{ ...plain, placeholder: option.placeholder }];
+  const file = { variable: `${variable}_FILE`, key: `${key}-file`, isFile: true };
   return [
     { ...plain, flag: option.hasPlainFlag ? flag : undefined, placeholder: "value" },
-    {
-      flag: flag && `${flag}-file`,
-      placeholder: "path",
-      variable: `${variable}_FILE`,
-      key: `${key}-file`,
-      isFile: true,
-    },
+    { ...file, flag: flag && `${flag}-file`, placeholder: "path" },
   ];
 }
 

@@ -51,11 +51,8 @@ export type Given = {
 /** Two for a secret that one source gives both directly and as a file; none if the default applies. */
 export function givenFor(option: Option, { flags, env, file }: Sources): readonly Given[] {
   const bySource: readonly ((spelling: Spelling) => Omit<Given, "isFile"> | undefined)[] = [
-    ({ flag = "" }) => ({ texts: flagTexts(flags, flag), source: { kind: "flag", name: flag } }),
-    ({ variable }) => ({
-      texts: variableTexts(env, variable, option),
-      source: { kind: "variable", name: variable },
-    }),
+    ({ flag: name = "" }) => ({ texts: flagTexts(flags, name), source: { kind: "flag", name } }),
+    ({ variable: name }) => ({ texts: variableTexts(env, name, option), source: { kind: "variable", name } }),
     ({ key }) => file?.entries.get(key),
   ];
   for (const given of bySource) {

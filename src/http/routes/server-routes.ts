@@ -51,14 +51,11 @@ export function serverRoutes(parts: {
 
 /** In VibeTunnel's form, with a made-up session. */
 function testEvent(now: Date) {
+  const text = "Notifications arrive here";
   return {
     type: "test-notification",
     ...{ timestamp: now.toISOString(), sessionId: "test-session", sessionName: "Test" },
-    ...{
-      message: "Notifications arrive here",
-      title: "Test notification",
-      body: "Notifications arrive here",
-    },
+    ...{ message: text, title: "Test notification", body: text },
   } as const;
 }
 
