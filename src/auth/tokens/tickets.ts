@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { z } from "zod";
 import type { TicketKind, TicketStore } from "../../lib/data/live-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -46,19 +46,17 @@ export class Tickets<Holder> {
   /** 256 random bits in base64url. */
   async issue(holder: Holder): Promise<string> {
     const ticket = randomBytes(32).toString("base64url");
-    await this.#store.put(this.#kind, hash(ticket), JSON.stringify(holder));
+    await this.#store.put(this.#kind, hash("sha256", ticket, "base64url"), JSON.stringify(holder));
     return ticket;
   }
 
   /** ServiceError `unauthorized` if it is unknown, used or expired. */
   async redeem(ticket: string): Promise<Holder> {
     const text =
-      ticket.length > MAX_TOKEN_LENGTH ? undefined : await this.#store.take(this.#kind, hash(ticket));
+      ticket.length > MAX_TOKEN_LENGTH
+        ? undefined
+        : await this.#store.take(this.#kind, hash("sha256", ticket, "base64url"));
     if (text === undefined) throw new ServiceError("unauthorized", "ticket was used or is too old");
     return this.#holder.parse(JSON.parse(text));
   }
-}
-
-function hash(ticket: string): string {
-  return createHash("sha256").update(ticket).digest("base64url");
 }

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { MAX_PROXY_LOGINS, MAX_PROXY_LOGINS_OF_USER } from "../../protocol/limits.ts";
 import type { ProviderAnswer } from "./provider-answer.ts";
 import { ProviderLogin, type ProviderLoginParts } from "./provider-login.ts";
@@ -22,7 +22,7 @@ export class ProviderLogins implements Disposable {
   begin(answer: ProviderAnswer): string {
     this.#makeRoom(answer.user.login);
     const cookie = randomBytes(COOKIE_BYTES).toString("base64url");
-    const key = hash(cookie);
+    const key = hash("sha256", cookie, "base64url");
     const login = new ProviderLogin({ ...this.#parts, answer }, () => void this.#logins.delete(key));
     this.#logins.set(key, login);
     return cookie;
@@ -30,7 +30,9 @@ export class ProviderLogins implements Disposable {
 
   /** Never throws. */
   find(cookie: string | undefined): ProviderLogin | undefined {
-    return cookie !== undefined && COOKIE.test(cookie) ? this.#logins.get(hash(cookie)) : undefined;
+    return cookie !== undefined && COOKIE.test(cookie)
+      ? this.#logins.get(hash("sha256", cookie, "base64url"))
+      : undefined;
   }
 
   get size(): number {
@@ -48,8 +50,4 @@ export class ProviderLogins implements Disposable {
     if (othersOfUser.length + 1 >= MAX_PROXY_LOGINS_OF_USER) oldestOfUser?.[Symbol.dispose]();
     if (this.#logins.size >= MAX_PROXY_LOGINS) logins[0]?.[Symbol.dispose]();
   }
-}
-
-function hash(cookie: string): string {
-  return createHash("sha256").update(cookie).digest("base64url");
 }
