@@ -14,11 +14,11 @@ const TYPES: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** The codings that the build compresses files with, the best first, by the endings of their files. */
+/** File extensions of the compressed files that the build makes, best coding first. */
 const CODINGS = { br: ".br", gzip: ".gz" } as const;
 
 type Body = { readonly bytes: Uint8Array; readonly etag: string; readonly headers: OutgoingHttpHeaders };
-/** Its body, and the same compressed, the best first. */
+/** `compressed`: the same body, best coding first. */
 type PageFile = Body & { readonly compressed: readonly (Body & { readonly coding: string })[] };
 
 /** By request path. */
@@ -43,14 +43,10 @@ export async function readPageFiles(folder: string): Promise<PageFiles> {
 async function readPageFile(folder: string, path: string): Promise<PageFile> {
   const compressed: (Body & { readonly coding: string })[] = [];
   for (const [coding, ending] of Object.entries(CODINGS)) {
-    const bytes = await readFile(join(folder, `${path}${ending}`)).catch(ignoreMissing);
+    const bytes = await readFile(join(folder, `${path}${ending}`)).catch(unlessMissing);
     if (bytes !== undefined) compressed.push({ coding, ...bodyOf(path, bytes, coding) });
   }
   return { ...bodyOf(path, await readFile(join(folder, path))), compressed };
-}
-
-function ignoreMissing(error: unknown): undefined {
-  if (!isErrno(error, "ENOENT")) throw error;
 }
 
 /** Files with a hash in their names never change; the others are revalidated each time. */

@@ -70,22 +70,11 @@ export const EXCEPTIONS: readonly { readonly name: RegExp; readonly why: string 
   },
 ];
 
-/** Names that are being replaced together with the code around them. */
-const PENDING: readonly string[] = [
-  ...["access"].flatMap((folder) => [
-    `src/${folder}/`,
-    `test/unit/${folder}/`,
-    `test/integration/${folder}/`,
-  ]),
-];
-
 /** One line for each declared name and each file that uses a word of the table. */
-export function terminology(sources: readonly Source[], pending = PENDING): string[] {
-  return sources
-    .filter(({ path }) => !pending.some((place) => path.startsWith(place)))
-    .flatMap(({ path, declarations }) =>
-      [{ what: fileName(path), line: 1 }, ...declarations].flatMap((declared) => refuse(path, declared)),
-    );
+export function terminology(sources: readonly Source[]): string[] {
+  return sources.flatMap(({ path, declarations }) =>
+    [{ what: fileName(path), line: 1 }, ...declarations].flatMap((declared) => refuse(path, declared)),
+  );
 }
 
 function refuse(path: string, { what, line }: Mention): string[] {
