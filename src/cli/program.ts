@@ -18,6 +18,9 @@ const LOADERS = new Map<string, LoadCommand>(
     run: async () => (await import("./commands/run.ts")).addRun,
     attach: async () => (await import("./commands/attach.ts")).addAttach,
     ls: async () => (await import("./commands/ls.ts")).addLs,
+    logs: async () => (await import("./commands/session/logs.ts")).addLogs,
+    rename: async () => (await import("./commands/session/rename.ts")).addRename,
+    share: async () => (await import("./commands/session/share.ts")).addShare,
     kill: async () => (await import("./commands/kill.ts")).addKill,
     play: async () => (await import("./commands/play.ts")).addPlay,
     status: async () => (await import("./commands/status.ts")).addStatus,
@@ -35,6 +38,7 @@ const LOADERS = new Map<string, LoadCommand>(
     "remote-key": async () => (await import("./commands/tokens.ts")).addRemoteKey,
     "session-host": async () => (await import("./commands/session-host.ts")).addSessionHost,
     config: async () => (await import("./commands/config.ts")).addConfig,
+    completion: async () => (await import("./commands/completion.ts")).addCompletion,
     service: async () => (await import("./systemd/command.ts")).addSystemd,
   }),
 );
@@ -52,6 +56,10 @@ export async function runCli(started: Cli): Promise<number> {
       exitCode = code;
     };
     const program = await createProgram(cli, finish, loadersFor(command));
+    if (cli.argv.length === 0) {
+      cli.stderr.write(program.helpInformation());
+      return ExitCode.Usage;
+    }
     refuseUnknown(program, cli.argv[0]);
     await program.parseAsync(cli.argv, { from: "user" });
     return exitCode;
@@ -71,7 +79,7 @@ async function inLogFormat(cli: Cli): Promise<Cli> {
 
 /** The command that the arguments start with. Options alone belong to `serve`, except those of the program itself. */
 function commandOf(argv: readonly string[]): string {
-  const [word = "serve"] = argv;
+  const [word = "help"] = argv;
   if (!word.startsWith("-") || argv.some((argument) => OWN_FLAGS.has(argument))) return word;
   return "serve";
 }
@@ -80,7 +88,7 @@ function commandOf(argv: readonly string[]): string {
 function loadersFor(command: string): readonly LoadCommand[] {
   if (VERSION_FLAGS.has(command)) return [];
   const loader = LOADERS.get(command);
-  return loader === undefined ? ALL : [loader];
+  return loader === undefined || command === "completion" ? ALL : [loader];
 }
 
 export async function createProgram(
@@ -118,8 +126,42 @@ export async function createProgram(
 /** Commander would take an unknown word for an argument of the default command. */
 function refuseUnknown(program: Command, word: string | undefined): void {
   if (word === undefined || word.startsWith("-") || word === "help") return;
-  const isKnown = program.commands.some((command) => [command.name(), ...command.aliases()].includes(word));
-  if (!isKnown) program.error(`error: unknown command '${word}'`);
+  const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
+  if (names.includes(word)) return;
+  const meant = OTHER_NAMES.get(word) ?? similar(word, [...names, ...OTHER_NAMES.keys()]);
+  const hint = meant === undefined ? "" : `; did you mean \`ttyhq ${OTHER_NAMES.get(meant) ?? meant}\`?`;
+  program.error(`error: unknown command '${word}'${hint}`);
+}
+
+/** What other programs call our commands. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ...(["rm", "stop", "end", "remove", "delete"] as const).map((name) => [name, "kill"] as const),
+  ...(["exec", "new", "create"] as const).map((name) => [name, "run"] as const),
+  ...(["start", "server", "daemon"] as const).map((name) => [name, "serve"] as const),
+  ...(["connect", "join", "open"] as const).map((name) => [name, "attach"] as const),
+]);
+/** Letters that may be wrong, missing or too many in a mistyped name: fewer in a short one. */
+const maxDistance = (word: string): number => (word.length > 5 ? 2 : 1);
+
+/** The name that is closest to the word, if any is close. */
+function similar(word: string, names: readonly string[]): string | undefined {
+  const distances = names.map((name) => [distance(word, name), name] as const);
+  const [closest] = distances.toSorted(([a], [b]) => a - b);
+  return closest !== undefined && closest[0] <= maxDistance(word) ? closest[1] : undefined;
+}
+
+/** Of Levenshtein. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (const [index, letter] of [...a].entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= b.length; column += 1) {
+      const changed = (row[column - 1] ?? 0) + (b[column - 1] === letter ? 0 : 1);
+      next.push(Math.min((next[column - 1] ?? 0) + 1, (row[column] ?? 0) + 1, changed));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
 }
 
 function report(error: unknown, stderr: OutputStream): number {

@@ -9,7 +9,7 @@ export type Query<Flags, Answer> = Omit<Definition<Flags>, "run" | "isDefault"> 
   /** "server": the session host cannot replace the server. */
   readonly who?: "server";
   ask(server: Server, flags: Flags & ServerFlags, args: readonly string[]): Promise<Answer>;
-  text(answer: Answer): string;
+  text(answer: Answer, flags: Flags): string;
 };
 
 /** Adds a command that prints a server's answer as text or as JSON. */
@@ -20,7 +20,7 @@ export function addQuery<Flags, Answer>(parent: Command, cli: Cli, query: Query<
     options: (command) => addServerOptions((options?.(command) ?? command).option("--json", json)),
     run: async (flags, args) => {
       const answer = await query.ask(serverOf(flags, cli, who), flags, args);
-      cli.stdout.write(flags.json ? jsonText(answer) : query.text(answer));
+      cli.stdout.write(flags.json ? jsonText(answer) : query.text(answer, flags));
     },
   });
 }

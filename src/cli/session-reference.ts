@@ -2,6 +2,23 @@ import { ServiceError } from "../protocol/errors.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
 import { printable } from "./text.ts";
 
+const MIN_SHORT_ID = 4;
+
+/** By its id, the beginning that stands for each session and for no other one, nor for a name; all of one length. */
+export function shortIds(
+  sessions: readonly Pick<SessionRecord, "id" | "name">[],
+): ReadonlyMap<string, string> {
+  const names = new Set(sessions.map(({ name }) => name));
+  const longest = Math.max(MIN_SHORT_ID, ...sessions.map(({ id }) => id.length));
+  for (let length = MIN_SHORT_ID; length < longest; length += 1) {
+    const short = new Set(sessions.map(({ id }) => id.slice(0, length)));
+    if (short.size === sessions.length && names.isDisjointFrom(short)) {
+      return new Map(sessions.map(({ id }) => [id, id.slice(0, length)]));
+    }
+  }
+  return new Map(sessions.map(({ id }) => [id, id]));
+}
+
 /**
  * Finds a session by its id, a unique name, or a unique beginning of its id; running ones go first. Throws
  * `session_not_found`, or `invalid_request` with the candidates.
@@ -9,7 +26,7 @@ import { printable } from "./text.ts";
 export function findSession(reference: string, sessions: readonly SessionRecord[]): SessionRecord {
   const exact = sessions.find(({ id }) => id === reference);
   if (exact !== undefined) return exact;
-  const named = sessions.filter(({ name }) => name === reference);
+  const named = sessions.filter(({ name }) => name === reference || printable(name) === reference);
   const running = named.filter(({ status }) => status !== "exited");
   const candidates = [running, named, sessions.filter(({ id }) => id.startsWith(reference))];
   const found = reference === "" ? undefined : candidates.find(({ length }) => length > 0);

@@ -1,19 +1,35 @@
 const GAP = "  ";
+/** A flexible column is never narrower, unless all that is in it is. */
+const MIN_WIDTH = 8;
 
-/** Aligned columns under headings; lines are cut to `width` columns. */
+/** Aligned columns under headings; lines are cut to `width` columns, in the columns with `flexible` headings first. */
 export function table(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
   width = Number.POSITIVE_INFINITY,
+  flexible: readonly string[] = [],
 ): string {
   const all = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ""))));
+  const isFlexible = headings.map((heading) => flexible.includes(heading));
+  shrink(widths, isFlexible, width - GAP.length * (headings.length - 1));
   const lines = all.map((row) => row.map((cell, column) => padded(cell, widths[column] ?? 0)).join(GAP));
   return lines.map((line) => `${clipped(line.trimEnd(), width)}\n`).join("");
 }
 
+/** Takes from the widest flexible column until the sum fits or none can give any more. */
+function shrink(widths: number[], isFlexible: readonly boolean[], room: number): void {
+  for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; excess -= 1) {
+    const most = Math.max(...widths.filter((width, column) => isFlexible[column] && width > MIN_WIDTH));
+    const widest = widths.findIndex((width, column) => isFlexible[column] && width === most);
+    if (widest === -1) return;
+    widths[widest] = most - 1;
+  }
+}
+
 function padded(cell: string, width: number): string {
-  return cell + " ".repeat(width - displayWidth(cell));
+  const shown = clipped(cell, width);
+  return shown + " ".repeat(width - displayWidth(shown));
 }
 
 const UNITS = [

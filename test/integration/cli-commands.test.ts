@@ -1,6 +1,7 @@
 // The commands that need no terminal, on real sessions.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -52,6 +53,22 @@ test("kill ends by name and by the beginning of an id, then removes", async () =
   const removed = await installation.ttyhq(["kill", "--json", id]);
   expect(JSON.parse(removed.stdout)).toEqual([{ id, status: "removed" }]);
   expect(await sessionsOf(installation)).toHaveLength(1);
+});
+
+test("logs prints the output of a session, follows it to its end, and finds it by its new name", async () => {
+  await using installation = await Installation.make();
+  const program = "echo one; read -t 60 -r line < fifo; echo two";
+  const script = `rm -f fifo; mkfifo fifo; ${program}`;
+  await installation.ttyhq(["run", "-d", "--name", "first", "--", "bash", "-c", script]);
+  expect(await installation.ttyhq(["rename", "first", "second"])).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/^[\w-]+ is second\n$/),
+  });
+  const followed = installation.ttyhq(["logs", "--follow", "second"]);
+  const [session] = await sessionsOf(installation);
+  await writeFile(join(session?.cwd ?? "", "fifo"), "go\n");
+  expect(await followed).toEqual({ exitCode: 0, stdout: "one\r\ntwo\r\n", stderr: "" });
+  expect((await installation.ttyhq(["logs", "second"])).stdout).toBe("one\r\ntwo\r\n");
 });
 
 test("kill --signal sends that and nothing else", async () => {

@@ -12,20 +12,22 @@ import { printable } from "../text.ts";
 
 export function addLogin(program: Command, cli: Cli): void {
   addQuery(program, cli, {
-    usage: "login",
+    usage: "login [url]",
     summary: "log in with a password and print a token",
     description:
       "Ask for a password, and for whatever else the server's system requires, such as a one-time code. Print a token, for TTYHQ_TOKEN. Without a terminal the answers are read from standard input, one per line.",
     json: 'print {"token", "expiresIn", "user"}',
     examples: [
-      [
-        "export TTYHQ_TOKEN=$(ttyhq login --url https://term.example.com --user ada)",
-        "later commands run as ada",
-      ],
+      ["export TTYHQ_TOKEN=$(ttyhq login https://term.example.com --user ada)", "later commands run as ada"],
     ],
     who: "server",
     options: (command) =>
-      command.option("--user <name>", "user to log in; default: the server's default user"),
+      command
+        .option("--user <name>", "user to log in; default: the server's default user")
+        .hook("preAction", () => {
+          const [url] = command.args;
+          if (url !== undefined) command.setOptionValue("url", url);
+        }),
     ask: async ({ client }, { user }: { readonly user?: string }) => {
       using reader = new QuestionReader(cli);
       return await logIn(client, user, reader);

@@ -1,24 +1,47 @@
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
+import { shortIds } from "../session-reference.ts";
 import { duration, printable, table } from "../text.ts";
 
+type LsFlags = {
+  readonly quiet?: true;
+  readonly filter?: readonly Filter[];
+  readonly format?: string;
+};
+
 export function addLs(program: Command, cli: Cli): void {
-  addQuery(program, cli, {
+  addQuery<LsFlags, readonly SessionRecord[]>(program, cli, {
     usage: "ls",
     summary: "list the sessions, newest first",
     json: "print the session objects as a JSON array",
     examples: [
       ["ttyhq ls", "the sessions of this machine"],
-      [
-        `ttyhq ls --json | jq -r '.[] | select(.status == "running").id'`,
-        "ids of running sessions, for a script",
-      ],
+      ["ttyhq ls --filter status=running --filter name=build", "running ones whose name contains build"],
+      ["ttyhq ls -q --filter status=exited | xargs ttyhq kill", "removes all that have ended"],
+      ["ttyhq ls --format '{id} {cwd}'", "fields of the session objects"],
     ],
-    options: (command) => command.alias("list"),
-    ask: async ({ client }) => newestFirst(await client.list()),
-    text: (sessions) => sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns }),
+    options: (command) =>
+      command
+        .alias("list")
+        .alias("ps")
+        .option("-q, --quiet", "print ids only")
+        .option(
+          "-f, --filter <field=text>",
+          `only sessions whose field contains the text: ${Object.keys(FIELDS).join(", ")}`,
+          (text, filters: readonly Filter[] = []) => [...filters, filterOf(text)],
+        )
+        .option("--format <text>", "print each session as this text, with its fields in braces, as {id}"),
+    ask: async ({ client }, { filter = [] }) => {
+      const sessions = newestFirst(await client.list());
+      return sessions.filter((session) => filter.every((passes) => passes(session)));
+    },
+    text: (sessions, { quiet, format }) => {
+      if (quiet) return sessions.map(({ id }) => `${id}\n`).join("");
+      if (format !== undefined) return sessions.map((session) => formatted(format, session)).join("");
+      return sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns });
+    },
   });
 }
 
@@ -26,25 +49,61 @@ export function newestFirst(sessions: readonly SessionRecord[]): readonly Sessio
   return sessions.toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created));
 }
 
-/** `now` in milliseconds since the epoch; `width` in columns, `undefined`: unlimited. */
+type Filter = (session: SessionRecord) => boolean;
+
+const FIELDS: Readonly<Record<string, (session: SessionRecord) => string>> = {
+  id: ({ id }) => id,
+  name: ({ name }) => name,
+  status: statusOf,
+  machine: ({ source = "" }) => source,
+  branch: ({ gitBranch = "" }) => gitBranch,
+  command: ({ command }) => command.join(" "),
+};
+
+export function filterOf(text: string): Filter {
+  const [, name = "", wanted = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+  const field = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
+  if (field === undefined) {
+    throw new InvalidArgumentError(`It must be one of ${Object.keys(FIELDS).join(", ")}, "=" and a text.`);
+  }
+  return (session) => field(session).includes(wanted);
+}
+
+/** Fields by their names in the JSON; a field that the session does not have is empty. */
+export function formatted(format: string, session: SessionRecord): string {
+  const fields = new Map<string, unknown>(Object.entries(session));
+  const line = format.replace(/\\t/g, "\t").replace(/\{(\w+)\}/g, (_, name: string) => {
+    const value = fields.get(name) ?? "";
+    return printable(Array.isArray(value) ? value.join(" ") : String(value));
+  });
+  return `${line}\n`;
+}
+
+/**
+ * Machines and branches have columns where there are any. `now` in milliseconds since the epoch; `width` in columns of
+ * the terminal, where ids are short and names are cut. `undefined`: not a terminal, whole ids and every column.
+ */
 export function sessionTable(
   sessions: readonly SessionRecord[],
   { now, width }: { readonly now: number; readonly width: number | undefined },
 ): string {
-  const haveBranches = sessions.some(({ gitBranch }) => gitBranch !== undefined);
-  const branch = (cell: string): readonly string[] => (haveBranches ? [cell] : []);
-  const headings = ["ID", "NAME", "STATUS", "SIZE", "AGE", "VIEWERS", ...branch("BRANCH"), "COMMAND"];
-  const rows = sessions.map((session) => [
-    session.id,
-    printable(session.name),
-    statusOf(session),
-    `${session.cols}x${session.rows}`,
-    duration((now - Date.parse(session.created)) / 1000),
-    String(session.viewers),
-    ...branch(branchOf(session)),
-    printable(session.command.join(" ")),
-  ]);
-  return table(headings, rows, width);
+  const ids = width === undefined ? undefined : shortIds(sessions);
+  const age = ({ created }: SessionRecord): string => duration((now - Date.parse(created)) / 1000);
+  const columns: readonly (readonly [string, (session: SessionRecord) => string, boolean?])[] = [
+    ["ID", ({ id }) => ids?.get(id) ?? id],
+    ["NAME", ({ name }) => printable(name)],
+    ["STATUS", statusOf],
+    ["SIZE", ({ cols, rows }) => `${cols}x${rows}`, width === undefined],
+    ["AGE", age],
+    ["VIEWERS", ({ viewers }) => String(viewers), width === undefined],
+    ["MACHINE", ({ source = "" }) => printable(source), sessions.some(({ source }) => source !== undefined)],
+    ["BRANCH", branchOf, sessions.some(({ gitBranch }) => gitBranch !== undefined)],
+    ["COMMAND", ({ command }) => printable(command.join(" "))],
+  ];
+  const shown = columns.filter(([, , isShown = true]) => isShown);
+  const rows = sessions.map((session) => shown.map(([, cell]) => cell(session)));
+  const headings = shown.map(([heading]) => heading);
+  return table(headings, rows, width, ["NAME", "MACHINE", "BRANCH", "COMMAND"]);
 }
 
 /** Empty outside a repository. */
@@ -52,8 +111,9 @@ function branchOf({ gitBranch }: SessionRecord): string {
   return gitBranch === "" ? "(detached)" : printable(gitBranch ?? "");
 }
 
-function statusOf({ status, exitCode, exitSignal, exitReason }: SessionRecord): string {
+function statusOf({ status, exitCode, exitSignal, exitReason, endRequested }: SessionRecord): string {
   if (status !== "exited") return status;
+  if (endRequested) return "ended";
   if (exitReason === "host_lost") return "host lost";
   return `exited ${exitSignal ?? exitCode ?? ""}`.trimEnd();
 }

@@ -1,6 +1,8 @@
 import type { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
+import { endpoints } from "../../protocol/endpoints/endpoints.ts";
+import { ServiceError } from "../../protocol/errors.ts";
 import type { CreateSessionBody, SessionRecord } from "../../protocol/schemas/session.ts";
 import { addCommand, type Finish } from "../command.ts";
 import { configInput } from "../configuration.ts";
@@ -9,11 +11,13 @@ import { addServerOptions, type Server, type ServerFlags, serverOf } from "../se
 import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
+import { printable } from "../text.ts";
 
 type RunFlags = ServerFlags &
   DetachFlags & {
     readonly name?: string;
     readonly cwd?: string;
+    readonly machine?: string;
     readonly detach?: true;
     readonly json?: true;
   };
@@ -28,6 +32,7 @@ export function addRun(program: Command, cli: Cli, finish: Finish): void {
       ["ttyhq run -- make -j8", "a build that you can leave, and view from elsewhere"],
       ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
       ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
+      ["ttyhq run --machine build-1 -- make", "on a machine of the HQ"],
     ],
     options: (command) =>
       addServerOptions(
@@ -37,6 +42,10 @@ export function addRun(program: Command, cli: Cli, finish: Finish): void {
             .passThroughOptions()
             .option("-n, --name <name>", "name of the session")
             .option("--cwd <path>", "directory to run in; default: this one, with --url the server's choice")
+            .option(
+              "-m, --machine <name>",
+              "at an HQ: machine to run on, in its own directory and environment",
+            )
             .option("-d, --detach", "only start it, and print its id")
             .option("--json", "with --detach: print the session object"),
         ),
@@ -49,7 +58,11 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
   const server = serverOf(flags, cli);
   const terminal = new Terminal(cli);
   const detachKeys = detachKeysOf(flags, cli.env);
-  const session = await create(server, requestOf(words, flags, { cli, terminal, server }), { flags, cli });
+  const remoteId = flags.machine === undefined ? undefined : await remoteIdOf(flags.machine, server);
+  const request = requestOf(words, flags, { cli, terminal, server });
+  const session = await create(server, remoteId === undefined ? request : { ...request, remoteId }, {
+    ...{ flags, cli },
+  });
   if (flags.detach) {
     cli.stdout.write(flags.json ? `${JSON.stringify(session, undefined, 2)}\n` : `${session.id}\n`);
     return 0;
@@ -66,6 +79,15 @@ async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise
     inputEnd: "eof",
   });
   return exitNotice(end, session, cli.stderr);
+}
+
+async function remoteIdOf(machine: string, { client }: Server): Promise<string> {
+  const remotes = await client.call(endpoints.listRemotes);
+  const remote = remotes.find(({ name }) => name === machine);
+  if (remote !== undefined) return remote.id;
+  const names = remotes.map(({ name }) => printable(name)).join(", ");
+  const message = `no machine ${JSON.stringify(machine)}; ${names === "" ? "none has joined" : `there are ${names}`}`;
+  throw new ServiceError("remote_not_found", message);
 }
 
 async function create(
@@ -88,7 +110,7 @@ function requestOf(
   from: { readonly cli: Cli; readonly terminal: Terminal; readonly server: Server },
 ): CreateSessionBody {
   const { cli, terminal, server } = from;
-  const isLocal = server.controlDir !== undefined;
+  const isLocal = server.controlDir !== undefined && flags.machine === undefined;
   const cwd = flags.cwd ?? (isLocal ? cli.cwd : undefined);
   return {
     command: [...words],

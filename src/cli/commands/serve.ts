@@ -16,8 +16,11 @@ export function addServe(program: Command, cli: Cli): void {
     description:
       "Start a server: the page, the API and /ws. Sessions belong to a session host, which the server starts unless one runs, and outlive the server. Every option can also be given as the variable TTYHQ_OPTION_NAME.",
     examples: [
-      ["ttyhq --bind 127.0.0.1 --login-link", "for yourself on this machine, with a link that logs you in"],
-      ["SERVICE_USERNAME=me SERVICE_PASSWORD=… ttyhq", "on all addresses, with a password"],
+      [
+        "ttyhq serve --bind 127.0.0.1 --login-link",
+        "for yourself on this machine, with a link that logs you in",
+      ],
+      ["SERVICE_USERNAME=me SERVICE_PASSWORD=… ttyhq serve", "on all addresses, with a password"],
       ["ttyhq serve --port 8080 --allowed-origin https://term.example.com", "behind a proxy of your own"],
     ],
     options: (command) => {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempDisposableSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,11 +20,11 @@ describe("help", () => {
       "run",
       "attach",
       "ls",
-      "kill",
+      ...["kill", "logs", "rename", "share"],
       "play",
       "status",
       "health",
-      ...["login", "login-link"],
+      ...["login", "login-link", "completion"],
       "enrolment-code",
       "up",
       ...["follow", "unfollow", "git", "config", "service", "join-token", "remote-key", "audit", "token"],
@@ -43,6 +44,12 @@ describe("help", () => {
     expect(await ran(["--help"], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
+  test("is what there is without arguments, as a mistake", async () => {
+    const { exitCode, stdout, stderr } = await ran([]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("Usage: ttyhq ");
+  });
+
   test("and version go to standard output", async () => {
     expect(await ran(["--version"])).toEqual({ exitCode: 0, stdout: "1.2.3\n", stderr: "" });
     expect(await ran(["--help"])).toMatchObject({ exitCode: 0, stderr: "" });
@@ -59,7 +66,10 @@ test.each([[["run", "true"]], [["attach", "a"]]])("%j refuses a variable that sa
 
 describe("a mistake in usage ends with 2 and is told in one line", () => {
   test.each([
-    [["bogus"], "unknown command 'bogus'"],
+    [["bogus"], /^ttyhq: unknown command 'bogus'$/],
+    [["atach", "x"], "unknown command 'atach'; did you mean `ttyhq attach`?"],
+    [["rm", "x"], "unknown command 'rm'; did you mean `ttyhq kill`?"],
+    [["lst"], "did you mean `ttyhq ls`?"],
     [["ls", "--bogus"], "unknown option '--bogus'"],
     [["ls", "extra"], "too many arguments for 'ls'. Expected 0 arguments but got 1: extra."],
     [["attach"], "missing required argument 'session'"],
@@ -83,6 +93,9 @@ describe("without a server", () => {
     [RUN, "ls"],
     [RUN, "attach", "a"],
     [RUN, "kill", "a"],
+    [RUN, "logs", "a"],
+    [RUN, "rename", "a", "b"],
+    ["", "share", "a"],
     [RUN, "health"],
     ["", "login-link"],
     [RUN, "follow", "feature"],
@@ -115,13 +128,16 @@ describe("without a server", () => {
     expect(stderr).toMatch(/^ttyhq: no file "demo.cast"; as a session: no server answers/);
   });
 
-  test("an address that is none is refused", async () => {
-    const { exitCode, stderr } = await ran(["ls", "--url", "ftp://x"]);
-    expect({ exitCode, stderr }).toEqual({
-      exitCode: 1,
-      stderr: 'ttyhq: --url must be an http or https address, not "ftp://x"\n',
-    });
-  });
+  test.each([[["ls", "--url", "ftp://x"]], [["login", "ftp://x"]]])(
+    "an address that is none is refused: %j",
+    async (argv) => {
+      const { exitCode, stderr } = await ran(argv);
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 1,
+        stderr: 'ttyhq: --url must be an http or https address, not "ftp://x"\n',
+      });
+    },
+  );
 });
 
 describe("a file is played", () => {
@@ -142,6 +158,22 @@ describe("a file is played", () => {
       stderr: "ttyhq: this is no asciicast v2 recording\n",
     });
   });
+});
+
+test("bash completes commands, their options, and names of sessions as they are", async () => {
+  const { stdout: script } = await ran(["completion", "bash"]);
+  const complete = (...words: readonly string[]): string => {
+    const list = "ttyhq() { printf 'my build\\nother\\n'; }";
+    const asked = `COMP_WORDS=(ttyhq "$@"); COMP_CWORD=$#; _ttyhq; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return execFileSync("bash", ["-c", `${list}\n${script}\n${asked}`, "bash", ...words], {
+      encoding: "utf8",
+    });
+  };
+  expect(complete("at")).toBe("attach\n");
+  expect(complete("ls", "--fi")).toBe("--filter\n");
+  expect(complete("attach", "my")).toBe("my build\n");
+  expect((await ran(["completion", "fish"])).stdout).toContain("-a attach -d 'show a session");
+  expect((await ran(["completion", "tcsh"])).stderr).toContain("use bash, zsh or fish");
 });
 
 describe("serve", () => {

@@ -16,6 +16,16 @@ test("lines that are wider than the terminal are cut", () => {
   expect(table(["NAME", "COMMAND"], [["a", "make -j8 all"]], 12)).toBe("NAME  COMMA…\na     make …\n");
 });
 
+test("where columns are flexible the widest of them are cut and no other one", () => {
+  const rows = [["7f3a", "a name that is rather long", "exited SIGKILL", "make -j8 all"]];
+  const headings = ["ID", "NAME", "STATUS", "COMMAND"];
+  expect(table(headings, rows, 50, ["NAME", "COMMAND"]).split("\n")).toEqual([
+    "ID    NAME            STATUS          COMMAND",
+    "7f3a  a name that i…  exited SIGKILL  make -j8 all",
+    "",
+  ]);
+});
+
 describe("text", () => {
   test("of a program cannot steer the terminal", () => {
     expect(printable("a\x1b]0;x\x07\u009bm\u202eb\n")).toBe("a\\x1b]0;x\\x07\\x9bm\\u{202e}b\\x0a");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newestFirst, sessionTable } from "../../../../src/cli/commands/ls.ts";
+import { filterOf, formatted, newestFirst, sessionTable } from "../../../../src/cli/commands/ls.ts";
 import { record } from "../record.ts";
 
 const now = Date.parse("2026-01-01T01:00:00.000Z");
@@ -40,4 +40,43 @@ test("branches have a column where any session has one, without the sequences in
     "c   sh    running  80x24  1h 0m  0                            sh",
     "",
   ]);
+});
+
+test("at 80 columns ids are short, the status is whole, and an HQ's machines are shown", () => {
+  const name = "a session with a name that is longer than anybody wants to read";
+  const sessions = [
+    record({
+      id: "0b9d8f0e-0001",
+      name,
+      source: "build-1",
+      exitCode: 137,
+      exitSignal: "SIGKILL",
+      status: "exited",
+    }),
+    record({ id: "0b9d8f0e-0002", source: "local", endRequested: true, status: "exited" }),
+    record({ id: "7f3a8f0e-0003", name: "0b9d", source: "local" }),
+  ];
+  const lines = sessionTable(sessions, { now, width: 80 }).split("\n");
+  expect(lines).toEqual([
+    "ID             NAME                      STATUS          AGE    MACHINE  COMMAND",
+    "0b9d8f0e-0001  a session with a name t…  exited SIGKILL  1h 0m  build-1  sh",
+    "0b9d8f0e-0002  sh                        ended           1h 0m  local    sh",
+    "7f3a8f0e-0003  0b9d                      running         1h 0m  local    sh",
+    "",
+  ]);
+  const short = sessionTable([record({ id: "0b9d8f0e" }), record({ id: "0b9e8f0e" })], { now, width: 80 });
+  expect(short).toMatch(/^ID {4}NAME.*\n0b9d {2}sh.*\n0b9e {2}sh/);
+});
+
+test("sessions are filtered by what a field contains, and printed in a format of one's own", () => {
+  const session = record({ id: "a", name: "build", command: ["make", "-j8"], status: "exited", exitCode: 7 });
+  expect(
+    ["name=uil", "status=exited", "command=-j8", "machine="].map((text) => filterOf(text)(session)),
+  ).toEqual([...[true, true, true, true]]);
+  expect(["name=x", "status=running", "branch=main"].map((text) => filterOf(text)(session))).toEqual([
+    ...[false, false, false],
+  ]);
+  for (const text of ["size=3", "name", "constructor=x"])
+    expect(() => filterOf(text)).toThrow("It must be one of");
+  expect(formatted("{id}\\t{command} {title}|{exitCode}", session)).toBe("a\tmake -j8 |7\n");
 });

@@ -1,0 +1,71 @@
+// Scripts with which shells complete commands, options and the names of sessions.
+import type { Command } from "commander";
+import { ServiceError } from "../../protocol/errors.ts";
+import { addCommand } from "../command.ts";
+import type { Cli } from "../process-context.ts";
+
+const SHELLS = { bash, zsh, fish } as const;
+/** Commands whose arguments are sessions. */
+const OF_SESSIONS: ReadonlySet<string> = new Set(["attach", "kill", "logs", "play", "rename", "share"]);
+const NAMES_COMMAND = "ttyhq ls --format '{name}' 2>/dev/null";
+
+type Completed = { readonly name: string; readonly summary: string; readonly options: readonly string[] };
+
+export function addCompletion(program: Command, cli: Cli): void {
+  addCommand(program, {
+    usage: "completion <shell>",
+    summary: "print a completion script for bash, zsh or fish",
+    examples: [
+      ["source <(ttyhq completion bash)", "in ~/.bashrc; with zsh in ~/.zshrc"],
+      ["ttyhq completion fish | source", "in ~/.config/fish/config.fish"],
+    ],
+    run: async (_, [shell = ""]) => {
+      const script = scriptOf(shell);
+      const completed = program.commands.map((each) => ({
+        name: each.name(),
+        summary: each.summary(),
+        options: each.options.flatMap(({ long }) => long ?? []),
+      }));
+      cli.stdout.write(script(completed));
+    },
+  });
+}
+
+function scriptOf(shell: string): (commands: readonly Completed[]) => string {
+  if (shell === "bash" || shell === "zsh" || shell === "fish") return SHELLS[shell];
+  throw new ServiceError(
+    "invalid_request",
+    `no completion for ${JSON.stringify(shell)}; use bash, zsh or fish`,
+  );
+}
+
+function bash(commands: readonly Completed[]): string {
+  return `_ttyhq() {
+  local current=\${COMP_WORDS[COMP_CWORD]} words IFS=$'\\n'
+  if ((COMP_CWORD == 1)); then words=$'${commands.map(({ name }) => name).join("\\n")}'
+  else case "\${COMP_WORDS[1]}:$current" in
+${commands.map(({ name, options }) => `    ${name}:-*) words=$'${options.join("\\n")}' ;;`).join("\n")}
+${[...OF_SESSIONS].map((name) => `    ${name}:*) words=$(${NAMES_COMMAND}) ;;`).join("\n")}
+  esac; fi
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _ttyhq ttyhq
+`;
+}
+
+/** zsh runs what is written for bash. */
+function zsh(commands: readonly Completed[]): string {
+  return `autoload -Uz bashcompinit && bashcompinit\n${bash(commands)}`;
+}
+
+function fish(commands: readonly Completed[]): string {
+  const lines = commands.flatMap(({ name, summary, options }) => [
+    `complete -c ttyhq -f -n __fish_use_subcommand -a ${name} -d '${summary.replaceAll("'", "\\'")}'`,
+    ...options.map(
+      (option) =>
+        `complete -c ttyhq -n '__fish_seen_subcommand_from ${name}' -l ${option.replace(/^--/, "")}`,
+    ),
+  ]);
+  const sessions = `complete -c ttyhq -f -n '__fish_seen_subcommand_from ${[...OF_SESSIONS].join(" ")}' -a '(${NAMES_COMMAND.replaceAll("'", "\\'")})'`;
+  return `${[...lines, sessions].join("\n")}\n`;
+}
