@@ -99,7 +99,7 @@ test("a login ends with the process that asks PAM for it, and others go on", asy
   await container.sh("pkill -9 -f '[t]tyhq-pam'");
   expect((await answer(challenge, FIRST)).status).toBe(500);
   const again = await asked("bob");
-  await container.sh("pkill -9 -f 'accounts/[w]orker'");
+  await container.sh("pkill -9 -f 'account-[w]orker'");
   await container.hasProcesses(0, ".*/ttyhq-pam");
   expect((await answer(again, FIRST)).status).toBe(500);
   expect((await answer(await asked("bob"), FIRST)).status).toBe(200);

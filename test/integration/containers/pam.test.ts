@@ -159,12 +159,12 @@ describe("a server that is root", () => {
   test("asks PAM again after the process that asks was killed", async () => {
     await using container = await SystemContainer.start({ prepare: USERS });
     const first = await container.logIn(attempts(["alice", PASSWORD]));
-    await container.sh("pkill -9 -f 'accounts/[w]orker'");
+    await container.sh("pkill -9 -f 'account-[w]orker'");
     const second = await container.logIn(attempts(["alice", PASSWORD]));
     expect([...first, ...second].map(({ status }) => status)).toEqual([200, 200]);
     expect(
       await container.sh(
-        "cat /proc/$(pgrep -n -f 'accounts/[w]orker')/environ | tr '\\0' '\\n' | grep -v ^NODE_CHANNEL | sort",
+        "cat /proc/$(pgrep -n -f 'account-[w]orker')/environ | tr '\\0' '\\n' | grep -v ^NODE_CHANNEL | sort",
       ),
     ).toBe("PATH=/usr/sbin:/usr/bin:/sbin:/bin");
   });

@@ -12,7 +12,7 @@ export async function gitWorkers(controlDir: string): Promise<readonly number[]>
         ["cmdline", "stat"].map((name) => readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")),
       );
       const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-      return parent === host && words.includes("/git/worker/main.") ? [pid] : [];
+      return parent === host && words.includes("/git-worker.") ? [pid] : [];
     }),
   );
   return found.flat();

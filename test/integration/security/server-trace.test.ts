@@ -16,7 +16,7 @@ import { TestServer } from "../harness/test-server.ts";
 
 const run = promisify(execFile);
 /** Where the server asks who users are, in a process without secrets. */
-const ACCOUNTS_PROGRAM = /auth\/accounts\/worker\./;
+const ACCOUNTS_PROGRAM = /account-worker\./;
 
 type User = { readonly name: string; readonly uid: number; readonly gid: number; readonly home: string };
 
