@@ -11,6 +11,7 @@ import type { Delivery, SessionBackend, Subscription } from "../sessions/backend
 
 /** Memory of an entry besides its bytes. It is counted, so that many small entries stay within the window as well. */
 const ENTRY_OVERHEAD_BYTES = 256;
+const MAX_RECENT_BYTES = 64 * 1024;
 /** The flags that are passed to the upstream. Offsets only concerns a client and its server. */
 const UPSTREAM_FLAGS = SubscribeFlag.Stdout | SubscribeFlag.Snapshots | SubscribeFlag.Events;
 
@@ -133,6 +134,11 @@ export class Feed implements Disposable {
       if (entry?.kind !== "event" || entry.end !== this.#start) return sizes;
       if (entry.event.kind === "resize") sizes += 1;
     }
+  }
+
+  /** Where output begins for another server: to send a little of the past costs less than a request for it later. */
+  get recentStart(): number {
+    return this.isRecorded && this.#end - this.#start <= MAX_RECENT_BYTES ? this.#start : this.#end;
   }
 
   /** Offset after the last byte of output. */

@@ -5,7 +5,7 @@ import { histogram } from "../lib/data/histogram.ts";
 import { keyOf, type SourcePosition } from "../protocol/directory/session-change.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent } from "../protocol/frame/event.ts";
-import { type GoAway, UPLINK_CLIENT } from "../protocol/frame/payload.ts";
+import type { GoAway } from "../protocol/frame/payload.ts";
 import { PING_INTERVAL_MS } from "../protocol/limits.ts";
 import { LOCAL } from "../protocol/schemas/remote.ts";
 import type { SessionRecord } from "../protocol/schemas/session.ts";
@@ -119,7 +119,7 @@ export class Hub implements AsyncDisposable {
 
   /** Whether an HQ is connected that receives the events of all sessions. */
   get hasUplink(): boolean {
-    return this.clients.some(({ viewer }) => viewer.isGlobal && viewer.hello?.client === UPLINK_CLIENT);
+    return this.clients.some(({ viewer }) => viewer.isGlobal && viewer.isUplink);
   }
 
   get watchedSessions(): number {

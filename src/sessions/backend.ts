@@ -40,7 +40,7 @@ export type Delivery =
 export type Sink = (delivery: Delivery) => void;
 
 export type Subscription = Disposable & {
-  /** Delivery begins here: at the current end of the output. */
+  /** Delivery begins here: at the current end of the output, or shortly before it. */
   readonly offset: number;
   readonly record: SessionRecord;
   /** `view` cannot read earlier output; offsets are valid for this subscription only. */

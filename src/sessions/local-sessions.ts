@@ -151,7 +151,7 @@ export class LocalSessions implements SessionBackend {
         ...{ id, key: this.#newKey(), plan, owner: request.owner, account: runsAs },
       });
       await this.#disk.writeFirstRecord(session);
-      this.#keep(this.#disk.writeRecord(session));
+      this.#keep(this.#disk.syncFirstRecord(session));
       return session.record;
     } finally {
       this.#starting.delete(id);
@@ -217,9 +217,8 @@ export class LocalSessions implements SessionBackend {
 
   async subscribe(id: string, sink: Sink): Promise<Subscription> {
     const session = this.#session(id);
-    session.flush();
-    const offset = session.outputBytes;
     const attached = session.attach(sink);
+    const { offset } = attached;
     return { offset, record: session.record, [Symbol.dispose]: () => attached[Symbol.dispose]() };
   }
 

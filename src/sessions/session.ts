@@ -22,6 +22,10 @@ import { TitleScan } from "./pty/title-scan.ts";
 import type { SessionFiles } from "./storage/control-dir.ts";
 import { type StoredSession, sessionRecord } from "./storage/stored-session.ts";
 
+/** Maximum output held for the first subscriber. */
+const MAX_UNSEEN_BYTES = 16 * 1024;
+/** What an event counts against that limit. */
+const EVENT_BYTES = 256;
 /** Maximum unread input of a program; more is refused with `input_overflow`. */
 const MAX_PENDING_INPUT_BYTES = 1024 * 1024;
 
@@ -60,6 +64,9 @@ export class Session {
   /** Completes characters that arrive in pieces; undefined unless input is recorded. */
   readonly #typed: TextDecoder | undefined;
   readonly #sinks = new Set<Sink>();
+  /** All deliveries since the start, until the first subscription or MAX_UNSEEN_BYTES. */
+  #unseen: Delivery[] | undefined;
+  #unseenBytes = 0;
   readonly #titles = new TitleScan();
   readonly #sizes: SizeChange[];
   readonly #exited = Promise.withResolvers<void>();
@@ -98,6 +105,7 @@ export class Session {
     });
     this.#live = { pty, journal, batch, foreground };
     this.#journal = journal;
+    this.#unseen = [];
     this.#stored = { ...this.#stored, pid: pty.pid };
     journal.note({ time: 0, offset: 0, kind: "r", data: `${this.size.cols}x${this.size.rows}` });
     return pty;
@@ -173,14 +181,19 @@ export class Session {
     this.#live?.batch.add(chunk);
   };
 
-  attach(sink: Sink): Disposable {
+  /** `offset`: where delivery begins. The first subscriber gets the beginning too, if it is still held. */
+  attach(sink: Sink): Disposable & { readonly offset: number } {
     this.flush();
+    const unseen = this.#unseen;
+    const offset = unseen === undefined ? this.outputBytes : 0;
+    this.#unseen = undefined;
+    for (const delivery of unseen ?? []) sink(delivery);
     this.#sinks.add(sink);
     const exit = this.#stored.exit;
     if (exit !== undefined) {
       sink({ kind: "event", offset: exit.outputBytes, event: exitEvent(this.id, exit.code, exit.signal) });
     }
-    return { [Symbol.dispose]: () => void this.#sinks.delete(sink) };
+    return { offset, [Symbol.dispose]: () => void this.#sinks.delete(sink) };
   }
 
   write(input: Uint8Array): void {
@@ -238,6 +251,7 @@ export class Session {
     const live = this.#live;
     if (live === undefined) return;
     live.batch.release();
+    this.#unseen = undefined;
     live.foreground[Symbol.dispose]();
     const { exitCode: code, signal } = exit;
     const reason = signal === undefined ? "exit" : "signal";
@@ -310,6 +324,10 @@ export class Session {
 
   #deliver(delivery: Delivery): void {
     for (const sink of this.#sinks) sink(delivery);
+    if (this.#unseen === undefined) return;
+    this.#unseen.push(delivery);
+    this.#unseenBytes += delivery.kind === "output" ? delivery.bytes.length : EVENT_BYTES;
+    if (this.#unseenBytes > MAX_UNSEEN_BYTES) this.#unseen = undefined;
   }
 
   #note(journal: Journal, kind: "r" | "m" | "i" | "x", data: string): void {

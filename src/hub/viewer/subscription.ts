@@ -18,6 +18,8 @@ export type SubscriptionHost = {
   readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "ready">;
   /** The client may not see anything about the session's repository. */
   readonly isRepositoryHidden: boolean;
+  /** The client is a server, which serves viewers of its own. */
+  readonly isUplink: boolean;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   /** A screen was queued instead of output. */
@@ -104,11 +106,12 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
    * frame is taken; undefined for a client without offsets.
    */
   apply(request: Subscribe, known: number): Subscribed | undefined {
+    const isNew = this.#flags === 0;
     this.#flags = request.flags;
     const wantsOutput = this.#has(SubscribeFlag.Stdout);
     const hasOffsets = this.#has(SubscribeFlag.Offsets);
     const isFirst = this.#taken === undefined;
-    this.#seek(this.#beginning(request, known), hasOffsets);
+    this.#seek(this.#beginning(request, known, isNew), hasOffsets);
     if (!wantsOutput) this.#followEvents();
     else {
       this.#resume(request.from !== undefined || this.#isResuming);
@@ -169,8 +172,8 @@ export class Subscription implements FeedReader, FrameSource, AsyncDisposable {
   }
 
   /** The offset at which the client's output begins or continues. */
-  #beginning({ from }: Subscribe, known: number): number {
-    if (from === "live") return this.feed.end;
+  #beginning({ from }: Subscribe, known: number, isNew: boolean): number {
+    if (from === "live") return isNew && this.#host.isUplink ? this.feed.recentStart : this.feed.end;
     return Math.min(from ?? this.#taken ?? 0, Math.max(this.feed.end, known));
   }
 

@@ -17,6 +17,7 @@ import {
   type Hello,
   type Subscribe,
   SubscribeFlag,
+  UPLINK_CLIENT,
 } from "../../protocol/frame/payload.ts";
 import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
@@ -79,6 +80,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
 
   get hello(): Hello | undefined {
     return this.#hello;
+  }
+
+  get isUplink(): boolean {
+    return this.#hello?.client === UPLINK_CLIENT;
   }
 
   /** Bytes that the client requested and that have not left this process. */
