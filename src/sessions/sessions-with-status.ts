@@ -89,8 +89,8 @@ export class SessionsWithStatus implements SessionBackend {
   }
 
   /**
-   * Adds events with the counts of changed files, at the beginning and at each change. They have the offset of the
-   * beginning.
+   * Adds events with the counts of changed files, at the beginning and at each change. They have the offset of the output at
+   * the beginning.
    */
   async subscribe(id: string, sink: Sink, flags?: number): Promise<Subscription> {
     using stack = new DisposableStack();
@@ -103,7 +103,7 @@ export class SessionsWithStatus implements SessionBackend {
       // Nothing comes after an exit (contract 1.8).
       if (event === undefined || text === last || current.status === "exited") return;
       last = text;
-      sink({ kind: "event", offset, event });
+      sink({ kind: "event", offset: record.outputBytes, event });
     };
     const key = keyOf(record);
     stack.use(

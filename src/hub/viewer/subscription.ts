@@ -18,7 +18,6 @@ export type SubscriptionHost = {
   readonly outbox: Pick<Outbox, "magic" | "pauseMs" | "ready">;
   /** The client may not see anything about the session's repository. */
   readonly isRepositoryHidden: boolean;
-  /** The client is a server, which serves viewers of its own. */
   readonly isUplink: boolean;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
