@@ -105,7 +105,7 @@ function EndButton({ workspace, record }: RecordProps): VNode {
   const word = isEnded ? "Remove" : "End";
   return (
     <>
-      <button type="button" class="button danger-quiet" onClick={question.on}>
+      <button type="button" class="button danger-quiet" aria-label={word} onClick={question.on}>
         <Icon name={isEnded ? "trash" : "stop"} />
         <span class="wide-only">{word}</span>
       </button>

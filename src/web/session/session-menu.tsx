@@ -79,19 +79,17 @@ function FontSize({ page }: Pick<SessionProps, "page">): VNode {
           type="button"
           class="button small"
           aria-label="Smaller text"
+          data-sign="A−"
           onClick={() => page.preferences.setFontSize(size - 1)}
-        >
-          A−
-        </button>
+        />
         <output>{size}</output>
         <button
           type="button"
           class="button small"
           aria-label="Larger text"
+          data-sign="A+"
           onClick={() => page.preferences.setFontSize(size + 1)}
-        >
-          A+
-        </button>
+        />
       </span>
     </div>
   );

@@ -15,14 +15,20 @@ type SidebarProps = WorkspaceProps & {
   readonly root: RefObject<HTMLElement | null>;
 };
 
+const NARROW = "(max-width: 760px)";
+
 export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode {
   const profile = access.kind === "known" ? access.profile : undefined;
+  // As workspace.css has it: on a narrow screen the list is all that is shown.
+  const isAlone = page.address.route.value.view === "list" && window.matchMedia(NARROW).matches;
+  const Landmark = isAlone ? "main" : "aside";
+  const Title = isAlone ? "h1" : "span";
   return (
-    <aside class="sidebar" ref={root}>
+    <Landmark class="sidebar" ref={root}>
       <header class="sidebar-head">
         <a href={routeHash({ view: "list" })} class="brand" aria-label="ttyhq, all sessions">
           <Logo />
-          <span>ttyhq</span>
+          <Title class="brand-name">ttyhq</Title>
         </a>
         {workspace.permissions.has("sessions:create") && (
           <a class="button primary small" href={routeHash({ view: "new" })}>
@@ -53,7 +59,7 @@ export function Sidebar({ page, workspace, access, root }: SidebarProps): VNode 
           </a>
         )}
       </footer>
-    </aside>
+    </Landmark>
   );
 }
 

@@ -1,0 +1,99 @@
+// What axe-core finds, in every view of the page; and whether colours in the terminal can be read.
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { Chromium } from "./chromium.ts";
+import type { PageDriver } from "./page-driver.ts";
+import { useStage } from "./stage.ts";
+
+const ACCOUNT = { SERVICE_USERNAME: "ada", SERVICE_PASSWORD: "correct horse" };
+const stage = useStage({ env: ACCOUNT, flags: [] });
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+const MIN_CONTRAST = 4.5;
+const Contrasts = z.array(z.tuple([z.string(), z.number()]));
+const Findings = z.array(z.object({ id: z.string(), targets: z.array(z.string()) }));
+
+async function findings({ page }: PageDriver, view: string): Promise<readonly string[]> {
+  // Half-drawn, everything is pale.
+  await page.evaluate(
+    "Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})))",
+  );
+  await page.evaluate(await readFile(AXE, "utf8"));
+  const found = await page.evaluate(`axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+    ({ id, targets: nodes.map(({ target, failureSummary }) => target.join(" ") + " " + failureSummary) })))`);
+  return Findings.parse(found).map(({ id, targets }) => `${view}: ${id}: ${targets.join("; ")}`);
+}
+
+async function logIn(page: PageDriver): Promise<void> {
+  await page.page.getByLabel("Password").fill(ACCOUNT.SERVICE_PASSWORD);
+  await page.button("Log in").click();
+  await page.connection("open");
+}
+
+test.each(["dark", "light"] as const)(
+  "axe-core finds nothing in any view, in %s colours",
+  async (colorScheme) => {
+    const { server, chromium } = stage();
+    await using page = await chromium.open(server.url, {
+      colorScheme,
+      viewport: { width: 1400, height: 900 },
+    });
+    await page.page.getByLabel("Password").waitFor();
+    const found = [...(await findings(page, "login"))];
+    await logIn(page);
+    await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
+    found.push(...(await findings(page, "new session")));
+    await page.startShell();
+    found.push(...(await findings(page, "session")));
+    await page.button("More").click();
+    found.push(...(await findings(page, "menu")));
+    await page.button("Share…").click();
+    await page.button("Create a link").click();
+    await page.page.getByRole("textbox", { name: "The link" }).waitFor();
+    found.push(...(await findings(page, "share")));
+    await page.button("Close").click();
+    await page.page.keyboard.press("Control+Shift+F");
+    found.push(...(await findings(page, "search")));
+    await page.page.keyboard.press("Escape");
+    await page.enter("exit 3");
+    await page.phase("ended");
+    found.push(...(await findings(page, "ended")));
+    await page.page.setViewportSize({ width: 390, height: 844 });
+    found.push(...(await findings(page, "phone")));
+    await page.page.goto(`${server.url}/#/`);
+    await page.page.getByRole("navigation").waitFor();
+    found.push(...(await findings(page, "list on a phone")));
+    expect(found).toEqual([]);
+  },
+);
+
+test("every colour of the palette can be read on the ground of the terminal, in both schemes", async () => {
+  await using chromium = await Chromium.start(["--disable-3d-apis"]);
+  for (const colorScheme of ["dark", "light"] as const) {
+    await using page = await chromium.open(stage().server.url, { colorScheme });
+    await logIn(page);
+    await page.startShell();
+    await page.enter(
+      String.raw`for i in {0..15}; do printf "\e[38;5;${"$"}{i}mcolour-$i-\e[0m\n"; done; echo en''d`,
+    );
+    await page.shows("\nend\n");
+    await page.settled();
+    const contrasts = async () =>
+      Contrasts.parse(
+        await page.page.evaluate(`(() => {
+        const light = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
+          .map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4)
+          .reduce((sum, part, index) => sum + part * [0.2126, 0.7152, 0.0722][index], 0);
+        const ground = light(getComputedStyle(document.body).backgroundColor);
+        return [...document.querySelectorAll(".xterm-rows span")]
+          .filter(({ textContent }) => /^colour-\\d+-$/.test(textContent))
+          .map((span) => [span.textContent, light(getComputedStyle(span).color)])
+          .map(([name, own]) => [name, (Math.max(own, ground) + 0.05) / (Math.min(own, ground) + 0.05)]);
+      })()`),
+      );
+    // Drawn with the next frame.
+    await expect.poll(async () => (await contrasts()).length).toBe(16);
+    expect((await contrasts()).filter(([, contrast]) => contrast < MIN_CONTRAST)).toEqual([]);
+  }
+});
