@@ -57,7 +57,7 @@ export class SimulatedRemote {
       hq: createCaller(send),
       request: { id: this.#id, name: this.#name, url: this.#url(), token: this.#token },
       backend: this.sessions,
-      isWatched: () => true,
+      uplinks: () => ({ isOpen: true, closed: 0 }),
       // Its first line says that it was taken in; of refusals there is one a try, and the tries go on.
       log: { info: () => joined.resolve(), warn: () => {} },
       now: Date.now,

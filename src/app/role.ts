@@ -6,7 +6,7 @@ import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { PROOF_MISSING } from "../config/fleet-role.ts";
 import { joinedSend } from "../hq/joining/joined-send.ts";
-import { Registration } from "../hq/joining/registration.ts";
+import { Registration, type Uplinks } from "../hq/joining/registration.ts";
 import { keptRemoteId, keptRemoteKey, type RemoteKey, remoteIdOf } from "../hq/joining/remote-key.ts";
 import type { Routes } from "../http/route.ts";
 import { repositoryRoutes } from "../http/routes/repository-routes.ts";
@@ -41,7 +41,7 @@ export type Role = AsyncDisposable & {
   readonly readiness: Readiness;
   measure(metrics: Metrics): void;
   /** To be called when the server listens, with the address that other machines reach it at; to be disposed of first. */
-  listening(url: string, isWatched: () => boolean): AsyncDisposable;
+  listening(url: string, uplinks: () => Uplinks): AsyncDisposable;
 };
 
 export type RoleParts = {
@@ -129,10 +129,10 @@ async function remoteRole(parts: RoleParts, role: RemoteRole, own: OwnSessions):
     },
     identity: { remoteId },
     machineToken: Secret.fromText(token),
-    listening: (url, isWatched) => {
+    listening: (url, uplinks) => {
       const identity = { id: remoteId, url: role.url ?? url, token };
       const { trustedCa } = config;
-      registeredRemote = startRegistration({ role, key, trustedCa, identity, backend, isWatched, log });
+      registeredRemote = startRegistration({ role, key, trustedCa, identity, backend, uplinks, log });
       return registeredRemote;
     },
   };
@@ -159,16 +159,16 @@ function startRegistration(parts: {
   readonly trustedCa: Uint8Array | undefined;
   readonly identity: { readonly id: string; readonly url: string; readonly token: string };
   readonly backend: SessionBackend;
-  readonly isWatched: () => boolean;
+  readonly uplinks: () => Uplinks;
   readonly log: Log;
 }): RegisteredRemote {
-  const { role, key, trustedCa, identity, backend, isWatched, log } = parts;
+  const { role, key, trustedCa, identity, backend, uplinks, log } = parts;
   const sender = createSender(hqTarget(role, trustedCa));
   const now = (): number => Date.now();
   const { joinToken } = role.hq.key ?? {};
   const send = key === undefined ? sender.send : joinedSend({ send: sender.send, key, joinToken, now });
   const registration = new Registration({
-    ...{ backend, isWatched, log, hq: createCaller(send), random: Math.random, now },
+    ...{ backend, uplinks, log, hq: createCaller(send), random: Math.random, now },
     request: { ...identity, name: role.name },
   });
   return {

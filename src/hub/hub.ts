@@ -79,6 +79,7 @@ export class Hub implements AsyncDisposable {
   readonly #epoch = randomUUID();
   #revision = 0;
   #lastId = 0;
+  #closedUplinks = 0;
   #isLeaving = false;
   #isClosed = false;
 
@@ -117,9 +118,9 @@ export class Hub implements AsyncDisposable {
     return viewers;
   }
 
-  /** Whether an HQ is connected that receives the events of all sessions. */
-  get hasUplink(): boolean {
-    return this.clients.some(({ viewer }) => viewer.isGlobal && viewer.isUplink);
+  /** Connections of HQs that receive the events of all sessions. `closed`: their number since the start. */
+  get uplinks(): { readonly isOpen: boolean; readonly closed: number } {
+    return { isOpen: this.clients.some(isUplink), closed: this.#closedUplinks };
   }
 
   get watchedSessions(): number {
@@ -162,7 +163,10 @@ export class Hub implements AsyncDisposable {
     return {
       ...client,
       [Symbol.asyncDispose]: async () => {
-        if (this.#clients.delete(connected)) this.#left.emit();
+        if (this.#clients.delete(connected)) {
+          if (isUplink(client)) this.#closedUplinks += 1;
+          this.#left.emit();
+        }
         await viewer[Symbol.asyncDispose]();
       },
     };
@@ -292,6 +296,10 @@ export class Hub implements AsyncDisposable {
     this.#feeds.delete(feed.sessionId);
     feed[Symbol.dispose]();
   }
+}
+
+function isUplink({ viewer }: HubClient): boolean {
+  return viewer.isGlobal && viewer.isUplink;
 }
 
 function ofOne({ owner: _, ...event }: ServerEvent, { id, owner }: SessionRecord): ServerEvent {

@@ -26,13 +26,16 @@ export type RegistrationLog = {
   warn(fields: object, message: string): void;
 };
 
+/** Connections of HQs that receive the events of all sessions; `closed` counts them since the start. */
+export type Uplinks = { readonly isOpen: boolean; readonly closed: number };
+
 export type RegistrationOptions = {
   /** Answers are read as bytes: of what an HQ answers the specification shows no more than the status. */
   readonly hq: Pick<Caller, "call" | "bytes">;
   readonly request: RegisterRemote;
   readonly backend: Pick<SessionBackend, "watch">;
-  /** Whether an HQ is connected and hears of every session: it need not be told by a request as well. */
-  readonly isWatched: () => boolean;
+  /** Connections on which an HQ hears of every session: while one is open, no request tells it of sessions. */
+  readonly uplinks: () => Uplinks;
   readonly log: RegistrationLog;
   /** Milliseconds since the epoch: the clock that jumps. */
   readonly now: () => number;
@@ -75,8 +78,8 @@ export class Registration implements AsyncDisposable {
   #isKnown = false;
   #hq: HqIdentityCheck | undefined;
   #checkedAt = 0;
-  /** `isWatched` at the last check. */
-  #wasWatched = false;
+  /** Uplinks that had closed at the last check. */
+  #closedUplinks = 0;
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
@@ -113,14 +116,15 @@ export class Registration implements AsyncDisposable {
 
   /** Returns when it is time to register again. */
   async #stay(): Promise<void> {
-    const { now, isWatched } = this.#options;
+    const { now, uplinks } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
     const registered = now();
     for (let checked = registered; !signal.aborted; checked = now()) {
       await pause(CLOCK_CHECK_MS, undefined, { signal }).catch(() => undefined);
       // An HQ that closes its connection restarts or has removed this remote: the next answer causes a registration.
-      if (this.#wasWatched && !isWatched()) this.#hq = "silent";
-      this.#wasWatched = isWatched();
+      const { closed } = uplinks();
+      if (closed !== this.#closedUplinks) this.#hq = "silent";
+      this.#closedUplinks = closed;
       const hqBefore = this.#hq;
       const times = { sinceRegistered: now() - registered, sinceCheck: now() - checked };
       if (isRegistrationDue({ ...times, hq: undefined, hqBefore })) return;
@@ -135,6 +139,7 @@ export class Registration implements AsyncDisposable {
   async #register(): Promise<boolean> {
     const { hq, request, log } = this.#options;
     const { name, url } = request;
+    this.#closedUplinks = this.#options.uplinks().closed;
     try {
       // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next
       // check. So is one that does not say which it is.
@@ -186,7 +191,7 @@ export class Registration implements AsyncDisposable {
 
   async #announce(action: "created" | "deleted", sessionId: string | undefined): Promise<void> {
     const { hq, request, log } = this.#options;
-    if (!this.#isRegistered || sessionId === undefined || this.#options.isWatched()) return;
+    if (!this.#isRegistered || sessionId === undefined || this.#options.uplinks().isOpen) return;
     const { name } = request;
     const forgotten = this.#forgotten;
     try {
