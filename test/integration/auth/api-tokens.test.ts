@@ -146,7 +146,7 @@ test("the audit log has who made, used and revoked which token", async () => {
 test("whoever came in by no login of this server gets no token", async () => {
   const body = { name: "local", scope: ["sessions:view"], expiresIn: 60 };
   expect(await ask(server.url, TOKENS, { body })).toMatchObject({
-    ...{ status: 403, json: { error: expect.stringContaining("log in first") } },
+    ...{ status: 403, json: { error: expect.stringContaining("log in with a password") } },
   });
 });
 

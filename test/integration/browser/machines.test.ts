@@ -161,7 +161,7 @@ test("a session that is opened while its machine is away opens when that is back
   await outage(page, "absent").waitFor();
   // A window that never heard of that machine.
   await using other = await chromium.open(`${fleet.hq.url}/#/s/${id}`);
-  await other.page.getByText("Session not found").waitFor();
+  await outage(other, "The machine").waitFor();
   await fleet.remote("absent").restart();
   for (const window of [page, other]) {
     await window.shows("\nkept-2\n");

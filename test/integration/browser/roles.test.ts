@@ -8,7 +8,14 @@ import { Chromium } from "./chromium.ts";
 import type { PageDriver } from "./page-driver.ts";
 
 /** What stands in the page by these names is for roles that may do it. */
-const OFFERS = ["New session on local", "Remove all", "End", "Rename", "SIGTERM", "Share…"];
+const OFFERS = [
+  "New session on local",
+  "Remove all",
+  "End",
+  "shared desk (click to rename)",
+  "SIGTERM",
+  "Share…",
+];
 const isRoot = process.getuid?.() === 0;
 const scope = new AsyncDisposableStack();
 

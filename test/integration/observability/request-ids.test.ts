@@ -89,7 +89,13 @@ describe("a request through an HQ", () => {
   });
 
   test("what a client of /ws asks for has the id of its handshake", async () => {
-    const session = await fleet.create("worker-1", { command: ["sh", "-c", "echo past; cat"] });
+    // More than the HQ gets with its subscription, so that it asks for the rest.
+    const command = ["sh", "-c", "seq 20000; echo past; cat"];
+    const session = await fleet.create("worker-1", { command });
+    await eventually(async () => {
+      const { text } = await fleet.ask(`/api/sessions/${session.id}/text`);
+      return text.includes("past") || undefined;
+    }, "the output");
     using first = fleet.hq.connect();
     using live = Follower.attach(first, session.id);
     await live.shows(/past/);
