@@ -20,6 +20,8 @@ export class CatchUp implements AsyncDisposable {
   readonly #backend: SessionBackend;
   readonly #events: CatchUpEvents;
   readonly #abort = new AbortController();
+  /** Aborted with the subscription. */
+  readonly signal = this.#abort.signal;
   #history: History | undefined;
   #hasFailed = false;
   /** Counts the calls of `cancel`. */
@@ -29,11 +31,6 @@ export class CatchUp implements AsyncDisposable {
     this.#feed = feed;
     this.#backend = backend;
     this.#events = events;
-  }
-
-  /** Aborted with the subscription. */
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   /** The journal is being read. */

@@ -5,7 +5,8 @@ import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { constants, openSync } from "node:fs";
 import { mkdtempDisposable } from "node:fs/promises";
-import { Socket } from "node:net";
+import { syncBuiltinESMExports } from "node:module";
+import net, { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WebSocket } from "ws";
@@ -42,6 +43,36 @@ WebSocket.prototype.send = function (this: WebSocket, ...values: unknown[]): voi
   if (isFollowed(values[0])) collect();
   Reflect.apply(send, this, values);
 };
+/** The server's end of the connection to its session host is a plain socket. */
+const { connect } = net;
+const connectRecorded = (options: net.NetConnectOpts): net.Socket => {
+  const { onread } = options;
+  if (onread === undefined) return connect(options);
+  const callback = (length: number, buffer: Uint8Array): boolean => {
+    const isOurs = isFollowed(payloadIn(buffer.subarray(0, length)));
+    if (isOurs) coverage.take();
+    const result = onread.callback(length, buffer);
+    if (isOurs) collect();
+    return result;
+  };
+  const socket = connect({ ...options, onread: { ...onread, callback } });
+  const write = socket.write.bind(socket);
+  const writeRecorded = (message: Uint8Array | string): boolean => {
+    if (typeof message !== "string" && isFollowed(payloadIn(message))) collect();
+    return write(message);
+  };
+  return Object.assign(socket, { write: writeRecorded });
+};
+Object.assign(net, { connect: connectRecorded });
+syncBuiltinESMExports();
+
+/** After the header of a WebSocket message (RFC 6455 5.2). The server masks with zeros. */
+function payloadIn(message: Uint8Array): Uint8Array {
+  const [, second = 0] = message;
+  const sizes: Readonly<Record<number, number>> = { 126: 4, 127: 10 };
+  const maskBytes = (second & 0x80) >> 5;
+  return message.subarray((sizes[second & 0x7f] ?? 2) + maskBytes);
+}
 
 /** The files that run each time that `work` passes a frame of that type. */
 async function filesOf(type: number, work: () => Promise<void>): Promise<readonly string[]> {
