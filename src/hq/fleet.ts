@@ -233,8 +233,10 @@ export class Fleet implements SessionBackend {
   }
 
   /** Sessions of an unlisted remote are kept for their viewers only. */
-  #isListed({ label }: RemoteConnection): boolean {
-    return label === this.#local?.label || this.#options.registry.byName(label.name)?.id === label.id;
+  #isListed(remote: RemoteConnection): boolean {
+    if (remote === this.#local) return true;
+    const known = this.#remotes.get(remote.label.name);
+    return known === remote && known.sessions.hasTarget;
   }
 
   /** Number of running sessions of a remote whose ids other remotes had first. */

@@ -16,6 +16,8 @@ export type RemoteSessionBackend = SessionBackend & {
   readonly isConnected: boolean;
   /** Sends any request to that server. */
   readonly send: Send;
+  /** Whether the server has an address: it is registered. */
+  readonly hasTarget: boolean;
   /** Sets the server's address. `undefined`: the server has left, and nothing is sent to it. */
   retarget(target: UplinkTarget | undefined): void;
   /** Whether the server reports every change of its sessions; otherwise only its list does. */

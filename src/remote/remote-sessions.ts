@@ -112,6 +112,10 @@ export class RemoteSessions implements SessionBackend {
     return this.#socket.state.kind === "open";
   }
 
+  get hasTarget(): boolean {
+    return this.#peer !== undefined;
+  }
+
   /**
    * The other process answers at that target from now on. Subscriptions go on at their byte over a new uplink; one to
    * the same target as before is tried at once where it is down, and else asked whether it still answers. `undefined`
