@@ -56,6 +56,10 @@ test.each(PAGES)("every link in %s leads somewhere", (page) => {
   expect(dead).toEqual([]);
 });
 
+test.each([...PAGES, "CHANGELOG.md"])("no mark of an unfinished merge is in %s", (page) => {
+  expect(read(page)).not.toMatch(/^(<{7}|={7}|>{7})/m);
+});
+
 /** The addresses of a page's headings, as they are usually made. */
 function sections(page: string): string[] {
   return named(page, /^#+ (.+)$/gm).map((title) =>
