@@ -223,7 +223,11 @@ describe("a program", () => {
       const worker = new (require("node:worker_threads").Worker)(${JSON.stringify(inThread)}, { eval: true });
       worker.once("message", async (pid) => {
         await worker.terminate();
-        process.kill(pid, "SIGKILL");
+        try {
+          process.kill(pid, "SIGKILL");
+        } catch {
+          // The terminal has hung up already.
+        }
         console.log("over");
       });`;
     const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] });
