@@ -83,7 +83,7 @@ describe("DELETE", () => {
       "(sleep 1002 & sleep 1003; sleep 1) &",
       "nohup sleep 1004 >/dev/null 2>&1 &",
       "sleep 1005 & kill -STOP $!",
-      "sh -c 'trap \"\" HUP TERM INT; sleep 1006; while :; do sleep 1; done' &",
+      "sh -c 'trap \"\" HUP TERM INT; echo trap-$((6*7))-set; sleep 1006; while :; do sleep 1; done' &",
       "cat /dev/zero >/dev/null &",
       "echo all-$((6*7))-up",
     ];
@@ -91,6 +91,7 @@ describe("DELETE", () => {
       const { id, pid = 0 } = await rest.create({ command: ["bash", "--norc", "-i"] });
       await rest.post(`/api/sessions/${id}/input`, { text: `${jobs.join("\r")}\r` });
       await rest.shows(id, /all-42-up/);
+      await rest.shows(id, /trap-42-set/);
       const members = await eventually(async () => {
         const pids = sessionMembers(pid);
         return pids.length >= 8 ? pids : undefined;
