@@ -19,7 +19,9 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const INSTALL_TIMEOUT_MS = 240_000;
 const START_TIMEOUT_MS = 60_000;
 /** What a clone does not have. */
-const MADE_HERE = new Set(["node_modules", "dist", "build", "coverage", ".cache", ".git", "bench/.build"]);
+const MADE_HERE = new Set([
+  ...["node_modules", "dist", "build", "coverage", ".cache", ".git", "bench/.build", "prebuilds", "release"],
+]);
 const LINK = /log in with this link, once and within 10 minutes: (\S+)\s/;
 
 test("the program in it follows a session over a kill -9 of the server", async () => {
