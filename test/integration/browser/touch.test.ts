@@ -55,7 +55,8 @@ test("a finger scrolls the output, what a pager shows, and what a program makes 
   await swipe(page, "up");
   await expect.poll(shown).not.toMatch(/^1\n/);
   await page.type("q");
-  await page.enter(String.raw`printf '\e[?1000h\e[?1006h'; cat -v`);
+  await page.enter(String.raw`printf '\e[?1000h\e[?1006h'; echo mouse-$((1 + 1)); cat -v`);
+  await page.shows("\nmouse-2\n");
   await swipe(page, "up");
   await page.shows("^[[<65;");
 });
