@@ -23,12 +23,9 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
   const sharing = useToggle();
   useDismissal(root, menu.isOn, close);
   const share = (): void => {
-    menu.off();
+    // A dialog gives the focus back, as it closes, to what had it: the event that says so comes later than the next key.
+    close();
     sharing.on();
-  };
-  const endSharing = (): void => {
-    sharing.off();
-    open.emulator.focus();
   };
   return (
     <div class="menu-root" ref={root}>
@@ -54,7 +51,7 @@ export function SessionMenu({ page, workspace, open, record }: SessionMenuProps)
         </div>
       )}
       {record !== undefined && sharing.isOn && (
-        <ShareDialog page={page} workspace={workspace} record={record} onClose={endSharing} />
+        <ShareDialog page={page} workspace={workspace} record={record} onClose={sharing.off} />
       )}
     </div>
   );

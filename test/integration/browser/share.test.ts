@@ -38,6 +38,24 @@ async function closeDialog(owner: PageDriver): Promise<void> {
   await owner.page.getByRole("dialog").waitFor({ state: "detached" });
 }
 
+test("closing the dialog gives the terminal the focus, and does not take it from what is opened right after", async () => {
+  await using owner = await openOwner();
+  await openDialog(owner);
+  await closeDialog(owner);
+  await owner.page.keyboard.type("echo closed-$((1 + 1))\n");
+  await owner.shows("\nclosed-2\n");
+  await openDialog(owner);
+  // In one task, as two keys that a busy browser takes one right after the other.
+  await owner.page.evaluate(`{
+    document.querySelector("dialog [aria-label=Close]").click();
+    const keys = { key: "F", code: "KeyF", ctrlKey: true, shiftKey: true };
+    window.dispatchEvent(new KeyboardEvent("keydown", { ...keys, cancelable: true }));
+  }`);
+  await owner.page.getByRole("dialog").waitFor({ state: "detached" });
+  await owner.page.keyboard.type("sought");
+  await expect.poll(() => owner.page.getByLabel("Search the terminal").inputValue()).toBe("sought");
+});
+
 test("a guest who may watch sees everything, types nothing and finds nothing else", async () => {
   const { server, chromium } = stage();
   await using owner = await openOwner();
