@@ -12,7 +12,7 @@ import {
   FrameType,
   type Magic,
 } from "../../../src/protocol/frame/frame.ts";
-import { decodeJson, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
+import { decodeJson, decodeResync, encodeSubscribe } from "../../../src/protocol/frame/payload.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 /** How far back `shows` looks. */
@@ -184,7 +184,7 @@ export class RawSocket implements AsyncDisposable {
     return concatBytes(this.frames.filter(isOurs).map(outputOf));
   }
 
-  /** Looks at the newest output of all sessions, not at all that ever came. */
+  /** Looks at the newest output of all sessions, and at screens that came in place of output; not at all that ever came. */
   async shows(pattern: RegExp): Promise<RegExpExecArray> {
     return this.until(() => pattern.exec(textOf(this.#newest())) ?? undefined, `output of ${pattern}`);
   }
@@ -199,8 +199,9 @@ export class RawSocket implements AsyncDisposable {
     for (let at = this.frames.length - 1; at >= 0 && bytes < SHOWN_BYTES; at--) {
       const frame = this.frames[at];
       if (frame === undefined) break;
-      pieces.unshift(outputOf(frame));
-      bytes += outputOf(frame).length;
+      const shown = frame.type === FrameType.RESYNC ? decodeResync(frame.payload).bytes : outputOf(frame);
+      pieces.unshift(shown);
+      bytes += shown.length;
     }
     return concatBytes(pieces);
   }

@@ -43,7 +43,8 @@ async function reader(id: string): Promise<RawSocket> {
 }
 
 async function shows(socket: RawSocket, word: string): Promise<void> {
-  await socket.shows(new RegExp(`${word}\\x1b\\[m`));
+  // In bold: an echo of it is not. A screen that came in place of output says so in its own way.
+  await socket.shows(new RegExp(`\\x1b\\[[\\d;]*1m${word}`));
   socket.frames.length = 0;
 }
 
