@@ -194,7 +194,7 @@ function decodedJson(text: string): unknown {
 }
 
 /**
- * Admits only users who may log in now, with their rights of now: a proof outlives the options under which it was given.
+ * Admits only users who may log in now, with the rights they have now: a proof outlives the options under which it was issued.
  * A proof with rights of its own (a share link, a remote's credential) has those. `groupsOf`: for proofs without groups.
  */
 export function onlyFor(

@@ -5,7 +5,7 @@ import { rightsOf } from "./roles.ts";
 /** `--allow-user` for every authenticated user. */
 const ANYBODY = "*";
 
-/** Who may log in, and with which rights (contract 5.7). */
+/** The users who may log in, and their rights (contract 5.7). */
 export type Users = {
   /** Also checked for tokens, which outlive the options under which they were issued. */
   mayLogIn(user: string): boolean;

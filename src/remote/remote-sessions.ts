@@ -1,9 +1,11 @@
 // The sessions of another process: over HTTP and its /ws, resumed at the byte after every cut.
+
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { KeyedSingleFlight } from "../lib/async/single-flight.ts";
+import { succeeded } from "../lib/async/succeeded.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
@@ -339,11 +341,4 @@ function newsEvent(news: DirectoryNews): ServerEvent {
 function passing(error: unknown): never {
   if (!(error instanceof ServiceError) || !isFinal(error)) throw error;
   throw new ServiceError("host_unreachable", error.message, { cause: error });
-}
-
-function succeeded(work: Promise<void>): Promise<boolean> {
-  return work.then(
-    () => true,
-    () => false,
-  );
 }

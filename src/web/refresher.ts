@@ -56,11 +56,6 @@ export class Refresher implements Disposable {
     this.refresh();
   }
 
-  /** More is known here than what is on its way may know. */
-  overtaken(): void {
-    this.#isStale ||= this.#isReading;
-  }
-
   [Symbol.dispose](): void {
     this.#isDisposed = true;
     clearTimeout(this.#timer);

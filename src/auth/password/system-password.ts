@@ -47,8 +47,8 @@ type Stage =
 
 /**
  * Asks PAM for at most SYSTEM_PASSWORDS_AT_ONCE logins at a time, not counting those that wait for a person. With
- * more than MAX_WAITING_SYSTEM_PASSWORDS waiting: ServiceError `rate_limited`. PAM is not asked about users who may
- * not log in here, so that nobody can lock their accounts or guess their passwords here.
+ * more than MAX_WAITING_SYSTEM_PASSWORDS waiting: ServiceError `rate_limited`. Users who may not
+ * log in here are refused without asking PAM, so that nobody can lock their accounts or guess their passwords.
  */
 export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
   const semaphore = new Semaphore({

@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import type { Git } from "../git.ts";
 
 /** Files in the tree's git directory, and the operation in progress. The first one found counts. */
@@ -30,13 +31,6 @@ export async function isInTheMiddle(git: Git): Promise<boolean> {
 
 async function marksIn(git: Git): Promise<typeof MARKS> {
   const gitDir = (await git.read("rev-parse", "--absolute-git-dir")).replace(/\n$/, "");
-  const found = await Promise.all(MARKS.map(([name]) => isThere(join(gitDir, name))));
+  const found = await Promise.all(MARKS.map(([name]) => succeeded(access(join(gitDir, name)))));
   return MARKS.filter((_, index) => found[index]);
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return await access(path).then(
-    () => true,
-    () => false,
-  );
 }

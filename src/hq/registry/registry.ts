@@ -1,5 +1,7 @@
 // The remotes of this HQ: one state for each name (remote-state.ts), kept in a store so that it survives a restart.
+
 import { Emitter } from "../../lib/async/emitter.ts";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { Tally } from "../../lib/data/tally.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { HEALTH_CHECK_TIMEOUT_MS, MAX_DOWN_REMOTES } from "../../protocol/limits.ts";
@@ -260,12 +262,7 @@ export class Registry implements Disposable {
   /** The store cannot remove a registration that it does not have. */
   async #discard({ remote, version }: Registered): Promise<void> {
     const { id, name } = remote;
-    const isDone =
-      version !== undefined &&
-      (await this.#options.store.remove(id, version).then(
-        () => true,
-        () => false,
-      ));
+    const isDone = version !== undefined && (await succeeded(this.#options.store.remove(id, version)));
     if (isDone || !isUnchanged(this.byId(id), remote)) return;
     await this.#apply(name, { type: "removed", id, since: this.#now() });
   }

@@ -1,4 +1,5 @@
 import { setInterval } from "node:timers/promises";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import type { Link, LinkHandlers } from "../../protocol/client/link.ts";
 import { errorBody } from "../../protocol/errors.ts";
 import { exitEvent, resizeEvent } from "../../protocol/frame/event.ts";
@@ -171,11 +172,7 @@ export class SpecifiedLink implements Link {
   async #checkSessions(): Promise<void> {
     if (this.#counts.size === 0) return;
     const { sessions } = this.#parts;
-    const isListed = await sessions.caughtUp().then(
-      () => true,
-      () => false,
-    );
-    if (!isListed) return;
+    if (!(await succeeded(sessions.caughtUp()))) return;
     const listed = new Map(sessions.all().map((record) => [record.id, record]));
     for (const [sessionId, count] of this.#counts) {
       const record = listed.get(sessionId);

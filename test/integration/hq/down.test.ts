@@ -25,7 +25,7 @@ async function goneAfter(events: ServerEvents, name: string, started: number): P
   return performance.now() - started;
 }
 
-test.concurrent("a remote that is stopped, killed, hanging or at an address of nobody is gone within 20 s; others stay", async () => {
+test.concurrent("a remote that is stopped, killed, hanging or at an address where nothing listens is gone within 20 s; others stay", async () => {
   await using fleet = await TestFleet.start({ remotes: 3 });
   await using hanging = await FakeRemote.open((path) =>
     path === "/api/health" ? undefined : { status: 404 },

@@ -48,25 +48,17 @@ describe("the header", () => {
   });
 
   test("carries command, title and env", () => {
-    const bytes = castHeader({
+    const fields = {
       width: 132,
       height: 43,
       timestamp: 1_700_000_000,
       command: 'sh -c "echo é"',
       title: "two\nlines",
       env: { SHELL: "/bin/bash", TERM: "xterm-256color" },
-    });
-    const header = decoded(bytes);
+    };
+    const header = decoded(castHeader(fields));
     expect(header.indexOf("\n")).toBe(header.length - 1);
-    expect(JSON.parse(header)).toEqual({
-      version: 2,
-      width: 132,
-      height: 43,
-      timestamp: 1_700_000_000,
-      command: 'sh -c "echo é"',
-      title: "two\nlines",
-      env: { SHELL: "/bin/bash", TERM: "xterm-256color" },
-    });
+    expect(JSON.parse(header)).toEqual({ version: 2, ...fields });
   });
 });
 
