@@ -176,7 +176,7 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
     "Whether what keeps the registry is in reach and has it: 1, or 0.",
     () => (headquarters.isRegistryConnected() ? 1 : 0),
   );
-  metrics.gauge("remotes_unkept", "Remotes that are in memory alone.", () => registry.unstored);
+  metrics.gauge("remotes_unstored", "Remotes that are only in memory.", () => registry.unstored);
   metrics.gauge("remotes", "Remotes that are registered.", () => registry.size);
   metrics.gauge("uplinks", "Open connections to remotes: at most one for each.", () => fleet.uplinks);
   metrics.counter("registrations_total", "Registrations of remotes.", () => registry.registrations);
@@ -185,14 +185,14 @@ export function measureFleet(metrics: Metrics, headquarters: Headquarters): void
   metrics.counter("remotes_removed_total", "Remotes that did not answer.", () => healthCheck.removed);
 }
 
-/** `enrolment`: from the moment on at which the server listens. */
+/** `registration`: defined once the server listens. */
 export function measureRegistration(metrics: Metrics, registration: () => Registration | undefined): void {
-  metrics.gauge("enrolled", "Whether the HQ knows this remote: 1, or 0.", () =>
+  metrics.gauge("registered", "Whether the HQ knows this remote: 1, or 0.", () =>
     registration()?.isRegistered === true ? 1 : 0,
   );
   metrics.counter(
-    "enrolments_total",
-    "Registrations with the HQ.",
+    "registration_attempts_total",
+    "Attempts of this remote to register with its HQ.",
     () => registration()?.registrations ?? [],
   );
 }

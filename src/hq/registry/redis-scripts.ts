@@ -26,12 +26,12 @@ export const REGISTRY_KEYS = {
   /** Hash: name → id. */
   names: "ttyhq:names",
   /**
-   * Stream of changes, `REVISION-0` → id; remote, empty if it was removed; silent, its name if it did not answer. Or →
+   * Stream of changes, `REVISION-0` → id; remote, empty if it was removed; down, its name if it did not answer. Or →
    * record, an id; sealed, empty if it has ended; expiresAtS.
    */
   changes: "ttyhq:changes",
   /** Sorted set: names of the remotes that are down, by the time of their removal in seconds. */
-  silent: "ttyhq:silent",
+  down: "ttyhq:down",
   /** Hash: id → a login or share link, sealed. */
   records: "ttyhq:records",
   /** Sorted sets: ids of these records, and of ended ones, by their expiry in seconds. */
@@ -46,20 +46,20 @@ export const REGISTRY_KEYS = {
   replicas: "ttyhq:replicas",
 } as const;
 
-const SILENT_S = DOWN_REMOTE_MEMORY_MS / 1000;
+const DOWN_S = DOWN_REMOTE_MEMORY_MS / 1000;
 
 const CHANGE = `
 local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
-local function change(id, remote, silent)
+local function change(id, remote, down)
   local now = redis.call('INCR', KEYS[1])
   redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_REGISTRY_CHANGES}, now .. '-0',
-    'id', id, 'remote', remote, 'silent', silent)
+    'id', id, 'remote', remote, 'down', down)
   return now
 end
 local function setDown(name)
   redis.call('ZADD', KEYS[5], redis.call('TIME')[1], name)
   redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_DOWN_REMOTES + 1})
-  redis.call('EXPIRE', KEYS[5], ${SILENT_S})
+  redis.call('EXPIRE', KEYS[5], ${DOWN_S})
 end
 local function freeName(remote, id)
   local name = cjson.decode(remote).name
@@ -68,7 +68,7 @@ end
 `;
 
 /**
- * instance, revision, remotes, silent; the instance where there is none → {instance, revision, remotes, remotes that are
+ * instance, revision, remotes, down; the instance where there is none → {instance, revision, remotes, remotes that are
  * down, the latest last: {name, seconds since then}, …}.
  */
 export const READ: Script = {
@@ -76,11 +76,11 @@ export const READ: Script = {
   text: `
 redis.call('SET', KEYS[1], ARGV[1], 'NX')
 local now = tonumber(redis.call('TIME')[1])
-local silent = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], now - ${SILENT_S}, '+inf')) do
-  table.insert(silent, { name, now - tonumber(redis.call('ZSCORE', KEYS[4], name)) })
+local down = {}
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], now - ${DOWN_S}, '+inf')) do
+  table.insert(down, { name, now - tonumber(redis.call('ZSCORE', KEYS[4], name)) })
 end
-return { redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0'), redis.call('HVALS', KEYS[3]), silent }
+return { redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0'), redis.call('HVALS', KEYS[3]), down }
 `,
 };
 
@@ -91,7 +91,7 @@ export const REVISION: Script = {
 };
 
 /**
- * revision, changes, remotes, names, silent; id, name, remote, its heartbeat if it is restored or "" → {revision}, or
+ * revision, changes, remotes, names, down; id, name, remote, its heartbeat if it is restored or "" → {revision}, or
  * {revision, remote} with another remote that has the name.
  */
 export const PUT: Script = {
@@ -112,7 +112,7 @@ return { now }
 `,
 };
 
-/** revision, changes, remotes, names, silent; id, the expected remote if it does not answer, or "" → {revision}. */
+/** revision, changes, remotes, names, down; id, the expected remote if it does not answer, or "" → {revision}. */
 export const DROP: Script = {
   name: "drop",
   text: `${CHANGE}

@@ -33,9 +33,9 @@ const DownFor = z.tuple([z.string(), z.int()]);
 const Contents = z.tuple([z.string(), z.int(), z.array(z.string()), z.array(DownFor)]);
 const Holder = z.string().optional();
 
-const { instance, revision, changes, remotes, names, silent } = REGISTRY_KEYS;
-const READ_KEYS = [instance, revision, remotes, silent];
-const CHANGE_KEYS = [revision, changes, remotes, names, silent];
+const { instance, revision, changes, remotes, names, down } = REGISTRY_KEYS;
+const READ_KEYS = [instance, revision, remotes, down];
+const CHANGE_KEYS = [revision, changes, remotes, names, down];
 
 /**
  * A change of this HQ takes effect when it comes back from Redis, so all HQs see the same changes in the same order. The
@@ -100,7 +100,7 @@ export class RedisRegistryStore implements RegistryStore, FollowedPart, AsyncDis
     return at;
   }
 
-  apply({ id, remote: text = "", silent: name = "" }: Readonly<Record<string, string>>): void {
+  apply({ id, remote: text = "", down: name = "" }: Readonly<Record<string, string>>): void {
     if (id === undefined) return;
     const stored = text === "" ? undefined : this.#parsed(text);
     const down = name === "" ? undefined : { name, since: this.#options.now().toISOString() };

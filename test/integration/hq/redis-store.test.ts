@@ -154,11 +154,11 @@ test("who was removed because it does not answer is known to all HQs, also to on
 
 test("who was removed because it does not answer is forgotten after a while, by Redis too, and so are the first of too many", async () => {
   await using one = await loaded("one");
-  const { silent } = REGISTRY_KEYS;
+  const { down } = REGISTRY_KEYS;
   const now = Date.now() / 1000;
   const crowd = Array.from({ length: MAX_DOWN_REMOTES + 5 }, (_, index) => `machine-${index}`);
   const entries = crowd.flatMap((name, index) => [now - 60 + index / 100, name]);
-  await redis.ask((asking) => asking.zadd(silent, now - 91, "long-ago", ...entries));
+  await redis.ask((asking) => asking.zadd(down, now - 91, "long-ago", ...entries));
   await using later = new Replica("later", redis);
   using registry = await Registry.open({
     ...{ store: later.store, isAlive: async () => false, now: () => new Date() },
@@ -167,9 +167,9 @@ test("who was removed because it does not answer is forgotten after a while, by 
   expect(later.down).not.toContain("long-ago");
   await one.store.put(remote("a"), "new");
   await one.store.remove("id-of-a", one.versionOf("id-of-a"));
-  expect(await redis.ask((asking) => asking.zcard(silent))).toBe(MAX_DOWN_REMOTES);
-  expect(await redis.ask((asking) => asking.zscore(silent, "a"))).not.toBeNull();
-  const ttl = await redis.ask((asking) => asking.ttl(silent));
+  expect(await redis.ask((asking) => asking.zcard(down))).toBe(MAX_DOWN_REMOTES);
+  expect(await redis.ask((asking) => asking.zscore(down, "a"))).not.toBeNull();
+  const ttl = await redis.ask((asking) => asking.ttl(down));
   expect(ttl).toBeGreaterThan(80);
   expect(ttl).toBeLessThanOrEqual(90);
 });

@@ -228,7 +228,7 @@ describe("a fleet", () => {
       return isThere && scrape.value("ttyhq_uplinks") === 2 ? scrape : undefined;
     }, "a look at both remotes");
     expect(now.value("ttyhq_remotes")).toBe(2);
-    expect([now.value("ttyhq_registry_connected"), now.value("ttyhq_remotes_unkept")]).toEqual([1, 0]);
+    expect([now.value("ttyhq_registry_connected"), now.value("ttyhq_remotes_unstored")]).toEqual([1, 0]);
     expect(now.value("ttyhq_registrations_total", { result: "new" })).toBe(2);
     expect(now.value("ttyhq_registrations_total", { result: "refused" })).toBe(0);
     expect(now.value("ttyhq_probe_duration_seconds_count")).toBe(now.value("ttyhq_probes_total"));
@@ -241,8 +241,8 @@ describe("a fleet", () => {
 
   test("a remote tells whether its HQ knows it", async () => {
     const now = await Scrape.of(fleet.remote("worker-1"));
-    expect(now.value("ttyhq_enrolled")).toBe(1);
-    expect(now.value("ttyhq_enrolments_total", { result: "ok" })).toBeGreaterThan(0);
+    expect(now.value("ttyhq_registered")).toBe(1);
+    expect(now.value("ttyhq_registration_attempts_total", { result: "ok" })).toBeGreaterThan(0);
     expect(now.value("ttyhq_clients")).toBe(1);
     expect(now.value("ttyhq_build_info", { mode: "remote" })).toBe(1);
   });
