@@ -40,6 +40,8 @@ const LONGEST = [
   "cluster/faults",
   "containers/user-cgroups",
   "cluster/expiry",
+  "kubernetes/nodes",
+  "kubernetes/probes",
 ].map((name) => join(import.meta.dirname, `test/integration/${name}.test.ts`));
 for (const file of LONGEST) accessSync(file);
 
@@ -75,8 +77,8 @@ const kubernetes = {
     // What nodes and pods take, and several of these: a wait that fails has a deadline of its own.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    // A node that is lost takes everybody's pods along.
-    maxWorkers: 1,
+    // Most of their time goes by in waiting for pods. More of these at once would be too many for one node.
+    maxWorkers: 2,
     sequence: { groupOrder: 3 },
   },
 };
