@@ -50,14 +50,14 @@ async function streamThrough(fleet: TestFleet, whom: TestServer): Promise<void> 
 test("the remote's server is killed three times during a stream: viewers go on at their byte", async () => {
   await using fleet = await TestFleet.start();
   await streamThrough(fleet, fleet.remote("worker-1"));
-  expect(await metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
-  expect(await metric(fleet.hq, "ttyhq_uplinks")).toBe(1);
+  await expect.poll(() => metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
+  await expect.poll(() => metric(fleet.hq, "ttyhq_uplinks")).toBe(1);
 });
 
 test("the HQ is killed three times during a stream: viewers go on at their byte", async () => {
   await using fleet = await TestFleet.start();
   await streamThrough(fleet, fleet.hq);
-  expect(await metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
+  await expect.poll(() => metric(fleet.remote("worker-1"), "ttyhq_clients")).toBe(1);
 });
 
 test("what is typed while a remote's server is away is refused, and never arrives", async () => {
