@@ -45,7 +45,11 @@ test("pasted lines that hold the end of a paste are not run", async () => {
   await page.startShell();
   await page.paste("echo one\x1b[201~\necho two-$((1 + 1))\n");
   await page.shows("two-$((1 + 1))");
+  // The shell has read the end of the paste when it shows the next key: an interrupt before drops what it has not read.
+  await page.type("#");
+  await page.shows(/\n#/);
   await page.interrupt();
+  await page.shows(/\^C\s*ready> /);
   await page.enter("echo do''ne");
   await page.shows("done");
   expect(await page.text()).not.toContain("two-2");
