@@ -70,6 +70,9 @@ const KUBERNETES = ["test/integration/kubernetes/**/*.test.ts"];
 /** More than there are cores: most of a test's time goes by in waiting for processes, networks and pages. */
 const WORKERS = 4;
 
+/** Modules keep no state, so the files of a worker share them. A worker and its modules for each file cost half a second of CPU. */
+const SHARED_MODULES = { isolate: false } as const;
+
 const kubernetes = {
   test: {
     name: "kubernetes",
@@ -91,8 +94,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
-          // Modules keep no state, so the files of a worker share them: each need not load them anew.
-          isolate: false,
+          ...SHARED_MODULES,
           maxWorkers: 2,
           // Longer than a wait has unless given another, which then says what did not come.
           testTimeout: 90_000,
@@ -104,6 +106,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: [...CONTAINERS, ...FAULTS, ...KUBERNETES],
+          ...SHARED_MODULES,
           // Each wait in them has a deadline of its own, and says what did not come.
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -118,6 +121,7 @@ export default defineConfig({
           name: "containers",
           include: CONTAINERS,
           exclude: FAULTS,
+          ...SHARED_MODULES,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: WORKERS,
@@ -128,6 +132,7 @@ export default defineConfig({
         test: {
           name: "faults",
           include: FAULTS,
+          ...SHARED_MODULES,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,

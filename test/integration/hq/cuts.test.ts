@@ -8,10 +8,12 @@ import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
 import { PacedProgram } from "../harness/paced-program.ts";
 import { RawSocket, textOf } from "../harness/raw-socket.ts";
+import { scaled } from "../harness/scale.ts";
 import { metric, TestFleet } from "../harness/test-fleet.ts";
 import type { TestServer } from "../harness/test-server.ts";
 
-const LINES = 300_000;
+/** 100 bytes each: more than is streamed between the cuts. */
+const LINES = scaled(800_000);
 const BYTES_PER_SECOND = 6_000_000;
 const VIEWERS = 3;
 const STREAM_TIMEOUT_MS = 100_000;
