@@ -31,23 +31,20 @@ export async function openGate(parts: {
   ]);
   const accounts = new Accounts(() => performance.now());
   const { role } = config;
-  const secondFactor = {
-    open: async () =>
-      sharedRecords === undefined ? await openFactorFile(controlDir.passkeys) : sharedFactors(sharedRecords),
-    isRequired: config.auth.mode === "login" && config.auth.requireSecondFactor,
-  };
   const proxyProof = Secret.fromText(randomBytes(PROXY_PROOF_BYTES).toString("base64url"));
   const gate = await createGate({
-    mode: config.auth,
+    config: config.auth,
     serverUser: config.serverUser,
     isRoot: context.isRoot,
     serverHome: context.account.home,
     tokenSecret: config.tokenSecret,
     secretFile: controlDir.secret,
     openRecords: async () => sharedRecords ?? (await ownRecords(controlDir, log)),
+    openFactors: async () =>
+      sharedRecords === undefined ? await openFactorFile(controlDir.passkeys) : sharedFactors(sharedRecords),
     hqCredentials: role.kind === "hq" ? role.credentials : undefined,
     openRegistration: role.kind === "hq" && role.joining.isOpen,
-    ...{ secondFactor, machineToken, proxyProof, accounts, log },
+    ...{ machineToken, proxyProof, accounts, log },
   });
   const logout = config.proxyServe?.oidc === undefined ? {} : { logoutPath: "/.proxy/logout" };
   const ended = { [Symbol.dispose]: () => accounts[Symbol.dispose]() };

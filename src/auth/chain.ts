@@ -48,10 +48,7 @@ export type ClaimedIdentity = {
 };
 
 /** One way to prove who sends a request. `undefined`: no such proof. ServiceError `unauthorized`: a wrong one. */
-export type Authenticator = (request: RequestClaims) => Promise<Principal | undefined>;
-
-/** The same, without the user's rights. */
-export type Prover = (request: RequestClaims) => Promise<Proof | undefined>;
+export type Way<Proven extends Proof = Proof> = (request: RequestClaims) => Promise<Proven | undefined>;
 
 /** Calls `over` once, with the reason, when the login ends; disposing cancels that. */
 export type LoginWatch = (principal: Principal, over: (reason: string) => void) => Disposable;
@@ -60,29 +57,31 @@ export type LoginWatch = (principal: Principal, over: (reason: string) => void) 
 export const neverOver: LoginWatch = () => new DisposableStack();
 
 /** The first way with a proof decides. Without any: ServiceError `unauthorized`. */
-export function chain(ways: readonly Authenticator[]): (request: RequestClaims) => Promise<Principal> {
+export function chain<Proven extends Proof>(
+  ways: readonly Way<Proven>[],
+): (request: RequestClaims) => Promise<Proven> {
   return async (request) => {
     for (const way of ways) {
-      const principal = await way(request);
-      if (principal !== undefined) return principal;
+      const proof = await way(request);
+      if (proof !== undefined) return proof;
     }
     throw new ServiceError("unauthorized", "log in first");
   };
 }
 
 /** Every request comes from `user`: `--no-auth`, and the private unix socket. */
-export function everyoneIs(user: string, method: "none" | "socket"): Authenticator {
+export function everyoneIs(user: string, method: "none" | "socket"): Way<Principal> {
   return async () => ({ user, method, rights: ALL });
 }
 
 /** The registry of an HQ without credentials is open to everyone: `--no-hq-auth`. */
-export function openRegistry(serverUser: string): Authenticator {
+export function openRegistry(serverUser: string): Way {
   return async ({ place }) =>
     place === "registry" ? { user: serverUser, method: "none", rights: ALL } : undefined;
 }
 
 /** `Authorization: Bearer` with an access token. */
-export function byBearer(tokens: Pick<AccessTokens, "verify">): Prover {
+export function byBearer(tokens: Pick<AccessTokens, "verify">): Way {
   return async ({ authorization }) => {
     const token = bearerToken(authorization);
     return token === undefined ? undefined : await tokens.verify(token);
@@ -93,7 +92,7 @@ export function byBearer(tokens: Pick<AccessTokens, "verify">): Prover {
 export function byQueryToken(
   tokens: Pick<AccessTokens, "verify" | "isCurrent">,
   tickets: Pick<Tickets<Principal>, "redeem">,
-): Prover {
+): Way {
   return async ({ queryToken, place }) => {
     const counts = place === "websocket" || place === "event-stream";
     if (!counts || queryToken === undefined) return undefined;
@@ -112,7 +111,7 @@ export function byQueryToken(
 export function byMachineToken(
   token: Secret,
   { serverUser, users }: { readonly serverUser: string; readonly users: Pick<Users, "accountOf"> },
-): Authenticator {
+): Way {
   const isToken = sameBytes(token.bytes());
   return async ({ authorization, onBehalfOf }) => {
     const proof = proofOf("bearer", authorization);
@@ -133,7 +132,7 @@ export function byLocalBypass({
 }: {
   readonly serverUser: string;
   readonly token: Secret | undefined;
-}): Prover {
+}): Way {
   const isToken = token && sameBytes(token.bytes());
   return async ({ peer, host, isForwarded, identity, localToken }) => {
     const name = parseHost(host ?? "")?.name;
@@ -145,23 +144,19 @@ export function byLocalBypass({
   };
 }
 
-/** Which `proxy-user-*` headers are trusted: those with `proof`, or all from this machine. */
-export type TrustedIdentity =
-  | { readonly from: "own-proxy"; readonly proof: Secret }
-  | { readonly from: "local-proxy" };
-
 /**
  * The headers `proxy-user-*` (specification 5.4), from loopback addresses only (contract 5.9). Our own proxy adds a proof,
- * new at each start, so that other users of this machine cannot pass for it.
+ * new at each start, so that other users of this machine cannot pass for it. "local-proxy": all headers from this machine
+ * are trusted.
  */
-export function byProxyIdentity(trusted: TrustedIdentity): Prover {
-  const isProof = trusted.from === "own-proxy" ? sameBytes(trusted.proof.bytes()) : () => true;
+export function byProxyIdentity(trusted: "own-proxy" | "local-proxy", proof: Secret): Way {
+  const isProof = trusted === "own-proxy" ? sameBytes(proof.bytes()) : () => true;
   return async ({ peer, identity, identityProof = "" }) => {
     const { login, groups } = identity ?? {};
     if (peer === undefined || !isLoopbackAddress(peer)) return undefined;
     if (login === undefined || !isLoginName(login) || !isProof(identityProof)) return undefined;
     // Another proxy may pass on what a client sent, and groups give roles. The encoding is that of proxy/forwarded-headers.ts.
-    const isTrusted = trusted.from === "own-proxy" && groups !== undefined && groups !== "";
+    const isTrusted = trusted === "own-proxy" && groups !== undefined && groups !== "";
     return {
       ...{ user: login, method: "proxy", profile: shownProfile(identity ?? {}) },
       groups: isTrusted ? groups.split(",").map(decodeURIComponent) : [],
@@ -177,7 +172,7 @@ const Caller = z.object({
 });
 
 /** On a session host, whose socket only its own user can open: the server names its user in the header `Ttyhq-Caller`. */
-export const bySocketCaller: Authenticator = async ({ caller }) => {
+export const bySocketCaller: Way<Principal> = async ({ caller }) => {
   if (caller === undefined) return undefined;
   const { data } = Caller.safeParse(decodedJson(caller));
   if (data === undefined) throw new ServiceError("unauthorized", "the header ttyhq-caller is malformed");
@@ -197,24 +192,21 @@ function decodedJson(text: string): unknown {
  * Admits only users who may log in now, with the rights they have now: a proof outlives the options under which it was issued.
  * A proof with rights of its own (a share link, a remote's credential) has those. `groupsOf`: for proofs without groups.
  */
-export function onlyFor(
-  users: Users,
-  way: Prover,
+export function admission(
+  users: Pick<Users, "mayLogIn" | "standing">,
   groupsOf: (user: string) => Promise<readonly string[]> = async () => [],
-): Authenticator {
-  return async (request) => {
-    const proof = await way(request);
-    if (proof === undefined) return undefined;
-    const { rights } = proof;
-    if (rights?.kind === "remote" && request.place !== "registry") {
+): (proof: Proof, request: Pick<RequestClaims, "place">) => Promise<Principal> {
+  return async (proof, { place }) => {
+    const { rights, user } = proof;
+    if (rights?.kind === "remote" && place !== "registry") {
       throw new ServiceError("forbidden", "this credential registers one remote and does nothing else");
     }
     if (rights !== undefined) return { ...proof, rights };
-    if (!users.mayLogIn(proof.user)) {
+    if (!users.mayLogIn(user, proof.method === "proxy" ? "proxy" : "login")) {
       throw new ServiceError("unauthorized", "this user may not log in here");
     }
-    const { groups = await groupsOf(proof.user), scope, ...known } = proof;
-    const standing = users.standing(proof.user, groups);
+    const { groups = await groupsOf(user), scope, ...known } = proof;
+    const standing = users.standing(user, groups);
     if (scope === undefined) return { ...known, ...standing };
     return { ...known, ...standing, rights: scoped(standing.rights, scope) };
   };

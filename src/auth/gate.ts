@@ -1,16 +1,16 @@
 // Creates everything about logging in from the configuration.
 import { setTimeout } from "node:timers/promises";
 import { z } from "zod";
+import type { LoginConfig } from "../config/login.ts";
 import type { RecordStore, TicketStore } from "../lib/data/live-records.ts";
 import { Tally } from "../lib/data/tally.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
 import type { Log } from "../log.ts";
 import type { AuthConfig } from "../protocol/schemas/auth.ts";
-import type { RoleRule } from "../protocol/schemas/role.ts";
 import { checkAccounts } from "./accounts/account-check.ts";
 import type { Accounts } from "./accounts/accounts.ts";
 import {
-  type Authenticator,
+  admission,
   byBearer,
   byLocalBypass,
   byMachineToken,
@@ -19,10 +19,9 @@ import {
   chain,
   everyoneIs,
   type LoginWatch,
-  onlyFor,
   openRegistry,
-  type Prover,
   type RequestClaims,
+  type Way,
 } from "./chain.ts";
 import { Login } from "./login.ts";
 import type { FactorStore } from "./passkey/factor-store.ts";
@@ -39,31 +38,10 @@ import { memoryRecords } from "./tokens/file-records.ts";
 import { LoginRecords } from "./tokens/login-records.ts";
 import { Shares } from "./tokens/shares.ts";
 import { ENROLMENT_CODES, LOGIN_LINKS, SECOND_FACTORS, Tickets, WS_TICKETS } from "./tokens/tickets.ts";
-import { proxiedUsersOf, type Users, usersOf } from "./users.ts";
-
-/** `isPasswordDisallowed`: --disallow-user-password was given, which has no effect here. */
-type NoLogin = { readonly mode: "none"; readonly isPasswordDisallowed: boolean };
-
-/** How users log in. */
-type LoginModes = {
-  readonly mode: "login";
-  readonly password:
-    | ({ readonly kind: "configured" } & Credentials)
-    | { readonly kind: "system" }
-    | undefined;
-  readonly sshKeys: boolean;
-  readonly loginLink: boolean;
-  readonly allowUsers: readonly string[];
-  readonly adminUsers: readonly string[];
-  readonly roles?: readonly RoleRule[];
-  /** `undefined`: an unused login lasts until it expires. */
-  readonly idleTimeoutMs?: number | undefined;
-  readonly identity: "own-proxy" | "local-proxy" | undefined;
-  readonly localBypass: { readonly token: Secret | undefined } | undefined;
-};
+import { type Users, usersOf } from "./users.ts";
 
 export type GateOptions = {
-  readonly mode: NoLogin | LoginModes;
+  readonly config: LoginConfig;
   readonly serverUser: string;
   readonly isRoot: boolean;
   /** The server user's home, for its authorized_keys. */
@@ -73,8 +51,8 @@ export type GateOptions = {
   readonly secretFile: string;
   /** Logins, share links and tickets; not called in mode "none". */
   readonly openRecords: () => Promise<RecordStore>;
-  /** Passkeys after a password; without it the password is enough. */
-  readonly secondFactor?: { readonly open: () => Promise<FactorStore>; readonly isRequired: boolean };
+  /** Passkeys after a password. */
+  readonly openFactors: () => Promise<FactorStore>;
   readonly log: Log;
   readonly accounts: Accounts;
   /** On an HQ: the pair that Basic must prove. */
@@ -84,7 +62,7 @@ export type GateOptions = {
   /** On a remote: the token of its HQ, new at each start. */
   readonly machineToken?: Secret | undefined;
   /** The proof of our own reverse proxy, for `identity` "own-proxy". */
-  readonly proxyProof?: Secret | undefined;
+  readonly proxyProof: Secret;
 };
 
 /** Logging in, for listeners and routes. */
@@ -105,75 +83,79 @@ export type Gate = {
   readonly config: AuthConfig;
   /** Logins since the start, and tries refused for too many failures. */
   readonly logins: Tally<"method" | "result">;
-  readonly attempts: Pick<LoginAttempts, "refusals">;
+  readonly attempts: LoginAttempts;
 };
 
 /** Only this server writes tickets. */
 const Holder = z.custom<Principal>((value) => typeof value === "object" && value !== null);
 
+type LoginModes = Extract<LoginConfig, { readonly mode: "login" }>;
+
+/** For mode "none", in which nobody but the server's user is known. */
+const NO_LOGIN: LoginModes = {
+  ...{ mode: "login", password: undefined, requireSecondFactor: false, idleTimeoutMs: undefined },
+  ...{ sshKeys: false, loginLink: false, identity: undefined, localBypass: undefined },
+  ...{ allowUsers: [], adminUsers: [], roles: [] },
+};
+
 export async function createGate(options: GateOptions): Promise<Gate> {
-  const { mode, serverUser, isRoot, log, accounts } = options;
-  const modes = mode.mode === "login" ? mode : undefined;
+  const { config, serverUser, isRoot, log, accounts } = options;
+  const hasLogin = config.mode === "login";
+  const modes = hasLogin ? config : NO_LOGIN;
   const now = (): number => Date.now();
-  const records = modes === undefined ? memoryRecords(now) : await options.openRecords();
-  const loginRecords = new LoginRecords({ records, now, idleMs: modes?.idleTimeoutMs, log });
-  const tokens = new AccessTokens({
-    secret: await tokenSecretOf(options),
-    records,
-    logins: loginRecords,
-    now,
-  });
-  const tickets = new Tickets(WS_TICKETS, Holder, records.tickets);
-  const links = new Tickets(LOGIN_LINKS, z.string(), records.tickets);
-  const pair = modes?.password?.kind === "configured" ? modes.password : undefined;
-  const attempts = new LoginAttempts(() => performance.now());
-  const logins = loginTally();
-  const { users, proxied } = usersFor(options, modes);
-  const ownNames = pair === undefined ? [serverUser] : [serverUser, pair.username];
-  const password = modes && (await passwordCheckOf(modes, options, users));
-  const shares = modes && new Shares({ tokens, records, now });
-  const secondFactor = password && (await secondFactorOf(options.secondFactor, records.tickets));
-  const login = new Login({
-    ...{ serverUser, tokens, links, log, attempts, users, secondFactor, tally: logins },
-    mode: modes === undefined ? { mode: "none" } : { mode: "login", password },
-    defaultUser: pair?.username ?? serverUser,
-    keys: modes?.sshKeys === true ? keyLoginOf(options, users, ownNames) : undefined,
-  });
-  const parts = { tokens, tickets, attempts, logins, users };
-  const logged = {
-    authenticate: chain(waysOf(options, { ...parts, proxied })),
-    whenOver: (principal, over) => tokens.whenOver(principal, over),
-  } satisfies Pick<Gate, "authenticate" | "whenOver">;
-  const checked = checkAccounts(logged, {
-    ...{ accounts, log, ownNames },
-    creatorOf: (shareId) => shares?.creatorOf(shareId),
-    mayLogIn: ({ user, through }) =>
-      through === "other" || (through === "login" ? users : proxied).mayLogIn(user),
-    hasSystemUsers: isRoot || modes?.password?.kind === "system" || modes?.sshKeys === true,
-  });
-  return {
-    ...{ ...parts, ...checked, login, loginRecords, links, secondFactor, shares },
-    config: configOf(options, password !== undefined),
+  const records = hasLogin ? await options.openRecords() : memoryRecords(now);
+  const loginRecords = new LoginRecords({ records, now, idleMs: modes.idleTimeoutMs, log });
+  const secret = await tokenSecretOf(options);
+  const tokens = new AccessTokens({ secret, records, logins: loginRecords, now });
+  const configuredUser = modes.password?.kind === "configured" ? modes.password.username : undefined;
+  const users = usersOf({ ...modes, serverUser, isRoot, configuredUser });
+  const password = await passwordCheckOf(modes, options, users);
+  const shares = hasLogin ? new Shares({ tokens, records, now }) : undefined;
+  const parts = {
+    ...{ tokens, loginRecords, shares, users },
+    tickets: new Tickets(WS_TICKETS, Holder, records.tickets),
+    links: new Tickets(LOGIN_LINKS, z.string(), records.tickets),
+    secondFactor: password && (await secondFactorOf(modes, options, records.tickets)),
+    attempts: new LoginAttempts(() => performance.now()),
+    logins: loginTally(),
   };
+  const login = new Login({
+    ...{ ...parts, serverUser, log, defaultUser: configuredUser ?? serverUser },
+    password: hasLogin ? password : "not required",
+    keys: modes.sshKeys ? keyLoginOf(options, users) : undefined,
+  });
+  const prove = chain(hasLogin ? waysOf(modes, options, parts) : waysWithoutLogin(options, users));
+  const admit = admission(users, groupsOf(modes, options));
+  const checked = checkAccounts(
+    {
+      authenticate: async (request) => await admit(await prove(request), request),
+      whenOver: (principal, over) => tokens.whenOver(principal, over),
+    },
+    {
+      ...{ accounts, log, users, creatorOf: (shareId) => shares?.creatorOf(shareId) },
+      hasSystemUsers: isRoot || modes.password?.kind === "system" || modes.sshKeys,
+    },
+  );
+  return { ...parts, ...checked, login, config: configOf(options, password !== undefined) };
 }
 
-function configOf({ mode, serverUser }: GateOptions, hasPassword: boolean): AuthConfig {
-  if (mode.mode === "none") {
-    const disallowUserPassword = mode.isPasswordDisallowed;
+function configOf({ config, serverUser }: GateOptions, hasPassword: boolean): AuthConfig {
+  if (config.mode === "none") {
+    const disallowUserPassword = config.isPasswordDisallowed;
     return { enableSSHKeys: false, disallowUserPassword, noAuth: true, proxyAuth: false, user: serverUser };
   }
   return {
-    enableSSHKeys: mode.sshKeys,
-    disallowUserPassword: mode.password === undefined,
+    enableSSHKeys: config.sshKeys,
+    disallowUserPassword: config.password === undefined,
     noAuth: false,
-    ...(hasPassword && mode.password ? { passwordMode: mode.password.kind } : {}),
-    proxyAuth: mode.identity !== undefined,
+    ...(hasPassword && config.password ? { passwordMode: config.password.kind } : {}),
+    proxyAuth: config.identity !== undefined,
   };
 }
 
 /** In mode "none" anyone gets tokens, so they must not outlive this start. */
-async function tokenSecretOf({ mode, tokenSecret, secretFile, log }: GateOptions): Promise<Secret> {
-  if (mode.mode === "none") return passingTokenSecret();
+async function tokenSecretOf({ config, tokenSecret, secretFile, log }: GateOptions): Promise<Secret> {
+  if (config.mode === "none") return passingTokenSecret();
   return tokenSecret ?? (await keptTokenSecret(secretFile, log));
 }
 
@@ -190,27 +172,24 @@ function loginTally(): Gate["logins"] {
 }
 
 async function secondFactorOf(
-  options: GateOptions["secondFactor"],
+  { requireSecondFactor: isRequired }: LoginModes,
+  { openFactors }: GateOptions,
   tickets: TicketStore,
-): Promise<SecondFactor | undefined> {
-  if (options === undefined) return undefined;
+): Promise<SecondFactor> {
   return new SecondFactor({
-    store: await options.open(),
+    store: await openFactors(),
     pending: new Tickets(SECOND_FACTORS, PendingFactor, tickets),
     enrolmentCodes: new Tickets(ENROLMENT_CODES, z.string(), tickets),
-    isRequired: options.isRequired,
-    now: () => new Date(),
+    ...{ isRequired, now: () => new Date() },
   });
 }
 
 /** `undefined`: no login by password. */
 async function passwordCheckOf(
-  modes: LoginModes,
-  options: Pick<GateOptions, "serverUser" | "isRoot" | "log" | "accounts" | "machineToken">,
+  { password, allowUsers, adminUsers, roles, sshKeys, loginLink, identity, localBypass }: LoginModes,
+  { serverUser, isRoot, log, accounts, machineToken }: GateOptions,
   users: Users,
 ): Promise<PasswordCheck | undefined> {
-  const { password, allowUsers, adminUsers, roles = [], sshKeys, loginLink, identity, localBypass } = modes;
-  const { serverUser, isRoot, log, accounts, machineToken } = options;
   if (password === undefined) return undefined;
   if (password.kind === "configured") return configuredPassword(password);
   const { openSystemPassword } = await import("./password/system-password.ts");
@@ -222,69 +201,48 @@ async function passwordCheckOf(
   });
 }
 
-/** Users who log in here, and users whom a proxy names. */
-function usersFor(
-  { serverUser, isRoot }: GateOptions,
-  modes: LoginModes | undefined,
-): { readonly users: Users; readonly proxied: Users } {
-  const { password, identity, allowUsers = [], adminUsers = [], roles = [] } = modes ?? {};
-  const configuredUser = password?.kind === "configured" ? password.username : undefined;
-  const names = { serverUser, isRoot, configuredUser, allowUsers, adminUsers, roles };
-  // Another proxy on this machine may name the configured user; a provider's user of that name is somebody else.
-  const vouched = identity === "local-proxy" && configuredUser !== undefined ? [configuredUser] : [];
-  return {
-    users: usersOf(names),
-    proxied: proxiedUsersOf({ ...names, allowUsers: [...allowUsers, ...vouched] }),
-  };
+function keyLoginOf({ serverHome, log, accounts }: GateOptions, users: Users): KeyLogin {
+  const wallClock = (): number => Date.now();
+  const keys = userKeys({ accounts, users, ownHome: serverHome, now: wallClock, log });
+  return new KeyLogin({ keys, users, now: () => performance.now(), wallClock, pause: setTimeout });
 }
 
-function keyLoginOf(
-  { serverHome, log, accounts }: GateOptions,
-  users: Users,
-  ownNames: readonly string[],
-): KeyLogin {
-  const wallClock = (): number => Date.now();
-  const keys = userKeys({ accounts, ownNames, ownHome: serverHome, now: wallClock, log });
-  return new KeyLogin({ keys, users, now: () => performance.now(), wallClock, pause: setTimeout });
+function waysWithoutLogin(options: GateOptions, users: Users): readonly Way[] {
+  return [...machineToken(options, users), everyoneIs(options.serverUser, "none")];
 }
 
 /** In the order in which they are asked. */
 function waysOf(
+  { identity, localBypass }: LoginModes,
   options: GateOptions,
-  parts: Pick<Gate, "tokens" | "tickets" | "users"> & {
-    readonly attempts: LoginAttempts;
-    readonly logins: Gate["logins"];
-    readonly proxied: Users;
-  },
-): readonly Authenticator[] {
-  const { mode, serverUser, hqCredentials, openRegistration = false, machineToken, log } = options;
-  const { tokens, tickets, attempts, logins, users, proxied } = parts;
-  const machine = machineToken === undefined ? [] : [byMachineToken(machineToken, { serverUser, users })];
-  if (mode.mode === "none") return [...machine, everyoneIs(serverUser, "none")];
-  const { localBypass } = mode;
-  const groups = groupsOf(mode, options);
-  return [
-    ...machine,
-    onlyFor(users, byBearer(tokens), groups),
-    onlyFor(users, byQueryToken(tokens, tickets), groups),
-    ...proxyIdentity(mode, options).map((way) => onlyFor(proxied, way)),
-    ...(localBypass === undefined ? [] : [onlyFor(users, byLocalBypass({ serverUser, ...localBypass }))]),
-    // After better proofs, because a Basic header may be the login of a proxy in front.
-    ...(hqCredentials === undefined ? [] : [byBasic({ credentials: hqCredentials, attempts, logins, log })]),
-    ...(openRegistration ? [openRegistry(serverUser)] : []),
-  ];
+  parts: Pick<Gate, "tokens" | "tickets" | "users" | "attempts" | "logins">,
+): readonly Way[] {
+  const {
+    serverUser,
+    hqCredentials: credentials,
+    openRegistration = false,
+    proxyProof: proof,
+    log,
+  } = options;
+  const { tokens, tickets, users } = parts;
+  const ways: Way[] = [...machineToken(options, users), byBearer(tokens), byQueryToken(tokens, tickets)];
+  if (identity !== undefined) ways.push(byProxyIdentity(identity, proof));
+  if (localBypass !== undefined) ways.push(byLocalBypass({ serverUser, ...localBypass }));
+  // After better proofs, because a Basic header may be the login of a proxy in front.
+  if (credentials !== undefined) ways.push(byBasic({ ...parts, credentials, log }));
+  if (openRegistration) ways.push(openRegistry(serverUser));
+  return ways;
+}
+
+function machineToken({ machineToken: token, serverUser }: GateOptions, users: Users): readonly Way[] {
+  return token === undefined ? [] : [byMachineToken(token, { serverUser, users })];
 }
 
 /** Of the users of this system; not looked up unless an option gives a role to a group. */
 function groupsOf(
-  { roles = [], password, sshKeys }: LoginModes,
-  { accounts }: Pick<GateOptions, "accounts">,
+  { roles, password, sshKeys }: LoginModes,
+  { accounts }: GateOptions,
 ): ((user: string) => Promise<readonly string[]>) | undefined {
   const isOfSystem = password?.kind === "system" || sshKeys;
   return isOfSystem && roles.some((rule) => "group" in rule) ? (user) => accounts.groups(user) : undefined;
-}
-
-function proxyIdentity({ identity }: LoginModes, { proxyProof: proof }: GateOptions): readonly Prover[] {
-  if (identity === "local-proxy") return [byProxyIdentity({ from: identity })];
-  return identity === undefined || proof === undefined ? [] : [byProxyIdentity({ from: identity, proof })];
 }

@@ -15,12 +15,9 @@ import type { LoginSource } from "./tokens/login-records.ts";
 import type { Tickets } from "./tokens/tickets.ts";
 import type { Users } from "./users.ts";
 
-export type LoginMode =
-  | { readonly mode: "none" }
-  | { readonly mode: "login"; readonly password: PasswordCheck | undefined };
-
 type LoginParts = {
-  readonly mode: LoginMode;
+  /** `undefined`: no login by password. */
+  readonly password: PasswordCheck | "not required" | undefined;
   readonly serverUser: string;
   /** For logins without a name: SERVICE_USERNAME, otherwise the server's user. */
   readonly defaultUser: string;
@@ -55,7 +52,7 @@ export class Login {
   }
 
   /**
-   * A token for a password; in mode "none" without one. ServiceError `invalid_credentials`, `password_disabled`,
+   * A token for a password; without one where none is required. ServiceError `invalid_credentials`, `password_disabled`,
    * `login_question`, `second_factor_required`, `rate_limited`. `address`: `undefined` on a unix socket. `origin`: the page's.
    */
   async withPassword(request: {
@@ -67,9 +64,8 @@ export class Login {
     readonly client?: string | undefined;
     readonly origin?: string | undefined;
   }): Promise<IssuedToken> {
-    const { mode, serverUser, defaultUser, tokens, users, secondFactor } = this.#parts;
-    if (mode.mode === "none") return await tokens.issue(serverUser, "none", request);
-    const { password: check } = mode;
+    const { password: check, serverUser, defaultUser, tokens, users, secondFactor } = this.#parts;
+    if (check === "not required") return await tokens.issue(serverUser, "none", request);
     if (check === undefined) throw new ServiceError("password_disabled", "login by password is disabled");
     const { username = defaultUser, password = "", address, client } = request;
     return await this.#questions.begin(address, (ask) =>

@@ -3,7 +3,7 @@ import type { Secret } from "../lib/secret.ts";
 import { ConfigError } from "./config-error.ts";
 import { controlDirProblems } from "./control-dir.ts";
 import { type FleetRole, fleetKinds, readFleetRole } from "./fleet-role.ts";
-import { type AuthConfig, readLogin } from "./login.ts";
+import { type LoginConfig, readLogin } from "./login.ts";
 import { type AuditShipping, headersIn } from "./options/audit.ts";
 import { flagOf, type Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
@@ -39,7 +39,7 @@ export type Config = HostConfig & {
   readonly listen: { readonly host: string; readonly port: number };
   /** The user that the server runs as. */
   readonly serverUser: string;
-  readonly auth: AuthConfig;
+  readonly auth: LoginConfig;
   readonly role: FleetRole;
   /** `undefined`: http. */
   readonly tls: TlsConfig | undefined;

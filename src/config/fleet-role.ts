@@ -3,7 +3,7 @@
 import { isLoopbackName } from "../lib/net/address.ts";
 import { parseRedisAddress, type RedisAddress } from "../lib/net/redis-address.ts";
 import type { Credentials, Secret } from "../lib/secret.ts";
-import { type AuthConfig, readPair, warnOfUnused } from "./login.ts";
+import { type LoginConfig, readPair, warnOfUnused } from "./login.ts";
 import type { Option } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import { remoteName } from "./options/value.ts";
@@ -70,7 +70,7 @@ export function fleetKinds(reader: OptionReader): { readonly isHq: boolean; read
 
 export function readFleetRole(
   reader: OptionReader,
-  { auth, hostname }: { readonly auth: AuthConfig; readonly hostname: string },
+  { auth, hostname }: { readonly auth: LoginConfig; readonly hostname: string },
 ): FleetRole {
   const { isHq, isRemote } = fleetKinds(reader);
   if (isHq && isRemote) {
@@ -88,14 +88,14 @@ export function readFleetRole(
   return remote ?? { kind: "standalone" };
 }
 
-function readHq(reader: OptionReader, auth: AuthConfig): FleetRole {
+function readHq(reader: OptionReader, auth: LoginConfig): FleetRole {
   const hasSessions = reader.isOn(OPTIONS.hqSessions);
   const sharedRegistry = readSharedRegistry(reader);
   const credentials = readCredentials(reader, auth);
   return { kind: "hq", hasSessions, sharedRegistry, credentials, joining: readJoining(reader, auth) };
 }
 
-function readJoining(reader: OptionReader, auth: AuthConfig): JoiningConfig {
+function readJoining(reader: OptionReader, auth: LoginConfig): JoiningConfig {
   const secret = reader.secret(OPTIONS.joinToken);
   const name = reader.value(OPTIONS.joinTokenName);
   const tokenSource = reader.sourceOf(OPTIONS.joinToken);
@@ -117,7 +117,7 @@ function readJoining(reader: OptionReader, auth: AuthConfig): JoiningConfig {
   };
 }
 
-function readCredentials(reader: OptionReader, auth: AuthConfig): Credentials | undefined {
+function readCredentials(reader: OptionReader, auth: LoginConfig): Credentials | undefined {
   if (reader.isOn(OPTIONS.noHqAuth)) {
     reader.warn(
       "--no-hq-auth: everyone who reaches this HQ can join it with a machine of their own; for tests alone",

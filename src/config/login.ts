@@ -6,7 +6,7 @@ import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
 
 /** How users log in. */
-export type AuthConfig =
+export type LoginConfig =
   /** `isPasswordDisallowed`: --disallow-user-password was given, without effect here. */
   | { readonly mode: "none"; readonly isPasswordDisallowed: boolean }
   | {
@@ -40,7 +40,7 @@ export type ConfiguredPassword = {
 export function readLogin(
   reader: OptionReader,
   context: { readonly host: string; readonly isHq: boolean },
-): AuthConfig {
+): LoginConfig {
   const service = readPair(reader, { username: OPTIONS.serviceUsername, password: OPTIONS.servicePassword });
   const hq = readPair(reader, { username: OPTIONS.username, password: OPTIONS.password });
   // Without --hq these two are refused elsewhere.

@@ -1,6 +1,6 @@
 // HTTPS, and the identity-aware reverse proxy of --enable-proxy-serve (contract 5.9).
 import type { Secret } from "../lib/secret.ts";
-import type { AuthConfig } from "./login.ts";
+import type { LoginConfig } from "./login.ts";
 import { type Option, titleOf } from "./options/option.ts";
 import { OPTIONS } from "./options/options.ts";
 import type { OptionReader } from "./sources/reader.ts";
@@ -50,7 +50,7 @@ export function readTls(reader: OptionReader): TlsConfig | undefined {
 export function readProxyServe(
   reader: OptionReader,
   tls: TlsConfig | undefined,
-  auth: AuthConfig,
+  auth: LoginConfig,
 ): { readonly tls: TlsConfig | undefined; readonly proxyServe: ProxyServe | undefined } {
   // Without login there is nobody to authenticate.
   if (auth.mode === "none") return { tls, proxyServe: undefined };

@@ -6,6 +6,7 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { Accounts } from "../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../src/auth/gate.ts";
+import { openFactorFile } from "../../src/auth/passkey/factor-store.ts";
 import { memoryRecords } from "../../src/auth/tokens/file-records.ts";
 import { connectionOf } from "../../src/http/client-address.ts";
 import { createRateLimit } from "../../src/http/limits/rate-limit.ts";
@@ -47,10 +48,13 @@ async function hq(options: Partial<GateOptions>) {
   stack.defer(() => directory.remove());
   const log = createLogger({ level: "silent", destination: { write: () => true } });
   const gate = await createGate({
-    mode: {
-      ...{ mode: "login", password: undefined, sshKeys: false, loginLink: false },
+    config: {
+      ...{ mode: "login", password: undefined, sshKeys: false, loginLink: false, roles: [] },
       ...{ allowUsers: [], adminUsers: [], identity: undefined, localBypass: undefined },
+      ...{ requireSecondFactor: false, idleTimeoutMs: undefined },
     },
+    openFactors: () => openFactorFile(join(directory.path, "passkeys.json")),
+    proxyProof: Secret.fromText("p"),
     ...{ serverUser: "me", serverHome: "/", isRoot: false, tokenSecret: undefined, log },
     secretFile: join(directory.path, "secret"),
     openRecords: async () => memoryRecords(() => Date.now()),

@@ -2,7 +2,7 @@
 import type { Audit } from "../../audit/entry.ts";
 import type { Gate } from "../../auth/gate.ts";
 import type { Config } from "../../config/config.ts";
-import type { AuthConfig } from "../../config/login.ts";
+import type { LoginConfig } from "../../config/login.ts";
 import type { OidcClient, ProxyServe } from "../../config/proxy-serve.ts";
 import { type ClientOf, clientReader } from "../../http/client-address.ts";
 import { refuse } from "../../http/limits/refuse.ts";
@@ -94,7 +94,7 @@ function openListener(
 }
 
 /** Users and groups that options name. */
-function namedIn(auth: AuthConfig): Pick<ClaimRules, "named" | "groups"> {
+function namedIn(auth: LoginConfig): Pick<ClaimRules, "named" | "groups"> {
   if (auth.mode === "none") return { named: new Set(), groups: new Set() };
   const { allowUsers, adminUsers, roles } = auth;
   const users = roles.flatMap((rule) => ("user" in rule ? [rule.user] : []));

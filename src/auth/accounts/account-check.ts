@@ -5,15 +5,13 @@ import { ACCOUNT_MEMORY_MS } from "../../protocol/limits.ts";
 import type { LoginWatch, RequestClaims } from "../chain.ts";
 import { type Principal, SERVERS_OWN } from "../principal.ts";
 import type { Creator } from "../tokens/shares.ts";
+import type { Users } from "../users.ts";
 import type { Accounts } from "./accounts.ts";
 
 type AccountCheckOptions = {
   readonly accounts: Pick<Accounts, "status">;
-  /** Users who are the server itself: its system user and the configured one. */
-  readonly ownNames: readonly string[];
+  readonly users: Pick<Users, "isOwn" | "mayLogIn">;
   readonly creatorOf: (shareId: string) => Creator | undefined;
-  /** Whether the creator may still log in, in the same way as then. */
-  readonly mayLogIn: (creator: Creator) => boolean;
   /** Whether all other users who log in here are system users. */
   readonly hasSystemUsers: boolean;
   readonly log: Pick<Log, "info" | "warn">;
@@ -64,7 +62,13 @@ export function checkAccounts({ authenticate, whenOver }: Logins, options: Accou
 
 async function refusalOf(principal: Principal, options: AccountCheckOptions): Promise<string | undefined> {
   const creator = sharedBy(principal, options);
-  if (creator !== undefined && !options.mayLogIn(creator)) return "the share link is of such a user";
+  // In the same way as then.
+  if (
+    creator !== undefined &&
+    creator.through !== "other" &&
+    !options.users.mayLogIn(creator.user, creator.through)
+  )
+    return "the share link is of such a user";
   const user = accountToCheck(principal, options);
   if (user === undefined) return undefined;
   const { account, refusal } = await options.accounts.status(user);
@@ -81,7 +85,7 @@ function sharedBy({ rights, tokenId = "" }: Principal, options: AccountCheckOpti
 function accountToCheck(principal: Principal, options: AccountCheckOptions): string | undefined {
   const isGuest = principal.rights.kind === "invited";
   const user = isGuest ? sharedBy(principal, options)?.user : principal.user;
-  if (user === undefined || options.ownNames.includes(user)) return undefined;
+  if (user === undefined || options.users.isOwn(user)) return undefined;
   const isOfSystem =
     principal.account !== undefined || (options.hasSystemUsers && (isGuest || loggedInHere(principal)));
   return isOfSystem ? user : undefined;

@@ -5,8 +5,7 @@ import type { Tally } from "../../lib/data/tally.ts";
 import type { Credentials } from "../../lib/secret.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { Authenticator } from "../chain.ts";
-import { malformed, proofOf } from "../chain.ts";
+import { malformed, proofOf, type Way } from "../chain.ts";
 import { ALL } from "../roles.ts";
 import type { LoginAttempts } from "./attempts.ts";
 import { pairMatch } from "./password-login.ts";
@@ -24,7 +23,7 @@ export function byBasic(parts: {
   /** Counts wrong pairs only: a correct one comes with each request. */
   readonly logins?: Tally<"method" | "result">;
   readonly log: Pick<Log, "warn">;
-}): Authenticator {
+}): Way {
   const { credentials, attempts, logins, log } = parts;
   const { username: user } = credentials;
   const matches = pairMatch(credentials);

@@ -2,6 +2,7 @@ import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
 import { KEY_LOOKUP_TIMEOUT_MS } from "../../protocol/limits.ts";
 import type { Accounts, KeyOwner } from "../accounts/accounts.ts";
+import type { Users } from "../users.ts";
 import { judgeKey, type Verdict, type Visit } from "./authorized-keys.ts";
 import type { PublicKey } from "./public-key.ts";
 
@@ -10,8 +11,7 @@ const IGNORED = "keys of a user do not count";
 
 type UserKeysParts = {
   readonly accounts: Pick<Accounts, "lookUp" | "keyFiles">;
-  /** Users who are the server itself: its system user and the configured one. */
-  readonly ownNames: readonly string[];
+  readonly users: Pick<Users, "isOwn">;
   /** HOME of the process. */
   readonly ownHome: string;
   /** Milliseconds since 1970. */
@@ -62,9 +62,9 @@ async function judge(user: string, key: PublicKey, visit: Visit, parts: UserKeys
 
 async function ownerOf(
   user: string,
-  { accounts, ownNames, ownHome, log }: UserKeysParts,
+  { accounts, users, ownHome, log }: UserKeysParts,
 ): Promise<KeyOwner | undefined> {
-  if (ownNames.includes(user))
+  if (users.isOwn(user))
     return { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0, home: ownHome };
   const { account, refusal } = await accounts.lookUp(user);
   if (refusal === undefined) return account;

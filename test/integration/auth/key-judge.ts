@@ -27,7 +27,7 @@ export class KeyJudge implements AsyncDisposable {
   readonly #keys = userKeys({
     ...{
       accounts: this.#accounts,
-      ownNames: [],
+      users: { isOwn: () => false },
       ownHome: "/nowhere",
       now: () => Date.now(),
       log: { info: () => undefined },

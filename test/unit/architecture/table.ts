@@ -42,7 +42,7 @@ export const LAYERS: readonly Layer[] = [
   { name: "hub", at: ["src/hub/"], imports: [...BASE, "backend"], types: HANDED },
   { name: "remote", at: ["src/remote/"], imports: [...BASE, "backend"], types: HANDED },
   { name: "hq", at: ["src/hq/"], imports: [...BASE, "backend", "remote"], types: HANDED },
-  { name: "auth", at: ["src/auth/"], imports: BASE, types: HANDED },
+  { name: "auth", at: ["src/auth/"], imports: BASE, types: [...HANDED, "config"] },
   { name: "git", at: ["src/git/"], imports: BASE, types: HANDED },
   // Where session host and git workers meet.
   {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { byBearer, byQueryToken, chain, everyoneIs, onlyFor } from "../../../src/auth/chain.ts";
+import type { RequestClaims } from "../../../src/auth/chain.ts";
+import { admission, byBearer, byQueryToken, chain, everyoneIs } from "../../../src/auth/chain.ts";
 import type { Principal } from "../../../src/auth/principal.ts";
 import { ALL, OWN, permits } from "../../../src/auth/roles.ts";
 import { AccessTokens } from "../../../src/auth/tokens/access-token.ts";
@@ -27,12 +28,11 @@ async function login() {
   const tickets = new Tickets(WS_TICKETS, z.custom<Principal>(), records.tickets);
   const users = usersOf({
     ...{ serverUser: "me", isRoot: false, configuredUser: "admin" },
-    ...{ allowUsers: ["ada"], adminUsers: [] },
+    ...{ allowUsers: ["ada"], adminUsers: [], roles: [], identity: undefined },
   });
-  const authenticate = chain([
-    onlyFor(users, byBearer(tokens)),
-    onlyFor(users, byQueryToken(tokens, tickets)),
-  ]);
+  const prove = chain([byBearer(tokens), byQueryToken(tokens, tickets)]);
+  const admit = admission(users);
+  const authenticate = async (request: RequestClaims) => await admit(await prove(request), request);
   return { clock, tokens, tickets, authenticate, token: (await tokens.issue("ada", "password", HERE)).token };
 }
 
@@ -148,10 +148,9 @@ test("an API token has of its scope what its user's role has now, whatever it ha
   const asRole = async (role: Role) => {
     const users = usersOf({
       ...{ serverUser: "me", isRoot: false, configuredUser: undefined },
-      ...{ allowUsers: [], adminUsers: [], roles: [{ user: "ada", role }] },
+      ...{ allowUsers: [], adminUsers: [], roles: [{ user: "ada", role }], identity: undefined },
     });
-    const authenticate = chain([onlyFor(users, byBearer(tokens))]);
-    const { rights, method } = await authenticate({ ...BARE, authorization: `Bearer ${token}` });
+    const { rights, method } = await admission(users)(await tokens.verify(token), BARE);
     expect(method).toBe("api-token");
     return Permission.options.filter((permission) => permits(rights, permission));
   };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Accounts } from "../../../src/auth/accounts/accounts.ts";
 import { createGate, type GateOptions } from "../../../src/auth/gate.ts";
+import { openFactorFile } from "../../../src/auth/passkey/factor-store.ts";
 import { ALL } from "../../../src/auth/roles.ts";
 import { openFileRecords } from "../../../src/auth/tokens/file-records.ts";
 import { Secret } from "../../../src/lib/secret.ts";
@@ -14,7 +15,8 @@ const LOGIN = {
   mode: "login",
   password: { kind: "configured", username: "admin", password: Secret.fromText("right") },
   ...{ sshKeys: false, loginLink: false, allowUsers: [], adminUsers: [] },
-  ...{ identity: undefined, localBypass: undefined },
+  ...{ identity: undefined, localBypass: undefined, roles: [] },
+  ...{ requireSecondFactor: false, idleTimeoutMs: undefined },
 } as const;
 const address = "10.0.0.1";
 
@@ -26,10 +28,12 @@ async function scratch() {
   const path = join(directory.path, "logins.json");
   const openRecords = () => openFileRecords({ path, now: () => Date.now(), log });
   /** A server started on this control directory. */
-  const open = (mode: GateOptions["mode"], tokenSecret?: Secret, more: Partial<GateOptions> = {}) =>
+  const open = (config: GateOptions["config"], tokenSecret?: Secret, more: Partial<GateOptions> = {}) =>
     createGate({
       ...{
-        mode,
+        config,
+        openFactors: () => openFactorFile(join(directory.path, "passkeys.json")),
+        proxyProof: Secret.fromText("p"),
         serverUser: "me",
         serverHome: "/",
         isRoot: false,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { Login, type LoginMode } from "../../../src/auth/login.ts";
+import { Login } from "../../../src/auth/login.ts";
 import { LoginAttempts } from "../../../src/auth/password/attempts.ts";
 import { configuredPassword } from "../../../src/auth/password/password-login.ts";
 import { OWN } from "../../../src/auth/roles.ts";
@@ -11,7 +11,7 @@ import { Secret } from "../../../src/lib/secret.ts";
 const password = configuredPassword({ username: "admin", password: Secret.fromText("right") });
 const address = "10.0.0.1";
 
-function loginWith(mode: LoginMode) {
+function loginWith(check: typeof password | "not required" | undefined) {
   const now = () => 0;
   const links = new Tickets(LOGIN_LINKS, z.string(), memoryTickets(now));
   const tokens = {
@@ -21,7 +21,7 @@ function loginWith(mode: LoginMode) {
   const logged: [object, string][] = [];
   const write = (fields: object, message: string) => void logged.push([fields, message]);
   const parts = {
-    mode,
+    password: check,
     log: { info: write, warn: write },
     serverUser: "me",
     defaultUser: "admin",
@@ -35,19 +35,19 @@ function loginWith(mode: LoginMode) {
 }
 
 test("the right password gives a token, with or without the user's name", async () => {
-  const { login } = loginWith({ mode: "login", password });
+  const { login } = loginWith(password);
   const token = { token: "token of admin", expiresIn: 86_400, user: "admin" };
   expect(await login.withPassword({ username: "admin", password: "right", address })).toEqual(token);
   expect(await login.withPassword({ password: "right", address })).toEqual(token);
 });
 
 test("no password is a wrong one", async () => {
-  const { login } = loginWith({ mode: "login", password });
+  const { login } = loginWith(password);
   await expect(login.withPassword({ address })).rejects.toMatchObject({ code: "invalid_credentials" });
 });
 
 test("too many wrong passwords are refused, then also the right one", async () => {
-  const { login } = loginWith({ mode: "login", password });
+  const { login } = loginWith(password);
   for (let count = 0; count < 10; count++) {
     await expect(login.withPassword({ password: "wrong", address })).rejects.toMatchObject({
       code: "invalid_credentials",
@@ -59,26 +59,26 @@ test("too many wrong passwords are refused, then also the right one", async () =
 });
 
 test("where no login is asked for anyone gets a token of the server's user", async () => {
-  const { login } = loginWith({ mode: "none" });
+  const { login } = loginWith("not required");
   expect((await login.withPassword({ username: "root", password: "any", address })).user).toBe("me");
 });
 
 test("where no password is configured, a login by password is told that it is disabled", async () => {
-  const { login } = loginWith({ mode: "login", password: undefined });
+  const { login } = loginWith(undefined);
   await expect(login.withPassword({ password: "any", address })).rejects.toMatchObject({
     code: "password_disabled",
   });
 });
 
 test("a login link gives a token once", async () => {
-  const { login, links } = loginWith({ mode: "login", password: undefined });
+  const { login, links } = loginWith(undefined);
   const ticket = await links.issue("me");
   expect((await login.withLink({ ticket, address })).user).toBe("me");
   await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "unauthorized" });
 });
 
 test("guessing login links is limited like guessing passwords", async () => {
-  const { login, links } = loginWith({ mode: "login", password });
+  const { login, links } = loginWith(password);
   for (let count = 0; count < 10; count++) await login.withLink({ ticket: "guess", address }).catch(() => {});
   const ticket = await links.issue("me");
   await expect(login.withLink({ ticket, address })).rejects.toMatchObject({ code: "rate_limited" });
@@ -86,7 +86,7 @@ test("guessing login links is limited like guessing passwords", async () => {
 });
 
 test("the log tells of logins and of refused ones, but not which name was given", async () => {
-  const { login, links, logged } = loginWith({ mode: "login", password });
+  const { login, links, logged } = loginWith(password);
   await login.withPassword({ password: "right", address });
   await login.withPassword({ username: "my password", password: "", address }).catch(() => {});
   await login.withLink({ ticket: await links.issue("ada"), address });
@@ -102,7 +102,7 @@ test("the log tells of logins and of refused ones, but not which name was given"
 });
 
 test("logins beyond the limit do not fill the log", async () => {
-  const { login, logged } = loginWith({ mode: "login", password });
+  const { login, logged } = loginWith(password);
   for (let count = 0; count < 20; count++) await login.withPassword({ address }).catch(() => {});
   expect(logged).toHaveLength(10);
 });

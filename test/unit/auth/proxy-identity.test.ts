@@ -6,8 +6,8 @@ import { Secret } from "../../../src/lib/secret.ts";
 import { BARE } from "./request-claims.ts";
 
 const PROOF = "the proof of this start";
-const byOwn = byProxyIdentity({ from: "own-proxy", proof: Secret.fromText(PROOF) });
-const byOther = byProxyIdentity({ from: "local-proxy" });
+const byOwn = byProxyIdentity("own-proxy", Secret.fromText(PROOF));
+const byOther = byProxyIdentity("local-proxy", Secret.fromText(PROOF));
 
 function requestOf(login: string | undefined, more: Partial<RequestClaims> = {}): RequestClaims {
   return { ...BARE, peer: "127.0.0.1", identity: { login, name: "Ada", picture: undefined }, ...more };

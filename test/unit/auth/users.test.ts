@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
-import { proxiedUsersOf, type Users, usersOf } from "../../../src/auth/users.ts";
+import { type UserNames, type Users, usersOf } from "../../../src/auth/users.ts";
 
-function users(more: Partial<Parameters<typeof usersOf>[0]> = {}): Users {
-  const names = { serverUser: "me", isRoot: false, configuredUser: "web" };
+function users(more: Partial<UserNames> = {}): Users {
+  const names = { serverUser: "me", isRoot: false, configuredUser: "web", roles: [], identity: undefined };
   return usersOf({ ...names, allowUsers: ["ada"], adminUsers: ["eve"], ...more });
 }
 
@@ -96,22 +96,28 @@ describe("whom a proxy names", () => {
   const root = { serverUser: "root", isRoot: true, configuredUser: "web", adminUsers: ["eve"] };
 
   test("is no user of a server of root for being one of its system, nor root or the configured user for being called so", () => {
-    const named = proxiedUsersOf({ ...root, allowUsers: [] });
+    const named = users({ ...root, allowUsers: [] });
     const names = ["web", "eve", "bob", "root"];
-    expect(names.map((user) => named.mayLogIn(user))).toEqual([false, true, false, false]);
-    const open = proxiedUsersOf({ ...root, allowUsers: ["*"] });
-    expect(names.map((user) => open.mayLogIn(user))).toEqual([false, true, true, false]);
-    expect(proxiedUsersOf({ ...root, allowUsers: ["root"] }).mayLogIn("root")).toBe(true);
+    expect(names.map((user) => named.mayLogIn(user, "proxy"))).toEqual([false, true, false, false]);
+    const open = users({ ...root, allowUsers: ["*"] });
+    expect(names.map((user) => open.mayLogIn(user, "proxy"))).toEqual([false, true, true, false]);
+    expect(users({ ...root, allowUsers: ["root"] }).mayLogIn("root", "proxy")).toBe(true);
   });
 
   test("is no other server's own user for being called so, nor root of a machine behind an HQ", () => {
     const named = { serverUser: "me", isRoot: false, configuredUser: undefined, adminUsers: [] };
     const names = ["me", "root", "ada", "bob"];
     const letIn = (...allowUsers: readonly string[]): readonly string[] =>
-      names.filter((user) => proxiedUsersOf({ ...named, allowUsers }).mayLogIn(user));
+      names.filter((user) => users({ ...named, allowUsers }).mayLogIn(user, "proxy"));
     expect(letIn()).toEqual([]);
     expect(letIn("ada")).toEqual(["ada"]);
     expect(letIn("*")).toEqual(["ada", "bob"]);
     expect(letIn("*", "me", "root")).toEqual(names);
+  });
+
+  test("is the configured user where another proxy on this machine says so, and not where a provider does", () => {
+    const named = (identity: UserNames["identity"]) =>
+      users({ identity, allowUsers: ["*"] }).mayLogIn("web", "proxy");
+    expect([named("local-proxy"), named("own-proxy")]).toEqual([true, false]);
   });
 });

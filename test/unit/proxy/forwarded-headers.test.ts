@@ -139,7 +139,7 @@ const SPELLINGS = [
 ];
 
 test("however a client spells, repeats, folds or hides such headers, the server believes the proxy alone", async () => {
-  const isOwn = byProxyIdentity({ from: "own-proxy", proof: Secret.fromText(PROOF) });
+  const isOwn = byProxyIdentity("own-proxy", Secret.fromText(PROOF));
   const lines = fc.array(fc.oneof(fc.constantFrom(...SPELLINGS), headerLine()), { maxLength: 12 });
   await fc.assert(
     fc.asyncProperty(lines, async (sent) => {

@@ -35,8 +35,8 @@ function stage(
       },
     },
     creatorOf: (shareId) => ({ user: shareId === "of-ada" ? "ada" : "root", through: Way.parse(through) }),
-    mayLogIn: () => isAllowed,
-    ...{ ownNames: ["root"], hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
+    users: { isOwn: (user) => user === "root", mayLogIn: () => isAllowed },
+    ...{ hasSystemUsers, intervalMs: 1, log: { info: () => {}, warn: () => {} } },
   });
   return { system, ask: () => authenticate(BARE), whenOver };
 }

@@ -32,7 +32,7 @@ function stage({ isOn = true, mayLogIn = ["ada"] } = {}) {
     ...{ users, now, wallClock: now, pause: async (ms: number) => void pauses.push(ms) },
   });
   const login = new Login({
-    ...{ mode: { mode: "login", password: undefined }, serverUser: "me", defaultUser: "ada", users },
+    ...{ password: undefined, serverUser: "me", defaultUser: "ada", users },
     tokens: {
       issue: async (user: string) => ({ token: `token of ${user}`, expiresIn: 86_400, user }),
       revoke: async () => {},

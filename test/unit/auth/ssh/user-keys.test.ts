@@ -19,7 +19,8 @@ async function homeWith(files: Readonly<Record<string, string>>) {
   const logged: object[] = [];
   const accounts = new Accounts(() => performance.now());
   const keys = userKeys({
-    ...{ accounts, ownNames: ["me", "admin"], ownHome: directory.path, now: () => Date.UTC(2026) },
+    users: { isOwn: (user) => ["me", "admin"].includes(user) },
+    ...{ accounts, ownHome: directory.path, now: () => Date.UTC(2026) },
     log: { info: (fields: object) => void logged.push(fields) },
   });
   const end = async (): Promise<void> => {

@@ -10,7 +10,7 @@ import { BARE } from "../request-claims.ts";
 const TOKEN = "b5eQ0m5bq0yG9p-3v5w_fXoO2yJmY1nN8pV0t1uS2kA";
 const users = usersOf({
   ...{ serverUser: "me", isRoot: true, configuredUser: "web" },
-  ...{ allowUsers: [], adminUsers: [] },
+  ...{ allowUsers: [], adminUsers: [], roles: [], identity: undefined },
 });
 const way = byMachineToken(Secret.fromText(TOKEN), { serverUser: "me", users });
 const ask = (authorization: string | undefined, more: Partial<RequestClaims> = {}) =>
