@@ -39,57 +39,36 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
     ...login("second-factor", answer?.user),
     details: { by: proofOf(body) },
   }),
-  createPasskey: ({ body }) => ({ action: "passkey.create", details: { name: body.name } }),
-  removePasskey: ({ params }) => ({ action: "passkey.remove", details: { id: params.passkeyId } }),
-  createRecoveryCodes: () => ({ action: "recovery-codes.create" }),
-  createEnrolmentCode: ({ body }) => ({ action: "enrolment-code.create", details: { for: body.user } }),
-  logout: () => ({ action: "logout" }),
-  endLogin: ({ params }, answer) => ({
-    action: "login.end",
-    details: { id: params.loginId, of: answer?.user },
-  }),
-  createApiToken: ({ body: { name, scope, expiresIn } }, answer) => ({
-    action: "api-token.create",
-    details: { id: answer?.id, name, scope, expiresIn },
-  }),
-  revokeApiToken: ({ params }, answer) => ({
-    action: "api-token.revoke",
-    details: { id: params.tokenId, of: answer?.user },
-  }),
-  createLoginLink: () => ({ action: "login-link.create" }),
+  createPasskey: ({ body: { name } }) => did("passkey.create", { name }),
+  removePasskey: ({ params }) => did("passkey.remove", { id: params.passkeyId }),
+  createRecoveryCodes: () => did("recovery-codes.create"),
+  createEnrolmentCode: ({ body }) => did("enrolment-code.create", { for: body.user }),
+  logout: () => did("logout"),
+  endLogin: ({ params }, answer) => did("login.end", { id: params.loginId, of: answer?.user }),
+  createApiToken: ({ body: { name, scope, expiresIn } }, answer) =>
+    did("api-token.create", { id: answer?.id, name, scope, expiresIn }),
+  revokeApiToken: ({ params }, answer) => did("api-token.revoke", { id: params.tokenId, of: answer?.user }),
+  createLoginLink: () => did("login-link.create"),
 
-  readAudit: ({ query: { since, until, user, action, session } }) => ({
-    action: "audit.read",
-    details: { since, until, user, action, session },
-  }),
+  readAudit: ({ query: { since, until, user, action, session } }) =>
+    did("audit.read", { since, until, user, action, session }),
 
-  createSession: ({ body }, answer) => ({
-    ...{ action: "session.create", session: answer?.id ?? body.id, remote: answer?.remoteName },
-    details: {
-      command: answer?.command ?? [body.command ?? [], body.args ?? []].flat(),
-      cwd: answer?.cwd ?? body.cwd ?? body.workingDir,
-      ...{ name: answer?.name ?? body.name, owner: answer?.owner, account: body.account },
-    },
-  }),
-  deleteSession: ({ params }, answer) => ({
-    action: answer?.status === "removed" ? "session.remove" : "session.end",
-    session: params.id,
-  }),
-  cleanupSession: ({ params }) => ({ action: "session.remove", session: params.id }),
-  cleanupExited: (_, answer) => ({
-    action: "session.remove",
-    details: { sessions: answer?.cleanedSessions, count: answer?.cleanedSessions.length },
-  }),
-  renameSession: ({ params, body }) => ({
-    ...{ action: "session.rename", session: params.id },
-    details: { name: body.name },
-  }),
+  createSession: ({ body }, answer) => {
+    const { command = [body.command ?? [], body.args ?? []].flat() } = answer ?? {};
+    const { cwd = body.cwd ?? body.workingDir, name = body.name, owner } = answer ?? {};
+    const { id: session = body.id, remoteName: remote } = answer ?? {};
+    const details = { command, cwd, name, owner, account: body.account };
+    return { ...did("session.create", details), session, remote };
+  },
+  deleteSession: ({ params }, answer) =>
+    didTo(params.id, answer?.status === "removed" ? "session.remove" : "session.end"),
+  cleanupSession: ({ params }) => didTo(params.id, "session.remove"),
+  cleanupExited: (_, answer) =>
+    did("session.remove", { sessions: answer?.cleanedSessions, count: answer?.cleanedSessions.length }),
+  renameSession: ({ params, body: { name } }) => didTo(params.id, "session.rename", { name }),
   killSession: ({ params, body }) => signalled(params.id, body.signal),
   inputSession: ({ params }) => typed(params.id),
-  markSession: ({ params }) => ({
-    ...{ action: "session.mark", session: params.id },
-    once: `mark ${params.id}`,
-  }),
+  markSession: ({ params: { id } }) => ({ ...didTo(id, "session.mark"), once: `mark ${id}` }),
 
   sessionText: ({ params }) => viewed(params.id, "text"),
   sessionBuffer: ({ params }) => viewed(params.id, "buffer"),
@@ -99,53 +78,51 @@ const ACTIONS: { readonly [Name in EndpointName]?: Describe<Endpoints[Name]> } =
   sessionOutput: ({ params }) => viewed(params.id, "output"),
   sessionEvents: ({ params }) => viewed(params.id, "events"),
 
-  createShare: ({ params, body: { mode, expiresIn } }, answer) => ({
-    ...{ action: "share.create", session: params.id },
-    details: { share: answer?.id, mode, expiresIn },
-  }),
-  revokeShare: ({ params }) => ({
-    ...{ action: "share.revoke", session: params.id },
-    details: { share: params.shareId },
-  }),
+  createShare: ({ params, body: { mode, expiresIn } }, answer) =>
+    didTo(params.id, "share.create", { share: answer?.id, mode, expiresIn }),
+  revokeShare: ({ params }) => didTo(params.id, "share.revoke", { share: params.shareId }),
 
-  createWorktree: ({ body: { branch, baseBranch, ...paths } }, answer) => ({
-    action: "worktree.create",
-    details: { repoPath: repoPathOf(paths), branch, baseBranch, path: answer?.path ?? paths.path },
-  }),
-  removeWorktree: ({ params: { branch }, query }, answer) => ({
-    action: "worktree.remove",
-    details: { repoPath: repoPathOf(query), branch, force: query.force, path: answer?.removedPath },
-  }),
-  pruneWorktrees: ({ body }, answer) => ({
-    action: "worktree.prune",
-    details: { repoPath: repoPathOf(body), paths: answer?.worktrees },
-  }),
-  switchBranch: ({ body }, answer) => ({
-    action: "worktree.switch",
-    details: { repoPath: repoPathOf(body), branch: body.branch, following: answer?.following },
-  }),
+  createWorktree: ({ body: { branch, baseBranch, ...paths } }, answer) => {
+    const path = answer?.path ?? paths.path;
+    return did("worktree.create", { repoPath: repoPathOf(paths), branch, baseBranch, path });
+  },
+  removeWorktree: ({ params: { branch }, query }, answer) => {
+    const { force } = query;
+    return did("worktree.remove", { repoPath: repoPathOf(query), branch, force, path: answer?.removedPath });
+  },
+  pruneWorktrees: ({ body }, answer) =>
+    did("worktree.prune", { repoPath: repoPathOf(body), paths: answer?.worktrees }),
+  switchBranch: ({ body }, answer) => {
+    const { branch } = body;
+    return did("worktree.switch", { repoPath: repoPathOf(body), branch, following: answer?.following });
+  },
   setFollow: ({ body: { repoPath, branch, enable, dryRun } }) =>
-    dryRun ? undefined : { action: "worktree.follow", details: { repoPath, branch, enable } },
+    dryRun ? undefined : did("worktree.follow", { repoPath, branch, enable }),
 
-  registerRemote: ({ body: { id, name, url } }, answer) => {
-    const told = { remote: name, details: { id, url } };
+  registerRemote: ({ body: { id, name: remote, url } }, answer) => {
     const isNew = answer?.remote.registeredAt === answer?.remote.lastHeartbeat;
-    if (isNew) return { ...told, action: "remote.register" };
-    return { ...told, action: "remote.refresh", daily: `refresh ${id} ${url}` };
+    if (isNew) return { ...did("remote.register", { id, url }), remote };
+    return { ...did("remote.refresh", { id, url }), remote, daily: `refresh ${id} ${url}` };
   },
-  joinRemote: ({ body: { name } }, answer) => {
-    const told = { remote: name, details: { id: answer?.remoteId, enrolled: answer?.enrolled } };
-    const isRenewal = answer?.enrolled === false;
-    return { ...told, action: "remote.join", ...(isRenewal ? { daily: `join ${answer.remoteId}` } : {}) };
+  joinRemote: ({ body: { name: remote } }, answer) => {
+    const { remoteId: id, enrolled } = answer ?? {};
+    const joined = { ...did("remote.join", { id, enrolled }), remote };
+    return enrolled === false ? { ...joined, daily: `join ${id}` } : joined;
   },
-  createJoinToken: ({ body: { name, expiresIn, reusable } }, answer) => ({
-    action: "join-token.create",
-    details: { id: answer?.id, name, expiresIn, reusable },
-  }),
-  revokeJoinToken: ({ params }) => ({ action: "join-token.revoke", details: { id: params.tokenId } }),
-  revokeRemoteKey: ({ params }) => ({ action: "remote.revoke-key", remote: params.name }),
-  removeRemote: ({ params }) => ({ action: "remote.remove", details: { id: params.id } }),
+  createJoinToken: ({ body: { name, expiresIn, reusable } }, answer) =>
+    did("join-token.create", { id: answer?.id, name, expiresIn, reusable }),
+  revokeJoinToken: ({ params }) => did("join-token.revoke", { id: params.tokenId }),
+  revokeRemoteKey: ({ params }) => ({ ...did("remote.revoke-key"), remote: params.name }),
+  removeRemote: ({ params }) => did("remote.remove", { id: params.id }),
 };
+
+function did(action: AuditActionName, details?: AuditDetails): AuditAction {
+  return { action, ...(details && { details }) };
+}
+
+function didTo(session: string, action: AuditActionName, details?: AuditDetails): AuditAction {
+  return { ...did(action, details), session };
+}
 
 type AnyDescription = (
   input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
@@ -163,16 +140,16 @@ function isDescription(value: unknown): value is AnyDescription {
 }
 
 export function typed(session: string): AuditAction {
-  return { action: "session.input", session, once: `input ${session}` };
+  return { ...didTo(session, "session.input"), once: `input ${session}` };
 }
 
 export function signalled(session: string, signal: string): AuditAction {
-  return { action: "session.kill", session, details: { signal } };
+  return didTo(session, "session.kill", { signal });
 }
 
 /** `view`: the last part of the path, or "socket". */
 export function viewed(session: string, view: string): AuditAction {
-  return { action: "session.view", session, details: { view }, once: `view ${session} ${view}` };
+  return { ...didTo(session, "session.view", { view }), once: `view ${session} ${view}` };
 }
 
 /** Old clients use another name. */
@@ -195,24 +172,21 @@ function proofOf({ recoveryCode, registration }: SecondFactorProof): string {
 
 const Proxied = z.object({ name: z.string(), path: z.array(z.string()) });
 
-export type ProxiedRequest = {
-  readonly method: string;
-  readonly params: unknown;
-  readonly body: unknown;
-};
-
 /**
  * For requests that an HQ forwards, /api/remotes/NAME/proxy/…: the same as for direct ones. Undefined for reads other
  * than views of sessions.
  */
-export function proxiedAction({ method, params, body }: ProxiedRequest): AuditAction | undefined {
+export function proxiedAction(
+  method: string,
+  { params, body }: { readonly params: unknown; readonly body: unknown },
+): AuditAction | undefined {
   const proxied = Proxied.safeParse(params);
   if (!proxied.success) return undefined;
   const { name: remote, path } = proxied.data;
   const known = sessionAction(method, path[0] === "api" ? path : ["api", ...path], body);
   if (known !== undefined) return { ...known, remote };
   if (method === "GET" || method === "HEAD") return undefined;
-  return { action: "remote.request", remote, details: { method, path: path.join("/") } };
+  return { ...did("remote.request", { method, path: path.join("/") }), remote };
 }
 
 function sessionAction(method: string, path: readonly string[], body: unknown): AuditAction | undefined {

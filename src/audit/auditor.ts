@@ -190,7 +190,7 @@ function entryOf({ principal, address }: Who, done: AuditAction): Omit<AuditEntr
 
 function actionOfRequest({ endpoint, method, input, outcome }: AuditedRequest): AuditAction | undefined {
   if (endpoint === undefined || input === undefined) return undefined;
-  if (endpoint.startsWith("proxy")) return proxiedAction({ method, params: input.params, body: input.body });
+  if (endpoint.startsWith("proxy")) return proxiedAction(method, input);
   return actionOf(endpoint)?.(input, "answer" in outcome ? outcome.answer : undefined);
 }
 

@@ -1,56 +1,26 @@
 // The entries of the audit log: who did what to which session, from where, with which result.
 
 export type AuditActionName =
-  | "server.start"
-  | "server.stop"
   | "login"
-  | "logout"
   | "login.end"
-  | "api-token.create"
-  | "api-token.revoke"
-  | "login-link.create"
-  | "passkey.create"
-  | "passkey.remove"
-  | "recovery-codes.create"
-  | "enrolment-code.create"
-  | "session.create"
-  | "session.end"
-  | "session.remove"
-  | "session.rename"
-  | "session.kill"
-  | "session.input"
-  | "session.mark"
-  | "session.view"
-  | "share.create"
-  | "share.revoke"
-  | "share.use"
-  | "worktree.create"
-  | "worktree.remove"
-  | "worktree.prune"
-  | "worktree.switch"
-  | "worktree.follow"
-  | "join-token.create"
-  | "join-token.revoke"
-  | "remote.join"
-  | "remote.revoke-key"
-  | "remote.register"
-  | "remote.refresh"
-  | "remote.remove"
-  | "remote.expire"
-  | "remote.request"
-  | "audit.read"
+  | "logout"
+  | `${"login-link" | "recovery-codes" | "enrolment-code"}.create`
+  | `api-token.${"create" | "revoke"}`
+  | `passkey.${"create" | "remove"}`
+  | `server.${"start" | "stop"}`
+  | `session.${"create" | "end" | "remove" | "rename" | "kill" | "input" | "mark" | "view"}`
+  | `share.${"create" | "revoke" | "use"}`
+  | `worktree.${"create" | "remove" | "prune" | "switch" | "follow"}`
+  | `join-token.${"create" | "revoke"}`
+  | `remote.${"join" | "revoke-key" | "register" | "refresh" | "remove" | "expire" | "request"}`
   /** Any other refused request. */
   | "request"
-  /** Lines are missing: the disk did not accept them. */
-  | "audit.gap"
-  /** A crash or a full disk cut off the previous line. */
-  | "audit.torn"
-  /** A new file; "first" is the oldest sequence number that is kept. */
-  | "audit.rotate"
-  /** The log was changed since the server's last write. */
-  | "audit.break"
-  /** Lines that a receiver did not get. */
-  | "audit.unshipped";
+  /**
+   * "gap": lines are missing, because the disk did not accept them. "torn": a crash or a full disk cut off the previous
+   * line. "rotate": a new file; "first" is the oldest sequence number that is kept. "break": the log was changed since
+   * the server's last write. "unshipped": lines that a receiver did not get.
+   */
+  | `audit.${"read" | "gap" | "torn" | "rotate" | "break" | "unshipped"}`;
 
 /** "refused": not allowed. "failed": allowed, but not done. */
 export type AuditResult = "ok" | "refused" | "failed";
