@@ -6,7 +6,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import type { Audit, AuditEntry } from "../entry.ts";
 import { type ChainHead, chainLines, hashOf } from "./chain.ts";
 import { auditLine } from "./line.ts";
-import { type Appended, LineFile } from "./line-file.ts";
+import { LineFile } from "./line-file.ts";
 import { firstSequence, KEPT_FILES, keptFiles } from "./log-lines.ts";
 import { resumeChain } from "./resume.ts";
 import type { SealedHead } from "./sealed-head.ts";
@@ -32,8 +32,6 @@ type AuditFileOptions = {
   readonly now?: () => Date;
   readonly maxBytes?: number;
 };
-
-type OwnLine = { readonly entry: AuditEntry; readonly written: () => void };
 
 /**
  * The audit log: an append-only file of mode 0600, with one write per turn of the event loop. Its lines are a hash
@@ -73,7 +71,7 @@ export class AuditFile implements Audit, AsyncDisposable {
       audit.#chain = await audit.#resume();
     } catch (cause) {
       if (!PASSING.some((code) => isErrno(cause, code))) throw unusable(options.path, cause);
-      audit.#failed(cause);
+      audit.#report(cause);
     }
     return audit;
   }
@@ -116,60 +114,34 @@ export class AuditFile implements Audit, AsyncDisposable {
   }
 
   async #put(lines: readonly string[]): Promise<void> {
-    const { appended, own, chained } = await this.#append(lines);
-    this.#options.ship(chained.lines.slice(0, appended.lines));
-    const last = chained.heads[appended.lines - 1];
-    if (last !== undefined) {
-      this.#chain = last;
-      await this.#options.head.seal(last);
-    }
-    for (const { written } of own.slice(0, appended.lines)) written();
-    const written = Math.max(0, appended.lines - own.length);
+    const { written, error } = await this.#append(lines).catch((error: unknown) => ({ written: 0, error }));
     this.#written += written;
     this.#lose(lines.slice(written));
-    if (appended.error === undefined) this.#succeeded();
-    else this.#failed(appended.error);
+    this.#report(error);
   }
 
-  async #append(lines: readonly string[]): Promise<{
-    readonly appended: Appended;
-    readonly own: readonly OwnLine[];
-    readonly chained: ReturnType<typeof chainLines>;
-  }> {
-    try {
-      const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + CHAIN_BYTES, 0);
-      const file = await this.#current(bytes);
-      this.#chain ??= await this.#resume();
-      const own = this.#ownLines(file);
-      const time = this.#options.now();
-      const all = [...own.map(({ entry }) => auditLine(entry, time)), ...lines];
-      const chained = chainLines(all, this.#chain);
-      return { appended: await file.append(chained.lines), own, chained };
-    } catch (error) {
-      return { appended: { lines: 0, error }, own: [], chained: { lines: [], heads: [] } };
-    }
-  }
-
-  /** In this order: a verifier expects the line about an interrupted write right after it. */
-  #ownLines({ torn }: LineFile): readonly OwnLine[] {
-    const own: OwnLine[] = [];
-    const add = (entry: AuditEntry, written: () => void): void => void own.push({ entry, written });
-    if (torn.length > 0) {
-      const details = { bytes: torn.length, sha256: hashOf(torn) };
-      add({ action: "audit.torn", result: "failed", details }, () => undefined);
-    }
-    for (const entry of this.#notes) {
-      add(entry, () => {
-        this.#notes = this.#notes.filter((note) => note !== entry);
-      });
-    }
+  /** The number of these lines that are in the file now, and why not all are. */
+  async #append(lines: readonly string[]): Promise<{ readonly written: number; readonly error?: unknown }> {
+    const { head, ship, now } = this.#options;
+    const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + CHAIN_BYTES, 0);
+    const file = await this.#current(bytes);
+    this.#chain ??= await this.#resume();
     const gap = this.#gap;
-    if (gap > 0) {
-      add({ action: "audit.gap", result: "failed", details: { lost: gap } }, () => {
-        this.#gap -= gap;
-      });
+    const own = [...tornEntry(file), ...this.#notes, ...gapEntry(gap)];
+    const all = [...own.map((entry) => auditLine(entry, now())), ...lines];
+    const chained = chainLines(all, this.#chain);
+    const texts = chained.map(({ text }) => text);
+    const { lines: count, error } = await file.append(texts);
+    ship(texts.slice(0, count));
+    const last = chained[count - 1]?.head;
+    if (last !== undefined) {
+      this.#chain = last;
+      await head.seal(last);
     }
-    return own;
+    const told = own.slice(0, count);
+    this.#notes = this.#notes.filter((note) => !told.includes(note));
+    if (count >= own.length) this.#gap -= gap;
+    return { written: Math.max(0, count - own.length), error };
   }
 
   /** Continues the file's chain. Changes made to it meanwhile are recorded first. */
@@ -246,17 +218,25 @@ export class AuditFile implements Audit, AsyncDisposable {
     this.#options.ship(lines);
   }
 
-  #failed(error: unknown): void {
-    if (this.#isFailing) return;
-    this.#isFailing = true;
-    this.#options.log.error({ error, path: this.#options.path }, "audit log not written: lines are lost");
+  /** One message when writing begins to fail, and one when it works again. */
+  #report(error: unknown): void {
+    if (this.#isFailing === (error !== undefined)) return;
+    this.#isFailing = error !== undefined;
+    const { log, path } = this.#options;
+    if (this.#isFailing) log.error({ error, path }, "audit log not written: lines are lost");
+    else log.info({ path, lost: this.#lost }, "audit log written again");
   }
+}
 
-  #succeeded(): void {
-    if (!this.#isFailing) return;
-    this.#isFailing = false;
-    this.#options.log.info({ path: this.#options.path, lost: this.#lost }, "audit log written again");
-  }
+/** A verifier expects it right after the interrupted write. */
+function tornEntry({ torn }: LineFile): readonly AuditEntry[] {
+  if (torn.length === 0) return [];
+  const details = { bytes: torn.length, sha256: hashOf(torn) };
+  return [{ action: "audit.torn", result: "failed", details }];
+}
+
+function gapEntry(lost: number): readonly AuditEntry[] {
+  return lost === 0 ? [] : [{ action: "audit.gap", result: "failed", details: { lost } }];
 }
 
 function unusable(path: string, cause: unknown): ServiceError {

@@ -13,21 +13,18 @@ export type ChainLink = { readonly seq: number; readonly prev: string; readonly 
 const LINK_BYTES = 256;
 const LINK = /^\{"seq":([1-9]\d{0,15}),"prev":"([0-9a-f]{64})","time":"[^"]*","action":"([^"]*)"/;
 
-/** Appends lines of `auditLine` to the chain; `heads`: the chain's head after each. */
+/** Lines of `auditLine` as they follow `after` in the chain, each with the chain's head behind it. */
 export function chainLines(
   lines: readonly string[],
   after: ChainHead,
-): { readonly lines: readonly string[]; readonly heads: readonly ChainHead[] } {
-  let last = after;
-  const heads: ChainHead[] = [];
-  const chained = lines.map((line) => {
-    const seq = last.seq + 1;
-    const text = `{"seq":${seq},"prev":"${last.hash}",${line.slice(1)}`;
-    last = { seq, hash: hashOf(new TextEncoder().encode(text.slice(0, -1))) };
-    heads.push(last);
-    return text;
+): readonly { readonly text: string; readonly head: ChainHead }[] {
+  let head = after;
+  return lines.map((line) => {
+    const seq = head.seq + 1;
+    const text = `{"seq":${seq},"prev":"${head.hash}",${line.slice(1)}`;
+    head = { seq, hash: hashOf(new TextEncoder().encode(text.slice(0, -1))) };
+    return { text, head };
   });
-  return { lines: chained, heads };
 }
 
 /** `undefined` for a line that is not part of a chain. */

@@ -13,7 +13,7 @@ const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK, O_NOCTTY } = constants;
 const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY;
 
 /** Whole lines that were written, and the reason if not all were. */
-export type Appended = { readonly lines: number; readonly error?: unknown };
+type Appended = { readonly lines: number; readonly error?: unknown };
 
 /** A file of whole lines: one write for all of them. A line that the disk took in part is taken back. */
 export class LineFile implements AsyncDisposable {

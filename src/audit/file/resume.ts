@@ -23,7 +23,13 @@ export async function resumeChain(
   files: readonly string[],
   head: Pick<SealedHead, "read">,
 ): Promise<Resumed> {
-  const { sealed, reason: unsealed } = await readHead(head);
+  const { sealed, unsealed } = await head.read().then(
+    (found) => ({ sealed: found, unsealed: undefined }),
+    (error: unknown) => ({
+      sealed: undefined,
+      unsealed: error instanceof Error ? error.message : `${error}`,
+    }),
+  );
   const newest = await scan(files.slice(-1), sealed);
   // The process may have crashed just after a rotation.
   const { last, rest, problem } = newest.rest === undefined ? await scan(files.slice(-2), sealed) : newest;
@@ -54,14 +60,4 @@ async function scan(files: readonly string[], sealed: ChainHead | undefined): Pr
     }
   }
   return { last: last && { seq: last.seq, hash: hashOf(last.bytes) }, rest, problem };
-}
-
-async function readHead(
-  head: Pick<SealedHead, "read">,
-): Promise<{ readonly sealed: ChainHead | undefined; readonly reason: string | undefined }> {
-  try {
-    return { sealed: await head.read(), reason: undefined };
-  } catch (error) {
-    return { sealed: undefined, reason: error instanceof Error ? error.message : String(error) };
-  }
 }

@@ -52,7 +52,7 @@ test("a chain that was made anew after an edit does not have the sealed hash", a
   await place.change((lines) => {
     const bodies = lines.map((line) => `{${line.slice(line.indexOf('"time"'))}\n`);
     const forged = chainLines(bodies.with(0, bodies[0]?.replace("ada", "eve") ?? ""), GENESIS);
-    return forged.lines.map((line) => line.trimEnd());
+    return forged.map(({ text }) => text.trimEnd());
   });
   expect(await verifyLog([place.path], { sealed: undefined, isWhole: false })).toMatchObject({
     problem: undefined,
