@@ -132,9 +132,8 @@ export class AccessTokens {
     const record = await records.find(jti);
     if (record === undefined) throw refused("login is over: log in again");
     const known = { user: sub, tokenId: jti, expiresAtMs: exp * 1000 };
-    const login = logins.use(record);
-    if (login.kind === "login") return { ...known, method: "token" };
-    return { ...known, method: "api-token", scope: login.scope };
+    const { scope } = logins.use(record);
+    return scope === undefined ? { ...known, method: "token" } : { ...known, method: "api-token", scope };
   }
 
   /** The guest of a share link. */

@@ -1,6 +1,6 @@
 // The records of logins and API tokens: who, how, from where, since when, last used.
 import { z } from "zod";
-import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
+import { type LiveRecord, putOrEnd, type RecordStore } from "../../lib/data/live-records.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import {
@@ -24,24 +24,19 @@ export type LoginSource = {
 const Kept = z.object({
   user: z.string(),
   method: z.string(),
+  /** ISO 8601, as are the other times. */
   createdAt: z.string(),
   /** Another use may follow within LOGIN_USE_INTERVAL_MS. Absent until the first recorded use. */
   lastUsedAt: z.string().optional(),
   address: z.string().optional(),
   client: z.string().optional(),
 });
+type Kept = z.infer<typeof Kept>;
 const KeptToken = Kept.extend({ name: z.string(), scope: z.array(TokenScope) });
 
-/** Times are ISO 8601. */
-type Listed<Kind extends LoginKind, Value> = Value & {
-  readonly kind: Kind;
-  readonly id: string;
-  readonly expiresAtS: number;
-};
-export type KeptLogin = Listed<"login", z.infer<typeof Kept>>;
-export type KeptToken = Listed<"token", z.infer<typeof KeptToken>>;
-
 type Place = { readonly id: string; readonly expiresAtS: number };
+export type KeptLogin = Place & Kept;
+export type KeptToken = Place & z.infer<typeof KeptToken>;
 export type NewLogin = LoginSource & { readonly user: string; readonly method: string };
 export type NewToken = NewLogin & { readonly name: string; readonly scope: readonly TokenScope[] };
 
@@ -93,29 +88,22 @@ export class LoginRecords {
       throw new ServiceError("too_many_tokens", message);
     }
     const value = { ...this.#valueOf(login), name, scope: [...scope] };
-    const record = { ...place, kind: "token", value };
-    try {
-      await records.put(record);
-    } catch (error) {
-      // The token is not handed out, so it must not exist.
-      await records.end([record]).catch(() => undefined);
-      throw error;
-    }
-    return { ...value, ...place, kind: "token" };
+    await putOrEnd(records, { ...place, kind: "token", value });
+    return { ...value, ...place };
   }
 
   /** Valid logins, of one user or of all, latest first. */
   list(user?: string): readonly KeptLogin[] {
-    return this.#all(user).filter((each) => each.kind === "login");
+    return this.#listed("login", Kept, user);
   }
 
   /** Valid API tokens, of one user or of all, latest first. */
   tokens(user?: string): readonly KeptToken[] {
-    return this.#all(user).filter((each) => each.kind === "token");
+    return this.#listed("token", KeptToken, user);
   }
 
-  /** Records a use. ServiceError `unauthorized` for a login that has ended. */
-  use(record: LiveRecord): KeptLogin | KeptToken {
+  /** Records a use; `scope`: of an API token. ServiceError `unauthorized` for a login that has ended. */
+  use(record: LiveRecord): Kept & { readonly scope?: readonly TokenScope[] } {
     const login = loginOf(record);
     if (login === undefined) throw new ServiceError("unauthorized", "login is over: log in again");
     if (this.isIdle(record)) {
@@ -129,8 +117,8 @@ export class LoginRecords {
   /** False for API tokens, which last until they expire. */
   isIdle(record: LiveRecord): boolean {
     const { idleMs } = this.#options;
-    const login = loginOf(record);
-    if (login?.kind !== "login" || idleMs === undefined) return false;
+    const login = record.kind === "login" ? loginOf(record) : undefined;
+    if (login === undefined || idleMs === undefined) return false;
     return this.#sinceMs(login.lastUsedAt ?? login.createdAt) > idleMs + this.#useIntervalMs;
   }
 
@@ -155,18 +143,26 @@ export class LoginRecords {
     const { records } = this.#options;
     const record = await records.find(id);
     const login = record && loginOf(record);
-    if (record === undefined || login?.kind !== kind || (user !== undefined && login.user !== user)) {
-      if (kind === "login") throw new ServiceError("login_not_found", `no login ${id}`);
-      throw new ServiceError("token_not_found", `no API token ${id}`);
+    if (login !== undefined && record?.kind === kind && (user ?? login.user) === login.user) {
+      await records.end([record]);
+      return login.user;
     }
-    await records.end([record]);
-    return login.user;
+    if (kind === "login") throw new ServiceError("login_not_found", `no login ${id}`);
+    throw new ServiceError("token_not_found", `no API token ${id}`);
   }
 
-  #all(user: string | undefined): readonly (KeptLogin | KeptToken)[] {
-    const { records } = this.#options;
-    return [...records.list("login"), ...records.list("token")]
-      .flatMap((record) => (this.isIdle(record) ? [] : (loginOf(record) ?? [])))
+  #listed<Value extends Kept>(
+    kind: LoginKind,
+    schema: z.ZodType<Value>,
+    user: string | undefined,
+  ): readonly (Place & Value)[] {
+    return this.#options.records
+      .list(kind)
+      .filter((record) => !this.isIdle(record))
+      .flatMap(({ id, expiresAtS, value }) => {
+        const { data } = schema.safeParse(value);
+        return data === undefined ? [] : [{ ...data, id, expiresAtS }];
+      })
       .filter((login) => user === undefined || login.user === user)
       .toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
   }
@@ -175,7 +171,7 @@ export class LoginRecords {
     const login = loginOf(record);
     if (login === undefined) return;
     // The first use of a login is the login itself.
-    const { lastUsedAt = login.kind === "login" ? login.createdAt : undefined } = login;
+    const { lastUsedAt = record.kind === "login" ? login.createdAt : undefined } = login;
     const isNoted = lastUsedAt !== undefined && this.#sinceMs(lastUsedAt) < this.#useIntervalMs;
     if (isNoted) return;
     const value = { ...Object(record.value), lastUsedAt: this.#iso() };
@@ -183,7 +179,7 @@ export class LoginRecords {
     void this.#options.records.put({ ...record, value }).catch(() => undefined);
   }
 
-  #valueOf({ user, method, address, client }: NewLogin): z.infer<typeof Kept> {
+  #valueOf({ user, method, address, client }: NewLogin): Kept {
     return {
       ...{ user, method, createdAt: this.#iso() },
       ...(address === undefined ? {} : { address }),
@@ -203,19 +199,13 @@ export class LoginRecords {
   #beyondBounds(user: string): readonly LiveRecord[] {
     const logins = this.#options.records.list("login").toSorted((a, b) => a.expiresAtS - b.expiresAtS);
     const own = logins.filter((record) => loginOf(record)?.user === user);
-    const all = [
-      ...own.slice(0, Math.max(0, own.length + 1 - MAX_LOGINS_PER_USER)),
-      ...logins.slice(0, Math.max(0, logins.length + 1 - MAX_LOGINS)),
-    ];
-    return [...new Set(all)];
+    const over = (all: readonly LiveRecord[], max: number): readonly LiveRecord[] =>
+      all.slice(0, Math.max(0, all.length + 1 - max));
+    return [...new Set([...over(own, MAX_LOGINS_PER_USER), ...over(logins, MAX_LOGINS)])];
   }
 }
 
-function loginOf({ id, kind, expiresAtS, value }: LiveRecord): KeptLogin | KeptToken | undefined {
-  if (kind === "login") {
-    const kept = Kept.safeParse(value).data;
-    return kept && { ...kept, kind, id, expiresAtS };
-  }
-  const kept = kind === "token" ? KeptToken.safeParse(value).data : undefined;
-  return kept && { ...kept, kind: "token", id, expiresAtS };
+function loginOf({ kind, value }: LiveRecord): ReturnType<LoginRecords["use"]> | undefined {
+  if (kind === "login") return Kept.safeParse(value).data;
+  return kind === "token" ? KeptToken.safeParse(value).data : undefined;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { LiveRecord, RecordStore } from "../../lib/data/live-records.ts";
+import { type LiveRecord, putOrEnd, type RecordStore } from "../../lib/data/live-records.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_SHARES, MAX_SHARES_OF_USER } from "../../protocol/limits.ts";
 import { Share, type ShareMode } from "../../protocol/schemas/share.ts";
@@ -48,14 +48,7 @@ export class Shares {
     const times = { createdAt: iso(now()), expiresAt: iso(expiresAtS * 1000) };
     const own = { id, sessionId, mode, history: from === undefined, createdBy: by.user, ...times };
     const value: Kept = { ...own, sessionKey, from, createdThrough: by.through };
-    const record = { id, kind: SHARE, expiresAtS, value };
-    try {
-      await records.put(record);
-    } catch (error) {
-      // The link is not handed out, so it must not exist.
-      await records.end([record]).catch(() => undefined);
-      throw error;
-    }
+    await putOrEnd(records, { id, kind: SHARE, expiresAtS, value });
     return { ...own, token };
   }
 

@@ -72,14 +72,14 @@ function demand({ principal }: Context, permission: Permission): void {
 }
 
 function shown(
-  { kind: _, expiresAtS, lastUsedAt, ...login }: KeptLogin,
+  { expiresAtS, lastUsedAt, ...login }: KeptLogin,
   principal: Principal | undefined,
 ): LoginRecord {
   const times = { lastUsedAt: lastUsedAt ?? login.createdAt, expiresAt: iso(expiresAtS) };
   return { ...login, ...times, current: login.id === principal?.tokenId };
 }
 
-function shownToken({ kind: _, method: __, expiresAtS, ...token }: KeptToken): ApiTokenRecord {
+function shownToken({ method: _, expiresAtS, ...token }: KeptToken): ApiTokenRecord {
   return { ...token, expiresAt: iso(expiresAtS) };
 }
 

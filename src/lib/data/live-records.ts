@@ -53,6 +53,19 @@ export type TicketStore = {
 
 export type TicketKind = { readonly name: string; readonly lifetimeMs: number; readonly maxEntries: number };
 
+/** Stores a record that is handed out only then: if it cannot be stored, it ends. Rejects as `put`. */
+export async function putOrEnd(
+  records: Pick<RecordStore, "put" | "end">,
+  record: LiveRecord,
+): Promise<void> {
+  try {
+    await records.put(record);
+  } catch (error) {
+    await records.end([record]).catch(() => undefined);
+    throw error;
+  }
+}
+
 /** Live and ended records, so that copies can be merged in any order. */
 export class LiveRecords {
   readonly #now: () => number;
