@@ -1,4 +1,5 @@
 // Ships audit lines to receivers, each at its own pace, without delaying the server or the file.
+import { setTimeout } from "node:timers/promises";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import type { Log } from "../../log.ts";
@@ -93,7 +94,9 @@ export class Shipper implements AsyncDisposable {
         this.#took(await this.#options.receiver.deliver(this.#batch()));
       } catch (error) {
         this.#failed(error);
-        await pause(this.#backoff.next(), this.#stop.signal);
+        await setTimeout(this.#backoff.next(), undefined, { signal: this.#stop.signal }).catch(
+          () => undefined,
+        );
       }
     }
     this.#running = undefined;
@@ -133,13 +136,4 @@ export class Shipper implements AsyncDisposable {
     this.#dropped += count;
     this.#gap += count;
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
 }

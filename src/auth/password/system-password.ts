@@ -37,14 +37,6 @@ export type SystemPasswordParts = {
   readonly refusalMs?: number;
 };
 
-type Stage =
-  | { readonly kind: "in"; readonly user: string }
-  | {
-      readonly kind: "question";
-      readonly question: LoginPrompts;
-      readonly answer: (answers: readonly string[]) => Promise<Stage>;
-    };
-
 /**
  * Asks PAM for at most SYSTEM_PASSWORDS_AT_ONCE logins at a time, not counting those that wait for a person. With
  * more than MAX_WAITING_SYSTEM_PASSWORDS waiting: ServiceError `rate_limited`. Users who may not
@@ -63,67 +55,70 @@ export function systemPassword(parts: SystemPasswordParts): PasswordCheck {
     now: () => performance.now(),
     pause,
   });
-  // The time that a person takes to answer does not count.
-  const stageOf = (work: () => Promise<Stage>): Promise<Stage> => even(() => semaphore.take(work));
   return async (attempt, ask) => {
     using scope = new DisposableStack();
-    let stage = await stageOf(() => begin(attempt, parts, scope));
-    for (let asked = 0; stage.kind === "question"; asked++) {
+    let dialog: Dialog | undefined;
+    let answers: readonly string[] = [];
+    for (let asked = 0; ; asked++) {
+      // The time that a person takes to answer does not count.
+      const turn = await even(() =>
+        semaphore.take(async () => {
+          dialog ??= await begin(attempt, parts, scope);
+          return await dialog(answers);
+        }),
+      );
+      if ("user" in turn) return turn.user;
       if (asked === MAX_LOGIN_QUESTIONS) throw wrong();
-      const { question, answer } = stage;
-      const answers = await ask(question);
-      stage = await stageOf(() => answer(answers));
+      answers = await ask(turn);
     }
-    return stage.user;
   };
 }
+
+/** Answers PAM until it asks for something else than the password, or accepts the user. */
+type Dialog = (answers: readonly string[]) => Promise<LoginPrompts | { readonly user: string }>;
 
 async function begin(
   { username, password, address }: PasswordAttempt,
   { accounts, users, log }: SystemPasswordParts,
   scope: DisposableStack,
-): Promise<Stage> {
+): Promise<Dialog> {
   if (password === "" || !isTypeable(password) || !users.mayLogIn(username)) throw wrong();
   const { account, refusal } = await accounts.lookUp(username);
   if (account === undefined) throw wrong();
-  const user = account.name;
+  const { name: user } = account;
   const pam = scope.use(accounts.openPam({ username: user, address }));
-  const accept = async (code: number): Promise<Stage> => {
+  return dialogWith(pam, password, async (code) => {
     refuseByCode(code, user, log);
     const reason = refusal ?? ((await accounts.hasBlankPassword(account)) ? BLANK : undefined);
-    if (reason === undefined) return { kind: "in", user };
+    if (reason === undefined) return { user };
     log.warn({ user, reason }, "login refused");
     throw wrong();
-  };
-  return await proceed([], { pam, accept, password });
+  });
 }
 
-/** `password` answers the first prompt without echo; `undefined`: it has been used. */
-type PamDialog = {
-  readonly pam: PamConversation;
-  readonly accept: (code: number) => Promise<Stage>;
-  readonly password: string | undefined;
-};
-
-async function proceed(answers: readonly string[], login: PamDialog): Promise<Stage> {
-  const { pam, accept, password } = login;
-  const step = await pam.next(answers);
-  if (step.kind === "done") return await accept(step.code);
-  const { prompts, messages } = step;
-  const index = password === undefined ? -1 : prompts.findIndex(({ echo }) => !echo);
-  const isUsed = password === undefined || index >= 0;
-  const next = { ...login, password: isUsed ? undefined : password };
-  const known = index < 0 || password === undefined ? [] : [password];
-  const asked = prompts.toSpliced(index, known.length);
-  if (asked.length === 0) return await proceed(known, next);
-  return {
-    kind: "question",
-    question: { prompts: asked, messages },
-    answer: async (given) => {
-      if (given.length !== asked.length || !given.every(isTypeable)) throw wrong();
-      return await proceed(index < 0 ? given : given.toSpliced(index, 0, ...known), next);
-    },
+/** The password answers the first prompt without echo. */
+function dialogWith(
+  pam: PamConversation,
+  password: string,
+  accept: (code: number) => Promise<{ readonly user: string }>,
+): Dialog {
+  let unused: readonly string[] = [password];
+  let awaited = 0;
+  let complete = (given: readonly string[]): readonly string[] => given;
+  const next: Dialog = async (given) => {
+    if (given.length !== awaited || !given.every(isTypeable)) throw wrong();
+    const step = await pam.next(complete(given));
+    if (step.kind === "done") return await accept(step.code);
+    const { prompts, messages } = step;
+    const index = prompts.findIndex(({ echo }) => !echo);
+    const known = index < 0 ? [] : unused;
+    if (index >= 0) unused = [];
+    const asked = prompts.toSpliced(index, known.length);
+    awaited = asked.length;
+    complete = (texts) => texts.toSpliced(index, 0, ...known);
+    return awaited === 0 ? await next([]) : { prompts: asked, messages };
   };
+  return next;
 }
 
 function refuseByCode(pamCode: number, user: string, log: SystemPasswordParts["log"]): void {

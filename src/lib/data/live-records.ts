@@ -54,10 +54,7 @@ export type TicketStore = {
 export type TicketKind = { readonly name: string; readonly lifetimeMs: number; readonly maxEntries: number };
 
 /** Stores a record that is handed out only then: if it cannot be stored, it ends. Rejects as `put`. */
-export async function putOrEnd(
-  records: Pick<RecordStore, "put" | "end">,
-  record: LiveRecord,
-): Promise<void> {
+export async function putOrEnd(records: Pick<RecordStore, "put" | "end">, record: LiveRecord): Promise<void> {
   try {
     await records.put(record);
   } catch (error) {
