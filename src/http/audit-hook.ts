@@ -27,9 +27,13 @@ export type AuditedRequest = {
 /** Must neither throw nor block. */
 export type RequestAuditHook = (seen: AuditedRequest) => void;
 
-/** The parts of an audited request that are known before its outcome. */
+/** A request in progress, completed while it is handled. */
 export type RequestContext = {
   -readonly [Name in keyof Omit<AuditedRequest, "outcome">]: AuditedRequest[Name];
+} & {
+  readonly beganMs: number;
+  /** When the answer was ready; the rest of the time depends on the client, or on an endless stream. */
+  answeredMs: number | undefined;
 };
 
 const QUERY_TOKEN = /[?&]token=/;
@@ -44,6 +48,7 @@ export function contextOf(
   return {
     ...{ method, path, host, origin, hasProof, address },
     ...{ endpoint: undefined, principal: undefined, input: undefined },
+    ...{ beganMs: performance.now(), answeredMs: undefined },
   };
 }
 

@@ -8,6 +8,7 @@ import type { Principal } from "../auth/principal.ts";
 import { ENDPOINT_NEEDS, permits, refusalOf } from "../auth/roles.ts";
 import { diskFault } from "../lib/fs/disk-care.ts";
 import { refuseAmbiguous } from "../lib/net/request-head.ts";
+import { currentTrace, inTrace } from "../lib/trace.ts";
 import type { Log } from "../log.ts";
 import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { type EndpointName, endpoints } from "../protocol/endpoints/endpoints.ts";
@@ -16,7 +17,6 @@ import { MAX_BODY_BYTES, MAX_OPEN_BODY_BYTES } from "../protocol/limits.ts";
 import { audited, contextOf, type RequestAuditHook, type RequestContext } from "./audit-hook.ts";
 import { claimsOf } from "./caller-credentials.ts";
 import type { ClientOf } from "./client-address.ts";
-import { accessLog, type Passing } from "./limits/access-log.ts";
 import type { RateLimit } from "./limits/rate-limit.ts";
 import { type AvatarSource, setSecurityHeaders } from "./page.ts";
 import { type PageFiles, sendPageFile } from "./page-files.ts";
@@ -67,17 +67,22 @@ export function createRouter(options: RouterOptions): RequestListener {
   app.set("query parser", "simple");
   // One spelling per path: otherwise a remote's answer at /API/… would get the page's security policy.
   app.enable("case sensitive routing");
-  const beginLog = accessLog(options);
-  const passings = new WeakMap<express.Response, Passing>();
+  const contexts = new WeakMap<object, RequestContext>();
+  const seenOf = (request: express.Request): RequestContext => {
+    const seen = contexts.get(request) ?? contextOf(request, options.clientOf(request));
+    contexts.set(request, seen);
+    return seen;
+  };
   app.use((request, response, next) => {
+    const seen = seenOf(request);
     setSecurityHeaders(request, response, options.clientOf(request), options.avatars ?? "own");
-    passings.set(response, beginLog(request, response));
+    logWhenClosed(seen, response, options);
     refuseAmbiguousOrHuge(request, response);
-    checkPolicy(request, options);
+    checkPolicy(request, seen, options);
     if (!hasJsonBody(request)) discardBody(request);
     next();
   });
-  for (const [name, route] of Object.entries(options.routes)) mount(app, { name, route, passings }, options);
+  for (const [name, route] of Object.entries(options.routes)) mount(app, { name, route, seenOf }, options);
   refuseOtherMethods(app, options.routes);
   app.use("/api", ({ method, originalUrl }) => {
     throw new ServiceError("not_found", `there is nothing at ${method} ${originalUrl.split("?")[0]}`);
@@ -112,33 +117,59 @@ function refuseAmbiguousOrHuge(request: express.Request, response: express.Respo
   }
 }
 
-function checkPolicy(request: express.Request, { policy, auditHook, clientOf }: RouterOptions): void {
+/** A log line and metrics for each request; no headers and no query, which may hold a ticket. */
+function logWhenClosed(seen: RequestContext, response: express.Response, options: RouterOptions): void {
+  const { log, meter } = options;
+  const trace = currentTrace();
+  const end = (): void => {
+    const { method, path, address, beganMs, answeredMs, principal } = seen;
+    const now = performance.now();
+    const endpoint = seen.endpoint && endpoints[seen.endpoint].path;
+    const status = response.headersSent ? response.statusCode : undefined;
+    meter?.passed({ endpoint, method, status, tookMs: (answeredMs ?? now) - beganMs });
+    const ms = Math.round(now - beganMs);
+    log.debug({ method, path, address, status, ms, endpoint, user: principal?.user }, "request");
+  };
+  // The connection's `close` event belongs to no request.
+  response.once("close", () => inTrace(trace, end));
+}
+
+function checkPolicy(request: express.Request, seen: RequestContext, options: RouterOptions): void {
+  const { policy, auditHook, clientOf } = options;
   if (policy === undefined) return;
-  const client = clientOf(request);
   const { host, origin } = request.headers;
   try {
-    enforcePolicy(policy, { method: request.method, isUpgrade: false, host, origin, asked: client });
+    enforcePolicy(policy, {
+      method: request.method,
+      isUpgrade: false,
+      host,
+      origin,
+      asked: clientOf(request),
+    });
   } catch (error) {
-    auditHook?.({ ...contextOf(request, client), outcome: { error } });
+    auditHook?.({ ...seen, outcome: { error } });
     throw error;
   }
 }
 
 function mount(
   app: express.Express,
-  { name, route, passings }: { name: string; route: unknown; passings: WeakMap<express.Response, Passing> },
+  {
+    name,
+    route,
+    seenOf,
+  }: { name: string; route: unknown; seenOf: (request: express.Request) => RequestContext },
   options: RouterOptions,
 ): void {
   if (!isEndpointName(name) || !isRoute(route)) return;
   const endpoint: Endpoint = endpoints[name];
   app[endpoint.method](endpoint.path, async (request, response) => {
-    const seen: RequestContext = { ...contextOf(request, options.clientOf(request)), endpoint: name };
-    const passing = passings.get(response);
-    if (passing !== undefined) Object.assign(passing, { endpoint: endpoint.path, seen });
+    const seen = seenOf(request);
+    seen.endpoint = name;
     const answer = await audited(seen, options.auditHook, () => {
       return answerOf({ name, endpoint, route }, { request, response, seen, options });
     }).finally(() => {
-      if (passing !== undefined) passing.answeredMs = performance.now();
+      seen.answeredMs = performance.now();
     });
     const status = successStatus(endpoint, seen.input?.body);
     if ("json" in endpoint.reply) sendJson(response, status, answer);
