@@ -1,3 +1,4 @@
+import { singleFlight } from "../../lib/async/single-flight.ts";
 import { collectBytes } from "../../lib/data/collect.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { createCaller } from "../../protocol/client/caller.ts";
@@ -27,29 +28,20 @@ const REFUSALS: ReadonlySet<number> = new Set([401, 403]);
 export function joinedSend({ send, key, joinToken, now }: JoinedSendOptions): Send {
   const caller = createCaller(send);
   let credential: { readonly token: string; readonly renewAtMs: number } | undefined;
-  let joining: Promise<string> | undefined;
 
-  const join = async (): Promise<string> => {
+  const join = singleFlight(async (): Promise<string> => {
     const { instanceId: hqId } = await caller.call(endpoints.health);
     const request = joinRequest(key, { hqId, timestamp: now() });
     const proof = joinToken === undefined ? {} : { joinToken: new TextDecoder().decode(joinToken.bytes()) };
     const joined = await caller.call(endpoints.joinRemote, { body: { ...request, ...proof } });
     credential = { token: joined.token, renewAtMs: performance.now() + joined.expiresIn * 1000 * RENEWAL };
     return joined.token;
-  };
-  const current = (): Promise<string> => {
-    if (credential !== undefined && performance.now() < credential.renewAtMs) {
-      return Promise.resolve(credential.token);
-    }
-    joining ??= join().finally(() => {
-      joining = undefined;
-    });
-    return joining;
-  };
+  });
   return async (request) => {
     if (request.path === endpoints.health.path) return await send(request);
     const ask = async (): Promise<ClientResponse> => {
-      const authorization = `Bearer ${await current()}`;
+      const isFresh = credential !== undefined && performance.now() < credential.renewAtMs;
+      const authorization = `Bearer ${isFresh ? credential?.token : await join()}`;
       return await send({ ...request, headers: { ...request.headers, authorization } });
     };
     const answer = await ask();
