@@ -1,4 +1,4 @@
-// A remote's side of the registry: it joins its HQ, stays in it, and comes back after sleep and restarts by itself.
+// The remote's side of the registry: it registers with its HQ and repeats that when needed, as after sleep or a restart.
 import { setTimeout as pause } from "node:timers/promises";
 import { Backoff } from "../../lib/async/backoff.ts";
 import { withDeadline } from "../../lib/async/deadline.ts";
@@ -30,56 +30,36 @@ export type RegistrationLog = {
 export type Uplinks = { readonly isOpen: boolean; readonly closed: number };
 
 export type RegistrationOptions = {
-  /** Answers are read as bytes: of what an HQ answers the specification shows no more than the status. */
+  /** Answers are read as bytes, because the specification defines only their status. */
   readonly hq: Pick<Caller, "call" | "bytes">;
   readonly request: RegisterRemote;
   readonly backend: Pick<SessionBackend, "watch">;
-  /** Connections on which an HQ hears of every session: while one is open, no request tells it of sessions. */
+  /** While one is open, no requests announce sessions. */
   readonly uplinks: () => Uplinks;
   readonly log: RegistrationLog;
-  /** Milliseconds since the epoch: the clock that jumps. */
+  /** Milliseconds since 1970: the clock that jumps. */
   readonly now: () => number;
   /** 0 to 1, as Math.random. */
   readonly random: () => number;
 };
 
-/** What was seen of the HQ: it is the one that knows this remote, another one, or out of reach. */
-export type HqIdentityCheck = "same" | "other" | "silent";
-
-/** What the HQ's health tells of it; the specification has the uptime alone. */
+/** Identifies a start of the HQ. The specification has only the uptime. */
 type HqIdentity = { readonly instanceId?: string | undefined; readonly uptime?: number | undefined };
-
-/** Whether to register now (contract 6.2). `since…` in ms; `hq` and `hqBefore` are undefined where they were not checked. */
-export function isRegistrationDue(check: {
-  readonly sinceRegistered: number;
-  readonly sinceCheck: number;
-  readonly hq: HqIdentityCheck | undefined;
-  readonly hqBefore: HqIdentityCheck | undefined;
-}): boolean {
-  const hasJumped = check.sinceCheck < 0 || check.sinceCheck > CLOCK_CHECK_MS + CLOCK_JUMP_MS;
-  const isBack = check.hqBefore === "silent" && check.hq === "same";
-  return hasJumped || isBack || check.hq === "other" || check.sinceRegistered >= REGISTRATION_REFRESH_MS;
-}
 
 /** Registers until it succeeds, and again whenever it is due. Disposing it leaves the HQ. */
 export class Registration implements AsyncDisposable {
-  /** What became of each try to register since the start: `ok` or `failed`. */
+  /** Attempts to register since the start, by result: `ok` or `failed`. */
   readonly registrations = new Tally("result").expecting(["ok"], ["failed"]);
   readonly #options: RegistrationOptions;
   readonly #backoff: Backoff;
   readonly #stop = new AbortController();
   readonly #watching: Disposable;
   readonly #running: Promise<void>;
-  #seen: HqIdentity | undefined;
   #isRegistered = false;
-  /** Aborted when the HQ says that it does not know this remote any more; another one with each registration. */
+  /** Aborted when the HQ does not know this remote any more; another one for each registration. */
   #forgotten = new AbortController();
-  /** The HQ may know this remote: it was told to, whether or not it answered. */
+  /** Whether a registration was sent: the HQ may know this remote even if it did not answer. */
   #isKnown = false;
-  #hq: HqIdentityCheck | undefined;
-  #checkedAt = 0;
-  /** Uplinks that had closed at the last check. */
-  #closedUplinks = 0;
 
   constructor(options: RegistrationOptions) {
     this.#options = options;
@@ -109,84 +89,75 @@ export class Registration implements AsyncDisposable {
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      if (await inTrace(newTrace(), () => this.#register())) await this.#stay();
-      else await pause(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
+      const { closed } = this.#options.uplinks();
+      await inTrace(newTrace(), () => this.#register()).then(
+        (hq) => this.#stay(hq, closed),
+        (error) => this.#failed(error),
+      );
     }
   }
 
-  /** Returns when it is time to register again. */
-  async #stay(): Promise<void> {
+  /**
+   * Returns when it is time to register again (contract 6.2): after a minute, when the clock has jumped, when another start
+   * of the HQ answers or the same one after it did not, and when the HQ has forgotten this remote. `hq` and `closed`: the
+   * HQ and the number of closed uplinks before the registration.
+   */
+  async #stay(hq: HqIdentity | undefined, closed: number): Promise<void> {
     const { now, uplinks } = this.#options;
     const signal = AbortSignal.any([this.#stop.signal, this.#forgotten.signal]);
-    const registered = now();
-    for (let checked = registered; !signal.aborted; checked = now()) {
+    const registeredAt = now();
+    let checkedAt = registeredAt;
+    let known = hq;
+    let isSilent = false;
+    for (let at = registeredAt; !signal.aborted; at = now()) {
       await pause(CLOCK_CHECK_MS, undefined, { signal }).catch(() => undefined);
+      const passedMs = now() - at;
+      if (passedMs < 0 || passedMs > CLOCK_CHECK_MS + CLOCK_JUMP_MS) return;
+      if (now() - registeredAt >= REGISTRATION_REFRESH_MS) return;
       // An HQ that closes its connection restarts or has removed this remote: the next answer causes a registration.
-      const { closed } = uplinks();
-      if (closed !== this.#closedUplinks) this.#hq = "silent";
-      this.#closedUplinks = closed;
-      const hqBefore = this.#hq;
-      const times = { sinceRegistered: now() - registered, sinceCheck: now() - checked };
-      if (isRegistrationDue({ ...times, hq: undefined, hqBefore })) return;
-      const isCheckDue = hqBefore === "silent" || Math.abs(now() - this.#checkedAt) >= HQ_CHECK_MS;
-      if (isCheckDue) {
-        this.#hq = await this.#check();
-        if (isRegistrationDue({ ...times, hq: this.#hq, hqBefore })) return;
-      }
+      if (uplinks().closed !== closed) isSilent = true;
+      if (!isSilent && now() - checkedAt < HQ_CHECK_MS) continue;
+      checkedAt = now();
+      const seen = await this.#identityOfHq().catch(() => undefined);
+      if (seen !== undefined && (isSilent || known === undefined || !isSame(seen, known))) return;
+      isSilent = seen === undefined;
+      known = seen ?? known;
     }
   }
 
-  async #register(): Promise<boolean> {
+  /** Returns the identity of the HQ, if it tells one. */
+  async #register(): Promise<HqIdentity | undefined> {
     const { hq, request, log } = this.#options;
+    const { signal } = this.#stop;
+    // Asked first: if the HQ restarts right after the registration, the next check sees another identity.
+    const identity = await this.#identityOfHq().catch(() => undefined);
+    signal.throwIfAborted();
+    this.#isKnown = true;
+    const registration = hq.bytes(endpoints.registerRemote, { body: request });
+    await withDeadline(registration, REGISTRATION_TIMEOUT_MS, "the registration with the HQ", signal);
+    this.registrations.add("ok");
     const { name, url } = request;
-    this.#closedUplinks = this.#options.uplinks().closed;
-    try {
-      // Before it: an HQ that is started again right after it, and may not know this remote, is another one at the next
-      // check. So is one that does not say which it is.
-      const identity = await this.#identityOfHq().catch(() => undefined);
-      this.#stop.signal.throwIfAborted();
-      this.#isKnown = true;
-      const registration = hq.bytes(endpoints.registerRemote, { body: request });
-      await withDeadline(
-        registration,
-        REGISTRATION_TIMEOUT_MS,
-        "the registration with the HQ",
-        this.#stop.signal,
-      );
-      this.#seen = identity;
-      this.registrations.add("ok");
-      if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");
-      this.#isRegistered = true;
-      this.#forgotten = new AbortController();
-      this.#hq = "same";
-      this.#checkedAt = this.#options.now();
-      this.#backoff.reset();
-    } catch (error) {
-      const reason = reasonOf(error);
-      if (!this.#stop.signal.aborted) {
-        this.registrations.add("failed");
-        log.warn({ name, url, reason }, "not registered with the HQ");
-      }
-      this.#isRegistered = false;
-    }
-    return this.#isRegistered;
+    if (!this.#isRegistered) log.info({ name, url }, "registered with the HQ");
+    this.#isRegistered = true;
+    this.#forgotten = new AbortController();
+    this.#backoff.reset();
+    return identity;
   }
 
-  async #check(): Promise<HqIdentityCheck> {
-    this.#checkedAt = this.#options.now();
-    const before = this.#seen;
-    try {
-      this.#seen = await this.#identityOfHq();
-    } catch {
-      return "silent";
-    }
-    return before !== undefined && isSame(this.#seen, before) ? "same" : "other";
+  async #failed(error: unknown): Promise<void> {
+    const { request, log } = this.#options;
+    const { name, url } = request;
+    const { signal } = this.#stop;
+    this.#isRegistered = false;
+    if (signal.aborted) return;
+    this.registrations.add("failed");
+    log.warn({ name, url, reason: reasonOf(error) }, "not registered with the HQ");
+    await pause(this.#backoff.next(), undefined, { signal }).catch(() => undefined);
   }
 
   async #identityOfHq(): Promise<HqIdentity> {
     const health = this.#options.hq.call(anyHealth);
-    const signal = this.#stop.signal;
-    return await withDeadline(health, HEALTH_CHECK_TIMEOUT_MS, "the health of the HQ", signal);
+    return await withDeadline(health, HEALTH_CHECK_TIMEOUT_MS, "the health of the HQ", this.#stop.signal);
   }
 
   async #announce(action: "created" | "deleted", sessionId: string | undefined): Promise<void> {
@@ -197,7 +168,7 @@ export class Registration implements AsyncDisposable {
     try {
       await hq.bytes(endpoints.refreshSessions, { params: { name }, body: { action, sessionId } });
     } catch (error) {
-      // An HQ of ours hears of it by the event channel, too, and reads the list when that is open again.
+      // ttyhq's HQ also hears of it over its uplink, and reads the list when that is open again.
       log.warn({ name, action, sessionId, reason: reasonOf(error) }, "the HQ was not told of a session");
       // The registration makes it read the list, with this session.
       if (error instanceof ServiceError && error.status === 404) forgotten.abort();

@@ -1,48 +1,11 @@
-import { describe, expect, test } from "vitest";
-import {
-  type HqIdentityCheck,
-  isRegistrationDue,
-  Registration,
-} from "../../../../src/hq/joining/registration.ts";
+import { expect, test } from "vitest";
+import { Registration } from "../../../../src/hq/joining/registration.ts";
 import { createCaller } from "../../../../src/protocol/client/caller.ts";
 import type { ClientRequest, Send } from "../../../../src/protocol/client/send.ts";
 import { ServiceError } from "../../../../src/protocol/errors.ts";
 import { HQ_CHECK_MS } from "../../../../src/protocol/limits.ts";
 import { MemorySessions } from "../../hub/memory-sessions.ts";
 import { registration } from "../memory-store.ts";
-
-type Check = Parameters<typeof isRegistrationDue>[0];
-const calm: Check = { sinceRegistered: 5_000, sinceCheck: 1_000, hq: "same", hqBefore: "same" };
-
-describe("a registration is due", () => {
-  test.each<[string, Partial<Check>]>([
-    ["after a minute", { sinceRegistered: 60_000 }],
-    ["after sleep: the clock went on by more than five seconds between two checks", { sinceCheck: 6_001 }],
-    ["when the clock was put back", { sinceCheck: -1 }],
-    ["when another HQ answers at that address, or the same one after a restart", { hq: "other" }],
-    ["when another one answers after silence", { hq: "other", hqBefore: "silent" }],
-    ["when the HQ answers again after silence", { hq: "same", hqBefore: "silent" }],
-    ["after sleep, whatever the HQ says", { sinceCheck: 3_600_000, hq: "silent" }],
-    ["after sleep, before the HQ was checked", { sinceCheck: 3_600_000, hq: undefined }],
-  ])("%s", (_, check) => {
-    expect(isRegistrationDue({ ...calm, ...check })).toBe(true);
-  });
-});
-
-describe("a registration is not due", () => {
-  test.each<[string, Partial<Check>]>([
-    ["while all is well", {}],
-    ["just before the minute is over", { sinceRegistered: 59_999 }],
-    ["when a check took as long as an HQ may take", { sinceCheck: 6_000 }],
-    ["before the HQ was checked", { hq: undefined, hqBefore: undefined }],
-    ["while the HQ is silent: there is nobody to register with", { hq: "silent", hqBefore: "same" }],
-    ["while it goes on being silent", { hq: "silent", hqBefore: "silent" }],
-    ["when it was silent and it was not checked again", { hq: undefined, hqBefore: "silent" }],
-    ["when it was seen for the first time", { hq: "same" satisfies HqIdentityCheck, hqBefore: undefined }],
-  ])("%s", (_, check) => {
-    expect(isRegistrationDue({ ...calm, ...check })).toBe(false);
-  });
-});
 
 /** An HQ that answers as `answer` says; `requests`: what it was asked, in order. */
 function hqOf(answer: (request: ClientRequest) => Promise<object>) {
@@ -154,6 +117,32 @@ test("a remote whose HQ could not even be checked does not take leave of it", as
   await asked("GET /api/health");
   await remote[Symbol.asyncDispose]();
   expect(requests).toEqual(["GET /api/health"]);
+});
+
+test.each([
+  ["after sleep: the clock went on by more than five seconds between two checks", 6_001],
+  ["when the clock was put back", -1],
+])("a registration is repeated %s", async (_, ms) => {
+  const { hq, asked } = hqOf(async (request) => answers(request));
+  let now = 0;
+  const { remote } = remoteAt(hq, () => now);
+  while (!remote.isRegistered) await new Promise(setImmediate);
+  now += ms;
+  await asked(REGISTER, 2);
+  await remote[Symbol.asyncDispose]();
+});
+
+test("a registration is repeated after a minute, and not before", async () => {
+  const { hq, asked } = hqOf(async (request) => answers(request));
+  let ms = 0;
+  // Five seconds from one look to the next: no jump.
+  const { remote } = remoteAt(hq, () => {
+    ms += 5_000;
+    return ms;
+  });
+  await asked(REGISTER, 2);
+  expect(ms).toBeGreaterThanOrEqual(60_000);
+  await remote[Symbol.asyncDispose]();
 });
 
 test("a remote registers with an HQ that does not say which it is, and once more when it does", async () => {
