@@ -9,7 +9,7 @@ import { succeeded } from "../lib/async/succeeded.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
-import { isFinal } from "../protocol/client/link.ts";
+import { isFinal } from "../protocol/client/link-error.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
@@ -64,8 +64,8 @@ export class RemoteSessions implements SessionBackend {
   #peer: Peer | undefined;
   #keeper: HostKeeper | undefined;
   /**
-   * How a server that knows the specification alone is asked; "ours": a server of ours. Decided when it is first connected
-   * to, and until then taken for one of ours.
+   * How a server that knows the specification alone is asked; "ours": a server of ours. Decided at the first connection;
+   * until then lists and searches ask as one of ours.
    */
   #kind: SpecifiedRemote | "ours" | undefined;
 
@@ -187,6 +187,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async create(request: CreateSession): Promise<SessionRecord> {
+    await this.#firstOpened();
     const created =
       this.#specified?.create(request) ?? this.#caller.call(endpoints.createSession, { body: request });
     const record = await created;
@@ -201,6 +202,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async remove(id: string): Promise<Removal> {
+    await this.#firstOpened();
     const before = this.#directory.byId(id);
     const removing =
       this.#specified?.remove(id) ?? this.#caller.call(endpoints.deleteSession, { params: { id } });
@@ -297,7 +299,7 @@ export class RemoteSessions implements SessionBackend {
     return this.#kind === "ours" ? undefined : this.#kind;
   }
 
-  /** Commands wait for the first connection, before which nothing was cut. After a cut they are refused. */
+  /** Commands wait for the first connection, which shows the kind of server. After a cut they are refused. */
   async #firstOpened(): Promise<void> {
     if (this.#kind === undefined) await this.#socket.opened(LINK_TIMEOUT_MS);
   }
