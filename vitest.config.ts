@@ -40,8 +40,6 @@ const LONGEST = [
   "cluster/faults",
   "containers/user-cgroups",
   "cluster/expiry",
-  "kubernetes/nodes",
-  "kubernetes/probes",
 ].map((name) => join(import.meta.dirname, `test/integration/${name}.test.ts`));
 for (const file of LONGEST) accessSync(file);
 
@@ -70,9 +68,6 @@ const KUBERNETES = ["test/integration/kubernetes/**/*.test.ts"];
 /** More than there are cores: most of a test's time goes by in waiting for processes, networks and pages. */
 const WORKERS = 4;
 
-/** Modules keep no state, so the files of a worker share them. A worker and its modules for each file cost half a second of CPU. */
-const SHARED_MODULES = { isolate: false } as const;
-
 const kubernetes = {
   test: {
     name: "kubernetes",
@@ -80,8 +75,8 @@ const kubernetes = {
     // What nodes and pods take, and several of these: a wait that fails has a deadline of its own.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    // Most of their time goes by in waiting for pods. More of these at once would be too many for one node.
-    maxWorkers: 2,
+    // A node that is lost takes everybody's pods along.
+    maxWorkers: 1,
     sequence: { groupOrder: 3 },
   },
 };
@@ -94,7 +89,8 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
-          ...SHARED_MODULES,
+          // Modules keep no state, so the files of a worker share them: each need not load them anew.
+          isolate: false,
           maxWorkers: 2,
           // Longer than a wait has unless given another, which then says what did not come.
           testTimeout: 90_000,
@@ -106,7 +102,6 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: [...CONTAINERS, ...FAULTS, ...KUBERNETES],
-          ...SHARED_MODULES,
           // Each wait in them has a deadline of its own, and says what did not come.
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -121,7 +116,6 @@ export default defineConfig({
           name: "containers",
           include: CONTAINERS,
           exclude: FAULTS,
-          ...SHARED_MODULES,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: WORKERS,
@@ -132,7 +126,6 @@ export default defineConfig({
         test: {
           name: "faults",
           include: FAULTS,
-          ...SHARED_MODULES,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,

@@ -8,20 +8,15 @@ import { Fleet } from "../hq/fleet.ts";
 import { HealthCheck } from "../hq/health/health-check.ts";
 import { askHealth, isAlive, refuseLoop } from "../hq/health/remote-health.ts";
 import { Joining } from "../hq/joining/joining.ts";
-import { JoiningFile, type JoiningStore } from "../hq/joining/joining-store.ts";
-import { redisJoiningStore } from "../hq/joining/redis-joining-store.ts";
-import { FileRegistryStore, registryFile } from "../hq/registry/file-store.ts";
-import type { RedisRecords } from "../hq/registry/redis-records.ts";
-import type { RunScript } from "../hq/registry/redis-scripts.ts";
-import type { RedisRegistryStore } from "../hq/registry/redis-store.ts";
+import type { RedisTables } from "../hq/registry/redis-tables.ts";
 import { type IsAlive, Registry } from "../hq/registry/registry.ts";
-import { TokenSeal } from "../hq/registry/token-seal.ts";
+import { TablesFile, tableFile } from "../hq/registry/tables-file.ts";
 import { remoteTarget } from "../hq/remote-connection.ts";
 import type { Routes } from "../http/route.ts";
 import { joinRoutes, registrationGuard } from "../http/routes/join-routes.ts";
 import { remoteRoutes } from "../http/routes/remote-routes.ts";
 import type { SharedRecordStore } from "../lib/data/live-records.ts";
-import type { Secret } from "../lib/secret.ts";
+import { Seal } from "../lib/seal.ts";
 import type { Log } from "../log.ts";
 import { HEALTH_CHECK_INTERVAL_MS } from "../protocol/limits.ts";
 import { RemoteSessions } from "../remote/remote-sessions.ts";
@@ -62,11 +57,12 @@ export async function openHeadquarters(parts: {
   const ask = askHealth(trustedCa);
   await using stack = new AsyncDisposableStack();
   const secret = config.tokenSecret ?? (await keptTokenSecret(controlDir.secret, log));
-  const redis = await sharedRegistry(config, instanceId, log);
-  const stored = stack.use(redis?.store ?? ownStore(secret, controlDir, log));
+  const seal = new Seal(secret);
+  const redis = await sharedRegistry(config, instanceId, seal, log);
+  const tables = stack.use(redis?.tables ?? registryFile(controlDir.registry, log));
   const isUp: IsAlive = (remote, timeoutMs) => isAlive(ask, remote, timeoutMs);
-  const registry = stack.use(await Registry.open({ store: stored, isAlive: isUp, now: () => new Date() }));
-  const records = await redis?.openRecords();
+  const now = (): Date => new Date();
+  const registry = stack.use(await Registry.open({ tables, seal, isAlive: isUp, now }));
   const fleet = new Fleet({
     ...{ registry, local, log },
     targetOf: (remote) => remoteTarget(remote, trustedCa),
@@ -75,7 +71,7 @@ export async function openHeadquarters(parts: {
   stack.use(fleet);
   const healthCheck = stack.use(
     new HealthCheck({
-      ...{ registry, isAlive: isUp, lease: redis?.store.lease },
+      ...{ registry, isAlive: isUp, lease: redis?.tables.lease },
       onAlive: ({ name }) => refreshSoon(fleet, name),
       onDown: ({ id, name, url }) => {
         log.warn({ remote: name, url }, "remote does not answer");
@@ -83,20 +79,21 @@ export async function openHeadquarters(parts: {
       },
     }),
   );
-  const sharedInstanceId = (): string => redis?.store.instanceId ?? instanceId;
-  const store =
-    redis === undefined ? await JoiningFile.open(controlDir.joining) : redisJoiningStore(redis.run);
-  const joining = joiningAt(config, { store, secret, hqId: sharedInstanceId });
+  const hqId = (): string => redis?.tables.instanceId ?? instanceId;
+  const joining = new Joining({
+    ...{ tables: redis?.tables ?? stack.use(await joiningFile(controlDir.joining)), seal, hqId },
+    ...{ configured: joiningOf(config).token, now: () => Date.now() },
+  });
   const guard = registrationGuard(joining, joiningOf(config));
   const ofRemotes = remoteRoutes({
     ...{ registry, fleet, guard },
-    refuseLoop: (request) => refuseLoop(ask, sharedInstanceId(), request),
+    refuseLoop: (request) => refuseLoop(ask, hqId(), request),
   });
   const owned = stack.move();
   return {
-    ...{ fleet, registry, healthCheck, records, instanceId: sharedInstanceId },
+    ...{ fleet, registry, healthCheck, records: redis?.records, instanceId: hqId },
     routes: (tokens) => ({ ...ofRemotes, ...joinRoutes(joining, tokens) }),
-    isRegistryConnected: () => stored.isConnected,
+    isRegistryConnected: () => tables.isConnected,
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }
@@ -111,58 +108,36 @@ function joiningOf({ role }: HeadquartersConfig): JoiningConfig {
   return role.kind === "hq" ? role.joining : { isOpen: false, isBasicTaken: true, token: undefined };
 }
 
-function joiningAt(
-  config: HeadquartersConfig,
-  {
-    store,
-    secret,
-    hqId,
-  }: { readonly store: JoiningStore; readonly secret: Secret; readonly hqId: () => string },
-): Joining {
-  const configured = joiningOf(config).token;
-  return new Joining({ store, seal: new TokenSeal(secret), configured, hqId, now: () => Date.now() });
-}
-
-function ownStore(secret: Secret, controlDir: ControlDir, log: Log): FileRegistryStore {
-  const path = controlDir.registry;
-  return new FileRegistryStore({
-    file: registryFile(path, secret),
+function registryFile(path: string, log: Log): TablesFile {
+  return new TablesFile({
+    file: tableFile(path),
     onSaveFailure: (error) => log.error({ error, path }, "registry not saved"),
     onSavedAgain: () => log.info({ path }, "registry saved again"),
-    now: () => new Date(),
   });
 }
 
-type SharedRegistry = {
-  readonly store: RedisRegistryStore;
-  /** Once the registry is loaded. */
-  readonly openRecords: () => Promise<RedisRecords>;
-  readonly run: RunScript;
-};
+async function joiningFile(path: string): Promise<TablesFile> {
+  const tables = new TablesFile({ file: tableFile(path) });
+  await tables.load();
+  return tables;
+}
 
-/** `undefined` where the registry is this HQ's alone. */
+type SharedRegistry = { readonly tables: RedisTables; readonly records: SharedRecordStore };
+
+/** `undefined` if the registry is this HQ's alone. */
 async function sharedRegistry(
-  { role, tokenSecret, trustedCa }: HeadquartersConfig,
+  { role, trustedCa: ca }: HeadquartersConfig,
   replicaId: string,
+  seal: Seal,
   log: Log,
 ): Promise<SharedRegistry | undefined> {
-  if (role.kind !== "hq" || role.sharedRegistry === undefined || tokenSecret === undefined) return undefined;
-  // Whoever does not use it does without its memory.
+  if (role.kind !== "hq" || role.sharedRegistry === undefined) return undefined;
+  // Loaded on demand, to save memory.
   const { RedisFollower } = await import("../hq/registry/redis-follower.ts");
-  const { RedisRegistryStore } = await import("../hq/registry/redis-store.ts");
+  const { RedisTables } = await import("../hq/registry/redis-tables.ts");
   const { RedisRecords } = await import("../hq/registry/redis-records.ts");
-  const seal = new TokenSeal(tokenSecret);
-  const follower = new RedisFollower({
-    address: role.sharedRegistry,
-    ca: trustedCa,
-    log,
-    random: Math.random,
-  });
-  const store = new RedisRegistryStore({ follower, seal, replicaId, now: () => new Date() });
-  const instanceId = (): string => store.instanceId;
-  return {
-    store,
-    run: follower.run,
-    openRecords: () => RedisRecords.open({ follower, seal, instanceId, now: () => Date.now() }),
-  };
+  const follower = new RedisFollower({ address: role.sharedRegistry, ca, log, random: Math.random });
+  const tables = new RedisTables({ follower, seal, replicaId });
+  const instanceId = (): string => tables.instanceId;
+  return { tables, records: new RedisRecords({ follower, seal, instanceId, now: () => Date.now() }) };
 }

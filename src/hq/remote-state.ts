@@ -1,23 +1,28 @@
 // The state of one remote as this HQ knows it, and the effect of each event on it (contract 6.1 to 6.3, 6.8). Pure; the
 // registry keeps one state for each name and carries out the actions.
+import { z } from "zod";
 import {
   DOWN_REMOTE_MEMORY_MS,
   HEALTH_CHECK_TIMEOUT_MS,
   RECOVERY_PROBE_TIMEOUT_MS,
 } from "../protocol/limits.ts";
-import type { RegisterRemote } from "../protocol/schemas/remote.ts";
+import { RegisterRemote } from "../protocol/schemas/remote.ts";
 
 /** A registration. Its bearer token opens the remote and is never shown. Times are ISO 8601. */
-export type Remote = RegisterRemote & {
-  readonly registeredAt: string;
-  readonly lastHeartbeat: string;
-};
+export const Remote = RegisterRemote.extend({ registeredAt: z.string(), lastHeartbeat: z.string() });
+export type Remote = z.infer<typeof Remote>;
 
-/** A registration with the store's version of it. Without a version it is in memory only. */
-export type Registered = { readonly remote: Remote; readonly version: string | undefined };
+/** An entry of the store: a registration, or since when a remote is down. */
+export const RegistryEntry = z.union([
+  z.object({ remote: Remote }),
+  z.object({ remote: z.undefined().optional(), downSince: z.string() }),
+]);
+export type RegistryEntry = z.infer<typeof RegistryEntry>;
 
-/** A remote that was removed because it did not answer. `since` is ISO 8601. */
-export type DownRemote = { readonly name: string; readonly since: string };
+/** `version`: the text that the store has for the name; `undefined`: none. */
+type Stored = { readonly version: string | undefined };
+/** `isStored`: the store has this registration. Otherwise it is in memory only, and repeated when the store is read. */
+type Registered = Stored & { readonly remote: Remote; readonly isStored: boolean };
 
 /**
  * - `up`: registered.
@@ -35,62 +40,66 @@ export type RemoteState =
       readonly reason: "not-stored";
       readonly since: string | undefined;
     })
-  | {
+  | (Stored & {
       readonly status: "down";
       readonly since: string;
       readonly remote: Remote | undefined;
       readonly isBeingChecked: boolean;
-    }
-  | { readonly status: "left" };
+    })
+  | (Stored & { readonly status: "left" });
 
 export type RemoteEvent =
-  /** It registered with this HQ or with another one of the same registry. */
-  | (Registered & { readonly type: "registered" })
-  /** The store was read as a whole and has it. */
-  | (Registered & { readonly type: "fetched" })
-  /** The store was read as a whole and does not have it. `since` as in DownRemote. */
-  | { readonly type: "missing"; readonly since: string | undefined }
+  /** The entry of the name in the store has changed. `entry` is undefined if there is none, or none that can be read. */
+  | (Stored & { readonly type: "stored"; readonly entry: RegistryEntry | undefined })
+  /** The store was read as a whole; otherwise as `stored`. */
+  | (Stored & { readonly type: "read"; readonly entry: RegistryEntry | undefined })
+  /** It registered, and the store did not take it. */
+  | { readonly type: "registered"; readonly remote: Remote }
+  /** It was removed, and the store could not be told; with `since` it did not answer. */
+  | { readonly type: "removed"; readonly since: string | undefined }
   | { readonly type: "answered"; readonly id: string; readonly at: string }
   /** `asked`: the remote as it was when the check began. */
   | { readonly type: "unanswered"; readonly asked: Remote }
   /** This HQ may remove it if it is still suspect. */
   | { readonly type: "expired"; readonly at: string }
-  /** It is not in the store any more: it left or was deleted; with `since` it did not answer. */
-  | { readonly type: "removed"; readonly id: string | undefined; readonly since: string | undefined }
-  | { readonly type: "tick"; readonly at: string };
+  | { readonly type: "tick"; readonly at: string }
+  /** Too many others went down after it. */
+  | { readonly type: "forgotten" };
 
 export type RemoteAction =
   | { readonly type: "joined" | "refreshed" | "left"; readonly remote: Remote }
   /** Ends in the event `answered` or `unanswered`. */
   | { readonly type: "check"; readonly remote: Remote; readonly timeoutMs: number }
-  /** To put it back into the store unless the store has a newer registration. `answeredAt`: it answered after `remote`. */
-  | { readonly type: "restore"; readonly remote: Remote; readonly answeredAt: string | undefined }
-  | { readonly type: "remove"; readonly remote: Remote; readonly version: string };
+  /** To store it again, unless `holder`, which the store has under this name, answers. */
+  | { readonly type: "restore"; readonly remote: Remote; readonly holder: Remote | undefined }
+  | { readonly type: "remove"; readonly remote: Remote; readonly since: string }
+  /** To remove the entry of a remote that is down. */
+  | { readonly type: "forget"; readonly version: string };
 
 type Outcome = { readonly state: RemoteState; readonly actions: readonly RemoteAction[] };
 
-export const LEFT: RemoteState = { status: "left" };
+export const LEFT: RemoteState = { status: "left", version: undefined };
 
 export function transition(state: RemoteState, event: RemoteEvent): Outcome {
   switch (event.type) {
+    case "stored":
+      return stored(state, event);
+    case "read":
+      return read(state, event);
     case "registered":
-      return registered(state, event);
-    case "fetched":
-      return isRegistered(state) && isUnchanged(state.remote, event.remote)
-        ? outcome({ ...state, version: event.version })
-        : registered(state, event);
-    case "missing":
-      return missing(state, event.since);
+      return registered(state, { remote: event.remote, version: state.version, isStored: false });
+    case "removed":
+      return isRegistered(state) ? removed(state, event.since) : outcome(state);
     case "answered":
       return answered(state, event.id, event.at);
     case "unanswered":
       return unanswered(state, event.asked);
     case "expired":
       return expired(state, event.at);
-    case "removed":
-      return removed(state, event);
     case "tick":
       return tick(state, event.at);
+    case "forgotten":
+      return isRegistered(state) ? outcome(state) : forgotten(state);
   }
 }
 
@@ -116,37 +125,65 @@ function outcome(state: RemoteState, ...actions: readonly RemoteAction[]): Outco
   return { state, actions };
 }
 
-function down(since: string, remote?: Remote): RemoteState {
-  return { status: "down", since, remote, isBeingChecked: false };
+function down(since: string, version: string | undefined, remote?: Remote): RemoteState {
+  return { status: "down", since, version, remote, isBeingChecked: false };
 }
 
-function registered(state: RemoteState, { remote, version }: Registered): Outcome {
-  const next: RemoteState = { status: "up", remote, version };
-  if (!isRegistered(state)) return outcome(next, { type: "joined", remote });
-  if (state.remote.id === remote.id) return outcome(next, { type: "refreshed", remote });
-  return outcome(next, { type: "left", remote: state.remote }, { type: "joined", remote });
+function registered(state: RemoteState, next: Registered): Outcome {
+  const { remote } = next;
+  const up: RemoteState = { status: "up", ...next };
+  if (!isRegistered(state)) return outcome(up, { type: "joined", remote });
+  if (state.remote.id === remote.id) return outcome(up, { type: "refreshed", remote });
+  return outcome(up, { type: "left", remote: state.remote }, { type: "joined", remote });
 }
 
-/** A registration that the store has never had is news for it. Others are checked before they are given up. */
-function missing(state: RemoteState, since: string | undefined): Outcome {
-  if (!isRegistered(state)) {
-    if (since === undefined) return outcome(state);
-    return outcome(state.status === "down" ? { ...state, since } : down(since));
+function removed(state: Extract<RemoteState, Registered>, since: string | undefined): Outcome {
+  const { remote, status, version } = state;
+  const known = status === "suspect" ? remote : undefined;
+  const next: RemoteState = since === undefined ? { status: "left", version } : down(since, version, known);
+  return outcome(next, { type: "left", remote });
+}
+
+/** A registration that the store has never had outlasts what the store tells of others. */
+function stored(
+  state: RemoteState,
+  { entry, version }: Extract<RemoteEvent, { type: "stored" | "read" }>,
+): Outcome {
+  if (entry?.remote !== undefined)
+    return registered(state, { remote: entry.remote, version, isStored: true });
+  const now = { ...state, version };
+  if (isRegistered(now)) return now.isStored ? removed(now, entry?.downSince) : outcome(now);
+  if (entry === undefined) return outcome({ status: "left", version });
+  return outcome(down(entry.downSince, version, now.status === "down" ? now.remote : undefined));
+}
+
+/** Registrations that only this HQ knows win over older ones; those that the store has lost are checked. */
+function read(state: RemoteState, event: Extract<RemoteEvent, { type: "stored" | "read" }>): Outcome {
+  const { entry, version } = event;
+  if (!isRegistered(state)) return stored(state, event);
+  const { remote, isStored, status } = state;
+  const kept = entry?.remote;
+  const isOwn = status === "up" && !isStored;
+  if (isOwn && (kept?.id !== remote.id || remote.lastHeartbeat >= kept.lastHeartbeat)) {
+    const holder = kept?.id === remote.id ? undefined : kept;
+    return outcome({ ...state, version }, { type: "restore", remote, holder });
   }
-  const { status, remote, version } = state;
-  if (status === "up" && version === undefined) {
-    return outcome(state, { type: "restore", remote, answeredAt: undefined });
+  if (kept !== undefined) {
+    const up = { status: "up", remote, version, isStored: true } as const;
+    return isUnchanged(remote, kept) ? outcome(up) : stored(state, event);
   }
-  const suspect = { status: "suspect", reason: "not-stored", remote, version: undefined, since } as const;
-  return outcome(suspect, { type: "check", remote, timeoutMs: HEALTH_CHECK_TIMEOUT_MS });
+  const since = entry?.downSince;
+  const lost = { status: "suspect", reason: "not-stored", remote, version, isStored: false, since } as const;
+  return outcome(lost, { type: "check", remote, timeoutMs: HEALTH_CHECK_TIMEOUT_MS });
 }
 
 function answered(state: RemoteState, id: string, at: string): Outcome {
   if (state.status === "left" || state.remote?.id !== id) return outcome(state);
-  const { remote } = state;
-  const restore = { type: "restore", remote, answeredAt: at } as const;
-  if (state.status === "down") return outcome(down(state.since), restore);
-  const up = { status: "up", remote: { ...remote, lastHeartbeat: at }, version: state.version } as const;
+  const remote = { ...state.remote, lastHeartbeat: at };
+  const restore = { type: "restore", remote, holder: undefined } as const;
+  if (state.status === "down") return outcome({ ...state, isBeingChecked: false }, restore);
+  const { version, isStored } = state;
+  const up = { status: "up", remote, version, isStored } as const;
   const isLost = state.status === "suspect" && state.reason === "not-stored";
   return isLost ? outcome(up, restore) : outcome(up);
 }
@@ -155,41 +192,30 @@ function answered(state: RemoteState, id: string, at: string): Outcome {
 function unanswered(state: RemoteState, asked: Remote): Outcome {
   if (state.status === "down") return outcome({ ...state, isBeingChecked: false });
   if (!isRegistered(state) || state.remote.id !== asked.id) return outcome(state);
-  const { remote, version } = state;
+  const { remote, version, isStored } = state;
   if (remote.lastHeartbeat !== asked.lastHeartbeat) return outcome(state);
-  if (state.status === "suspect" && state.reason === "not-stored") {
-    return outcome(state.since === undefined ? LEFT : down(state.since, remote), { type: "left", remote });
-  }
-  return outcome({ status: "suspect", reason: "no-answer", remote, version });
+  if (state.status === "suspect" && state.reason === "not-stored") return removed(state, state.since);
+  return outcome({ status: "suspect", reason: "no-answer", remote, version, isStored });
 }
 
-function expired(state: RemoteState, at: string): Outcome {
-  if (state.status !== "suspect" || state.reason !== "no-answer") return outcome(state);
-  const { remote, version } = state;
-  if (version !== undefined) return outcome(state, { type: "remove", remote, version });
-  return outcome(down(at, remote), { type: "left", remote });
-}
-
-function removed(
-  state: RemoteState,
-  { id, since }: { id: string | undefined; since: string | undefined },
-): Outcome {
-  const known = state.status === "left" ? undefined : state.remote;
-  if (isRegistered(state)) {
-    const { remote, status } = state;
-    if (remote.id !== id) return outcome(state);
-    const next = since === undefined ? LEFT : down(since, status === "suspect" ? remote : undefined);
-    return outcome(next, { type: "left", remote });
-  }
-  if (since !== undefined) return outcome(down(since, known));
-  return outcome(known !== undefined && known.id === id ? LEFT : state);
+function expired(state: RemoteState, since: string): Outcome {
+  const isDue = state.status === "suspect" && state.reason === "no-answer";
+  return isDue ? outcome(state, { type: "remove", remote: state.remote, since }) : outcome(state);
 }
 
 function tick(state: RemoteState, at: string): Outcome {
   if (state.status !== "down") return outcome(state);
-  if (!isDownLately(state.since, at)) return outcome(LEFT);
+  if (!isDownLately(state.since, at)) return forgotten(state);
   const { remote } = state;
   if (remote === undefined || state.isBeingChecked) return outcome(state);
   const check = { type: "check", remote, timeoutMs: RECOVERY_PROBE_TIMEOUT_MS } as const;
   return outcome({ ...state, isBeingChecked: true }, check);
+}
+
+function forgotten(state: RemoteState): Outcome {
+  const { version } = state;
+  return outcome(
+    { status: "left", version },
+    ...(version === undefined ? [] : [{ type: "forget", version } as const]),
+  );
 }

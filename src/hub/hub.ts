@@ -91,7 +91,7 @@ export class Hub implements AsyncDisposable {
     this.#keepAlive = setInterval(() => {
       for (const { viewer } of this.clients) {
         this.lags.observe(viewer.lagBytes);
-        viewer.keepAlive();
+        viewer.keepAlive(pingIntervalMs);
       }
     }, pingIntervalMs);
     this.#keepAlive.unref();

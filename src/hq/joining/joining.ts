@@ -1,6 +1,6 @@
 // Decides which servers may be remotes of this HQ (contract 10.4): join tokens enroll public keys, which then prove a remote.
 import { createHash, randomBytes } from "node:crypto";
-import type { z } from "zod";
+import type { Seal } from "../../lib/seal.ts";
 import type { Secret } from "../../lib/secret.ts";
 import { fitsWildcard } from "../../lib/wildcard.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -12,8 +12,7 @@ import {
   type NewJoinToken,
   RemoteKeyRecord,
 } from "../../protocol/schemas/join.ts";
-import type { TokenSeal } from "../registry/token-seal.ts";
-import type { JoiningChange, JoiningStore, JoiningTable } from "./joining-store.ts";
+import { type Entry, SealedTable, type TableChange, type Tables } from "../registry/tables.ts";
 import { isSigned, remoteIdOf } from "./remote-key.ts";
 
 const TOKEN_BYTES = 32;
@@ -29,9 +28,8 @@ export type JoinedRemoteName = { readonly id: string; readonly name: string };
 export type ConfiguredJoinToken = { readonly secret: Secret; readonly name: string };
 
 export type JoiningOptions = {
-  readonly store: JoiningStore;
-  /** Seals entries, so that write access to the store is not enough to add a key. */
-  readonly seal: Pick<TokenSeal, "seal" | "open">;
+  readonly tables: Tables;
+  readonly seal: Seal;
   readonly configured: ConfiguredJoinToken | undefined;
   /** The `instanceId` that the HQ shows. */
   readonly hqId: () => string;
@@ -39,9 +37,8 @@ export type JoiningOptions = {
   readonly now: () => number;
 };
 
-type Entry<T> = { readonly text: string; readonly value: T };
 /** A token that enrolls a key, with the changes of the store that this requires. */
-type Admission = { readonly token: JoinTokenRecord; readonly changes: readonly JoiningChange[] };
+type Admission = { readonly token: JoinTokenRecord; readonly changes: readonly TableChange[] };
 
 /**
  * Tokens are stored as hashes. A token enrolls one key, or several if it is reusable. A token for one name replaces the key
@@ -49,16 +46,23 @@ type Admission = { readonly token: JoinTokenRecord; readonly changes: readonly J
  */
 export class Joining {
   readonly #options: JoiningOptions;
+  /** By hash. */
+  readonly #tokens: SealedTable<JoinTokenRecord>;
+  /** By name of the remote. */
+  readonly #keys: SealedTable<RemoteKeyRecord>;
 
   constructor(options: JoiningOptions) {
+    const { tables, seal } = options;
     this.#options = options;
+    this.#tokens = new SealedTable(tables, seal, "tokens", JoinTokenRecord);
+    this.#keys = new SealedTable(tables, seal, "keys", RemoteKeyRecord);
   }
 
   /** Checks the proof, and enrolls an unknown key if a token allows it. Throws `join_refused`, `remote_name_taken`. */
   async join(request: JoinRemote): Promise<JoinedRemoteName & { readonly enrolled: boolean }> {
     const { name, publicKey } = request;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      const known = await this.#read("keys", name, RemoteKeyRecord);
+      const known = await this.#keys.get(name);
       const isKnown = known?.value.publicKey === publicKey;
       const admission = isKnown ? undefined : await this.#admission(request, known !== undefined);
       this.#checkProof(request);
@@ -72,9 +76,9 @@ export class Joining {
   /** Whether the key of a credential is still enrolled. While the store is unreachable, the credential counts until it expires. */
   async isKnown({ id, name }: JoinedRemoteName): Promise<boolean> {
     try {
-      return (await this.#read("keys", name, RemoteKeyRecord))?.value.remoteId === id;
+      return (await this.#keys.get(name))?.value.remoteId === id;
     } catch (error) {
-      if (error instanceof ServiceError && error.code === "host_unreachable") return true;
+      if (error instanceof ServiceError && error.code === "registry_unavailable") return true;
       throw error;
     }
   }
@@ -84,7 +88,7 @@ export class Joining {
     { name, expiresIn, reusable }: CreateJoinToken,
     createdBy: string | undefined,
   ): Promise<NewJoinToken> {
-    const tokens = await this.#tokens();
+    const tokens = await this.#validTokens();
     if (tokens.size >= MAX_JOIN_TOKENS) {
       throw new ServiceError(
         "too_many_join_tokens",
@@ -100,8 +104,7 @@ export class Joining {
       createdAt: new Date(now).toISOString(),
       expiresAt: new Date(now + expiresIn * 1000).toISOString(),
     };
-    const after = this.#sealed("tokens", hash, record);
-    await this.#options.store.commit([{ table: "tokens", id: hash, before: undefined, after }]);
+    await this.#options.tables.commit([this.#tokens.change(hash, undefined, record)]);
     return { ...record, token };
   }
 
@@ -109,15 +112,15 @@ export class Joining {
   async tokens(): Promise<readonly JoinTokenRecord[]> {
     const { configured } = this.#options;
     const own = configured === undefined ? [] : [recordOf(configured)];
-    return [...own, ...[...(await this.#tokens()).values()].map(({ value }) => value)];
+    return [...own, ...[...(await this.#validTokens()).values()].map(({ value }) => value)];
   }
 
   /** Throws `join_token_not_found`. */
   async revokeToken(tokenId: string): Promise<void> {
-    const tokens = await this.#tokens();
+    const tokens = await this.#validTokens();
     for (const [hash, { text, value }] of tokens) {
       if (value.id !== tokenId) continue;
-      await this.#options.store.commit([{ table: "tokens", id: hash, before: text, after: undefined }]);
+      await this.#options.tables.commit([this.#tokens.change(hash, text, undefined)]);
       return;
     }
     const { configured } = this.#options;
@@ -131,18 +134,15 @@ export class Joining {
   }
 
   async keys(): Promise<readonly RemoteKeyRecord[]> {
-    const texts = await this.#options.store.all("keys");
-    return [...texts].flatMap(
-      ([name, text]) => this.#opened("keys", name, { text, schema: RemoteKeyRecord }) ?? [],
-    );
+    return [...(await this.#keys.all()).values()].map(({ value }) => value);
   }
 
   /** The remote needs a token to join again. Throws `remote_not_found`. */
   async revokeKey(name: string): Promise<void> {
-    const { store } = this.#options;
-    const before = await store.get("keys", name);
-    if (before === undefined) throw new ServiceError("remote_not_found", `no key of a remote ${name}`);
-    await store.commit([{ table: "keys", id: name, before, after: undefined }]);
+    const { tables } = this.#options;
+    const text = await tables.get("keys", name);
+    if (text === undefined) throw new ServiceError("remote_not_found", `no key of a remote ${name}`);
+    await tables.commit([this.#keys.change(name, text, undefined)]);
   }
 
   #checkProof(request: JoinRemote): void {
@@ -185,10 +185,10 @@ export class Joining {
     if (configured !== undefined && hash === hashOf(configured.secret.bytes())) {
       return { token: recordOf(configured), changes: [] };
     }
-    const entry = await this.#read("tokens", hash, JoinTokenRecord);
+    const entry = await this.#tokens.get(hash);
     if (entry === undefined || isExpired(entry.value, now())) return undefined;
-    const after = entry.value.reusable ? entry.text : undefined;
-    return { token: entry.value, changes: [{ table: "tokens", id: hash, before: entry.text, after }] };
+    const after = entry.value.reusable ? entry.value : undefined;
+    return { token: entry.value, changes: [this.#tokens.change(hash, entry.text, after)] };
   }
 
   async #enroll(
@@ -196,49 +196,26 @@ export class Joining {
     publicKey: string,
     from: { readonly known: Entry<RemoteKeyRecord> | undefined; readonly admission: Admission },
   ): Promise<boolean> {
-    const { store, now } = this.#options;
+    const { tables, now } = this.#options;
     const { known, admission } = from;
-    if (known === undefined && (await store.all("keys")).size >= MAX_REMOTE_KEYS) {
+    if (known === undefined && (await tables.all("keys")).size >= MAX_REMOTE_KEYS) {
       throw refused(`this HQ has ${MAX_REMOTE_KEYS} keys of remotes: revoke some first`);
     }
     const enrolledAt = new Date(now()).toISOString();
     const key = { name, remoteId, publicKey, enrolledAt, joinToken: admission.token.id };
-    const after = this.#sealed("keys", name, key);
-    const change: JoiningChange = { table: "keys", id: name, before: known?.text, after };
-    return await store.commit([change, ...admission.changes]);
+    return await tables.commit([this.#keys.change(name, known?.text, key), ...admission.changes]);
   }
 
   /** By hash. Removes expired tokens. */
-  async #tokens(): Promise<ReadonlyMap<string, Entry<JoinTokenRecord>>> {
-    const { store, now } = this.#options;
+  async #validTokens(): Promise<ReadonlyMap<string, Entry<JoinTokenRecord>>> {
+    const { tables, now } = this.#options;
     const tokens = new Map<string, Entry<JoinTokenRecord>>();
-    for (const [hash, text] of await store.all("tokens")) {
-      const value = this.#opened("tokens", hash, { text, schema: JoinTokenRecord });
+    for (const [hash, text] of await tables.all("tokens")) {
+      const value = this.#tokens.open(hash, text);
       if (value !== undefined && !isExpired(value, now())) tokens.set(hash, { text, value });
-      else await store.commit([{ table: "tokens", id: hash, before: text, after: undefined }]);
+      else await tables.commit([this.#tokens.change(hash, text, undefined)]);
     }
     return tokens;
-  }
-
-  async #read<T>(table: JoiningTable, id: string, schema: z.ZodType<T>): Promise<Entry<T> | undefined> {
-    const text = await this.#options.store.get(table, id);
-    if (text === undefined) return undefined;
-    const value = this.#opened(table, id, { text, schema });
-    return value && { text, value };
-  }
-
-  #sealed(table: JoiningTable, id: string, value: object): string {
-    return this.#options.seal.seal(`${table} ${id}`, JSON.stringify(value));
-  }
-
-  /** Undefined for an entry that was sealed with another secret, which admits nobody. */
-  #opened<T>(
-    table: JoiningTable,
-    id: string,
-    { text, schema }: { readonly text: string; readonly schema: z.ZodType<T> },
-  ): T | undefined {
-    const opened = this.#options.seal.open(`${table} ${id}`, text);
-    return opened === undefined ? undefined : schema.parse(JSON.parse(opened));
   }
 }
 

@@ -67,16 +67,15 @@ export class RedisFollower implements AsyncDisposable {
     return this.#link !== undefined;
   }
 
-  /** Adds and reads a part. The first one opens the connection. Throws `start_failed`. */
-  async add(part: FollowedPart): Promise<void> {
+  /** Call it before `start`. */
+  add(part: FollowedPart): void {
+    this.#parts.push(part);
+  }
+
+  /** Reads all parts. Throws `start_failed`. */
+  async start(): Promise<void> {
     try {
-      this.#parts.push(part);
-      if (this.#parts.length > 1) {
-        await part.read(this.run);
-        return;
-      }
       const link = await this.#connect();
-      part.ready();
       this.#following = this.#follow(link);
     } catch (error) {
       const where = formatRedisAddress(this.#options.address);
@@ -84,10 +83,20 @@ export class RedisFollower implements AsyncDisposable {
     }
   }
 
-  readonly run: RunScript = (script, keys, values) =>
-    this.#link?.run(script, keys, values) ?? Promise.reject(new Error("the registry is out of reach"));
+  /** Rejects with `registry_unavailable`. */
+  readonly run: RunScript = async (script, keys, values) => {
+    try {
+      if (this.#link === undefined) throw new Error("there is no connection");
+      return await this.#link.run(script, keys, values);
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  };
 
-  /** Runs a script that returns a revision and results. Returns the results once that revision has arrived here. */
+  /**
+   * Runs a script that returns a revision and results. Returns the results once that revision has arrived here. Rejects
+   * with `registry_unavailable`: it is not known whether the change was made.
+   */
   async change(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown[]> {
     const [link, before] = [this.#link, this.#revision];
     try {
@@ -96,13 +105,14 @@ export class RedisFollower implements AsyncDisposable {
       await this.#reached(at);
       return more;
     } catch (error) {
+      const problem = error instanceof ServiceError ? error : unavailable(error);
       // The loss of the connection is logged once, by #follow.
       if (link !== undefined && !link.isClosed) {
-        this.#options.log.error({ reason: textOf(error) }, "registry not kept");
+        this.#options.log.error({ reason: textOf(problem.cause) }, "registry not stored");
       }
-      // It is not known whether the change was made. The reconnect reads everything anew.
+      // The reconnect reads everything anew.
       link?.[Symbol.dispose]();
-      throw error;
+      throw problem;
     }
   }
 
@@ -123,10 +133,8 @@ export class RedisFollower implements AsyncDisposable {
     const { log, address } = this.#options;
     const registry = formatRedisAddress(address);
     for (let link: RedisLink | undefined = first; link !== undefined; link = await this.#reconnect()) {
-      if (link !== first) {
-        log.info({ registry }, "registry is back");
-        for (const part of this.#parts) part.ready();
-      }
+      if (link !== first) log.info({ registry }, "registry is back");
+      for (const part of this.#parts) part.ready();
       const reason = await this.#readChanges(link);
       if (!this.#stop.signal.aborted) {
         log.warn({ registry, reason }, "registry is out of reach: going on with what is known");
@@ -195,7 +203,7 @@ export class RedisFollower implements AsyncDisposable {
     const at = Number.parseInt(entryId, 10);
     if (at !== this.#revision + 1) throw new Error("changes were missed");
     this.#revision = at;
-    const changed = fieldsOf(fields);
+    const changed = Object.fromEntries(pairsOf(fields));
     for (const part of this.#parts) part.apply(changed);
     this.#progress.emit();
   }
@@ -207,13 +215,18 @@ export class RedisFollower implements AsyncDisposable {
     using _listening = this.#progress.on(() => {
       if (this.#revision >= at) resolve();
     });
-    await withDeadline(promise, REGISTRY_TIMEOUT_MS, "hearing of a change of our own");
+    await withDeadline(promise, REGISTRY_TIMEOUT_MS, "the arrival of a change of this HQ");
   }
 }
 
-function fieldsOf(fields: readonly string[]): Readonly<Record<string, string>> {
-  const pairs = fields.flatMap((name, index) => (index % 2 === 0 ? [[name, fields[index + 1] ?? ""]] : []));
-  return Object.fromEntries(pairs);
+/** Redis lists names and values alternately. */
+export function pairsOf(list: readonly string[]): readonly (readonly [string, string])[] {
+  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? ""] as const] : []));
+}
+
+function unavailable(cause: unknown): ServiceError {
+  const message = "the registry that the HQs share is out of reach: try again in a moment";
+  return new ServiceError("registry_unavailable", message, { cause });
 }
 
 function textOf(error: unknown): string {

@@ -7,25 +7,24 @@ import {
   type TicketKind,
   type TicketStore,
 } from "../../lib/data/live-records.ts";
+import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { FollowedPart, RedisFollower } from "./redis-follower.ts";
+import { type FollowedPart, pairsOf, type RedisFollower } from "./redis-follower.ts";
 import {
   END_RECORD,
-  FIND_RECORD,
+  FIND,
   PUT_RECORD,
   PUT_TICKET,
   READ_RECORDS,
   REGISTRY_KEYS,
-  REPLACE_RECORD,
   type RunScript,
   type Script,
   TAKE_TICKET,
 } from "./redis-scripts.ts";
-import type { TokenSeal } from "./token-seal.ts";
 
 export type RedisRecordsOptions = {
   readonly follower: RedisFollower;
-  readonly seal: TokenSeal;
+  readonly seal: Seal;
   readonly instanceId: () => string;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -37,7 +36,6 @@ const KEYS = [revision, changes, records, recordTimes, endedRecords];
 /** Alternating ids and values. */
 const Contents = z.tuple([z.int(), z.array(z.string()), z.array(z.string())]);
 const Found = z.string().nullable();
-const Replaced = z.tuple([z.literal([0, 1])]);
 const Kept = z.object({ kind: z.string(), expiresAtS: z.number(), value: z.unknown() });
 
 /**
@@ -49,17 +47,11 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   readonly #options: RedisRecordsOptions;
   readonly #copy: LiveRecords;
 
-  private constructor(options: RedisRecordsOptions) {
+  constructor(options: RedisRecordsOptions) {
     this.#options = options;
     this.#copy = new LiveRecords(options.now);
-    this.tickets = new RedisTickets(options);
-  }
-
-  /** The follower must have a part already. Throws `start_failed`. */
-  static async open(options: RedisRecordsOptions): Promise<RedisRecords> {
-    const store = new RedisRecords(options);
-    await options.follower.add(store);
-    return store;
+    this.tickets = redisTickets(options);
+    options.follower.add(this);
   }
 
   get instanceId(): string {
@@ -89,8 +81,8 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
       const text = await this.#sealed(id);
       // Redis may have lost the record and not received it again yet.
       const record = await change(text === undefined ? this.#copy.get(id) : this.#mustOpen(id, text));
-      const answer = await asked(this.#change(REPLACE_RECORD, [...this.#written(record), text ?? ""]));
-      isDone = Replaced.parse(answer)[0] === 1;
+      const [done] = await this.#change(PUT_RECORD, [...this.#written(record), text ?? ""]);
+      isDone = done === 1;
     }
   }
 
@@ -99,14 +91,12 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   }
 
   async put(record: LiveRecord): Promise<void> {
-    if (this.#copy.put(record)) await asked(this.#change(PUT_RECORD, this.#written(record)));
+    if (this.#copy.put(record)) await this.#change(PUT_RECORD, this.#written(record));
   }
 
   async end(all: readonly Pick<LiveRecord, "id" | "expiresAtS">[]): Promise<void> {
     for (const { id, expiresAtS } of all) this.#copy.end(id, expiresAtS);
-    await asked(
-      Promise.all(all.map(({ id, expiresAtS }) => this.#change(END_RECORD, [id, `${expiresAtS}`]))),
-    );
+    await Promise.all(all.map(({ id, expiresAtS }) => this.#change(END_RECORD, [id, `${expiresAtS}`])));
   }
 
   watch(listener: (id: string) => void): Disposable {
@@ -124,7 +114,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     await Promise.all([
       ...ownEnded.map(([id, expiresAtS]) => run(END_RECORD, KEYS, [id, `${expiresAtS}`])),
       // Another HQ may have stored a newer version meanwhile.
-      ...own.map((record) => run(REPLACE_RECORD, KEYS, [...this.#written(record), ""])),
+      ...own.map((record) => run(PUT_RECORD, KEYS, [...this.#written(record), ""])),
     ]);
     return at;
   }
@@ -158,7 +148,7 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
   }
 
   async #sealed(id: string): Promise<string | undefined> {
-    return Found.parse(await asked(this.#options.follower.run(FIND_RECORD, [records], [id]))) ?? undefined;
+    return Found.parse(await this.#options.follower.run(FIND, [records], [id])) ?? undefined;
   }
 
   #written({ id, kind, expiresAtS, value }: LiveRecord): readonly string[] {
@@ -166,31 +156,24 @@ export class RedisRecords implements SharedRecordStore, FollowedPart {
     return [id, `${expiresAtS}`, this.#options.seal.seal(sealOf("record", id), text)];
   }
 
-  #change(script: Script, values: readonly string[]): Promise<unknown> {
+  #change(script: Script, values: readonly string[]): Promise<unknown[]> {
     return this.#options.follower.change(script, KEYS, values);
   }
 }
 
 /** Redis makes sure that no ticket is taken twice, at any HQ. */
-class RedisTickets implements TicketStore {
-  readonly #options: Pick<RedisRecordsOptions, "follower" | "seal">;
-
-  constructor(options: Pick<RedisRecordsOptions, "follower" | "seal">) {
-    this.#options = options;
-  }
-
-  async put(kind: TicketKind, hash: string, text: string): Promise<void> {
-    const { follower, seal } = this.#options;
-    const sealed = seal.seal(sealOf(kind.name, hash), text);
-    const values = [hash, sealed, `${kind.lifetimeMs}`, `${kind.maxEntries}`];
-    await asked(follower.run(PUT_TICKET, keysOf(kind), values));
-  }
-
-  async take(kind: TicketKind, hash: string): Promise<string | undefined> {
-    const { follower, seal } = this.#options;
-    const sealed = Found.parse(await asked(follower.run(TAKE_TICKET, keysOf(kind), [hash])));
-    return sealed === null ? undefined : seal.open(sealOf(kind.name, hash), sealed);
-  }
+function redisTickets({ follower, seal }: Pick<RedisRecordsOptions, "follower" | "seal">): TicketStore {
+  return {
+    put: async (kind, hash, text) => {
+      const sealed = seal.seal(sealOf(kind.name, hash), text);
+      const values = [hash, sealed, `${kind.lifetimeMs}`, `${kind.maxEntries}`];
+      await follower.run(PUT_TICKET, keysOf(kind), values);
+    },
+    take: async (kind, hash) => {
+      const sealed = Found.parse(await follower.run(TAKE_TICKET, keysOf(kind), [hash]));
+      return sealed === null ? undefined : seal.open(sealOf(kind.name, hash), sealed);
+    },
+  };
 }
 
 function keysOf({ name }: TicketKind): readonly string[] {
@@ -200,17 +183,4 @@ function keysOf({ name }: TicketKind): readonly string[] {
 /** Binds a seal to its kind and id, so that it is not valid for another record. */
 function sealOf(kind: string, id: string): string {
   return `${kind}:${id}`;
-}
-
-async function asked<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (cause) {
-    const message = "the registry that the HQs share is out of reach: try again in a moment";
-    throw new ServiceError("registry_unavailable", message, { cause });
-  }
-}
-
-function pairsOf(list: readonly string[]): readonly (readonly [string, string])[] {
-  return list.flatMap((id, index) => (index % 2 === 0 ? [[id, list[index + 1] ?? ""] as const] : []));
 }

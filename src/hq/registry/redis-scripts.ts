@@ -1,10 +1,5 @@
 // The scripts that run in Redis, each atomically. All keys are passed in, so that a Redis user can be limited to them.
-import {
-  DOWN_REMOTE_MEMORY_MS,
-  MAX_DOWN_REMOTES,
-  MAX_ENDED_RECORDS,
-  MAX_REGISTRY_CHANGES,
-} from "../../protocol/limits.ts";
+import { MAX_ENDED_RECORDS, MAX_REGISTRY_CHANGES } from "../../protocol/limits.ts";
 
 export type Script = { readonly name: string; readonly text: string };
 
@@ -21,17 +16,15 @@ export const REGISTRY_KEYS = {
   instance: "ttyhq:instance",
   /** Number: goes up by one with each change. */
   revision: "ttyhq:revision",
-  /** Hash: id → remote as JSON, its token sealed. */
-  remotes: "ttyhq:remotes",
-  /** Hash: name → id. */
-  names: "ttyhq:names",
   /**
-   * Stream of changes, `REVISION-0` → id; remote, empty if it was removed; down, its name if it did not answer. Or →
-   * record, an id; sealed, empty if it has ended; expiresAtS.
+   * Stream of changes, `REVISION-0` → tables, the changes as COMMIT has them. Or → record, an id; sealed, empty if it has
+   * ended; expiresAtS.
    */
   changes: "ttyhq:changes",
-  /** Sorted set: names of the remotes that are down, by the time of their removal in seconds. */
-  down: "ttyhq:down",
+  /** Hashes of sealed entries: remotes by name, join tokens by hash, keys of remotes by name. */
+  remotes: "ttyhq:remotes-by-name",
+  tokens: "ttyhq:join-tokens",
+  keys: "ttyhq:remote-keys",
   /** Hash: id → a login or share link, sealed. */
   records: "ttyhq:records",
   /** Sorted sets: ids of these records, and of ended ones, by their expiry in seconds. */
@@ -46,43 +39,14 @@ export const REGISTRY_KEYS = {
   replicas: "ttyhq:replicas",
 } as const;
 
-const DOWN_S = DOWN_REMOTE_MEMORY_MS / 1000;
-
 const CHANGE = `
 local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
-local function change(id, remote, down)
+local function change(...)
   local now = redis.call('INCR', KEYS[1])
-  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_REGISTRY_CHANGES}, now .. '-0',
-    'id', id, 'remote', remote, 'down', down)
+  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_REGISTRY_CHANGES}, now .. '-0', ...)
   return now
 end
-local function setDown(name)
-  redis.call('ZADD', KEYS[5], redis.call('TIME')[1], name)
-  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_DOWN_REMOTES + 1})
-  redis.call('EXPIRE', KEYS[5], ${DOWN_S})
-end
-local function freeName(remote, id)
-  local name = cjson.decode(remote).name
-  if redis.call('HGET', KEYS[4], name) == id then redis.call('HDEL', KEYS[4], name) end
-end
 `;
-
-/**
- * instance, revision, remotes, down; the instance where there is none → {instance, revision, remotes, remotes that are
- * down, the latest last: {name, seconds since then}, …}.
- */
-export const READ: Script = {
-  name: "read",
-  text: `
-redis.call('SET', KEYS[1], ARGV[1], 'NX')
-local now = tonumber(redis.call('TIME')[1])
-local down = {}
-for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], now - ${DOWN_S}, '+inf')) do
-  table.insert(down, { name, now - tonumber(redis.call('ZSCORE', KEYS[4], name)) })
-end
-return { redis.call('GET', KEYS[1]), tonumber(redis.call('GET', KEYS[2]) or '0'), redis.call('HVALS', KEYS[3]), down }
-`,
-};
 
 /** revision → its value. */
 export const REVISION: Script = {
@@ -90,41 +54,37 @@ export const REVISION: Script = {
   text: "return tonumber(redis.call('GET', KEYS[1]) or '0')",
 };
 
-/**
- * revision, changes, remotes, names, down; id, name, remote, its heartbeat if it is restored or "" → {revision}, or
- * {revision, remote} with another remote that has the name.
- */
-export const PUT: Script = {
-  name: "put",
+/** hash; id → text, or nothing. */
+export const FIND: Script = { name: "find", text: "return redis.call('HGET', KEYS[1], ARGV[1])" };
+
+/** hash → {id, text, …}. */
+export const FIND_ALL: Script = { name: "find all", text: "return redis.call('HGETALL', KEYS[1])" };
+
+/** revision, instance, remotes; the instance where there is none → {revision, instance, {name, text, …}}. */
+export const READ_REMOTES: Script = {
+  name: "read remotes",
   text: `${CHANGE}
-local id, name, remote, restored = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local holder = redis.call('HGET', KEYS[4], name)
-local held = holder and holder ~= id and redis.call('HGET', KEYS[3], holder)
-if held then return { revision(), held } end
-local before = redis.call('HGET', KEYS[3], id)
-if before and restored ~= '' and cjson.decode(before).lastHeartbeat > restored then return { revision() } end
-local now = change(id, remote, '')
-redis.call('ZREM', KEYS[5], name)
-if before then freeName(before, id) end
-redis.call('HSET', KEYS[3], id, remote)
-redis.call('HSET', KEYS[4], name, id)
-return { now }
+redis.call('SET', KEYS[2], ARGV[1], 'NX')
+return { revision(), redis.call('GET', KEYS[2]), redis.call('HGETALL', KEYS[3]) }
 `,
 };
 
-/** revision, changes, remotes, names, down; id, the expected remote if it does not answer, or "" → {revision}. */
-export const DROP: Script = {
-  name: "drop",
+/**
+ * revision, changes, tables; as JSON, of each change the number of its table, the id, and the text before and after, ""
+ * for none → {revision, 1}, or {revision, 0} if an entry is not as it was before.
+ */
+export const COMMIT: Script = {
+  name: "commit",
   text: `${CHANGE}
-local id, expected = ARGV[1], ARGV[2]
-local remote = redis.call('HGET', KEYS[3], id)
-if not remote or (expected ~= '' and expected ~= remote) then return { revision() } end
-local name = expected ~= '' and cjson.decode(remote).name or ''
-local now = change(id, '', name)
-if name ~= '' then setDown(name) end
-redis.call('HDEL', KEYS[3], id)
-freeName(remote, id)
-return { now }
+local all = cjson.decode(ARGV[1])
+for _, each in ipairs(all) do
+  if (redis.call('HGET', KEYS[each[1] + 2], each[2]) or '') ~= each[3] then return { revision(), 0 } end
+end
+for _, each in ipairs(all) do
+  if each[4] == '' then redis.call('HDEL', KEYS[each[1] + 2], each[2])
+  else redis.call('HSET', KEYS[each[1] + 2], each[2], each[4]) end
+end
+return { change('tables', ARGV[1]), 1 }
 `,
 };
 
@@ -164,85 +124,55 @@ return 1
 `,
 };
 
-const RECORD_CHANGE = `
-local function revision() return tonumber(redis.call('GET', KEYS[1]) or '0') end
-local function change(id, sealed, expiresAtS)
-  local now = redis.call('INCR', KEYS[1])
-  redis.call('XADD', KEYS[2], 'MAXLEN', '~', ${MAX_REGISTRY_CHANGES}, now .. '-0',
-    'record', id, 'sealed', sealed, 'expiresAtS', expiresAtS)
-  return now
+/** All scripts of records begin with it: revision, changes, records, times, ended. */
+const RECORDS = `${CHANGE}
+local now = redis.call('TIME')[1]
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 100)) do
+  redis.call('HDEL', KEYS[3], id)
+  redis.call('ZREM', KEYS[4], id)
 end
-local function forgetExpired()
-  local now = redis.call('TIME')[1]
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[4], '-inf', now, 'LIMIT', 0, 100)) do
-    redis.call('HDEL', KEYS[3], id)
-    redis.call('ZREM', KEYS[4], id)
-  end
-  redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now)
-  redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_ENDED_RECORDS + 1})
-end
+redis.call('ZREMRANGEBYSCORE', KEYS[5], '-inf', now)
+redis.call('ZREMRANGEBYRANK', KEYS[5], 0, -${MAX_ENDED_RECORDS + 1})
+local id, expiresAtS, sealed, before = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local isOver = id and redis.call('ZSCORE', KEYS[5], id)
 `;
 
-/** revision, changes, records, times, ended → {revision, records: id, sealed, …, ended: id, seconds, …}. */
+/** … → {revision, records: id, sealed, …, ended: id, seconds, …}. */
 export const READ_RECORDS: Script = {
   name: "read records",
-  text: `${RECORD_CHANGE}
-forgetExpired()
+  text: `${RECORDS}
 return { revision(), redis.call('HGETALL', KEYS[3]), redis.call('ZRANGE', KEYS[5], 0, -1, 'WITHSCORES') }
 `,
 };
 
-/** records; id → sealed record, or nothing. */
-export const FIND_RECORD: Script = {
-  name: "find record",
-  text: "return redis.call('HGET', KEYS[1], ARGV[1])",
-};
-
-/** revision, changes, records, times, ended; id, seconds, sealed → {revision}. An ended record stays ended. */
+/**
+ * …; id, seconds, sealed, the expected sealed record, "" for none, or nothing for any → {revision, 1}, or {revision, 0}
+ * if there is another one. An ended record stays ended.
+ */
 export const PUT_RECORD: Script = {
   name: "put record",
-  text: `${RECORD_CHANGE}
-local id, expiresAtS, sealed = ARGV[1], ARGV[2], ARGV[3]
-forgetExpired()
-if redis.call('ZSCORE', KEYS[5], id) then return { revision() } end
+  text: `${RECORDS}
+if isOver then return { revision(), 1 } end
+if before and (redis.call('HGET', KEYS[3], id) or '') ~= before then return { revision(), 0 } end
 redis.call('HSET', KEYS[3], id, sealed)
 redis.call('ZADD', KEYS[4], expiresAtS, id)
-return { change(id, sealed, expiresAtS) }
+return { change('record', id, 'sealed', sealed, 'expiresAtS', expiresAtS), 1 }
 `,
 };
 
-/**
- * revision, changes, records, times, ended; id, seconds, sealed, the expected sealed record or "" for none →
- * {revision, 1}, or {revision, 0} if there is another one. An ended record stays ended.
- */
-export const REPLACE_RECORD: Script = {
-  name: "replace record",
-  text: `${RECORD_CHANGE}
-local id, expiresAtS, sealed, before = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-forgetExpired()
-if redis.call('ZSCORE', KEYS[5], id) then return { revision(), 1 } end
-if (redis.call('HGET', KEYS[3], id) or '') ~= before then return { revision(), 0 } end
-redis.call('HSET', KEYS[3], id, sealed)
-redis.call('ZADD', KEYS[4], expiresAtS, id)
-return { change(id, sealed, expiresAtS), 1 }
-`,
-};
-
-/** revision, changes, records, times, ended; id, seconds → {revision}. */
+/** …; id, seconds → {revision}. */
 export const END_RECORD: Script = {
   name: "end record",
-  text: `${RECORD_CHANGE}
-local id, expiresAtS = ARGV[1], ARGV[2]
-forgetExpired()
-if redis.call('ZSCORE', KEYS[5], id) then return { revision() } end
+  text: `${RECORDS}
+if isOver then return { revision() } end
 redis.call('HDEL', KEYS[3], id)
 redis.call('ZREM', KEYS[4], id)
 redis.call('ZADD', KEYS[5], expiresAtS, id)
-return { change(id, '', expiresAtS) }
+return { change('record', id, 'sealed', '', 'expiresAtS', expiresAtS) }
 `,
 };
 
-const TICKET_TIME = `
+const TICKETS = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function forget(tickets)
@@ -257,7 +187,7 @@ forget(redis.call('ZRANGEBYSCORE', KEYS[2], '-inf', now, 'LIMIT', 0, 100))
 /** tickets, times; hash, sealed, ms, maximum number → 1. */
 export const PUT_TICKET: Script = {
   name: "put ticket",
-  text: `${TICKET_TIME}
+  text: `${TICKETS}
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[2], now + ARGV[3], ARGV[1])
 local beyond = redis.call('ZCARD', KEYS[2]) - ARGV[4]
@@ -269,7 +199,7 @@ return 1
 /** tickets, times; hash → sealed content, once; then nothing. */
 export const TAKE_TICKET: Script = {
   name: "take ticket",
-  text: `${TICKET_TIME}
+  text: `${TICKETS}
 local endsAt = redis.call('ZSCORE', KEYS[2], ARGV[1])
 local sealed = redis.call('HGET', KEYS[1], ARGV[1])
 forget({ ARGV[1] })

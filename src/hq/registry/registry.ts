@@ -1,54 +1,24 @@
-// The remotes of this HQ: one state for each name (remote-state.ts), kept in a store so that it survives a restart.
+// The remotes of this HQ: one state for each name (remote-state.ts), stored in tables so that it survives a restart.
 
 import { Emitter } from "../../lib/async/emitter.ts";
-import { succeeded } from "../../lib/async/succeeded.ts";
 import { Tally } from "../../lib/data/tally.ts";
+import type { Seal } from "../../lib/seal.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { HEALTH_CHECK_TIMEOUT_MS, MAX_DOWN_REMOTES } from "../../protocol/limits.ts";
 import type { RegisterRemote } from "../../protocol/schemas/remote.ts";
 import {
-  type DownRemote,
   isDownLately,
   isRegistered,
   isUnchanged,
   LEFT,
-  type Registered,
+  RegistryEntry,
   type Remote,
   type RemoteAction,
   type RemoteEvent,
   type RemoteState,
   transition,
 } from "../remote-state.ts";
-
-export type RegistryStoreChange =
-  | (Registered & { readonly kind: "stored" })
-  /** `down`: it was removed because it did not answer. */
-  | { readonly kind: "removed"; readonly id: string; readonly down: DownRemote | undefined }
-  /** The whole content: at the start, and when changes may have been missed. */
-  | {
-      readonly kind: "read";
-      readonly remotes: readonly Registered[];
-      readonly down: readonly DownRemote[];
-    };
-
-/**
- * Stores the remotes of one HQ (FileRegistryStore) or of several that share a registry (RedisRegistryStore), and decides
- * which remote has a name. It logs failures.
- */
-export type RegistryStore = {
-  /** Reads everything and tells it to the listeners. Call it once, before anything else. */
-  load(): Promise<void>;
-  /**
-   * Stores a remote unless another one has its name, and returns that one. A restored remote does not replace a newer
-   * registration. Listeners have heard of the change when this resolves. Rejects if the remote could not be stored.
-   */
-  put(remote: Remote, how: "new" | "restored"): Promise<Registered | undefined>;
-  /** With a version: removes that version, since the remote does not answer, and nothing newer. Rejects like `put`. */
-  remove(id: string, version?: string): Promise<void>;
-  /** Whether the store can be reached and has everything. */
-  readonly isConnected: boolean;
-  watch(listener: (change: RegistryStoreChange) => void): Disposable;
-};
+import { type RegistryTables, type RemotesChange, SealedTable, type TableChange } from "./tables.ts";
 
 export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; readonly remote: Remote };
 
@@ -56,7 +26,9 @@ export type RegistryChange = { readonly kind: "joined" | "refreshed" | "left"; r
 export type IsAlive = (remote: Remote, timeoutMs: number) => Promise<boolean>;
 
 export type RegistryOptions = {
-  readonly store: RegistryStore;
+  readonly tables: RegistryTables;
+  /** The same for all HQs that share the tables. */
+  readonly seal: Seal;
   readonly isAlive: IsAlive;
   readonly now: () => Date;
 };
@@ -68,19 +40,22 @@ export class Registry implements Disposable {
   /** Registrations since the start: `new`, `refreshed`, or `refused` because the name is taken. */
   readonly registrations = new Tally("result").expecting(["new"], ["refreshed"], ["refused"]);
   readonly #options: RegistryOptions;
-  /** By name. At most MAX_DOWN_REMOTES are down, in the order of their removal; beyond that the first is forgotten. */
+  readonly #table: SealedTable<RegistryEntry>;
+  /** By name. At most MAX_DOWN_REMOTES are down; beyond that the first to go down is forgotten. */
   readonly #states = new Map<string, RemoteState>();
   readonly #changes = new Emitter<RegistryChange>();
   readonly #watching: Disposable;
 
   private constructor(options: RegistryOptions) {
+    const { tables, seal } = options;
     this.#options = options;
-    this.#watching = options.store.watch((change) => this.#storeChanged(change));
+    this.#table = new SealedTable(tables, seal, "remotes", RegistryEntry);
+    this.#watching = tables.watch((change) => this.#storeChanged(change));
   }
 
   static async open(options: RegistryOptions): Promise<Registry> {
     const registry = new Registry(options);
-    await options.store.load();
+    await options.tables.load();
     return registry;
   }
 
@@ -94,7 +69,7 @@ export class Registry implements Disposable {
 
   /** Number of remotes that the store does not have. */
   get unstored(): number {
-    return this.#registered().filter(({ version }) => version === undefined).length;
+    return this.#registered().filter(({ isStored }) => !isStored).length;
   }
 
   /** Remotes that did not answer the last health check. */
@@ -108,11 +83,9 @@ export class Registry implements Disposable {
   /** Remotes that are down, and for how long; the latest last. */
   get down(): readonly { readonly name: string; readonly forMs: number }[] {
     const now = this.#options.now();
-    return [...this.#states].flatMap(([name, state]) =>
-      state.status === "down" && isDownLately(state.since, now.toISOString())
-        ? [{ name, forMs: Math.max(0, now.getTime() - Date.parse(state.since)) }]
-        : [],
-    );
+    return this.#down()
+      .filter(([, since]) => isDownLately(since, now.toISOString()))
+      .map(([name, since]) => ({ name, forMs: Math.max(0, now.getTime() - Date.parse(since)) }));
   }
 
   byId(id: string): Remote | undefined {
@@ -129,21 +102,32 @@ export class Registry implements Disposable {
     return this.#changes.on(listener);
   }
 
-  /** Adds or refreshes a remote (contract 6.1). Throws `remote_name_taken` if another remote with that name answers. */
+  /**
+   * Adds or refreshes a remote (contract 6.1). A remote that lost its control directory comes back with another id and
+   * takes the place of the old one, which does not answer. Throws `remote_name_taken` if the other one answers.
+   */
   async register(request: RegisterRemote): Promise<Remote> {
-    const refreshed = (): Remote => {
+    const { id, name } = request;
+    const isKnown = this.byId(id) !== undefined;
+    for (let claims = 1; claims <= MAX_CLAIMS; claims += 1) {
+      const holder = this.byName(name);
+      if (holder !== undefined && holder.id !== id) {
+        if (await this.#options.isAlive(holder, HEALTH_CHECK_TIMEOUT_MS)) break;
+        const now = this.byName(name);
+        if (now !== undefined && !isUnchanged(now, holder)) continue;
+      }
       const lastHeartbeat = this.#now();
-      const registeredAt = this.byId(request.id)?.registeredAt ?? lastHeartbeat;
-      return { ...request, registeredAt, lastHeartbeat };
-    };
-    const isKnown = this.byId(request.id) !== undefined;
-    const { remote, holder } = await this.#claim(refreshed, "new");
-    this.registrations.add(holder !== undefined ? "refused" : isKnown ? "refreshed" : "new");
-    if (holder === undefined) return remote;
-    const { name, url } = holder.remote;
+      const registeredAt = this.byId(id)?.registeredAt ?? lastHeartbeat;
+      const remote = { ...request, registeredAt, lastHeartbeat };
+      if (!(await this.#store(remote))) continue;
+      this.registrations.add(isKnown ? "refreshed" : "new");
+      return remote;
+    }
+    this.registrations.add("refused");
+    const where = this.byName(name)?.url ?? "another address";
     throw new ServiceError(
       "remote_name_taken",
-      `another remote has the name ${name} and answers at ${url}: choose another --name`,
+      `another remote has the name ${name} and answers at ${where}: choose another --name`,
     );
   }
 
@@ -168,18 +152,16 @@ export class Registry implements Disposable {
 
   /** Checks the remotes that this HQ has removed, and takes back those that answer. Resolves when each has been checked. */
   async recover(): Promise<void> {
-    const names = [...this.#states].filter(([, { status }]) => status === "down").map(([name]) => name);
-    await Promise.all(names.map((name) => this.#apply(name, { type: "tick", at: this.#now() })));
+    await Promise.all(this.#down().map(([name]) => this.#apply(name, { type: "tick", at: this.#now() })));
   }
 
   /** Throws `remote_not_found`. */
   async remove(id: string): Promise<Remote> {
     const remote = this.byId(id);
     if (remote === undefined) throw new ServiceError("remote_not_found", `no remote with the id ${id}`);
-    await this.#options.store.remove(id).catch(() => undefined);
-    // The store tells nothing of a remote that it does not have.
-    if (isUnchanged(this.byId(id), remote)) {
-      await this.#apply(remote.name, { type: "removed", id, since: undefined });
+    // Another HQ may refresh it at the same time.
+    for (let known = this.byId(id); known !== undefined; known = this.byId(id)) {
+      await this.#remove(known, undefined);
     }
     return remote;
   }
@@ -196,6 +178,13 @@ export class Registry implements Disposable {
     return [...this.#states.values()].filter(isRegistered);
   }
 
+  /** Names and times, the latest last. */
+  #down(): readonly (readonly [name: string, since: string])[] {
+    return [...this.#states]
+      .flatMap(([name, state]) => (state.status === "down" ? [[name, state.since] as const] : []))
+      .sort(([, one], [, other]) => Date.parse(one) - Date.parse(other));
+  }
+
   #nameOf(id: string): string | undefined {
     for (const [name, state] of this.#states) {
       if (state.status !== "left" && state.remote?.id === id) return name;
@@ -208,117 +197,103 @@ export class Registry implements Disposable {
     const before = this.#states.get(name) ?? LEFT;
     const { state, actions } = transition(before, event);
     if (isRegistered(state) !== isRegistered(before)) this.#states.delete(name);
-    if (state.status === "left") this.#states.delete(name);
+    if (state.status === "left" && state.version === undefined) this.#states.delete(name);
     else this.#states.set(name, state);
-    if (state.status === "down" && before.status !== "down") this.#forgetFirstDown();
-    await Promise.all(actions.map((action) => this.#perform(action)));
+    await Promise.all(actions.map((action) => this.#perform(name, action)));
   }
 
-  #forgetFirstDown(): void {
-    const down = [...this.#states].filter(([, { status }]) => status === "down");
-    for (const [name] of down.slice(0, -MAX_DOWN_REMOTES)) this.#states.delete(name);
-  }
-
-  async #perform(action: RemoteAction): Promise<void> {
-    const { remote } = action;
+  async #perform(name: string, action: RemoteAction): Promise<void> {
     switch (action.type) {
       case "check":
-        return await this.checked(remote, await this.#options.isAlive(remote, action.timeoutMs));
+        return await this.checked(
+          action.remote,
+          await this.#options.isAlive(action.remote, action.timeoutMs),
+        );
       case "restore":
-        return await this.#restore(remote, action.answeredAt);
+        return await this.#restore(action.remote, action.holder);
       case "remove":
-        return await this.#discard(action);
+        return await this.#remove(action.remote, action.since);
+      case "forget":
+        // If that fails, the entry is forgotten when the store is read again.
+        return void this.#commit(this.#table.change(name, action.version, undefined)).catch(() => false);
       default:
-        this.#changes.emit({ kind: action.type, remote });
+        this.#changes.emit({ kind: action.type, remote: action.remote });
     }
   }
 
-  async #restore(remote: Remote, answeredAt: string | undefined): Promise<void> {
-    const { holder } = await this.#claim(() => remote, "restored");
-    if (holder !== undefined) this.#put({ type: "registered", ...holder });
-    else if (answeredAt !== undefined) {
-      await this.#apply(remote.name, { type: "answered", id: remote.id, at: answeredAt });
+  async #restore(remote: Remote, holder: Remote | undefined): Promise<void> {
+    if (holder === undefined || !(await this.#options.isAlive(holder, HEALTH_CHECK_TIMEOUT_MS))) {
+      // If the store has a newer entry, this registry has heard of it.
+      await this.#store(remote);
+    } else if (isUnchanged(this.byName(remote.name), remote)) {
+      const version = this.#states.get(remote.name)?.version;
+      this.#put(remote.name, { type: "stored", entry: { remote: holder }, version });
     }
   }
 
   /**
-   * Stores a remote, or returns the holder of its name that answers. A remote that lost its control directory comes back
-   * with another id and takes the place of the old one, which does not answer.
+   * Stores a remote under its name. False if the store has another entry than this registry knew. A remote that the
+   * store cannot take is in memory only until the store is read again.
    */
-  async #claim(
-    make: () => Remote,
-    how: "new" | "restored",
-  ): Promise<{ readonly remote: Remote; readonly holder?: Registered }> {
-    for (let claims = 1; ; claims += 1) {
-      const remote = make();
-      const holder = await this.#store(remote, how);
-      if (holder === undefined) return { remote };
-      const isHeld = await this.#options.isAlive(holder.remote, HEALTH_CHECK_TIMEOUT_MS);
-      if (claims === MAX_CLAIMS || isHeld) return { remote, holder };
-      await this.#discard(holder);
-    }
-  }
-
-  /** The store cannot remove a registration that it does not have. */
-  async #discard({ remote, version }: Registered): Promise<void> {
+  async #store(remote: Remote): Promise<boolean> {
     const { id, name } = remote;
-    const isDone = version !== undefined && (await succeeded(this.#options.store.remove(id, version)));
-    if (isDone || !isUnchanged(this.byId(id), remote)) return;
-    await this.#apply(name, { type: "removed", id, since: this.#now() });
-  }
-
-  /** A registration that the store does not take is in memory only until the store is read again. */
-  async #store(remote: Remote, how: "new" | "restored"): Promise<Registered | undefined> {
+    const former = this.#nameOf(id) ?? name;
+    const renamed = former === name ? [] : [this.#change(former, undefined)];
     try {
-      return await this.#options.store.put(remote, how);
+      return await this.#commit(...renamed, this.#change(name, { remote }));
     } catch {
-      const state = this.#states.get(remote.name);
-      if (isRegistered(state) && state.remote.id !== remote.id) return state;
-      this.#put({ type: "registered", remote, version: undefined });
-      return undefined;
+      this.#put(name, { type: "registered", remote });
+      return true;
     }
   }
 
-  #storeChanged(change: RegistryStoreChange): void {
-    switch (change.kind) {
-      case "read":
-        this.#read(change.remotes, change.down);
-        break;
-      case "stored":
-        this.#put({ ...change, type: "registered" });
-        break;
-      case "removed": {
-        const { id, down } = change;
-        const name = this.#nameOf(id) ?? down?.name;
-        if (name !== undefined) void this.#apply(name, { type: "removed", id, since: down?.since });
-      }
-    }
+  /** Removes a remote unless it registered anew; `since`: because it did not answer. */
+  async #remove(remote: Remote, since: string | undefined): Promise<void> {
+    const { name } = remote;
+    const state = this.#states.get(name);
+    if (!isRegistered(state) || !isUnchanged(state.remote, remote)) return;
+    const entry = since === undefined ? undefined : { downSince: since };
+    const isHeard =
+      state.isStored &&
+      (await this.#commit(this.#change(name, entry)).then(
+        () => true,
+        () => false,
+      ));
+    if (!isHeard && isUnchanged(this.byName(name), remote))
+      await this.#apply(name, { type: "removed", since });
   }
 
-  #put(event: Extract<RemoteEvent, Registered>): void {
-    const { id, name } = event.remote;
-    const former = this.#nameOf(id);
-    if (former !== undefined && former !== name) {
-      void this.#apply(former, { type: "removed", id, since: undefined });
-    }
-    void this.#apply(name, event);
+  #change(name: string, after: RegistryEntry | undefined): TableChange {
+    return this.#table.change(name, this.#states.get(name)?.version, after);
   }
 
-  /** Registrations that only this HQ knows win over older ones of the store, and claim a name that another one has. */
-  #read(stored: readonly Registered[], down: readonly DownRemote[]): void {
-    for (const { remote, version } of stored) {
-      const own = this.#states.get(this.#nameOf(remote.id) ?? remote.name);
-      const isNews = own?.status === "up" && own.version === undefined;
-      const isNewer = isNews && own.remote.lastHeartbeat >= remote.lastHeartbeat;
-      if (isNews && (isNewer || own.remote.id !== remote.id)) continue;
-      this.#put({ type: "fetched", remote, version });
+  #commit(...changes: readonly TableChange[]): Promise<boolean> {
+    return this.#options.tables.commit(changes);
+  }
+
+  #storeChanged({ isWhole, entries }: RemotesChange): void {
+    const type = isWhole ? "read" : "stored";
+    const names = isWhole ? new Set([...entries.keys(), ...this.#states.keys()]) : entries.keys();
+    for (const name of names) {
+      const version = entries.get(name);
+      const entry = version === undefined ? undefined : this.#table.open(name, version);
+      this.#put(name, { type, entry, version });
     }
-    const ids = new Set(stored.map(({ remote }) => remote.id));
-    const sinceByName = new Map(down.map(({ name, since }) => [name, since]));
-    for (const name of new Set([...this.#states.keys(), ...sinceByName.keys()])) {
-      const state = this.#states.get(name);
-      if (isRegistered(state) && state.version !== undefined && ids.has(state.remote.id)) continue;
-      void this.#apply(name, { type: "missing", since: sinceByName.get(name) });
+    for (const [name] of this.#down().slice(0, -MAX_DOWN_REMOTES))
+      void this.#apply(name, { type: "forgotten" });
+  }
+
+  /** A remote has one name: the one of its latest registration. */
+  #put(name: string, event: Extract<RemoteEvent, { type: "stored" | "read" | "registered" }>): void {
+    const remote = event.type === "registered" ? event.remote : event.entry?.remote;
+    const other = remote === undefined ? name : (this.#nameOf(remote.id) ?? name);
+    const state = this.#states.get(other);
+    if (remote === undefined || other === name || !isRegistered(state)) return void this.#apply(name, event);
+    if (state.isStored || state.remote.lastHeartbeat < remote.lastHeartbeat) {
+      void this.#apply(other, { type: "removed", since: undefined });
+      return void this.#apply(name, event);
     }
+    if (event.type !== "registered") void this.#apply(name, { ...event, type: "stored", entry: undefined });
+    void this.#apply(name, { type: "forgotten" });
   }
 }

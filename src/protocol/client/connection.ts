@@ -15,7 +15,7 @@ import {
   STABLE_LINK_MS,
 } from "../limits.ts";
 import type { Link, LinkClose, OpenLink } from "./link.ts";
-import { asServiceError, closed, disconnected, isFinal, silent } from "./link.ts";
+import { asServiceError, closed, disconnected, isFinal, silent } from "./link-error.ts";
 import { PlannedRestart } from "./planned-restart.ts";
 
 export type ConnectionState =
@@ -103,11 +103,6 @@ export class Connection implements Disposable {
     return this.#state.kind === "open" ? this.#attempt?.link : undefined;
   }
 
-  /** Number of the next PING on this link. */
-  get nextPing(): number {
-    return this.#pings;
-  }
-
   /** As SessionSocket.opened. */
   opened(timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -130,11 +125,14 @@ export class Connection implements Disposable {
     });
   }
 
-  ping(): void {
+  /** Sends a PING with the next number of this link and returns the number. */
+  ping(): number {
     const payload = new Uint8Array(4);
-    writeU32(payload, 0, this.#pings);
+    const number = this.#pings;
+    writeU32(payload, 0, number);
     this.#pings = (this.#pings + 1) >>> 0;
     this.link?.send(encodeFrame(FrameType.PING, "", payload));
+    return number;
   }
 
   /** The machine woke up or the network changed: tries at once, or makes sure that the open link still answers. */

@@ -3,10 +3,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { SessionAccess, type SessionView } from "../../../src/access/session-access.ts";
 import { ALL, OWN } from "../../../src/auth/roles.ts";
 import { Fleet } from "../../../src/hq/fleet.ts";
-import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
-import { Registry } from "../../../src/hq/registry/registry.ts";
 import type { ServerEvent } from "../../../src/protocol/frame/event.ts";
 import { CreateSession, type SessionRecord } from "../../../src/protocol/schemas/session.ts";
+import { memoryRegistry } from "../../unit/hq/memory-store.ts";
 import { ownTerminals, TESTER } from "../backend/own-terminals.ts";
 import { codeOf } from "../backend/stage.ts";
 
@@ -18,9 +17,7 @@ let own: SessionRecord;
 
 beforeAll(async () => {
   const terminals = scope.use(await ownTerminals());
-  const file = { load: async () => ({ remotes: [], down: [] }), save: async () => {} };
-  const store = new FileRegistryStore({ file, onSaveFailure: () => {}, now: () => new Date() });
-  const registry = await Registry.open({ store, isAlive: async () => true, now: () => new Date() });
+  const registry = await memoryRegistry();
   const fleet = scope.use(
     new Fleet({
       ...{ registry, local: terminals.backend, log: { info: () => {}, warn: () => {} } },

@@ -1,22 +1,14 @@
 import { Fleet } from "../../../src/hq/fleet.ts";
-import { FileRegistryStore } from "../../../src/hq/registry/file-store.ts";
-import { Registry } from "../../../src/hq/registry/registry.ts";
 import { remoteTarget } from "../../../src/hq/remote-connection.ts";
 import { RemoteSessions } from "../../../src/remote/remote-sessions.ts";
+import { memoryRegistry } from "../../unit/hq/memory-store.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { TestServer } from "../harness/test-server.ts";
 import { describeBackend } from "./conformance.ts";
 
-/** A registry that is kept nowhere. */
-function passingRegistry(): Promise<Registry> {
-  const file = { load: async () => ({ remotes: [], down: [] }), save: async () => {} };
-  const registryStore = new FileRegistryStore({ file, onSaveFailure: () => {}, now: () => new Date() });
-  return Registry.open({ store: registryStore, isAlive: async () => true, now: () => new Date() });
-}
-
 describeBackend("the terminals of a remote, through its HQ", async () => {
   const server = await TestServer.start();
-  const registry = await passingRegistry();
+  const registry = await memoryRegistry({ isAlive: async () => true });
   const quiet = { info: () => {}, warn: () => {} };
   const backends: RemoteSessions[] = [];
   const fleet = new Fleet({

@@ -96,10 +96,9 @@ describe("branch names", () => {
     expect({ seed: SEED, differing }).toEqual({ seed: SEED, differing: [] });
   });
 
-  test("of every ASCII character are taken as git takes them, at the beginning, in the middle and at the end", async () => {
+  test("of every single character are taken as git takes them, at the beginning, in the middle and at the end", async () => {
     await using room = await GitRoom.make();
-    const ascii = Array.from({ length: 0x7f }, (_, code) => String.fromCodePoint(code + 1));
-    const characters = [...ascii, "\u0080", "\u00a0", "\u00ad", "é", "\u2028", "\ufeff"];
+    const characters = Array.from({ length: 0x17f }, (_, code) => String.fromCodePoint(code + 1));
     const names = characters.flatMap((one) => [
       one,
       `${one}x`,

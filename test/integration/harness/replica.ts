@@ -1,13 +1,13 @@
-// One of the HQs that share a ledger on a real Redis, as far as the ledger goes.
+// One of the HQs that share a registry on a real Redis, without the HQ.
 
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { RedisFollower } from "../../../src/hq/registry/redis-follower.ts";
 import { RedisRecords } from "../../../src/hq/registry/redis-records.ts";
-import { RedisRegistryStore } from "../../../src/hq/registry/redis-store.ts";
-import type { RegistryStoreChange } from "../../../src/hq/registry/registry.ts";
-import { TokenSeal } from "../../../src/hq/registry/token-seal.ts";
-import type { Registered, Remote } from "../../../src/hq/remote-state.ts";
+import { RedisTables } from "../../../src/hq/registry/redis-tables.ts";
+import { SealedTable } from "../../../src/hq/registry/tables.ts";
+import { RegistryEntry, type Remote } from "../../../src/hq/remote-state.ts";
 import { parseRedisAddress } from "../../../src/lib/net/redis-address.ts";
+import { Seal } from "../../../src/lib/seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 
 const SECRET = "a secret of at least 32 bytes, as it were";
@@ -15,13 +15,18 @@ export const OUT_OF_REACH = "registry is out of reach: going on with what is kno
 export const BACK = "registry is back";
 
 type Line = { readonly level: string; readonly message: string } & Readonly<Record<string, unknown>>;
+/** An entry that it heard of; `undefined`: it was removed. */
+type Heard = readonly [name: string, entry: RegistryEntry | undefined];
 
 export class Replica implements AsyncDisposable {
-  readonly store: RedisRegistryStore;
+  readonly tables: RedisTables;
+  readonly records: RedisRecords;
+  readonly seal: Seal;
   readonly log: Line[] = [];
-  readonly heard: RegistryStoreChange[] = [];
-  readonly #follower: RedisFollower;
-  readonly #seal: TokenSeal;
+  /** What it was told since the start, but for what it read as a whole. */
+  readonly news: Heard[] = [];
+  readonly #table: SealedTable<RegistryEntry>;
+  readonly #texts = new Map<string, string>();
 
   /** `url`: of the Redis, with credentials. `ca`: an authority that is trusted, PEM. */
   constructor(
@@ -30,7 +35,13 @@ export class Replica implements AsyncDisposable {
       url,
       secret = SECRET,
       ca,
-    }: { readonly url: string; readonly secret?: string; readonly ca?: Uint8Array | undefined },
+      now = () => Date.now(),
+    }: {
+      readonly url: string;
+      readonly secret?: string;
+      readonly ca?: Uint8Array | undefined;
+      readonly now?: (() => number) | undefined;
+    },
   ) {
     const note = (level: string) => (fields: object, message: string) => {
       this.log.push({ level, message, ...fields });
@@ -38,55 +49,40 @@ export class Replica implements AsyncDisposable {
     const address = parseRedisAddress(url);
     if (address === undefined) throw new Error("no address");
     const log = { info: note("info"), warn: note("warn"), error: note("error") };
-    this.#follower = new RedisFollower({ address, ca, log, random: () => 1 });
-    this.#seal = new TokenSeal(Secret.fromText(secret));
-    const own = { follower: this.#follower, seal: this.#seal, replicaId: name };
-    this.store = new RedisRegistryStore({ ...own, now: () => new Date() });
-    this.store.watch((change) => this.heard.push(change));
+    const follower = new RedisFollower({ address, ca, log, random: () => 1 });
+    this.seal = new Seal(Secret.fromText(secret));
+    const { seal } = this;
+    this.tables = new RedisTables({ follower, seal, replicaId: name });
+    this.records = new RedisRecords({ follower, seal, instanceId: () => this.tables.instanceId, now });
+    this.#table = new SealedTable(this.tables, seal, "remotes", RegistryEntry);
+    this.tables.watch(({ isWhole, entries }) => {
+      if (isWhole) this.#texts.clear();
+      for (const [id, text] of entries) {
+        if (text === undefined) this.#texts.delete(id);
+        else this.#texts.set(id, text);
+        if (!isWhole) this.news.push([id, text === undefined ? undefined : this.#table.open(id, text)]);
+      }
+    });
   }
 
-  static async loaded(name: string, url: string): Promise<Replica> {
-    const replica = new Replica(name, { url });
-    await replica.store.load();
+  static async loaded(name: string, url: string, now?: () => number): Promise<Replica> {
+    const replica = new Replica(name, { url, now });
+    await replica.tables.load();
     return replica;
   }
 
-  /** Its logins and share links, once the store is loaded. */
-  records(now = (): number => Date.now()): Promise<RedisRecords> {
-    const instanceId = (): string => this.store.instanceId;
-    return RedisRecords.open({ follower: this.#follower, seal: this.#seal, instanceId, now });
+  /** Whether it could replace the entry that it knows. */
+  put(name: string, entry: RegistryEntry | undefined): Promise<boolean> {
+    return this.tables.commit([this.#table.change(name, this.#texts.get(name), entry)]);
   }
 
-  /** What it was told since the start, without the versions. */
-  get news(): readonly object[] {
-    return this.heard.filter(({ kind }) => kind !== "read").map(withoutVersions);
+  putRemote(remote: Remote): Promise<boolean> {
+    return this.put(remote.name, { remote });
   }
 
-  /** The registrations and the remotes that are down, as it read them last. */
-  get read(): Extract<RegistryStoreChange, { kind: "read" }> {
-    const read = this.heard.findLast((change) => change.kind === "read");
-    if (read?.kind !== "read") throw new Error("nothing was read yet");
-    return read;
-  }
-
-  /** The names of the remotes that are down, the first to go down first. */
-  get down(): readonly string[] {
-    const names: string[] = [];
-    for (const change of this.heard) {
-      if (change.kind === "read") names.splice(0, names.length, ...change.down.map(({ name }) => name));
-      if (change.kind === "stored") remove(names, change.remote.name);
-      if (change.kind === "removed" && change.down !== undefined) names.push(change.down.name);
-    }
-    return names;
-  }
-
-  /** The version of a remote that it heard of last. */
-  versionOf(id: string): string {
-    const stored = this.heard.flatMap((change): readonly Registered[] => {
-      if (change.kind === "read") return change.remotes;
-      return change.kind === "stored" ? [change] : [];
-    });
-    return stored.findLast(({ remote }) => remote.id === id)?.version ?? "no version";
+  /** The entries that it knows and can open. */
+  get entries(): readonly RegistryEntry[] {
+    return [...this.#texts].flatMap(([id, text]) => this.#table.open(id, text) ?? []);
   }
 
   messages(): readonly string[] {
@@ -97,12 +93,12 @@ export class Replica implements AsyncDisposable {
     return eventually(async () => this.messages().includes(message) || undefined, message);
   }
 
-  hears(fits: (change: RegistryStoreChange) => boolean): Promise<RegistryStoreChange> {
-    return eventually(async () => this.heard.find(fits), "a change of the registry");
+  hears(fits: (...heard: Heard) => boolean): Promise<Heard> {
+    return eventually(async () => this.news.find((heard) => fits(...heard)), "a change of the registry");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.store[Symbol.asyncDispose]();
+    return this.tables[Symbol.asyncDispose]();
   }
 }
 
@@ -110,12 +106,4 @@ export function remote(name: string, more: Partial<Remote> = {}): Remote {
   const times = { registeredAt: "2026-01-01T00:00:00.000Z", lastHeartbeat: "2026-01-02T00:00:00.000Z" };
   const own = { id: `id-of-${name}`, name, url: `http://${name}.test`, token: `token-of-${name}` };
   return { ...own, ...times, ...more };
-}
-
-function withoutVersions(change: RegistryStoreChange): object {
-  return change.kind === "stored" ? { kind: "stored", remote: change.remote } : change;
-}
-
-function remove(names: string[], name: string): void {
-  if (names.includes(name)) names.splice(names.indexOf(name), 1);
 }

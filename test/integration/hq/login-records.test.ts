@@ -31,7 +31,7 @@ async function inRedis(now: () => number): Promise<Kept> {
   const started = new AsyncDisposableStack();
   const redis = started.use(await RedisServer.start());
   const open = async (name: string): Promise<RecordStore> =>
-    await started.use(await Replica.loaded(name, redis.url)).records(now);
+    started.use(await Replica.loaded(name, redis.url, now)).records;
   const records = await open("one");
   return { records, elsewhere: () => open("other"), [Symbol.asyncDispose]: () => started.disposeAsync() };
 }

@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { keptTokenSecret } from "../../../src/auth/secret.ts";
-import { registryFile } from "../../../src/hq/registry/file-store.ts";
+import { tableFile } from "../../../src/hq/registry/tables-file.ts";
+import { Seal } from "../../../src/lib/seal.ts";
+import { remotesOf } from "../../unit/hq/memory-store.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { ask } from "../harness/http.ts";
@@ -38,8 +40,11 @@ async function tokenOf(name: string): Promise<string> {
   const { controlDir } = fleet.hq;
   const quiet = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
   const secret = await keptTokenSecret(join(controlDir, "jwt-secret"), quiet);
-  const store = registryFile(join(controlDir, "registry.json"), secret);
-  const stored = async () => (await store.load()).remotes.find((remote) => remote.name === name)?.token;
+  const file = tableFile(join(controlDir, "registry.json"));
+  const stored = async () => {
+    const remotes = remotesOf(await file.load(), new Seal(secret));
+    return remotes.find((remote) => remote.name === name)?.token;
+  };
   return await eventually(stored, `the token of ${name}`);
 }
 

@@ -53,7 +53,7 @@ async function onFile(): Promise<Stage> {
 
 async function onRedis(): Promise<Stage> {
   const hq = async (name: string): Promise<SecondFactor> => {
-    const records = await owned.use(await Replica.loaded(name, redis.url)).records();
+    const { records } = owned.use(await Replica.loaded(name, redis.url));
     return secondFactor(sharedFactors(records), records.tickets);
   };
   return { one: await hq("one"), other: await hq("other") };

@@ -23,7 +23,8 @@ const openHq = async (
 ): Promise<Hq> => {
   const replica = new Replica(name, { url });
   const isAlive = async ({ id }: Remote): Promise<boolean> => alive.has(id);
-  const registry = await Registry.open({ store: replica.store, isAlive, now: () => new Date() });
+  const { tables, seal } = replica;
+  const registry = await Registry.open({ tables, seal, isAlive, now: () => new Date() });
   return { replica, registry, [Symbol.asyncDispose]: () => replica[Symbol.asyncDispose]() };
 };
 const request = (name: string, more: object = {}) => {
@@ -120,7 +121,7 @@ test("lose nobody who answers when Redis comes back empty, and stay who they are
     "the registry in Redis",
   );
   expect(changes.filter(({ kind }) => kind === "left").map(({ remote: { id } }) => id)).toEqual(["id-of-b"]);
-  expect(one.replica.store.instanceId).toBe(other.replica.store.instanceId);
+  expect(one.replica.tables.instanceId).toBe(other.replica.tables.instanceId);
 });
 
 test("do not keep a machine that left while Redis refused to write, and do one that came", async () => {

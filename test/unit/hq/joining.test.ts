@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Joining, type JoiningOptions } from "../../../src/hq/joining/joining.ts";
-import { JoiningFile } from "../../../src/hq/joining/joining-store.ts";
 import {
   joinRequest,
   keptRemoteKey,
   type RemoteKey,
   remoteIdOf,
 } from "../../../src/hq/joining/remote-key.ts";
-import { TokenSeal } from "../../../src/hq/registry/token-seal.ts";
+import { TablesFile, tableFile } from "../../../src/hq/registry/tables-file.ts";
+import { Seal } from "../../../src/lib/seal.ts";
 import { Secret } from "../../../src/lib/secret.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import { CreateJoinToken } from "../../../src/protocol/schemas/join.ts";
@@ -41,9 +41,11 @@ class Stage implements AsyncDisposable {
 
   /** The HQ, started (again). */
   async hq(more: Partial<JoiningOptions> = {}): Promise<Joining> {
+    const tables = new TablesFile({ file: tableFile(this.file) });
+    await tables.load();
     return new Joining({
-      store: await JoiningFile.open(this.file),
-      seal: new TokenSeal(Secret.fromText("a secret of at least 32 bytes, as it were")),
+      tables,
+      seal: new Seal(Secret.fromText("a secret of at least 32 bytes, as it were")),
       ...{ configured: undefined, hqId: () => HQ, now: () => this.nowMs },
       ...more,
     });
@@ -185,7 +187,7 @@ test("what is kept has no token in it, and lets in nobody who can only write it"
   const text = await readFile(stage.file, "utf8");
   expect(text).not.toContain(token);
   expect((await stat(stage.file)).mode & 0o777).toBe(0o600);
-  const others = new TokenSeal(Secret.fromText("another secret of at least 32 bytes, too"));
+  const others = new Seal(Secret.fromText("another secret of at least 32 bytes, too"));
   const forged = await stage.hq({ seal: others });
   const key = await stage.key("build-1");
   const { token: joinToken } = await forged.createToken(tokenFor("build-1"), "eve");

@@ -1,8 +1,8 @@
 // A fleet whose machines are sessions in memory, and fail as they are told to.
 
 import { Fleet } from "../../../src/hq/fleet.ts";
-import type { RegistryFile } from "../../../src/hq/registry/file-store.ts";
 import type { Registry } from "../../../src/hq/registry/registry.ts";
+import type { TableFile } from "../../../src/hq/registry/tables-file.ts";
 import type { RemoteSessionBackend } from "../../../src/hq/remote-connection.ts";
 import { KeyedSingleFlight } from "../../../src/lib/async/single-flight.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
@@ -164,7 +164,7 @@ export class MemoryFleet implements AsyncDisposable {
     options: {
       readonly local?: SessionBackend;
       readonly isAlive?: () => Promise<boolean>;
-      readonly store?: RegistryFile;
+      readonly store?: TableFile;
       readonly now?: () => Date;
     } = {},
   ): Promise<MemoryFleet> {

@@ -1,32 +1,44 @@
-// A registry whose file is an array, and whose remotes answer as they are told to.
-import {
-  FileRegistryStore,
-  type RegistryContents,
-  type RegistryFile,
-} from "../../../src/hq/registry/file-store.ts";
+// A registry whose file is in memory, and whose remotes answer as they are told to.
 import { type IsAlive, Registry } from "../../../src/hq/registry/registry.ts";
-import type { Remote } from "../../../src/hq/remote-state.ts";
+import { SealedTable } from "../../../src/hq/registry/tables.ts";
+import {
+  NO_TEXTS,
+  type TableFile,
+  TablesFile,
+  type TableTexts,
+} from "../../../src/hq/registry/tables-file.ts";
+import { RegistryEntry, type Remote } from "../../../src/hq/remote-state.ts";
+import { Seal } from "../../../src/lib/seal.ts";
+import { Secret } from "../../../src/lib/secret.ts";
 import type { RegisterRemote } from "../../../src/protocol/schemas/remote.ts";
 
-export class MemoryStore implements RegistryFile {
-  contents: RegistryContents = { remotes: [], down: [] };
+export const SEAL = new Seal(Secret.fromText("a secret of at least 32 bytes, as it were"));
+
+export class MemoryStore implements TableFile {
+  texts: TableTexts = NO_TEXTS;
   saves = 0;
   /** What a save waits for. */
   disk: Promise<void> = Promise.resolve();
 
   get remotes(): readonly Remote[] {
-    return this.contents.remotes;
+    return remotesOf(this.texts);
   }
 
-  async load(): Promise<RegistryContents> {
-    return this.contents;
+  async load(): Promise<TableTexts> {
+    return this.texts;
   }
 
-  async save(contents: RegistryContents): Promise<void> {
+  async save(texts: TableTexts): Promise<void> {
     this.saves += 1;
     await this.disk;
-    this.contents = contents;
+    this.texts = texts;
   }
+}
+
+/** The registrations among the entries of a store. */
+export function remotesOf({ remotes }: TableTexts, seal = SEAL): readonly Remote[] {
+  const table = new SealedTable(new TablesFile({ file: new MemoryStore() }), seal, "remotes", RegistryEntry);
+  return [...remotes].flatMap(([name, text]) => table.open(name, text)?.remote ?? []);
 }
 
 export function registration(name: string, more: Partial<RegisterRemote> = {}): RegisterRemote {
@@ -36,16 +48,16 @@ export function registration(name: string, more: Partial<RegisterRemote> = {}): 
 /** Its clock goes on by a second with each look, unless another one is given. `isAlive`: nobody unless it says so. */
 export async function memoryRegistry(
   parts: {
-    readonly store?: RegistryFile;
+    readonly store?: TableFile;
     readonly isAlive?: IsAlive;
     readonly onSaveFailure?: (error: unknown) => void;
+    readonly onSavedAgain?: () => void;
     readonly now?: (() => Date) | undefined;
   } = {},
 ): Promise<Registry> {
-  const { store = new MemoryStore(), isAlive = async () => false, onSaveFailure = () => {} } = parts;
-  const { now = tickingClock() } = parts;
-  const file = new FileRegistryStore({ file: store, onSaveFailure, now });
-  return await Registry.open({ store: file, isAlive, now });
+  const { store = new MemoryStore(), isAlive = async () => false, now = tickingClock(), ...told } = parts;
+  const tables = new TablesFile({ file: store, ...told });
+  return await Registry.open({ tables, seal: SEAL, isAlive, now });
 }
 
 /** As the health check does it when that remote does not answer. */

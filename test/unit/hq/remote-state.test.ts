@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   isRegistered,
   LEFT,
+  type RegistryEntry,
   type Remote,
   type RemoteAction,
   type RemoteEvent,
@@ -30,13 +31,13 @@ function run(...events: readonly RemoteEvent[]): { state: RemoteState; actions: 
 }
 
 const registered = (minute = 0): RemoteEvent => {
-  return { type: "registered", remote: remoteAt(minute), version: "1" };
+  return { type: "stored", entry: { remote: remoteAt(minute) }, version: "1" };
 };
-const registeredInMemory: RemoteEvent = { type: "registered", remote: remoteAt(0), version: undefined };
+const registeredInMemory: RemoteEvent = { type: "registered", remote: remoteAt(0) };
 const unanswered: RemoteEvent = { type: "unanswered", asked: remoteAt(0) };
 const expired: RemoteEvent = { type: "expired", at: timeAt(1) };
 const answered: RemoteEvent = { type: "answered", id: "id-of-a", at: timeAt(2) };
-const removedAsSilent: RemoteEvent = { type: "removed", id: "id-of-a", since: timeAt(1) };
+const storedAsDown: RemoteEvent = { type: "stored", entry: { downSince: timeAt(1) }, version: "2" };
 const tick = (ms: number): RemoteEvent => {
   return { type: "tick", at: new Date(Date.parse(timeAt(1)) + ms).toISOString() };
 };
@@ -45,7 +46,7 @@ describe("a remote that does not answer", () => {
   test("is suspect, then removed from the store, then down, and is checked until it answers", () => {
     expect(run(registered(), unanswered).state.status).toBe("suspect");
     expect(run(registered(), unanswered, expired).actions).toEqual(["joined", "remove"]);
-    const down = [registered(), unanswered, expired, removedAsSilent, tick(1_000)];
+    const down = [registered(), unanswered, expired, storedAsDown, tick(1_000)];
     expect(run(...down)).toMatchObject({
       state: { status: "down", isBeingChecked: true },
       actions: ["joined", "remove", "left", "check"],
@@ -66,27 +67,29 @@ describe("a remote that does not answer", () => {
     expect(run(registered(), registered(1), unanswered).state.status).toBe("up");
   });
 
-  test("and is in memory only is down at once", () => {
-    const { state, actions } = run(registeredInMemory, unanswered, expired);
-    expect([state.status, actions]).toEqual(["down", ["joined", "left"]]);
+  test("and is in memory only is down without a word of the store", () => {
+    const removed: RemoteEvent = { type: "removed", since: timeAt(1) };
+    const { state, actions } = run(registeredInMemory, unanswered, expired, removed);
+    expect([state.status, actions]).toEqual(["down", ["joined", "remove", "left"]]);
   });
 
   test("is checked only by the HQ that suspected it", () => {
-    expect(run(registered(), removedAsSilent, tick(1_000)).actions).toEqual(["joined", "left"]);
+    expect(run(registered(), storedAsDown, tick(1_000)).actions).toEqual(["joined", "left"]);
   });
 
   test("is forgotten after a while, also where the clock was set back", () => {
-    const down = [registered(), removedAsSilent];
+    const down = [registered(), storedAsDown];
     const statusAt = (ms: number): string => run(...down, tick(ms)).state.status;
     expect([statusAt(DOWN_REMOTE_MEMORY_MS - 1), statusAt(DOWN_REMOTE_MEMORY_MS)]).toEqual(["down", "left"]);
     expect([statusAt(-1_000), statusAt(-DOWN_REMOTE_MEMORY_MS)]).toEqual(["down", "left"]);
-    const noTime: RemoteEvent = { type: "missing", since: "yesterday" };
+    const noTime: RemoteEvent = { type: "read", entry: { downSince: "yesterday" }, version: "1" };
     expect(run(noTime, tick(0)).state.status).toBe("left");
+    expect(run(...down, tick(DOWN_REMOTE_MEMORY_MS)).actions.at(-1)).toBe("forget");
   });
 });
 
 describe("a remote that the store does not have", () => {
-  const missing: RemoteEvent = { type: "missing", since: undefined };
+  const missing: RemoteEvent = { type: "read", entry: undefined, version: undefined };
 
   test("is stored again where the store never had it", () => {
     expect(run(registeredInMemory, missing).actions).toEqual(["joined", "restore"]);
@@ -102,17 +105,31 @@ describe("a remote that the store does not have", () => {
 });
 
 test("a registration with another id replaces the remote, one with the same id refreshes it", () => {
-  const other: RemoteEvent = { type: "registered", remote: remoteAt(0, { id: "other" }), version: "2" };
+  const remote = remoteAt(0, { id: "other" });
+  const other: RemoteEvent = { type: "stored", entry: { remote }, version: "2" };
   expect(run(registered(), registered(1)).actions).toEqual(["joined", "refreshed"]);
   expect(run(registered(), other).actions).toEqual(["joined", "left", "joined"]);
-  expect(run(registered(), other, answered, unanswered, removedAsSilent).state.status).toBe("up");
+  expect(run(registered(), other, answered, unanswered).state.status).toBe("up");
 });
 
 test("reading an unchanged registration again keeps the time of the last sign of life", () => {
-  const fetched: RemoteEvent = { type: "fetched", remote: remoteAt(0), version: "2" };
-  const { state, actions } = run(registered(), answered, fetched);
-  expect(state).toEqual({ status: "up", remote: remoteAt(2), version: "2" });
+  const read: RemoteEvent = { type: "read", entry: { remote: remoteAt(0) }, version: "2" };
+  const { state, actions } = run(registered(), answered, read);
+  expect(state).toEqual({ status: "up", remote: remoteAt(2), version: "2", isStored: true });
   expect(actions).toEqual(["joined"]);
+});
+
+test("a registration that only this HQ knows wins over an older one of the store, and asks for another holder of its name", () => {
+  const read = (remote: Remote): RemoteEvent => ({ type: "read", entry: { remote }, version: "2" });
+  const older = remoteAt(-1, { token: "old" });
+  const restored = (stored: Remote) => transition(run(registeredInMemory).state, read(stored)).actions;
+  expect(restored(older)).toEqual([{ type: "restore", remote: remoteAt(0), holder: undefined }]);
+  const other = remoteAt(1, { id: "other" });
+  expect(restored(other)).toEqual([{ type: "restore", remote: remoteAt(0), holder: other }]);
+  expect(run(registeredInMemory, read(remoteAt(1, { token: "new" }))).actions).toEqual([
+    "joined",
+    "refreshed",
+  ]);
 });
 
 const ids = fc.constantFrom("one", "two");
@@ -122,21 +139,28 @@ const since = fc.option(times, { nil: undefined });
 const remotes = fc.record({ id: ids, minute: minutes, token: fc.constantFrom("old", "new") });
 const anyRemote = remotes.map(({ id, minute, token }) => remoteAt(minute, { id, token }));
 const version = fc.option(fc.constantFrom("1", "2"), { nil: undefined });
+const entry: fc.Arbitrary<RegistryEntry | undefined> = fc.oneof(
+  fc.constant(undefined),
+  fc.record({ remote: anyRemote }),
+  fc.record({ downSince: times }),
+);
 const events: fc.Arbitrary<RemoteEvent> = fc.oneof(
-  fc.record({ type: fc.constant("registered" as const), remote: anyRemote, version }),
-  fc.record({ type: fc.constant("fetched" as const), remote: anyRemote, version }),
-  fc.record({ type: fc.constant("missing" as const), since }),
+  fc.record({ type: fc.constantFrom("stored" as const, "read" as const), entry, version }),
+  fc.record({ type: fc.constant("registered" as const), remote: anyRemote }),
   fc.record({ type: fc.constant("answered" as const), id: ids, at: times }),
   fc.record({ type: fc.constant("unanswered" as const), asked: anyRemote }),
   fc.record({ type: fc.constant("expired" as const), at: times }),
-  fc.record({ type: fc.constant("removed" as const), id: fc.option(ids, { nil: undefined }), since }),
+  fc.record({ type: fc.constant("removed" as const), since }),
+  fc.record({ type: fc.constant("forgotten" as const) }),
   fc.record({ type: fc.constant("tick" as const), at: times }),
 );
 
 /** The id that listeners know of, from the actions that they hear. */
 function known(id: string | undefined, actions: readonly RemoteAction[]): string | undefined {
   let now = id;
-  for (const { type, remote } of actions) {
+  for (const action of actions) {
+    if (action.type === "forget") continue;
+    const { type, remote } = action;
     if (type === "joined" && now !== undefined) throw new Error(`${remote.id} joins while ${now} is there`);
     if ((type === "refreshed" || type === "left") && now !== remote.id) {
       throw new Error(`${type} of ${remote.id} while listeners know ${now}`);
@@ -161,9 +185,10 @@ test("after any sequence of events listeners know the remote that is registered,
         // Only a suspect is removed from the store, and only a remote that lacks proof of life is checked.
         if (types.includes("remove")) expect([event.type, before.status]).toEqual(["expired", "suspect"]);
         if (types.includes("check")) expect(["suspect", "down"]).toContain(next.status);
-        if (types.includes("restore")) expect(["answered", "missing"]).toContain(event.type);
-        // A remote that was up goes down only at the word of the store.
-        if (before.status === "up" && next.status === "down") expect(event.type).toBe("removed");
+        if (types.includes("restore")) expect(["answered", "read"]).toContain(event.type);
+        // A remote that was up goes down only when it was removed, here or from the store.
+        if (before.status === "up" && next.status === "down")
+          expect(["stored", "removed"]).toContain(event.type);
         if (next.status === "suspect") expect(["up", "suspect"]).toContain(before.status);
         const isOwnSign = event.type === "answered" && isRegistered(before) && before.remote.id === event.id;
         if (isOwnSign || event.type === "registered") expect(next.status).toBe("up");

@@ -1,13 +1,9 @@
 import { expect, test } from "vitest";
 import { HealthCheck } from "../../../../src/hq/health/health-check.ts";
-import {
-  Registry,
-  type RegistryStore,
-  type RegistryStoreChange,
-} from "../../../../src/hq/registry/registry.ts";
-import { Emitter } from "../../../../src/lib/async/emitter.ts";
+import type { Registry } from "../../../../src/hq/registry/registry.ts";
 import { DOWN_REMOTE_MEMORY_MS, MAX_DOWN_REMOTES } from "../../../../src/protocol/limits.ts";
-import { expire, memoryRegistry, registration } from "../memory-store.ts";
+import { settled } from "../memory-fleet.ts";
+import { expire, MemoryStore, memoryRegistry, registration } from "../memory-store.ts";
 
 /** All of these remotes were removed because they did not answer; those with a name in `here` answer by now. */
 async function removed(...names: readonly string[]) {
@@ -97,26 +93,17 @@ test("of too many the one that went down first is forgotten", async () => {
 });
 
 test("one that answers before its removal is done is asked again when it is", async () => {
-  const remote = { ...registration("a"), registeredAt: "", lastHeartbeat: "" };
-  const [begun, done] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const changes = new Emitter<RegistryStoreChange>();
-  const store: RegistryStore = {
-    isConnected: true,
-    load: async () => changes.emit({ kind: "read", remotes: [{ remote, version: "1" }], down: [] }),
-    put: async (stored) => void changes.emit({ kind: "stored", remote: stored, version: "2" }),
-    remove: async (id) => {
-      begun.resolve();
-      await done.promise;
-      changes.emit({ kind: "removed", id, down: { name: "a", since: new Date().toISOString() } });
-    },
-    watch: (listener) => changes.on(listener),
-  };
+  const store = new MemoryStore();
   let isHere = false;
   const isAlive = async (): Promise<boolean> => isHere;
-  const registry = await Registry.open({ store, isAlive, now: () => new Date() });
+  const registry = await memoryRegistry({ store, isAlive });
+  await registry.register(registration("a"));
+  const done = Promise.withResolvers<void>();
+  store.disk = done.promise;
   using check = new HealthCheck({ registry, isAlive, onDown: () => {}, onAlive: () => {} });
   const checking = check.check();
-  await begun.promise;
+  await settled();
+  expect(store.saves).toBe(2);
   isHere = true;
   await registry.recover();
   done.resolve();

@@ -1,54 +1,51 @@
 // A registry whose store was out of reach and is back: the registry checks remotes that the store has lost.
 import { expect, test } from "vitest";
-import {
-  Registry,
-  type RegistryStore,
-  type RegistryStoreChange,
-} from "../../../../src/hq/registry/registry.ts";
-import type { DownRemote } from "../../../../src/hq/remote-state.ts";
-import { Emitter } from "../../../../src/lib/async/emitter.ts";
+import { Registry } from "../../../../src/hq/registry/registry.ts";
+import { SealedTable } from "../../../../src/hq/registry/tables.ts";
+import { NO_TEXTS, TablesFile } from "../../../../src/hq/registry/tables-file.ts";
+import { RegistryEntry } from "../../../../src/hq/remote-state.ts";
 import { settled } from "../memory-fleet.ts";
-import { registration } from "../memory-store.ts";
+import { MemoryStore, registration, SEAL } from "../memory-store.ts";
 
 const THEN = "2026-01-01T00:00:00.000Z";
 const LATER = "2026-01-01T00:01:00.000Z";
 const a = { ...registration("a"), registeredAt: THEN, lastHeartbeat: THEN };
 
-/** It has "a", which its store has lost, and waits for the answer of "a". */
-async function asking(down: readonly DownRemote[] = []) {
-  const changes = new Emitter<RegistryStoreChange>();
-  const stored: string[] = [];
-  const store: RegistryStore = {
-    isConnected: true,
-    load: async () => changes.emit({ kind: "read", remotes: [{ remote: a, version: "1" }], down: [] }),
-    put: async ({ id }) => void stored.push(id),
-    remove: async () => {},
-    watch: (listener) => changes.on(listener),
+/** It has "a", which its store has lost or marked as down, and waits for the answer of "a". */
+async function asking(downSince?: string) {
+  const store = new MemoryStore();
+  const tables = new TablesFile({ file: store });
+  const table = new SealedTable(tables, SEAL, "remotes", RegistryEntry);
+  /** As another HQ of the same registry does it. */
+  const tell = async (entry: RegistryEntry | undefined): Promise<void> => {
+    expect(await tables.commit([table.change("a", await tables.get("remotes", "a"), entry)])).toBe(true);
   };
+  await tell({ remote: a });
   const answer = Promise.withResolvers<boolean>();
-  const registry = await Registry.open({
-    ...{ store, isAlive: () => answer.promise, now: () => new Date(LATER) },
-  });
-  changes.emit({ kind: "read", remotes: [], down });
+  const now = () => new Date(LATER);
+  const registry = await Registry.open({ tables, seal: SEAL, isAlive: () => answer.promise, now });
+  const { after = "" } = table.change("a", undefined, downSince === undefined ? undefined : { downSince });
+  store.texts = { ...NO_TEXTS, remotes: new Map(after === "" ? [] : [["a", after]]) };
+  await tables.load();
   const answered = async (isAlive: boolean): Promise<void> => {
     answer.resolve(isAlive);
     await settled();
   };
-  return { registry, stored, answered, tell: (change: RegistryStoreChange) => changes.emit(change) };
+  return { registry, answered, tell, stored: () => store.remotes.map(({ id }) => id) };
 }
 
 test("a machine that does not answer is given up", async () => {
   const { registry, stored, answered } = await asking();
   await answered(false);
-  expect([registry.size, stored]).toEqual([0, []]);
+  expect([registry.size, stored()]).toEqual([0, []]);
 });
 
 test("a machine that another HQ removed because it did not answer is down, unless it answers", async () => {
   const since = new Date(Date.parse(LATER) - 5_000).toISOString();
-  const silent = await asking([{ name: "a", since }]);
+  const silent = await asking(since);
   await silent.answered(false);
   expect([silent.registry.size, silent.registry.down]).toEqual([0, [{ name: "a", forMs: 5_000 }]]);
-  const alive = await asking([{ name: "a", since }]);
+  const alive = await asking(since);
   await alive.answered(true);
   expect([alive.registry.size, alive.registry.down]).toEqual([1, []]);
 });
@@ -56,12 +53,12 @@ test("a machine that another HQ removed because it did not answer is down, unles
 test("a machine that answers is stored again", async () => {
   const { registry, stored, answered } = await asking();
   await answered(true);
-  expect([registry.size, stored]).toEqual([1, ["id-of-a"]]);
+  expect([registry.size, stored(), registry.unstored]).toEqual([1, ["id-of-a"], 0]);
 });
 
 test("a machine that another HQ heard of while it was asked is not given up, though it does not answer", async () => {
   const { registry, answered, tell } = await asking();
-  tell({ kind: "stored", remote: { ...a, lastHeartbeat: LATER }, version: "2" });
+  await tell({ remote: { ...a, lastHeartbeat: LATER } });
   await answered(false);
   expect(registry.remotes).toMatchObject([{ id: "id-of-a", lastHeartbeat: LATER }]);
 });
@@ -70,7 +67,7 @@ test("a machine that was heard of here while it was asked is not given up, thoug
   const { registry, stored, answered } = await asking();
   registry.seen("id-of-a");
   await answered(false);
-  expect([registry.size, stored]).toEqual([1, ["id-of-a"]]);
+  expect([registry.size, stored()]).toEqual([1, ["id-of-a"]]);
 });
 
 test("a machine that leaves while it is asked is gone, though it answers", async () => {
@@ -78,5 +75,5 @@ test("a machine that leaves while it is asked is gone, though it answers", async
   await registry.remove("id-of-a");
   expect(registry.size).toBe(0);
   await answered(true);
-  expect([registry.size, stored]).toEqual([0, []]);
+  expect([registry.size, stored()]).toEqual([0, []]);
 });

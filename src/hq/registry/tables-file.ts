@@ -1,0 +1,162 @@
+// The tables of a single HQ, in a file that is written as a whole.
+import { z } from "zod";
+import { Backoff } from "../../lib/async/backoff.ts";
+import { Emitter } from "../../lib/async/emitter.ts";
+import { readJsonFile, writeJsonFile } from "../../lib/fs/atomic-file.ts";
+import type { RegistryTables, RemotesChange, TableChange, TableName } from "./tables.ts";
+
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 5_000;
+const OWNER_ONLY = 0o600;
+
+/** Texts by id. */
+export type TableTexts = Readonly<Record<TableName, ReadonlyMap<string, string>>>;
+
+export type TableFile = {
+  load(): Promise<TableTexts>;
+  save(texts: TableTexts): Promise<void>;
+};
+
+export const NO_TEXTS: TableTexts = { remotes: new Map(), tokens: new Map(), keys: new Map() };
+
+export type TablesFileOptions = {
+  readonly file: TableFile;
+  /** Called for the first of successive failures, and for the success after them. */
+  readonly onSaveFailure?: (error: unknown) => void;
+  readonly onSavedAgain?: () => void;
+};
+
+type Commit = PromiseWithResolvers<boolean> & { readonly changes: readonly TableChange[] };
+
+/**
+ * A change that cannot be written is not made. Then the file is written again until that succeeds, first after half a
+ * second, then less often, at least every 5 s; listeners hear of all remotes once more, to repeat what was not stored.
+ */
+export class TablesFile implements RegistryTables, AsyncDisposable {
+  readonly #options: TablesFileOptions;
+  readonly #changes = new Emitter<RemotesChange>();
+  readonly #backoff = new Backoff({ firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, random: () => 0 });
+  /** As in the file. */
+  #texts = NO_TEXTS;
+  /** Commits for the next write. */
+  readonly #commits: Commit[] = [];
+  #writing: Promise<void> | undefined;
+  #isSaved = true;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(options: TablesFileOptions) {
+    this.#options = options;
+  }
+
+  get isConnected(): boolean {
+    return this.#isSaved;
+  }
+
+  async load(): Promise<void> {
+    this.#texts = await this.#options.file.load();
+    this.#tellAll();
+  }
+
+  async get(table: TableName, id: string): Promise<string | undefined> {
+    return this.#texts[table].get(id);
+  }
+
+  async all(table: TableName): Promise<ReadonlyMap<string, string>> {
+    return this.#texts[table];
+  }
+
+  /** One write at a time, each with all waiting commits: a thousand concurrent registrations cost two writes. */
+  commit(changes: readonly TableChange[]): Promise<boolean> {
+    const commit = { ...Promise.withResolvers<boolean>(), changes };
+    this.#commits.push(commit);
+    this.#writing ??= this.#writeAll();
+    return commit.promise;
+  }
+
+  watch(listener: (change: RemotesChange) => void): Disposable {
+    return this.#changes.on(listener);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writing;
+    clearTimeout(this.#retry);
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#commits.length > 0) await this.#write(this.#commits.splice(0));
+    this.#writing = undefined;
+  }
+
+  async #write(commits: readonly Commit[]): Promise<void> {
+    clearTimeout(this.#retry);
+    const { remotes, tokens, keys } = this.#texts;
+    const texts = { remotes: new Map(remotes), tokens: new Map(tokens), keys: new Map(keys) };
+    const done = commits.filter(({ changes }) => {
+      if (changes.some(({ table, id, before }) => texts[table].get(id) !== before)) return false;
+      for (const { table, id, after } of changes) {
+        if (after === undefined) texts[table].delete(id);
+        else texts[table].set(id, after);
+      }
+      return true;
+    });
+    try {
+      if (done.length > 0) await this.#options.file.save(texts);
+    } catch (error) {
+      this.#failed(error);
+      for (const { reject } of commits) reject(error);
+      return;
+    }
+    this.#texts = texts;
+    for (const { changes } of done) this.#tell(changes);
+    for (const commit of commits) commit.resolve(done.includes(commit));
+    if (!this.#isSaved && done.length > 0) this.#savedAgain();
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isSaved) this.#options.onSaveFailure?.(error);
+    this.#isSaved = false;
+    this.#retry = setTimeout(() => void this.commit([]).catch(() => {}), this.#backoff.next()).unref();
+  }
+
+  #savedAgain(): void {
+    this.#isSaved = true;
+    this.#backoff.reset();
+    this.#options.onSavedAgain?.();
+    this.#tellAll();
+  }
+
+  #tell(changes: readonly TableChange[]): void {
+    const ofRemotes = changes.filter(({ table }) => table === "remotes");
+    const entries = new Map(ofRemotes.map(({ id, after }) => [id, after]));
+    this.#changes.emit({ isWhole: false, entries });
+  }
+
+  #tellAll(): void {
+    this.#changes.emit({ isWhole: true, entries: this.#texts.remotes });
+  }
+}
+
+/** Earlier versions stored a list of remotes, which register again within a minute. */
+const Texts = z.union([z.record(z.string(), z.string()), z.array(z.unknown()).transform(() => ({}))]);
+const Stored = z.object({
+  version: z.literal(1),
+  remotes: Texts.default({}),
+  tokens: Texts.default({}),
+  keys: Texts.default({}),
+});
+
+export function tableFile(path: string): TableFile {
+  return {
+    load: async () => {
+      const stored = await readJsonFile(path, (value) => Stored.parse(value));
+      if (stored === undefined) return NO_TEXTS;
+      const { remotes, tokens, keys } = stored;
+      const map = (texts: Readonly<Record<string, string>>) => new Map(Object.entries(texts));
+      return { remotes: map(remotes), tokens: map(tokens), keys: map(keys) };
+    },
+    save: async (texts) => {
+      const stored = Object.entries(texts).map(([table, entries]) => [table, Object.fromEntries(entries)]);
+      await writeJsonFile(path, { version: 1, ...Object.fromEntries(stored) }, OWNER_ONLY);
+    },
+  };
+}
