@@ -29,7 +29,7 @@ import { claimSocket, temporarySocketPath } from "./lib/os/unix-socket.ts";
 import { createLogger, type Log } from "./log.ts";
 import { ServiceError } from "./protocol/errors.ts";
 import { ensureHost } from "./remote/host-process.ts";
-import { ControlDir } from "./sessions/storage/control-dir.ts";
+import { openControlDir } from "./sessions/storage/control-dir.ts";
 
 export type RunningServer = AsyncDisposable & {
   /** Where its page is, as seen from this machine. */
@@ -50,7 +50,7 @@ export async function startSessionHost(
   const log = logOf(config, context);
   const { version, account } = context;
   await using stack = new AsyncDisposableStack();
-  const controlDir = new ControlDir(config.controlDir, config.hostSocket);
+  const controlDir = openControlDir(config.controlDir, config.hostSocket);
   const { backend: sessions, ...own } = await openLocalSessions(config, context, controlDir, log);
   const hub = stack.use(new Hub({ backend: sessions, now }));
   const recovered = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
   for (const warning of config.warnings) log.warn({}, warning);
   const { account, version } = context;
   await using stack = new AsyncDisposableStack();
-  const controlDir = new ControlDir(config.controlDir, config.hostSocket);
+  const controlDir = openControlDir(config.controlDir, config.hostSocket);
   const socket = stack.use(await openServerSocket(controlDir));
   const instanceId = randomUUID();
   const base = { config, context, controlDir, log };
@@ -144,7 +144,7 @@ export async function startServer(config: Config, context: ServerContext): Promi
 
 /** Starts the session host of a control directory unless one answers there. */
 export async function ensureSessionHost(config: HostConfig, context: ServerContext): Promise<void> {
-  await ensureHost(hostProgram(config, context, new ControlDir(config.controlDir, config.hostSocket)));
+  await ensureHost(hostProgram(config, context, openControlDir(config.controlDir, config.hostSocket)));
 }
 
 /** Each address logs that user in once. */

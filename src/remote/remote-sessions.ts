@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { withDeadline } from "../lib/async/deadline.ts";
 import { Emitter } from "../lib/async/emitter.ts";
-import { KeyedSingleFlight } from "../lib/async/single-flight.ts";
+import { KeyedSingleFlight, singleFlight } from "../lib/async/single-flight.ts";
 import { succeeded } from "../lib/async/succeeded.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
@@ -14,6 +14,7 @@ import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";
 import { keyOf, snapshotOf } from "../protocol/directory/session-change.ts";
+import type { Endpoint } from "../protocol/endpoints/endpoint.ts";
 import { endpoints } from "../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { isSessionChange, type ServerEvent, sessionEvent } from "../protocol/frame/event.ts";
@@ -27,12 +28,10 @@ import type {
 } from "../protocol/schemas/session.ts";
 import type { Content, SessionBackend, Sink, Subscription, View } from "../sessions/backend.ts";
 import { followSession } from "./followed-session.ts";
-import { HostKeeper } from "./host-keeper.ts";
 import { createSender, type Sender } from "./send.ts";
 import { AnySession, AnySessions } from "./specified/session-record.ts";
 import { SpecifiedRemote } from "./specified/specified-remote.ts";
 import { openLink, type UplinkTarget } from "./uplink.ts";
-import { viewRequest } from "./view-request.ts";
 
 const { Stdout, Events } = SubscribeFlag;
 const listSessions = { ...endpoints.listSessions, reply: { status: 200, json: AnySessions } } as const;
@@ -62,7 +61,7 @@ export class RemoteSessions implements SessionBackend {
   readonly #scope = new DisposableStack();
   /** `undefined`: the other process is not to be reached until `retarget`. */
   #peer: Peer | undefined;
-  #keeper: HostKeeper | undefined;
+  #keeping: Disposable | undefined;
   /**
    * How a server that knows the specification alone is asked; "ours": a server of ours. Decided at the first connection;
    * until then lists and searches ask as one of ours.
@@ -133,14 +132,17 @@ export class RemoteSessions implements SessionBackend {
     this.#socket.reconnect();
   }
 
-  /** Starts the other process again whenever it is gone. */
-  keep(keeper: { ensure: () => Promise<unknown>; onFailure: (error: unknown) => void }): void {
-    this.#keeper = new HostKeeper({ sessions: this.#socket, ...keeper });
+  /** Calls `ensure` whenever the other process is gone: its sessions have ended, new ones must still be possible. */
+  keep({ ensure, onFailure }: { ensure: () => Promise<unknown>; onFailure: (error: unknown) => void }): void {
+    const restart = singleFlight(() => ensure().then(() => this.#socket.wake(), onFailure));
+    this.#keeping = this.#socket.onState(({ kind }) => {
+      if (kind === "waiting") void restart();
+    });
   }
 
-  /** When it is gone from now on, it is not started again. */
+  /** The other process is not started again from now on. */
   leave(): void {
-    this.#keeper?.[Symbol.dispose]();
+    this.#keeping?.[Symbol.dispose]();
   }
 
   async list(): Promise<readonly SessionRecord[]> {
@@ -234,7 +236,11 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async view(id: string, view: View, signal: AbortSignal): Promise<Content> {
-    const { status, headers, body } = await viewRequest(this.#caller, id, view, signal);
+    const { status, headers, body } = await this.#caller.stream(
+      VIEW_ENDPOINTS[view.kind],
+      { params: { id }, query: viewQuery(view) },
+      signal,
+    );
     const length = headers.get("content-length");
     const disposition = headers.get("content-disposition");
     return {
@@ -324,7 +330,7 @@ export class RemoteSessions implements SessionBackend {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#keeper?.[Symbol.dispose]();
+    this.leave();
     this.#scope.dispose();
     this.#socket[Symbol.dispose]();
     this.#peer?.sender[Symbol.dispose]();
@@ -334,6 +340,22 @@ export class RemoteSessions implements SessionBackend {
 function newsEvent(news: DirectoryNews): ServerEvent {
   if (news.kind !== "remote-left") return sessionEvent(news.kind, news.record);
   return { type: news.kind, timestamp: new Date().toISOString(), remoteName: news.remoteName };
+}
+
+const VIEW_ENDPOINTS: Readonly<Record<View["kind"], Endpoint>> = {
+  text: endpoints.sessionText,
+  buffer: endpoints.sessionBuffer,
+  resync: endpoints.sessionResync,
+  recording: endpoints.sessionRecording,
+  stream: endpoints.sessionStream,
+  output: endpoints.sessionOutput,
+  events: endpoints.sessionEvents,
+};
+
+function viewQuery({ kind: _, ...view }: View): Record<string, unknown> {
+  if ("follow" in view) return { follow: view.follow ? "1" : "0" };
+  if ("styles" in view) return { scrollback: view.scrollback ? "1" : "0", styles: view.styles ? "1" : "0" };
+  return "isScreenOnly" in view ? { scrollback: view.isScreenOnly ? "0" : "1" } : view;
 }
 
 /**

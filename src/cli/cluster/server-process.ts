@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { z } from "zod";
 import { isTimeout, withDeadline } from "../../lib/async/deadline.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { ControlDir } from "../../sessions/storage/control-dir.ts";
+import { openControlDir } from "../../sessions/storage/control-dir.ts";
 import type { ProgramFiles } from "../process-context.ts";
 import type { MachinePlan } from "./plan.ts";
 
@@ -42,7 +42,7 @@ export class ServerProcess implements AsyncDisposable {
     this.#plan = plan;
     this.#hurry = hurry;
     const { controlDir, port, args, env } = plan;
-    const log = openSync(serverLog(new ControlDir(controlDir).path), "a", 0o600);
+    const log = openSync(serverLog(openControlDir(controlDir).path), "a", 0o600);
     try {
       this.#child = spawn(program.node, [program.main, "serve", "--port", `${port}`, ...args], {
         ...{ detached: true, cwd: "/", env, stdio: ["pipe", "pipe", log] },

@@ -31,7 +31,7 @@ export async function* castText(
       hasHeader = true;
       if (entry.kind === "r") continue;
     }
-    const line = castLine(writer, entry);
+    const line = writer.line(entry);
     lines.push(line);
     bytes += line.length;
     hasEnded ||= entry.kind === "x";
@@ -46,8 +46,6 @@ export async function* castText(
   const last = Buffer.concat(lines);
   if (last.length > 0) yield last;
 }
-
-const NOTHING = new Uint8Array(0);
 
 /** Writes `recording.cast` atomically. */
 export async function writeRecording(stored: StoredSession, files: SessionFiles): Promise<void> {
@@ -72,22 +70,4 @@ function headerOf(stored: StoredSession, first: JournalEntry | undefined): Uint8
     title: stored.name,
     env: { SHELL: stored.shell, TERM: "xterm-256color" },
   });
-}
-
-function castLine(writer: CastWriter, entry: JournalEntry): Uint8Array {
-  const { time } = entry;
-  switch (entry.kind) {
-    case "o":
-      return writer.line({ kind: "output", time, bytes: entry.bytes });
-    case "i":
-      return writer.line({ kind: "input", time, bytes: new TextEncoder().encode(entry.data) });
-    case "m":
-      return writer.line({ kind: "marker", time, label: entry.data });
-    case "r": {
-      const [cols = 0, rows = 0] = entry.data.split("x").map(Number);
-      return writer.line({ kind: "resize", time, size: { cols, rows } });
-    }
-    case "x":
-      return NOTHING;
-  }
 }

@@ -7,91 +7,57 @@ import { ServiceError } from "../../protocol/errors.ts";
 const STICKY = 0o1000;
 const HOST_SOCKET = "host.sock";
 
-/** The persistent files of a server and its session host. Mode 0700, since access includes the sockets. */
-export class ControlDir {
-  readonly path: string;
-  /** The session host's socket; its clients are trusted. */
-  readonly hostSocket: string;
+/** The persistent files of a server and its session host. */
+export type ControlDir = ReturnType<typeof filesIn>;
 
-  /**
-   * Creates the directory, and removes access for others. Throws `start_failed`, also if others could replace it or
-   * have written into it. `hostSocket`: a socket elsewhere, to which a link in the directory leads.
-   */
-  constructor(path: string, hostSocket?: string) {
-    this.path = path;
-    this.hostSocket = hostSocket ?? join(path, HOST_SOCKET);
-    try {
-      checkTrustedPath(dirname(path));
-      mkdirSync(path, { recursive: true, mode: 0o700 });
-      if (isShared(path)) throw new Error("others have files in it");
-      closeToOthers(path);
-      mkdirSync(this.sessions, { recursive: true, mode: 0o700 });
-      if (hostSocket !== undefined) linkTo(hostSocket, join(path, HOST_SOCKET));
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      const message = `cannot use ${path} as the control directory (${reason}): give one of your own with --control-dir`;
-      throw new ServiceError("start_failed", message, { cause });
-    }
-  }
+function filesIn(path: string, hostSocket = join(path, HOST_SOCKET)) {
+  const at = (name: string): string => join(path, name);
+  return {
+    path,
+    /** The session host's socket; its clients are trusted. */
+    hostSocket,
+    sessions: at("sessions"),
+    session: (id: string): SessionFiles => sessionFiles(join(path, "sessions", id)),
+    /** The server's socket: whoever can open it is the server's own user. */
+    serverSocket: at("server.sock"),
+    hostLog: at("host.log"),
+    secret: at("jwt-secret"),
+    /** Valid logins and share links, unless they are in a shared registry. */
+    logins: at("logins.json"),
+    audit: auditFiles(path),
+    /** Followed repositories. */
+    follow: at("follow.json"),
+    /** Second factors: public keys, and hashes of recovery codes. */
+    passkeys: at("passkeys.json"),
+    /** Of an HQ: its remotes. */
+    registry: at("registry.json"),
+    /** Of a remote: its id at the HQ. */
+    remoteId: at("remote-id.json"),
+    /** Of a remote: its key at the HQ. */
+    remoteKey: at("remote-key.json"),
+    /** Of an HQ: its join tokens, as hashes, and the public keys of its remotes. */
+    joining: at("joining.json"),
+  } as const;
+}
 
-  get sessions(): string {
-    return join(this.path, "sessions");
-  }
-
-  /** The server's socket: whoever can open it is the server's own user. */
-  get serverSocket(): string {
-    return join(this.path, "server.sock");
-  }
-
-  get hostLog(): string {
-    return join(this.path, "host.log");
-  }
-
-  get secret(): string {
-    return join(this.path, "jwt-secret");
-  }
-
-  /** Valid logins and share links, unless they are in a shared registry. */
-  get logins(): string {
-    return join(this.path, "logins.json");
-  }
-
-  get audit(): AuditFiles {
-    return auditFiles(this.path);
-  }
-
-  /** Followed repositories. */
-  get follow(): string {
-    return join(this.path, "follow.json");
-  }
-
-  /** Second factors: public keys, and hashes of recovery codes. */
-  get passkeys(): string {
-    return join(this.path, "passkeys.json");
-  }
-
-  /** Of an HQ: its remotes. */
-  get registry(): string {
-    return join(this.path, "registry.json");
-  }
-
-  /** Of a remote: its id at the HQ. */
-  get remoteId(): string {
-    return join(this.path, "remote-id.json");
-  }
-
-  /** Of a remote: its key at the HQ. */
-  get remoteKey(): string {
-    return join(this.path, "remote-key.json");
-  }
-
-  /** Of an HQ: its join tokens, as hashes, and the public keys of its remotes. */
-  get joining(): string {
-    return join(this.path, "joining.json");
-  }
-
-  session(id: string): SessionFiles {
-    return sessionFiles(join(this.sessions, id));
+/**
+ * Creates the directory with mode 0700, since access includes the sockets. Throws `start_failed`, also if others could
+ * replace it or have written into it. `hostSocket`: a socket elsewhere, to which a link in the directory leads.
+ */
+export function openControlDir(path: string, hostSocket?: string): ControlDir {
+  const files = filesIn(path, hostSocket);
+  try {
+    checkTrustedPath(dirname(path));
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    if (isShared(path)) throw new Error("others have files in it");
+    closeToOthers(path);
+    mkdirSync(files.sessions, { recursive: true, mode: 0o700 });
+    if (hostSocket !== undefined) linkTo(hostSocket, join(path, HOST_SOCKET));
+    return files;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    const message = `cannot use ${path} as the control directory (${reason}): give one of your own with --control-dir`;
+    throw new ServiceError("start_failed", message, { cause });
   }
 }
 

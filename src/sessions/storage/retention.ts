@@ -59,43 +59,38 @@ export class Retention implements AsyncDisposable {
   readonly #options: RetentionOptions;
   /** Final sizes by key. */
   #sizes = new Map<string, Size>();
-  #timer: NodeJS.Timeout | undefined;
-  #checking: Promise<void> | undefined;
-  #isDue = false;
   #isClosed = false;
+  #due = Promise.withResolvers<void>();
+  #soon: NodeJS.Timeout | undefined;
+  readonly #checks: Promise<void>;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
     this.check();
+    this.#checks = this.#run();
   }
 
-  /** A session has ended. */
+  /** A session has ended. Sessions that end meanwhile share the check. */
   check(): void {
-    // A due check is not postponed: sessions may end all the time.
-    if (this.#isDue) return;
-    this.#isDue = true;
-    if (this.#checking === undefined) this.#checkIn(PAUSE_MS);
+    this.#soon ??= setTimeout(() => this.#due.resolve(), PAUSE_MS).unref();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#checking;
-  }
-
-  #checkIn(ms: number): void {
-    if (this.#isClosed) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#run(), ms);
-    this.#timer.unref();
+    this.#due.resolve();
+    await this.#checks;
   }
 
   async #run(): Promise<void> {
-    this.#isDue = false;
-    this.#checking = this.#pass();
-    await this.#checking;
-    this.#checking = undefined;
-    this.#checkIn(this.#isDue ? PAUSE_MS : CHECK_INTERVAL_MS);
+    while (!this.#isClosed) {
+      const regular = setTimeout(() => this.#due.resolve(), CHECK_INTERVAL_MS).unref();
+      await this.#due.promise;
+      clearTimeout(regular);
+      clearTimeout(this.#soon);
+      this.#soon = undefined;
+      this.#due = Promise.withResolvers();
+      if (!this.#isClosed) await this.#pass();
+    }
   }
 
   async #pass(): Promise<void> {
@@ -106,7 +101,7 @@ export class Retention implements AsyncDisposable {
         if (this.#isClosed) return;
         await this.#remove(one);
       }
-      if (going.length > MAX_REMOVALS) this.#isDue = true;
+      if (going.length > MAX_REMOVALS) this.check();
     } catch (error) {
       log.error({ error }, "old recordings not removed");
     }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
 import { Screens } from "../../../src/sessions/screen/screens.ts";
-import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
+import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import type { BackendUnderTest } from "./stage.ts";
 
 /** The user whom programs run as. */
@@ -16,7 +16,7 @@ export async function ownTerminals(
   const path = await mkdtemp(join(tmpdir(), "ttyhq-local-"));
   const quiet = { info: () => {}, warn: () => {}, error: () => {} };
   const backend = new LocalSessions({
-    controlDir: new ControlDir(path),
+    controlDir: openControlDir(path),
     screens: new Screens(),
     log: quiet,
     env: process.env,

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createLogger } from "../../../src/log.ts";
 import { LocalSessions } from "../../../src/sessions/local-sessions.ts";
 import { Screens } from "../../../src/sessions/screen/screens.ts";
-import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
+import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 
@@ -14,7 +14,7 @@ const AT = "2026-01-01T00:00:00.000Z";
 async function endedSessions(stack: AsyncDisposableStack) {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-local-sessions-"));
   stack.defer(() => rm(directory, { recursive: true }));
-  const controlDir = new ControlDir(directory);
+  const controlDir = openControlDir(directory);
   const files = controlDir.session("one");
   await mkdir(files.directory);
   const exit = { code: 0, reason: "exit", at: AT, outputBytes: 5 };

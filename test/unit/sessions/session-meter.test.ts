@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Journal } from "../../../src/sessions/journal/journal.ts";
 import { SessionMeter } from "../../../src/sessions/session-meter.ts";
-import { ControlDir } from "../../../src/sessions/storage/control-dir.ts";
+import { openControlDir } from "../../../src/sessions/storage/control-dir.ts";
 import { observationsOf } from "../observations.ts";
 
 test("what becomes of a journal is counted, and told on", () => {
   const meter = new SessionMeter(() => 0);
   const heard: unknown[] = [];
-  const files = new ControlDir("/nowhere").session("s");
+  const files = openControlDir("/nowhere").session("s");
   const { onPressure, onFailure, onGap } = meter.ofJournal({
     ...{ files, maxBytes: 1 },
     onPressure: (isHigh) => heard.push(isHigh),
@@ -34,7 +34,7 @@ test("each batch that reaches the disk is timed", async () => {
   });
   const files = { output: join(folder.path, "output"), events: join(folder.path, "events") };
   const options = {
-    files: { ...new ControlDir(folder.path).session("s"), ...files },
+    files: { ...openControlDir(folder.path).session("s"), ...files },
     maxBytes: 1_000,
     onPressure: () => undefined,
     onFailure: (error: unknown) => {

@@ -6,7 +6,7 @@ import { GitProgram } from "../../../git/git.ts";
 import { FollowHooks } from "../../../git/hooks/follow-hooks.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
 import { FollowFile } from "../../../repositories/follow-file.ts";
-import { ControlDir } from "../../../sessions/storage/control-dir.ts";
+import { openControlDir } from "../../../sessions/storage/control-dir.ts";
 import type { Cli } from "../../process-context.ts";
 
 /**
@@ -18,7 +18,7 @@ export async function unfollowHere(
   controlDir: string,
   { isDryRun }: { readonly isDryRun: boolean },
 ): Promise<FollowReply> {
-  const file = await FollowFile.open(new ControlDir(controlDir).follow);
+  const file = await FollowFile.open(openControlDir(controlDir).follow);
   const list = new FollowList(file.of(undefined), (entries) => file.set(undefined, entries));
   const program = new GitProgram({ env: cli.env });
   const hooks = new FollowHooks({ list, target: { ...cli.program, controlDir } });

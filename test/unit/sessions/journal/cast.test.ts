@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type CastEvent, CastWriter, castHeader } from "../../../../src/sessions/journal/cast.ts";
+import { CastWriter, castHeader } from "../../../../src/sessions/journal/cast.ts";
+import type { JournalEntry } from "../../../../src/sessions/journal/reader.ts";
 import { utf8 } from "../../protocol/hex.ts";
 
 /** Lines as text. */
 class LineWriter {
   readonly #writer = new CastWriter();
 
-  line(event: CastEvent): string {
+  line(event: JournalEntry): string {
     return decoded(this.#writer.line(event));
   }
 
@@ -16,8 +17,12 @@ class LineWriter {
   }
 }
 
-function output(time: number, bytes: Uint8Array): CastEvent {
-  return { kind: "output", time, bytes };
+function output(time: number, bytes: Uint8Array): JournalEntry {
+  return { kind: "o", time, bytes };
+}
+
+function noted(kind: "i" | "r" | "m", time: number, data: string): JournalEntry {
+  return { kind, time, offset: 0, data };
 }
 
 /** The text of all output lines, as a player puts it together; each line is checked to be one JSON array. */
@@ -66,13 +71,9 @@ describe("lines", () => {
   test("each kind has its letter", () => {
     const writer = new LineWriter();
     expect(writer.line(output(0, utf8("hi\r\n")))).toBe('[0.000000, "o", "hi\\r\\n"]\n');
-    expect(writer.line({ kind: "input", time: 0.5, bytes: utf8("ls\r") })).toBe('[0.500000, "i", "ls\\r"]\n');
-    expect(writer.line({ kind: "resize", time: 1.25, size: { cols: 132, rows: 43 } })).toBe(
-      '[1.250000, "r", "132x43"]\n',
-    );
-    expect(writer.line({ kind: "marker", time: 2, label: 'say "now"' })).toBe(
-      '[2.000000, "m", "say \\"now\\""]\n',
-    );
+    expect(writer.line(noted("i", 0.5, "ls\r"))).toBe('[0.500000, "i", "ls\\r"]\n');
+    expect(writer.line(noted("r", 1.25, "132x43"))).toBe('[1.250000, "r", "132x43"]\n');
+    expect(writer.line(noted("m", 2, 'say "now"'))).toBe('[2.000000, "m", "say \\"now\\""]\n');
   });
 
   test("control characters, quotes and separators are escaped so that a line is a line", () => {
@@ -92,13 +93,13 @@ describe("lines", () => {
     [86_400.000001, "86400.000001"],
     [31_536_000.123456, "31536000.123456"],
   ])("%d seconds are written as %s", (time, text) => {
-    expect(new LineWriter().line({ kind: "marker", time, label: "" })).toBe(`[${text}, "m", ""]\n`);
+    expect(new LineWriter().line(noted("m", time, ""))).toBe(`[${text}, "m", ""]\n`);
   });
 
   test("time never goes back", () => {
     const writer = new LineWriter();
     const times = [1, 0.5, -3, Number.NaN, Number.POSITIVE_INFINITY, 1.000001].map((time) =>
-      writer.line({ kind: "marker", time, label: "" }).slice(1, 9),
+      writer.line(noted("m", time, "")).slice(1, 9),
     );
     expect(times).toEqual(["1.000000", "1.000000", "1.000000", "1.000000", "1.000000", "1.000001"]);
   });
@@ -113,7 +114,7 @@ describe("characters", () => {
     const writer = new LineWriter();
     const [first, ...rest] = utf8("é");
     expect(writer.line(output(1, Uint8Array.of(first ?? 0)))).toBe("");
-    expect(writer.line({ kind: "marker", time: 2, label: "x" })).toBe('[2.000000, "m", "x"]\n');
+    expect(writer.line(noted("m", 2, "x"))).toBe('[2.000000, "m", "x"]\n');
     expect(writer.line(output(3, Uint8Array.from(rest)))).toBe('[3.000000, "o", "é"]\n');
     expect(writer.end()).toBe("");
   });
@@ -122,17 +123,15 @@ describe("characters", () => {
     const writer = new LineWriter();
     const [a, b] = utf8("é");
     writer.line(output(0, Uint8Array.of(a ?? 0)));
-    expect(writer.line({ kind: "input", time: 0, bytes: Uint8Array.of(b ?? 0) })).toBe(
-      '[0.000000, "i", "\ufffd"]\n',
-    );
+    expect(writer.line(noted("i", 0, "ls"))).toBe('[0.000000, "i", "ls"]\n');
     expect(writer.line(output(0, Uint8Array.of(b ?? 0)))).toBe('[0.000000, "o", "é"]\n');
   });
 
   test("what never becomes whole is written at the end, with the last time", () => {
     const writer = new LineWriter();
     writer.line(output(2, Uint8Array.of(0x61, 0xf0, 0x9f)));
-    writer.line({ kind: "input", time: 3, bytes: Uint8Array.of(0xc3) });
-    expect(writer.end()).toBe('[3.000000, "o", "\ufffd"]\n[3.000000, "i", "\ufffd"]\n');
+    writer.line(noted("m", 3, ""));
+    expect(writer.end()).toBe('[3.000000, "o", "\ufffd"]\n');
     expect(writer.end()).toBe("");
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { eventLine } from "../../../../src/sessions/journal/event.ts";
-import { ControlDir } from "../../../../src/sessions/storage/control-dir.ts";
+import { openControlDir } from "../../../../src/sessions/storage/control-dir.ts";
 import { recoverSessions } from "../../../../src/sessions/storage/recovery.ts";
 
 const SIZE = eventLine({ time: 0, offset: 0, kind: "r", data: "1000x1000" });
@@ -13,7 +13,7 @@ const MARK = eventLine({ time: 0, offset: 0, kind: "m", data: "here" });
 async function leftOf(files: Readonly<Record<string, string>>) {
   const path = await mkdtemp(join(tmpdir(), "ttyhq-blank-folder-"));
   onTestFinished(() => rm(path, { recursive: true }));
-  const controlDir = new ControlDir(path);
+  const controlDir = openControlDir(path);
   const { directory } = controlDir.session("one");
   await mkdir(directory);
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);

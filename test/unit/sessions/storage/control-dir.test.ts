@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ControlDir } from "../../../../src/sessions/storage/control-dir.ts";
+import { openControlDir } from "../../../../src/sessions/storage/control-dir.ts";
 
 const STRANGER = 54_321;
 const isRoot = process.geteuid?.() === 0;
@@ -25,7 +25,7 @@ test("a control directory is refused where others could exchange it, and none is
   const { parent, path, remove } = await scratch();
   await using _ = { [Symbol.asyncDispose]: remove };
   await chmod(parent, 0o777);
-  expect(() => new ControlDir(path)).toThrow(`chmod go-w ${parent}`);
+  expect(() => openControlDir(path)).toThrow(`chmod go-w ${parent}`);
   expect(await readdir(parent)).toEqual([]);
 });
 
@@ -34,18 +34,18 @@ test("a control directory that others could write into is refused, and not close
   await using _ = { [Symbol.asyncDispose]: remove };
   await mkdir(path);
   await chmod(path, 0o777);
-  expect(() => new ControlDir(path)).toThrow(`mode 0777) is writable by others: chmod go-w ${path}`);
+  expect(() => openControlDir(path)).toThrow(`mode 0777) is writable by others: chmod go-w ${path}`);
   await chmod(path, 0o755);
-  expect(() => new ControlDir(path)).not.toThrow();
+  expect(() => openControlDir(path)).not.toThrow();
 });
 
 test("what somebody else has put into a control directory is refused: a link in place of a secret", async () => {
   const { path, parent, remove } = await scratch();
   await using _ = { [Symbol.asyncDispose]: remove };
-  const { secret } = new ControlDir(path);
+  const { secret } = openControlDir(path);
   await writeFile(join(parent, "known"), "x".repeat(64));
   await symlink(join(parent, "known"), secret);
-  expect(() => new ControlDir(path)).toThrow(`is a symbolic link: rm ${secret}`);
+  expect(() => openControlDir(path)).toThrow(`is a symbolic link: rm ${secret}`);
 });
 
 test.runIf(isRoot)(
@@ -53,13 +53,13 @@ test.runIf(isRoot)(
   async () => {
     const { path, remove } = await scratch();
     await using _ = { [Symbol.asyncDispose]: remove };
-    const { secret } = new ControlDir(path);
+    const { secret } = openControlDir(path);
     await writeFile(secret, "x".repeat(64), { mode: 0o600 });
     await chown(secret, STRANGER, 0);
-    expect(() => new ControlDir(path)).toThrow(`belongs to another user: chown 0 ${secret}`);
+    expect(() => openControlDir(path)).toThrow(`belongs to another user: chown 0 ${secret}`);
     await chown(secret, 0, 0);
     await chown(path, STRANGER, 0);
-    expect(() => new ControlDir(path)).toThrow(`belongs to another user: chown 0 ${path}`);
+    expect(() => openControlDir(path)).toThrow(`belongs to another user: chown 0 ${path}`);
   },
 );
 
@@ -67,8 +67,8 @@ test("the link to a session host's socket elsewhere is its own, and made anew at
   const { parent, path, remove } = await scratch();
   await using _ = { [Symbol.asyncDispose]: remove };
   for (const name of ["one.sock", "other.sock"]) {
-    expect(new ControlDir(path, join(parent, name)).hostSocket).toBe(join(parent, name));
+    expect(openControlDir(path, join(parent, name)).hostSocket).toBe(join(parent, name));
     expect(await readlink(join(path, "host.sock"))).toBe(join(parent, name));
   }
-  expect(() => new ControlDir(path)).not.toThrow();
+  expect(() => openControlDir(path)).not.toThrow();
 });

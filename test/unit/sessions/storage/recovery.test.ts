@@ -11,7 +11,7 @@ import {
 } from "../../../../src/sessions/journal/event.ts";
 import { Journal } from "../../../../src/sessions/journal/journal.ts";
 import { castText } from "../../../../src/sessions/journal/recording.ts";
-import { ControlDir } from "../../../../src/sessions/storage/control-dir.ts";
+import { type ControlDir, openControlDir } from "../../../../src/sessions/storage/control-dir.ts";
 import { type Recovered, recoverSessions } from "../../../../src/sessions/storage/recovery.ts";
 import type { StoredSession } from "../../../../src/sessions/storage/stored-session.ts";
 
@@ -63,7 +63,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true }));
 
 async function emptySession(name: string): Promise<ControlDir> {
-  const controlDir = new ControlDir(join(directory, name));
+  const controlDir = openControlDir(join(directory, name));
   const files = controlDir.session(STORED.id);
   await mkdir(files.directory);
   await writeFile(files.record, JSON.stringify(STORED));
