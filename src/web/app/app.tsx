@@ -1,12 +1,15 @@
 import type { VNode } from "preact";
 import { SecondFactorView } from "../account/second-factor.tsx";
+import { Icon, Logo } from "../components/icon.tsx";
+import type { Login } from "../login/login.ts";
 import { LoginQuestionView } from "../login/login-question.tsx";
 import { LoginView } from "../login/login-view.tsx";
-import { GuestView } from "./guest-view.tsx";
-import { NoticeList } from "./notice-list.tsx";
+import { MachineBanner } from "../machines/machine-banner.tsx";
+import { SessionView } from "../session/session-view.tsx";
+import { ConnectionBanner } from "./connection-banner.tsx";
+import type { Notices } from "./notices.ts";
 import type { Page } from "./page.ts";
-import { Uninvited } from "./uninvited.tsx";
-import { Unreachable } from "./unreachable.tsx";
+import type { WorkspaceProps } from "./view-props.ts";
 import { WorkspaceView } from "./workspace-view.tsx";
 
 export function App({ page }: { readonly page: Page }): VNode {
@@ -32,4 +35,84 @@ function Stage({ page }: { readonly page: Page }): VNode {
   if (state.kind === "uninvited") return <Uninvited login={page.login} />;
   if (state.kind === "unreachable") return <Unreachable error={state.error} />;
   return <output class="splash" aria-label="Loading" />;
+}
+
+/** The one session that a link opens, and nothing beside it. */
+function GuestView({ page, workspace }: WorkspaceProps): VNode {
+  const open = workspace.open.value;
+  return (
+    <main class="stage guest">
+      {open === undefined ? (
+        <NoSession workspace={workspace} />
+      ) : (
+        <SessionView key={open.id} page={page} workspace={workspace} open={open} />
+      )}
+      {open !== undefined && <MachineBanner workspace={workspace} open={open} />}
+      <ConnectionBanner workspace={workspace} refusals={open?.reachability.refusals.value ?? 0} />
+    </main>
+  );
+}
+
+function NoSession({ workspace }: Pick<WorkspaceProps, "workspace">): VNode {
+  if (workspace.sessions.all.value === undefined) {
+    return <output class="splash" aria-label="Opening the session" />;
+  }
+  return (
+    <div class="missing">
+      <h1>The session is gone</h1>
+      <p class="muted">Whoever shared it has removed it.</p>
+    </div>
+  );
+}
+
+function NoticeList({ notices }: { readonly notices: Notices }): VNode {
+  return (
+    <div class="notices" aria-live="polite">
+      {notices.list.value.map((notice) => (
+        <div key={notice.id} class={`notice ${notice.tone}`}>
+          <Icon name={notice.tone === "error" ? "warning" : "check"} />
+          <span>{notice.text}</span>
+          <button
+            type="button"
+            class="button ghost small"
+            aria-label="Close"
+            onClick={() => notices.close(notice.id)}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** Where a guest ends whose link does not open the session any more. */
+function Uninvited({ login }: { readonly login: Pick<Login, "start"> }): VNode {
+  return (
+    <main class="entrance">
+      <div class="entrance-card">
+        <Logo />
+        <h1>This link opens nothing any more</h1>
+        <p class="muted">It was revoked, its time is up, or the session was removed.</p>
+        <button type="button" class="button wide" onClick={() => void login.start({})}>
+          Log in
+        </button>
+      </div>
+    </main>
+  );
+}
+
+function Unreachable({ error }: { readonly error: unknown }): VNode {
+  return (
+    <main class="entrance">
+      <div class="entrance-card">
+        <Logo />
+        <h1>The server does not answer</h1>
+        <p class="muted">{error instanceof Error ? error.message : "Nothing is known about the reason."}</p>
+        <button type="button" class="button primary wide" onClick={() => location.reload()}>
+          Try again
+        </button>
+      </div>
+    </main>
+  );
 }

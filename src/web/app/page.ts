@@ -1,7 +1,6 @@
 // The page's composition root: what lives as long as the page, and the workspace that lives as long as a login.
 import { effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { BrowserStorage } from "../browser-storage.ts";
-import { Clock } from "../clock.ts";
 import { SchemeWatch } from "../color-scheme.ts";
 import { Keyring } from "../login/keys/keyring.ts";
 import { Login } from "../login/login.ts";
@@ -82,5 +81,24 @@ export class Page implements Disposable {
     const name = open.title.value ?? record?.title ?? (record ? nameWords(record) : "session");
     const bell = workspace.sessions.rung.value.has(open.id) ? "🔔 " : "";
     return `${bell}${name} – ttyhq`;
+  }
+}
+
+/** The coarsest step that an age in minutes needs. */
+const TICK_MS = 20_000;
+
+export class Clock implements Disposable {
+  readonly #now = signal(Date.now());
+  readonly #timer = setInterval(() => {
+    this.#now.value = Date.now();
+  }, TICK_MS);
+
+  /** Milliseconds since 1970. */
+  get now(): ReadonlySignal<number> {
+    return this.#now;
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
   }
 }

@@ -4,6 +4,7 @@ import { type Client, createClient } from "../../protocol/client/client.ts";
 import { CONNECTION_TIMES, type ConnectionState } from "../../protocol/client/connection.ts";
 import { fetchSend } from "../../protocol/client/fetch-send.ts";
 import type { OpenLink } from "../../protocol/client/link.ts";
+import type { Send } from "../../protocol/client/send.ts";
 import { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { snapshotOf } from "../../protocol/directory/session-change.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
@@ -15,15 +16,15 @@ import type { Login } from "../login/login.ts";
 import { Permissions } from "../login/permissions.ts";
 import { MachineList } from "../machines/machine-list.ts";
 import type { Preferences } from "../preferences.ts";
-import { saveRecording } from "../session/save-recording.ts";
+import { saveFile } from "../save-file.ts";
+import { nameWords } from "../session/words.ts";
 import { SessionList } from "../sessions/session-list.ts";
 import { OpenSession } from "../terminal/open-session.ts";
 import type { AddressBar } from "./address-bar.ts";
 import { openBrowserLink, passing } from "./browser-link.ts";
 import type { Notices } from "./notices.ts";
-import { watchedSend } from "./watched-send.ts";
 
-export type WorkspaceOptions = {
+type WorkspaceOptions = {
   readonly window: Window;
   readonly login: Login;
   readonly address: AddressBar;
@@ -234,4 +235,44 @@ function clientOf(login: Login): Client {
   const token = (): string | undefined => login.token;
   const send = fetchSend({ origin: "", token });
   return createClient(watchedSend(send, token, (refused) => login.refused(refused)));
+}
+
+const UNAUTHORIZED = 401;
+
+/** Passes requests on, and tells when the server does not take what lets them in any more; `undefined`: no token. */
+function watchedSend(
+  send: Send,
+  token: () => string | undefined,
+  onRefused: (token: string | undefined) => void,
+): Send {
+  return async (request) => {
+    const used = token();
+    const response = await send(request);
+    if (response.status === UNAUTHORIZED) onRefused(used);
+    return response;
+  };
+}
+
+/** A download that does not end by then is given up. */
+const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
+
+/**
+ * Saves what is recorded up to now as a file. The browser collects it on disk as a Blob before: a link could not carry
+ * the token, and a token in a link would be in the history.
+ */
+async function saveRecording(client: Client, record: SessionRecord): Promise<void> {
+  const signal = AbortSignal.timeout(DOWNLOAD_TIMEOUT_MS);
+  const parts: BlobPart[] = [];
+  for await (const part of await client.recording(record.id, { follow: false }, signal)) {
+    parts.push(new Uint8Array(part));
+  }
+  saveFile(new Blob(parts, { type: "application/x-asciicast" }), `${fileName(record)}.cast`);
+}
+
+function fileName(record: SessionRecord): string {
+  const { id } = record;
+  const safe = nameWords(record)
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")
+    .replace(/^[-.]+|[-.]+$/g, "");
+  return `${safe === "" ? "session" : safe.slice(0, 80)}-${id}`;
 }

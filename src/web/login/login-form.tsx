@@ -1,13 +1,19 @@
+import { useSignal } from "@preact/signals";
 import type { VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { AuthConfig } from "../../protocol/schemas/auth.ts";
+import { Avatar } from "../account/avatar.tsx";
 import { Choice } from "../components/choice.tsx";
-import { useDefaultUser } from "./default-user.ts";
+import { Failure } from "../components/failure.tsx";
+import { Icon, Logo } from "../components/icon.tsx";
+import { useSubmission } from "../components/submission.ts";
+import { TextField } from "../components/text-field.tsx";
 import { KeyLogin } from "./key-views/key-login.tsx";
 import type { StoredKey } from "./keys/stored-key.ts";
+import type { Login } from "./login.ts";
 import type { LoginDraft, Way } from "./login-draft.ts";
-import { LoginHead } from "./login-head.tsx";
-import type { LoginViewProps, Step } from "./login-props.ts";
-import { PasswordLogin } from "./password-login.tsx";
+import type { LoginViewProps, Step, WayProps } from "./login-props.ts";
+import { UserField, userOf } from "./user-field.tsx";
 
 type LoginFormProps = LoginViewProps & {
   /** The key to log in with; undefined where there is none. */
@@ -63,4 +69,82 @@ function waysOf({ passwordMode, enableSSHKeys }: AuthConfig): readonly Way[] {
     ...(passwordMode === undefined ? [] : (["password"] as const)),
     ...(enableSSHKeys ? (["key"] as const) : []),
   ];
+}
+
+/** Who logs in without a name; undefined while that is not known. */
+function useDefaultUser(login: Pick<Login, "defaultUser">): string | undefined {
+  const user = useSignal<string | undefined>(undefined);
+  useEffect(() => {
+    // Without it the field says so in other words.
+    void login.defaultUser().then(
+      (name) => {
+        user.value = name;
+      },
+      () => undefined,
+    );
+  }, [login, user]);
+  return user.value;
+}
+
+type LoginHeadProps = {
+  readonly login: Pick<Login, "start">;
+  readonly reason: string | undefined;
+  /** Who the server takes this browser for without any login. */
+  readonly known: string | undefined;
+  /** Whose picture is shown. */
+  readonly user: string | undefined;
+};
+
+function LoginHead({ login, reason, known, user }: LoginHeadProps): VNode {
+  return (
+    <>
+      <div class="entrance-head">
+        <Logo />
+        {user !== undefined && <Avatar user={user} />}
+      </div>
+      <h1>Log in to ttyhq</h1>
+      <p class="muted">{reason ?? "Terminals on this machine, in your browser."}</p>
+      {!window.isSecureContext && (
+        <p class="failure">
+          <Icon name="warning" />
+          <span>This connection is not encrypted. Others on the network can read your password.</span>
+        </p>
+      )}
+      {known !== undefined && (
+        <button type="button" class="button primary wide" onClick={() => void login.start({})}>
+          Continue as {known}
+        </button>
+      )}
+    </>
+  );
+}
+
+function PasswordLogin({ login, user }: WayProps): VNode {
+  const password = useRef<HTMLInputElement>(null);
+  useEffect(() => password.current?.focus(), []);
+  const { isBusy, failure, onSubmit } = useSubmission("Login failed.", async (fields) => {
+    try {
+      await login.withPassword(userOf(fields), String(fields.get("password")));
+    } catch (error) {
+      password.current?.select();
+      throw error;
+    }
+  });
+  return (
+    <form class="card-form" onSubmit={onSubmit}>
+      <UserField user={user} />
+      <TextField
+        input={password}
+        label="Password"
+        name="password"
+        isPassword
+        autocomplete="current-password"
+        required
+      />
+      <Failure words={failure} />
+      <button type="submit" class="button primary wide" disabled={isBusy}>
+        {isBusy ? "Logging in…" : "Log in"}
+      </button>
+    </form>
+  );
 }

@@ -1,8 +1,7 @@
-import type { VNode } from "preact";
-import { useRef } from "preact/hooks";
+import type { RefObject, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { SessionProps } from "../app/view-props.ts";
-import { useDismissal } from "../components/dismissal.ts";
 import { Icon } from "../components/icon.tsx";
 import { useToggle } from "../components/toggle.ts";
 import { ShareDialog } from "./share-dialog.tsx";
@@ -142,4 +141,23 @@ function Actions({ workspace, record, onDone }: ActionsProps): VNode {
         ))}
     </>
   );
+}
+
+/** While it is open, a press anywhere outside of `root` and the Escape key close it. */
+function useDismissal(root: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const abort = new AbortController();
+    const options = { capture: true, signal: abort.signal };
+    const press = (event: PointerEvent): void => {
+      if (event.target instanceof Node && !root.current?.contains(event.target)) close();
+    };
+    const key = (event: KeyboardEvent): void => {
+      if (event.key === "Escape") close();
+    };
+    document.addEventListener("pointerdown", press, options);
+    document.addEventListener("keydown", key, options);
+    return () => abort.abort();
+    // `close` only sets a signal: the one of the first render does what each later one does.
+  }, [isOpen, root]);
 }

@@ -4,11 +4,12 @@ import { useEffect, useRef } from "preact/hooks";
 import type { CreateSessionBody } from "../../protocol/schemas/session.ts";
 import { routeHash } from "../app/route.ts";
 import type { WorkspaceProps } from "../app/view-props.ts";
+import { CopyButton } from "../components/copy-button.tsx";
 import { Icon } from "../components/icon.tsx";
-import { AddMachine } from "../machines/add-machine.tsx";
-import { MachineField } from "../machines/machine-field.tsx";
+import { joinCommand } from "../machines/join-command.ts";
 import type { Machine } from "../machines/machine-list.ts";
 import { plainWords } from "../machines/outage.ts";
+import type { Preferences } from "../preferences.ts";
 import { estimateSize } from "../terminal/emulator/cell-size.ts";
 
 export function NewSession({ page, workspace }: WorkspaceProps): VNode {
@@ -132,4 +133,56 @@ function requestOf(fields: FormData): CreateSessionBody {
 function failureWords(error: unknown): string {
   const words = error instanceof Error ? error.message : "The session could not be started.";
   return plainWords(error) ?? words;
+}
+
+/** How a machine joins this HQ. `isOpen`: nobody has to log in. */
+function AddMachine({ isOpen }: { readonly isOpen: boolean }): VNode {
+  const { text, hints } = joinCommand({ origin: location.origin, isOpen });
+  return (
+    <div class="add-machine">
+      <p class="muted">Run this on the machine. It joins by itself and then stands in the list.</p>
+      <div class="command">
+        <pre class="mono">{text}</pre>
+        <CopyButton text={text} />
+      </div>
+      {hints.length > 0 && (
+        <ul class="hints">
+          {hints.map((hint) => (
+            <li key={hint}>{hint}</li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+type MachineFieldProps = { readonly machines: readonly Machine[]; readonly preferences: Preferences };
+
+/** Where the session runs: the only machine, else the one that was chosen last. `value`s are the ids of machines. */
+function MachineField({ machines, preferences }: MachineFieldProps): VNode {
+  const last = preferences.current.value.machine;
+  const chosen = machines.length === 1 ? machines[0] : machines.find(({ name }) => name === last);
+  return (
+    <label class="field">
+      <span>Machine</span>
+      <select
+        name="machine"
+        required
+        value={chosen?.id ?? ""}
+        onChange={({ currentTarget }) => {
+          const machine = machines.find(({ id }) => id === currentTarget.value);
+          if (machine !== undefined) preferences.setMachine(machine.name);
+        }}
+      >
+        <option value="" disabled hidden>
+          Choose a machine
+        </option>
+        {machines.map(({ id, name, url }) => (
+          <option key={id} value={id}>
+            {url === undefined ? `${name} (the HQ itself)` : name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }

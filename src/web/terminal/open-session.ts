@@ -11,7 +11,6 @@ import type { Preferences } from "../preferences.ts";
 import type { Ending } from "../session/words.ts";
 import { ControlKey } from "./emulator/control-key.ts";
 import { Emulator } from "./emulator/emulator.ts";
-import { watchPane } from "./pane-watch.ts";
 import { Reachability } from "./reachability.ts";
 import { SessionInput } from "./session-input.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -21,11 +20,11 @@ import { Sizing } from "./sizing.ts";
  * `failed`: it could not be opened, or is lost with its machine; it is tried again when that or the connection is back.
  * `watching`: it runs, and one may look: nothing is sent.
  */
-export type Phase =
+type Phase =
   | { readonly kind: "opening" | "running" | "watching" | "missing" | "failed" }
   | { readonly kind: "ended"; readonly ending: Ending };
 
-export type OpenSessionOptions = {
+type OpenSessionOptions = {
   readonly id: string;
   readonly socket: SessionSocket;
   readonly client: Pick<Client, "get" | "resync">;
@@ -306,4 +305,31 @@ export class OpenSession implements Disposable {
     this.emulator.setScreenReader(screenReader);
     this.sizing.setFontSize(fontSizePx);
   }
+}
+
+/** Where a terminal is drawn, and what happens to it. */
+type PaneListeners = {
+  /** The pane has another size, whatever the reason. */
+  readonly onLayout: () => void;
+  /** A person has resized the window; a bar that comes and goes in the page means nothing. */
+  readonly onResize: () => void;
+  /** The window came to the front. */
+  readonly onFocus: () => void;
+};
+
+function watchPane(pane: Element, { onLayout, onResize, onFocus }: PaneListeners): Disposable {
+  const observer = new ResizeObserver(onLayout);
+  observer.observe(pane);
+  const resized = (): void => {
+    if (document.hasFocus()) onResize();
+  };
+  window.addEventListener("resize", resized);
+  window.addEventListener("focus", onFocus);
+  return {
+    [Symbol.dispose]: () => {
+      observer.disconnect();
+      window.removeEventListener("resize", resized);
+      window.removeEventListener("focus", onFocus);
+    },
+  };
 }

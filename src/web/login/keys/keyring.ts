@@ -7,7 +7,6 @@ import { readPkcs8, writePkcs8 } from "./format/pkcs8.ts";
 import { publicLine } from "./format/public-line.ts";
 import { readKeyFile } from "./key-file.ts";
 import { lock, unlock } from "./key-lock.ts";
-import { insecureWords } from "./key-obstacle.ts";
 import { keyRefusal } from "./key-refusal.ts";
 import { KeyStore } from "./key-store.ts";
 import { keyName, type StoredKey } from "./stored-key.ts";
@@ -112,4 +111,17 @@ export function lineOf({ publicKey, name }: Pick<StoredKey, "publicKey" | "name"
 
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
   return decodeBase64(base64) ?? new Uint8Array();
+}
+
+/**
+ * Why a page that came from there cannot work with keys, as whole sentences. Browsers keep their cryptography from pages
+ * that could have been changed on the way.
+ */
+function insecureWords({ hostname, port }: Pick<Location, "hostname" | "port">): string {
+  const local = port === "" ? "80" : port;
+  return [
+    "This page was loaded over an unencrypted connection. Browsers do not allow such pages to use keys.",
+    "Open it by https:// if the server has a certificate (ttyhq serve --tls-cert FILE --tls-key FILE).",
+    `Or run ssh -L ${local}:localhost:${local} ${hostname} and open http://localhost:${local} instead.`,
+  ].join(" ");
 }

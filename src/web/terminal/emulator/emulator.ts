@@ -7,26 +7,30 @@ import { WebLinksAddon } from "@xterm/addon-web-links";
 import { WebglAddon } from "@xterm/addon-webgl";
 import { Terminal } from "@xterm/xterm";
 import { DEFAULT_COLS, DEFAULT_ROWS, MAX_TERMINAL_SIZE } from "../../../protocol/limits.ts";
-import { guardParser } from "../../../protocol/parser-guard.ts";
+import {
+  type ControlId,
+  type ControlSequence,
+  type GuardedParser,
+  guardParser,
+} from "../../../protocol/parser-guard.ts";
 import type { TerminalSize } from "../../../protocol/schemas/session.ts";
 import { WholeCharacters } from "../../../protocol/whole-characters.ts";
 import type { ColorScheme } from "../../color-scheme.ts";
 import { safeInput } from "./bracketed-paste.ts";
 import { LINE_HEIGHT, TERMINAL_FONT } from "./cell-size.ts";
-import { emulatorCore } from "./emulator-core.ts";
 import { MIN_CONTRAST, terminalTheme } from "./palette.ts";
 import { QueryGate } from "./query-gate.ts";
 import { TerminalKeys } from "./terminal-keys.ts";
 import { TextSearch } from "./text-search.ts";
 import { TouchInput } from "./touch.ts";
 
-export type EmulatorAppearance = {
+type EmulatorAppearance = {
   readonly fontSizePx: number;
   readonly scheme: ColorScheme;
   readonly screenReader: boolean;
 };
 
-export type EmulatorHandlers = {
+type EmulatorHandlers = {
   /** What is to be sent to the program: keys, pastes, mouse reports and answers to its questions. */
   readonly onInput: (bytes: Uint8Array) => void;
   readonly onTitle: (title: string) => void;
@@ -278,4 +282,43 @@ function openLink(uri: string): void {
 
 function within(cells: number): number {
   return Math.min(MAX_TERMINAL_SIZE, Math.max(1, cells));
+}
+
+type Core = {
+  readonly buffers: { readonly active: GuardedParser["active"] };
+  registerCsiHandler(id: ControlId, seen: (sequence: ControlSequence) => boolean): unknown;
+};
+
+/**
+ * Where the terminal parses, behind the public interface of @xterm/xterm: its handlers get a copy of a sequence's
+ * numbers, and the guard has to change them. Throws an Error when xterm.js is not what it was.
+ */
+function emulatorCore(terminal: object): GuardedParser {
+  const core: unknown = Reflect.get(terminal, "_core");
+  if (!isCore(core)) throw new Error("xterm.js has changed: its parser is not to be found");
+  return {
+    get active() {
+      return core.buffers.active;
+    },
+    beforeCsi: (id, seen) => {
+      core.registerCsiHandler(id, (sequence) => {
+        seen(sequence);
+        return false;
+      });
+    },
+  };
+}
+
+function isCore(core: unknown): core is Core {
+  if (typeof core !== "object" || core === null) return false;
+  const handler: unknown = Reflect.get(core, "registerCsiHandler");
+  const buffers: unknown = Reflect.get(core, "buffers");
+  const active: unknown = typeof buffers === "object" && buffers !== null && Reflect.get(buffers, "active");
+  return typeof handler === "function" && isBuffer(active);
+}
+
+function isBuffer(value: unknown): value is GuardedParser["active"] {
+  if (typeof value !== "object" || value === null) return false;
+  const isPlace = ["x", "y", "ybase"].every((name) => typeof Reflect.get(value, name) === "number");
+  return isPlace && typeof Reflect.get(value, "lines") === "object";
 }
