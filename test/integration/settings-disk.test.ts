@@ -20,8 +20,13 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   const shares = async () => (await askAs(token, server, `/api/sessions/${json.id}/shares`)).json;
   const stored = (name: string): Promise<string> => readFile(join(server.controlDir, name), "utf8");
   expect((await share()).status).toBe(201);
-  const [listed, kept] = [await shares(), await stored("logins.json")];
   const makeRoom = await disk.fill();
+  // A file that was being replaced when the disk was full gives its room back.
+  await eventually(async () => {
+    await disk.fill();
+    return (await share()).status === 507 || undefined;
+  }, "a disk without room");
+  const [listed, kept] = [await shares(), await stored("logins.json")];
   expect(await share()).toMatchObject({ status: 507, json: { code: "disk_failed" } });
   expect([await shares(), await stored("logins.json")]).toEqual([listed, kept]);
   // Whoever logs out is out, and told that it is not stored.
@@ -33,7 +38,7 @@ test("settings on a full disk are as they were, whole, and can be changed when t
   await server.restart();
   expect((await askAs(other, server, "/api/sessions")).status).toBe(401);
   expect((await askAs(token, server, "/api/sessions")).status).toBe(200);
-  expect(await shares()).toHaveLength(2);
+  expect(await shares()).toHaveLength(listed.length + 1);
 });
 
 test("what an HQ with a full disk knows of its remotes is saved when there is room again", async () => {

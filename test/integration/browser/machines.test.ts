@@ -39,11 +39,16 @@ function state(page: PageDriver, name: string, words: "online" | "offline") {
   return machine(page, name).getByText(words, { exact: true });
 }
 
-/** An ERROR that is about that session. */
-function isErrorOf(id: string, message: string | Uint8Array): boolean {
-  if (!(message instanceof Uint8Array)) return false;
-  const { type, sessionId } = decodeFrame(message);
-  return type === FrameType.ERROR && sessionId === id;
+/** Resolves at the first ERROR about the session, on any connection that the page opens from now on. */
+function refusal({ page }: PageDriver, id: string): Promise<void> {
+  return new Promise((resolve) => {
+    const check = ({ payload }: { readonly payload: string | Uint8Array }): void => {
+      if (!(payload instanceof Uint8Array)) return;
+      const { type, sessionId } = decodeFrame(payload);
+      if (type === FrameType.ERROR && sessionId === id) resolve();
+    };
+    page.on("websocket", (socket) => socket.on("framereceived", check));
+  });
 }
 
 function outage(page: PageDriver, name: string) {
@@ -135,13 +140,11 @@ test("a session has the size of a window that was resized before the HQ noticed 
   await using stage = await open("squeezed");
   const { page, fleet } = stage;
   const id = await page.startShell();
-  const opened = page.page.waitForEvent("websocket");
+  const refused = refusal(page, id);
   await page.page.reload();
-  const socket = await opened;
   await page.shows("ready> ");
   const before = await page.size();
   await fleet.remote("squeezed").kill();
-  const refused = socket.waitForEvent("framereceived", ({ payload }) => isErrorOf(id, payload));
   await page.page.setViewportSize({ width: 800, height: 500 });
   await refused;
   await fleet.remote("squeezed").restart();
