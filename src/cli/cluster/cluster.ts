@@ -5,11 +5,9 @@ import { answers } from "../../lib/os/unix-socket.ts";
 import { createCaller } from "../../protocol/client/caller.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import type { RemoteRecord } from "../../protocol/schemas/remote.ts";
 import { localSockets, socketSend } from "../server.ts";
-import { ClusterMachine, type MachineNotice } from "./machine.ts";
-import { type ClusterOptions, hqPlan, type MachineReport, remotePlans } from "./plan.ts";
-import type { Listening, ProcessParts } from "./server-process.ts";
+import { ClusterServer, type ServerParts, startFailure } from "./cluster-server.ts";
+import { type ClusterOptions, hqPlan, remotePlans, type ServerPlan, type ServerReport } from "./plan.ts";
 
 /** Concurrent starts: server and session host of a remote use a core for half a second. */
 const STARTS_AT_A_TIME = 4;
@@ -17,117 +15,87 @@ const REGISTRATION_TIMEOUT_MS = 20_000;
 /** Interval of checks for registered remotes. */
 const POLL_MS = 50;
 
-export type ClusterParts = ClusterOptions &
-  ProcessParts & {
-    /** Reports restarts to the user. */
-    readonly notice: MachineNotice;
-  };
-
 /** Disposing ends the remotes with their sessions and then the HQ. */
-export class Cluster implements AsyncDisposable {
-  readonly #parts: ClusterParts;
-  readonly #hq: ClusterMachine;
-  #remotes: readonly ClusterMachine[] = [];
-  #hqListening: Listening = { url: "" };
+export type Cluster = AsyncDisposable & {
+  readonly loginLink: string;
+  /** The HQ first. */
+  readonly servers: readonly [hq: ServerReport, ...remotes: ServerReport[]];
+};
 
-  private constructor(parts: ClusterParts) {
-    this.#parts = parts;
-    this.#hq = new ClusterMachine(hqPlan(parts), parts);
-  }
+export type ClusterParts = ClusterOptions & ServerParts;
 
-  /**
-   * Resolves when every remote is registered. On an error or abort nothing is left running; `start_failed` has the end
-   * of the log.
-   */
-  static async start(parts: ClusterParts, signal: AbortSignal): Promise<Cluster> {
-    await refuseSecond(parts);
-    await using stack = new AsyncDisposableStack();
-    const cluster = stack.use(new Cluster(parts));
-    await cluster.#start(signal);
-    stack.move();
-    return cluster;
-  }
-
-  get url(): string {
-    return this.#hqListening.url;
-  }
-
-  get loginLink(): string {
-    return this.#hqListening.loginLink ?? "";
-  }
-
-  get hq(): MachineReport {
-    return this.#hq;
-  }
-
-  get remotes(): readonly MachineReport[] {
-    return this.#remotes;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const ends = await Promise.allSettled(this.#remotes.map((remote) => remote[Symbol.asyncDispose]()));
-    await this.#hq[Symbol.asyncDispose]();
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
-  }
-
-  async #start(signal: AbortSignal): Promise<void> {
-    this.#hqListening = await this.#hq.listening(signal);
-    await this.#startRemotes(signal);
-    await this.#registered(signal);
-    for (const machine of [this.#hq, ...this.#remotes]) machine.keep(this.#parts.notice);
-  }
-
-  /** Waits for all starts, so that nothing starts during a stop; throws the first failure. */
-  async #startRemotes(signal: AbortSignal): Promise<void> {
-    const failed = new AbortController();
-    const stop = AbortSignal.any([signal, failed.signal]);
-    const plans = remotePlans(this.#parts, this.url).values();
-    const startOneByOne = async (): Promise<void> => {
-      for (const plan of plans) {
-        if (stop.aborted) return;
-        try {
-          const remote = new ClusterMachine(plan, this.#parts);
-          this.#remotes = [...this.#remotes, remote];
-          await remote.listening(stop);
-        } catch (error) {
-          failed.abort(error);
-        }
-      }
-    };
-    await Promise.all(Array.from({ length: STARTS_AT_A_TIME }, startOneByOne));
-    stop.throwIfAborted();
-  }
-
-  async #registered(signal: AbortSignal): Promise<void> {
-    const caller = createCaller(socketSend([localSockets(this.#hq.controlDir).server]));
-    const machines = [this.#hq, ...this.#remotes];
-    let missing = this.#remotes;
-    const all = async (stop: AbortSignal): Promise<void> => {
-      for (;;) {
-        const records = await caller.call(endpoints.listRemotes);
-        missing = this.#remotes.filter((remote) => !isRegistered(remote, records));
-        if (missing.length === 0) return;
-        await pause(POLL_MS, undefined, { signal: stop });
-      }
-    };
-    try {
-      const registration = withDeadline(all, REGISTRATION_TIMEOUT_MS, "registration", signal);
-      await Promise.race([registration, ...machines.map((machine) => machine.ended())]);
-    } catch (error) {
-      if (!isTimeout(error)) throw error;
-      throw missing[0]?.failure(`did not join the HQ within ${REGISTRATION_TIMEOUT_MS / 1000} s`) ?? error;
-    }
-  }
+/**
+ * Resolves when every remote is registered. On an error or abort nothing is left running; `start_failed` has the end of
+ * the log.
+ */
+export async function startCluster(parts: ClusterParts, signal: AbortSignal): Promise<Cluster> {
+  const hq = hqPlan(parts);
+  await refuseSecond(hq, parts);
+  await using stack = new AsyncDisposableStack();
+  const { url, loginLink = "" } = await stack.use(new ClusterServer(hq, parts)).start(signal);
+  const plans = remotePlans(parts, url);
+  const servers = plans.map((plan) => new ClusterServer(plan, parts));
+  stack.defer(() => endAll(servers));
+  await startAll(servers, signal);
+  const remotes = servers.map(({ report }) => report);
+  await registered(hq, remotes, signal);
+  const end = stack.move();
+  const { name, controlDir } = hq;
+  return {
+    ...{ loginLink, servers: [{ name, url, controlDir }, ...remotes] },
+    [Symbol.asyncDispose]: () => end.disposeAsync(),
+  };
 }
 
-/** Compares the address: a killed HQ remembers the remotes of an earlier run. */
-function isRegistered(remote: ClusterMachine, records: readonly RemoteRecord[]): boolean {
-  return records.some(({ name, url }) => name === remote.name && url === remote.url);
-}
-
-async function refuseSecond(options: ClusterOptions): Promise<void> {
-  const { controlDir } = options;
-  if (!(await answers(localSockets(hqPlan(options).controlDir).server))) return;
-  const message = `a cluster runs in ${controlDir} already: stop it, or give another --control-dir`;
+async function refuseSecond({ controlDir }: ServerPlan, parts: ClusterOptions): Promise<void> {
+  if (!(await answers(localSockets(controlDir).server))) return;
+  const message = `a cluster runs in ${parts.controlDir} already: stop it, or give another --control-dir`;
   throw new ServiceError("start_failed", message);
+}
+
+/** Waits for all starts, so that nothing starts during a stop; throws the first failure. */
+async function startAll(servers: readonly ClusterServer[], signal: AbortSignal): Promise<void> {
+  const failed = new AbortController();
+  const stop = AbortSignal.any([signal, failed.signal]);
+  const waiting = servers.values();
+  const startOneByOne = async (): Promise<void> => {
+    for (const server of waiting) {
+      if (stop.aborted) return;
+      await server.start(stop).catch((error: unknown) => failed.abort(error));
+    }
+  };
+  await Promise.all(Array.from({ length: STARTS_AT_A_TIME }, startOneByOne));
+  stop.throwIfAborted();
+}
+
+/** Waits for all; throws the first failure. */
+async function endAll(servers: readonly ClusterServer[]): Promise<void> {
+  const ends = await Promise.allSettled(servers.map((server) => server[Symbol.asyncDispose]()));
+  for (const end of ends) if (end.status === "rejected") throw end.reason;
+}
+
+/** Compares addresses: a killed HQ remembers the remotes of an earlier run. */
+async function registered(
+  hq: ServerPlan,
+  remotes: readonly ServerReport[],
+  signal: AbortSignal,
+): Promise<void> {
+  const caller = createCaller(socketSend([localSockets(hq.controlDir).server]));
+  let missing = remotes;
+  const all = async (stop: AbortSignal): Promise<void> => {
+    for (;;) {
+      const records = await caller.call(endpoints.listRemotes);
+      const urls = new Map(records.map(({ name, url }) => [name, url]));
+      missing = remotes.filter(({ name, url }) => urls.get(name) !== url);
+      if (missing.length === 0) return;
+      await pause(POLL_MS, undefined, { signal: stop });
+    }
+  };
+  try {
+    await withDeadline(all, REGISTRATION_TIMEOUT_MS, "registration", signal);
+  } catch (error) {
+    const [first] = missing;
+    if (!isTimeout(error) || first === undefined) throw error;
+    throw startFailure(first, `did not join the HQ within ${REGISTRATION_TIMEOUT_MS / 1000} s`);
+  }
 }

@@ -19,7 +19,7 @@ export type ClusterOptions = {
 };
 
 /** One server of the cluster: an HQ or a remote. */
-export type MachinePlan = {
+export type ServerPlan = {
   readonly name: string;
   readonly controlDir: string;
   /** 0 for any free one. */
@@ -31,11 +31,11 @@ export type MachinePlan = {
 };
 
 /** A server of the cluster that runs. */
-export type MachineReport = { readonly name: string; readonly url: string; readonly controlDir: string };
+export type ServerReport = { readonly name: string; readonly url: string; readonly controlDir: string };
 
 export const HQ_NAME = "hq";
 
-export function hqPlan({ controlDir, port, credentials, joinToken, env }: ClusterOptions): MachinePlan {
+export function hqPlan({ controlDir, port, credentials, joinToken, env }: ClusterOptions): ServerPlan {
   const { username, password } = credentials;
   const directory = join(controlDir, HQ_NAME);
   return {
@@ -52,7 +52,7 @@ export function hqPlan({ controlDir, port, credentials, joinToken, env }: Cluste
 }
 
 /** `remote-1`, `remote-2` and so on. */
-export function remotePlans(options: ClusterOptions, hqUrl: string): readonly MachinePlan[] {
+export function remotePlans(options: ClusterOptions, hqUrl: string): readonly ServerPlan[] {
   const { controlDir, credentials, joinToken, env } = options;
   return remoteNames(options.remotes).map((name) => {
     const directory = join(controlDir, name);
@@ -80,7 +80,7 @@ function commonArgs(controlDir: string): readonly string[] {
 function commonEnv(
   env: ClusterOptions["env"],
   { username, password }: ClusterCredentials,
-): MachinePlan["env"] {
+): ServerPlan["env"] {
   const others = Object.entries(env).filter(([name]) => !isOwnVariable(name));
   return { ...Object.fromEntries(others), SERVICE_USERNAME: username, SERVICE_PASSWORD: password };
 }

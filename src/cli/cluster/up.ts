@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { ConfigError } from "../../config/config-error.ts";
 import { controlDirProblems } from "../../config/control-dir.ts";
 import { integer } from "../../config/options/value.ts";
@@ -11,8 +11,8 @@ import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
 import { onSignals, signalNumber } from "../terminal/signals.ts";
 import { table } from "../text.ts";
-import { Cluster } from "./cluster.ts";
-import { type ClusterCredentials, type ClusterOptions, type MachineReport, remoteNames } from "./plan.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { type ClusterCredentials, type ClusterOptions, remoteNames } from "./plan.ts";
 
 const DEFAULT_REMOTES = 2;
 const MAX_REMOTES = 50;
@@ -41,8 +41,8 @@ export function addUp(program: Command, cli: Cli, finish: Finish): void {
     ],
     options: (command) =>
       command
-        .option("-n, --remotes <number>", "number of remotes", whole(1, MAX_REMOTES), DEFAULT_REMOTES)
-        .option("-p, --port <number>", "port of the HQ, 0 for any free one", whole(0, 65_535), DEFAULT_PORT)
+        .option("-n, --remotes <number>", "number of remotes", integer(1, MAX_REMOTES), DEFAULT_REMOTES)
+        .option("-p, --port <number>", "port of the HQ, 0 for any free one", integer(0, 65_535), DEFAULT_PORT)
         .option("--control-dir <path>", "directory of the servers' own control directories (~/.ttyhq/up)")
         .option(
           "--json",
@@ -73,9 +73,9 @@ async function up(
   });
   try {
     const parts = { ...options, notice, program: cli.program, hurry: hurry.signal };
-    await using cluster = await Cluster.start(parts, stop.signal);
+    await using cluster = await startCluster(parts, stop.signal);
     const view = { seconds: (performance.now() - started) / 1000, width: cli.stdout.columns };
-    const report = reportOf(cluster, options);
+    const report = { ...cluster, credentials: options.credentials };
     cli.stdout.write(flags.json ? reportJson(report) : reportText(report, view));
     if (!stop.signal.aborted) await once(stop.signal, "abort");
   } catch (error) {
@@ -88,8 +88,8 @@ export function clusterOptions(flags: UpFlags, cli: Cli): ClusterOptions {
   const { remotes, port } = flags;
   const controlDir =
     flags.controlDir === undefined
-      ? join(controlDirOf({}, cli), "up")
-      : controlDirOf({ controlDir: flags.controlDir }, cli);
+      ? join(controlDirOf(undefined, cli), "up")
+      : controlDirOf(flags.controlDir, cli);
   const longest = join(controlDir, remoteNames(remotes).at(-1) ?? "");
   const problems = controlDirProblems(longest);
   if (problems.length > 0) throw new ConfigError(problems);
@@ -101,46 +101,25 @@ function random(bytes: number): string {
   return randomBytes(bytes).toString("base64url");
 }
 
-function reportOf(cluster: Cluster, { credentials }: ClusterOptions): ClusterReport {
-  const { url, loginLink, hq, remotes } = cluster;
-  return { url, loginLink, credentials, machines: [hq, ...remotes] };
-}
-
-function whole(min: number, max: number): (text: string) => number {
-  const parse = integer(min, max);
-  return (text) => {
-    try {
-      return parse(text);
-    } catch {
-      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-    }
-  };
-}
-
-export type ClusterReport = {
-  readonly url: string;
-  readonly loginLink: string;
+export type ClusterReport = Pick<Cluster, "loginLink" | "servers"> & {
   readonly credentials: ClusterCredentials;
-  /** The HQ first. */
-  readonly machines: readonly [hq: MachineReport, ...remotes: MachineReport[]];
 };
 
 /** One line for programs. */
-export function reportJson({ url, loginLink, credentials, machines }: ClusterReport): string {
-  const [hq, ...remotes] = machines;
+export function reportJson({ loginLink, credentials, servers }: ClusterReport): string {
+  const [{ url, controlDir }, ...remotes] = servers;
   return `${JSON.stringify({
-    ...{ event: "up", url, loginLink, ...credentials, controlDir: hq.controlDir },
-    remotes: remotes.map(({ name, url, controlDir }) => ({ name, url, controlDir })),
+    ...{ event: "up", url, loginLink, ...credentials, controlDir, remotes },
   })}\n`;
 }
 
 /** `seconds`: duration of the start. `width`: of the terminal in columns. */
 export function reportText(
-  { loginLink, machines }: ClusterReport,
+  { loginLink, servers }: ClusterReport,
   { seconds, width }: { readonly seconds: number; readonly width: number | undefined },
 ): string {
-  const [hq, ...remotes] = machines;
-  const rows = machines.map(({ name, url, controlDir }) => [name, url, controlDir]);
+  const [hq, ...remotes] = servers;
+  const rows = servers.map(({ name, url, controlDir }) => [name, url, controlDir]);
   return [
     `an HQ and ${remotes.length} ${remotes.length === 1 ? "remote" : "remotes"}, up in ${seconds.toFixed(1)} s\n`,
     `log in with this link, once and within 10 minutes: ${loginLink}\n\n`,

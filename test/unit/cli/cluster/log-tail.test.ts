@@ -2,7 +2,7 @@ import { mkdtempDisposableSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { logTail } from "../../../../src/cli/cluster/server-process.ts";
+import { logTail } from "../../../../src/cli/cluster/cluster-server.ts";
 
 test("the tail of a log is its last lines, of which the first is whole", () => {
   using directory = mkdtempDisposableSync(join(tmpdir(), "ttyhq-log-"));

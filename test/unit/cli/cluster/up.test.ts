@@ -101,10 +101,9 @@ describe("what is said of a running cluster", () => {
     ...{ name, url: `http://127.0.0.1:${port}`, controlDir: `/c/${name}` },
   });
   const report: ClusterReport = {
-    url: "http://127.0.0.1:4020",
     loginLink: "http://127.0.0.1:4020/#login=t",
     credentials: { username: "ada", password: "s3cret" },
-    machines: [machine("hq", 4020), machine("remote-1", 5001)],
+    servers: [machine("hq", 4020), machine("remote-1", 5001)],
   };
 
   test("is a table for a person, without the password", () => {
