@@ -1,6 +1,6 @@
 // What all commands share: their declaration, examples, JSON output, messages and exit codes.
 
-import type { Command } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import type { OutputStream } from "./process-context.ts";
 import { printable } from "./text.ts";
 
@@ -53,9 +53,22 @@ export function addCommand<Flags>(parent: Command, definition: Definition<Flags>
   const { usage, options, isDefault = false, run } = definition;
   const command = parent.command(usage, { isDefault });
   options?.(command);
+  for (const parsed of [...command.options, ...command.registeredArguments]) {
+    const { parseArg } = parsed;
+    if (parseArg) parsed.argParser((text, previous) => explained(() => parseArg(text, previous)));
+  }
   described(command, definition).action(
     async () => await run(command.opts<Flags & object>(), command.processedArgs.flat()),
   );
+}
+
+/** Lets parsers of values throw RangeError "must be …". */
+function explained<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw error instanceof RangeError ? new InvalidArgumentError(`It ${error.message}.`) : error;
+  }
 }
 
 function described(command: Command, { summary, description, examples: lines }: Help): Command {

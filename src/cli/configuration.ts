@@ -1,10 +1,9 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import type { ConfigInput } from "../config/config.ts";
 import { ConfigError } from "../config/config-error.ts";
 import { OPTIONS } from "../config/options/options.ts";
-import { attributeOf, type Flags } from "../config/sources/flags.ts";
+import type { Flags } from "../config/sources/flags.ts";
 import { absolutePath, type ConfigFile, givenFor, sourceName } from "../config/sources/given.ts";
 import { checkTrustedPath, readTrustedFile } from "../lib/fs/trusted-path.ts";
 import type { ProcessContext } from "./process-context.ts";
@@ -15,29 +14,6 @@ export async function configInput(flags: Flags, context: ProcessContext): Promis
   const sources = { flags, env, home, cwd, readFile: readTrustedFile };
   const file = await namedFile(sources);
   return { ...sources, user, hostname, ...(file === undefined ? {} : { file }) };
-}
-
-/** Sets the control directory of the configuration file, unless flags or variables name a server. */
-export async function addControlDir(command: Command, context: ProcessContext): Promise<void> {
-  const flags = command.opts();
-  const { env } = context;
-  const given = [
-    flags.url,
-    flags.controlDir,
-    env.TTYHQ_CONTROL_DIR,
-    flags.config ? undefined : env.TTYHQ_URL,
-  ];
-  if (!SERVER_OPTIONS.every((name) => hasOption(command, name)) || given.some(Boolean)) return;
-  const input = await configInput({ config: flags.config }, context);
-  if (input.file === undefined) return;
-  const { parseHostConfig } = await import("../config/config.ts");
-  command.setOptionValue("controlDir", parseHostConfig(input).controlDir);
-}
-
-const SERVER_OPTIONS = ["url", "controlDir", attributeOf("--config")];
-
-function hasOption(command: Command, name: string): boolean {
-  return command.options.some((option) => option.attributeName() === name);
 }
 
 /** Loads the YAML parser only for a configuration file: that takes longer than most commands. */

@@ -1,6 +1,7 @@
 // The command line as a whole: which commands there are, and how each of them ends.
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
+import { nearest } from "../lib/nearest.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { ExitCode, type Finish, writeMessage } from "./command.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
@@ -113,12 +114,6 @@ export async function createProgram(
       getOutHelpWidth: () => cli.stdout.columns ?? 100,
       getErrHelpWidth: () => cli.stderr.columns ?? 100,
     });
-  program.hook("preAction", async (_, command) => {
-    // Without a configuration file nothing is to be looked up, and no option need be loaded.
-    if (!command.opts().config && !cli.env.TTYHQ_CONFIG) return;
-    const { addControlDir } = await import("./configuration.ts");
-    await addControlDir(command, cli);
-  });
   for (const load of loaders) (await load())(program, cli, finish);
   return program;
 }
@@ -128,7 +123,8 @@ function refuseUnknown(program: Command, word: string | undefined): void {
   if (word === undefined || word.startsWith("-") || word === "help") return;
   const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);
   if (names.includes(word)) return;
-  const meant = OTHER_NAMES.get(word) ?? similar(word, [...names, ...OTHER_NAMES.keys()]);
+  // Short words resemble too many others.
+  const meant = nearest(word, [...OTHER_NAMES.keys(), ...names], word.length > 5 ? 2 : 1);
   const hint = meant === undefined ? "" : `; did you mean \`ttyhq ${OTHER_NAMES.get(meant) ?? meant}\`?`;
   program.error(`error: unknown command '${word}'${hint}`);
 }
@@ -140,29 +136,6 @@ const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ...(["start", "server", "daemon"] as const).map((name) => [name, "serve"] as const),
   ...(["connect", "join", "open"] as const).map((name) => [name, "attach"] as const),
 ]);
-/** Letters that may be wrong, missing or too many in a mistyped name: fewer in a short one. */
-const maxDistance = (word: string): number => (word.length > 5 ? 2 : 1);
-
-/** The name that is closest to the word, if any is close. */
-function similar(word: string, names: readonly string[]): string | undefined {
-  const distances = names.map((name) => [distance(word, name), name] as const);
-  const [closest] = distances.toSorted(([a], [b]) => a - b);
-  return closest !== undefined && closest[0] <= maxDistance(word) ? closest[1] : undefined;
-}
-
-/** Of Levenshtein. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...a].entries()) {
-    const next = [index + 1];
-    for (let column = 1; column <= b.length; column += 1) {
-      const changed = (row[column - 1] ?? 0) + (b[column - 1] === letter ? 0 : 1);
-      next.push(Math.min((next[column - 1] ?? 0) + 1, (row[column] ?? 0) + 1, changed));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
-}
 
 function report(error: unknown, stderr: OutputStream): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? ExitCode.Ok : ExitCode.Usage;

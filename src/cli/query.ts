@@ -19,7 +19,7 @@ export function addQuery<Flags, Answer>(parent: Command, cli: Cli, query: Query<
     ...rest,
     options: (command) => addServerOptions((options?.(command) ?? command).option("--json", json)),
     run: async (flags, args) => {
-      const answer = await query.ask(serverOf(flags, cli, who), flags, args);
+      const answer = await query.ask(await serverOf(flags, cli, who), flags, args);
       cli.stdout.write(flags.json ? jsonText(answer) : query.text(answer, flags));
     },
   });

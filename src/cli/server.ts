@@ -42,19 +42,32 @@ export function addServerOptions(command: Command): Command {
 }
 
 /** Does not connect yet. "any": the session host may replace a missing local server. */
-export function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "any"): Server {
-  const url = flags.url ?? (flags.controlDir === undefined ? nonEmpty(cli.env.TTYHQ_URL) : undefined);
-  return url === undefined ? localServer(controlDirOf(flags, cli), cli, who) : distantServer(url, cli);
+export async function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "any"): Promise<Server> {
+  const isLocal = (flags.controlDir ?? flags.config) !== undefined;
+  // An empty variable is none.
+  const url = flags.url ?? (isLocal ? "" : cli.env.TTYHQ_URL);
+  return url ? distantServer(url, cli) : localServer(await localControlDir(flags, cli), cli, who);
 }
 
-/** Absolute. Throws ConfigError for an invalid path. */
-export function controlDirOf(flags: ServerFlags, cli: Cli): string {
-  const given = flags.controlDir ?? nonEmpty(cli.env.TTYHQ_CONTROL_DIR) ?? "~/.ttyhq";
+/** Loads the option table only for a configuration file: that takes longer than most commands. */
+async function localControlDir(flags: ServerFlags, cli: Cli): Promise<string> {
+  const isGiven = flags.controlDir !== undefined || cli.env.TTYHQ_CONTROL_DIR;
+  if (isGiven || !(flags.config || cli.env.TTYHQ_CONFIG)) return controlDirOf(flags.controlDir, cli);
+  const [{ configInput }, { parseHostConfig }] = await Promise.all([
+    import("./configuration.ts"),
+    import("../config/config.ts"),
+  ]);
+  return parseHostConfig(await configInput({ config: flags.config }, cli)).controlDir;
+}
+
+/** The given one, that of the environment or the default, absolute. Throws ConfigError for an invalid path. */
+export function controlDirOf(path: string | undefined, cli: Cli): string {
+  const given = path ?? (cli.env.TTYHQ_CONTROL_DIR || "~/.ttyhq");
   const expanded = given === "~" || given.startsWith("~/") ? join(cli.home, given.slice(1)) : given;
-  const path = resolve(cli.cwd, expanded);
-  const problems = controlDirProblems(path);
+  const absolute = resolve(cli.cwd, expanded);
+  const problems = controlDirProblems(absolute);
   if (problems.length > 0) throw new ConfigError(problems);
-  return path;
+  return absolute;
 }
 
 /** Both serve the same API, to their own user only. */
@@ -141,11 +154,6 @@ function originOf(text: string): string {
     "invalid_request",
     `--url must be an http or https address, not ${JSON.stringify(text)}`,
   );
-}
-
-/** An empty variable is none. */
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === "" ? undefined : text;
 }
 
 /** The access token for another server, if any. Throws ConfigError. */

@@ -35,7 +35,7 @@ export function addAttach(program: Command, cli: Cli, finish: Finish): void {
 }
 
 async function attach(reference: string, flags: AttachFlags, cli: Cli): Promise<number> {
-  const { client, connect } = serverOf(flags, cli);
+  const { client, connect } = await serverOf(flags, cli);
   const detachKeys = detachKeysOf(flags, cli.env);
   const session = findSession(reference, await client.list());
   if (session.id === cli.env.TTYHQ_SESSION_ID) {

@@ -1,10 +1,11 @@
 import { resolve } from "node:path";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { keptFiles } from "../../audit/file/log-lines.ts";
 import { readSealedHead, type SealFiles } from "../../audit/file/sealed-head.ts";
 import { type Verification, verifyLog } from "../../audit/file/verifier.ts";
 import { parseAuditLog } from "../../config/config.ts";
 import { spanMs } from "../../config/options/span.ts";
+import { integer } from "../../config/options/value.ts";
 import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -128,7 +129,7 @@ function addList(audit: Command, cli: Cli): void {
         .option("--user <name>", "entries of this user")
         .option("--action <action>", "entries with this action, such as login or session.create")
         .option("--session <id>", "entries about this session")
-        .option("--limit <number>", "maximum number of entries", countOf, 100),
+        .option("--limit <number>", "maximum number of entries", integer(1, 999_999_999), 100),
     ask: ({ client }, filters: Filters & { readonly limit: number }) =>
       entriesOf(client, filters, filters.limit),
     text: (entries) => entryTable(entries, cli),
@@ -168,12 +169,6 @@ function entryTable(entries: readonly AuditRecord[], cli: Cli): string {
 function timeOf(text: string): string {
   const agoMs = spanMs(text.toLowerCase());
   const ms = agoMs === undefined ? Date.parse(text) : Date.now() - agoMs;
-  if (Number.isNaN(ms)) throw new InvalidArgumentError("It must be a date, or a time ago such as 1h or 7d.");
+  if (Number.isNaN(ms)) throw new RangeError("must be a date, or a time ago such as 1h or 7d");
   return new Date(ms).toISOString();
-}
-
-function countOf(text: string): number {
-  const count = Number(text);
-  if (Number.isInteger(count) && count >= 1) return count;
-  throw new InvalidArgumentError("It must be a whole number from 1.");
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
@@ -46,7 +46,7 @@ function endOf({ wait = 0 }: HealthFlags): number {
 async function checkUntil(end: number, flags: HealthFlags, cli: Cli): Promise<void> {
   for (;;) {
     try {
-      await check(probed(flags, cli), flags.timeout);
+      await check(await probed(flags, cli), flags.timeout);
       return;
     } catch (error) {
       if (performance.now() + POLL_MS > end) throw error;
@@ -56,8 +56,8 @@ async function checkUntil(end: number, flags: HealthFlags, cli: Cli): Promise<vo
 }
 
 /** A server with a socket must answer: its session host cannot replace it. */
-function probed(flags: HealthFlags, cli: Cli): Client {
-  const { client, controlDir } = serverOf(flags, cli);
+async function probed(flags: HealthFlags, cli: Cli): Promise<Client> {
+  const { client, controlDir } = await serverOf(flags, cli);
   if (controlDir === undefined) {
     if (flags.sessionHost !== true) return client;
     throw new ServiceError(
@@ -89,5 +89,5 @@ function unwell(cause: unknown): ServiceError {
 function parseSeconds(text: string): number {
   const seconds = Number(text);
   if (seconds > 0 && seconds <= 3600) return seconds;
-  throw new InvalidArgumentError("It must be a number of seconds above 0.");
+  throw new RangeError("must be a number of seconds above 0");
 }

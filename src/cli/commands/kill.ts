@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { Client } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { type SessionRecord, SIGNALS, SignalName } from "../../protocol/schemas/session.ts";
@@ -36,7 +36,8 @@ export function addKill(program: Command, cli: Cli, finish: Finish): void {
           .option("--json", "print the outcomes as a JSON array"),
       ),
     run: async (flags, references) => {
-      const { outcomes, failures } = await killAll(references, flags, serverOf(flags, cli).client);
+      const { client } = await serverOf(flags, cli);
+      const { outcomes, failures } = await killAll(references, flags, client);
       cli.stdout.write(flags.json ? jsonText(outcomes) : outcomes.map(sentence).join(""));
       for (const { message } of failures) writeMessage(cli.stderr, message);
       if (failures.length > 0) finish(ExitCode.Failed);
@@ -88,5 +89,5 @@ function parseSignal(text: string): SignalName {
   const name = text.toUpperCase();
   const signal = SignalName.safeParse(name.startsWith("SIG") ? name : `SIG${name}`);
   if (signal.success) return signal.data;
-  throw new InvalidArgumentError(`It must be one of ${Object.keys(SIGNALS).join(", ")}.`);
+  throw new RangeError(`must be one of ${Object.keys(SIGNALS).join(", ")}`);
 }

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
@@ -64,7 +64,7 @@ export function filterOf(text: string): Filter {
   const [, name = "", wanted = ""] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
   const field = Object.hasOwn(FIELDS, name) ? FIELDS[name] : undefined;
   if (field === undefined) {
-    throw new InvalidArgumentError(`It must be one of ${Object.keys(FIELDS).join(", ")}, "=" and a text.`);
+    throw new RangeError(`must be one of ${Object.keys(FIELDS).join(", ")}, "=" and a text`);
   }
   return (session) => field(session).includes(wanted);
 }

@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
 import { addCommand } from "../command.ts";
 import type { Cli } from "../process-context.ts";
@@ -73,7 +73,7 @@ async function open(
 ): Promise<AsyncIterable<Uint8Array>> {
   if (source === "-") return addAbortSignal(signal, cli.stdin);
   if (await isFile(source)) return createReadStream(source, { signal });
-  const { client } = serverOf(flags, cli);
+  const { client } = await serverOf(flags, cli);
   try {
     const { id } = findSession(source, await client.list());
     return await client.recording(id, { follow: false }, signal);
@@ -126,5 +126,5 @@ class Stage implements Disposable {
 function parsePositive(text: string): number {
   const value = Number(text);
   if (value > 0 && Number.isFinite(value)) return value;
-  throw new InvalidArgumentError("It must be a number above 0.");
+  throw new RangeError("must be a number above 0");
 }

@@ -55,7 +55,7 @@ export function addRun(program: Command, cli: Cli, finish: Finish): void {
 }
 
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
-  const server = serverOf(flags, cli);
+  const server = await serverOf(flags, cli);
   const terminal = new Terminal(cli);
   const detachKeys = detachKeysOf(flags, cli.env);
   const remoteId = flags.machine === undefined ? undefined : await remoteIdOf(flags.machine, server);

@@ -4,14 +4,7 @@ import type { Health } from "../../protocol/schemas/health.ts";
 import { ExitCode, type Finish } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { addQuery } from "../query.ts";
-import {
-  controlDirOf,
-  isNotListening,
-  localSockets,
-  type ServerFlags,
-  serverOf,
-  socketSend,
-} from "../server.ts";
+import { isNotListening, localSockets, type Server, socketSend } from "../server.ts";
 import { duration } from "../text.ts";
 
 type Status = {
@@ -29,8 +22,8 @@ export function addStatus(program: Command, cli: Cli, finish: Finish): void {
       "Show the server and the session host of this machine, with their versions and sessions. The exit code is 1 when neither runs.",
     examples: [["ttyhq status --json | jq .server.version", "the server's version"]],
     json: "print it as JSON",
-    ask: async (_, flags) => {
-      const status = await statusOf(flags, cli);
+    ask: async (server) => {
+      const status = await statusOf(server);
       if (status.server === undefined && status.sessionHost === undefined) finish(ExitCode.Failed);
       return status;
     },
@@ -38,10 +31,9 @@ export function addStatus(program: Command, cli: Cli, finish: Finish): void {
   });
 }
 
-async function statusOf(flags: ServerFlags, cli: Cli): Promise<Status> {
-  const { client, name, controlDir } = serverOf(flags, cli);
+async function statusOf({ client, name, controlDir }: Server): Promise<Status> {
   if (controlDir === undefined) return { url: name, server: await client.health() };
-  const sockets = localSockets(controlDirOf(flags, cli));
+  const sockets = localSockets(controlDir);
   const [server, sessionHost] = await Promise.all([sockets.server, sockets.host].map(healthAt));
   return {
     controlDir,

@@ -1,6 +1,6 @@
 // Tokens and keys: API tokens for programs, join tokens and keys for the remotes of an HQ.
 
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { z } from "zod";
 import { spanMs } from "../../config/options/span.ts";
 import type { Client } from "../../protocol/client/client.ts";
@@ -171,7 +171,7 @@ function addRevoke(group: Command, cli: Cli, { usage, names, summary, subject = 
     options: (command) =>
       addServerOptions(command.option("--json", "print the revoked ones as a JSON array")),
     run: async (flags, given) => {
-      const { client } = serverOf(flags, cli, "server");
+      const { client } = await serverOf(flags, cli, "server");
       const revoked: unknown[] = [];
       for (const name of given) {
         revoked.push(await revoke(client, name));
@@ -199,7 +199,7 @@ function scopeOf(text: string): readonly TokenScope[] {
   return text.split(",").map((part) => {
     const permission = TokenScope.safeParse(part.trim());
     if (permission.success) return permission.data;
-    throw new InvalidArgumentError(`Each must be one of ${TokenScope.options.join(", ")}.`);
+    throw new RangeError(`must be one or several of ${TokenScope.options.join(", ")}`);
   });
 }
 
@@ -208,7 +208,7 @@ function lifetimeUpTo(maxS: number, example: string): (text: string) => number {
   return (text) => {
     const seconds = (spanMs(text.toLowerCase()) ?? Number.NaN) / 1000;
     if (Number.isInteger(seconds) && seconds >= 1 && seconds <= maxS) return seconds;
-    throw new InvalidArgumentError(`It must be a time from 1s to 365d, such as ${example}.`);
+    throw new RangeError(`must be a time from 1s to 365d, such as ${example}`);
   };
 }
 
@@ -216,6 +216,6 @@ function argumentOf(schema: z.ZodType<string>): (text: string) => string {
   return (text) => {
     const argument = schema.safeParse(text);
     if (argument.success) return argument.data;
-    throw new InvalidArgumentError(`It must be ${argument.error.issues[0]?.message}.`);
+    throw new RangeError(`must be ${argument.error.issues[0]?.message}`);
   };
 }

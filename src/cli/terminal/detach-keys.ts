@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { ConfigError } from "../../config/config-error.ts";
 
 /** The encodings of one key. */
@@ -98,7 +98,7 @@ export function addDetachOption(command: Command): Command {
   return command.option(
     "--detach-keys <keys>",
     `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS (${DEFAULT_DETACH_KEYS})`,
-    parseOption,
+    parseDetachKeys,
   );
 }
 
@@ -115,11 +115,3 @@ export function detachKeysOf({ detachKeys }: DetachFlags, { TTYHQ_DETACH_KEYS: t
 }
 
 type Env = Readonly<Record<string, string | undefined>>;
-
-function parseOption(text: string): DetachKeys {
-  try {
-    return parseDetachKeys(text);
-  } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? `It ${error.message}.` : "");
-  }
-}

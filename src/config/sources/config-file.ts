@@ -1,5 +1,6 @@
 // The configuration file: a YAML mapping from option names to values.
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
+import { nearest } from "../../lib/nearest.ts";
 import { ConfigError } from "../config-error.ts";
 import { type Option, spellingsOf } from "../options/option.ts";
 import { OPTIONS } from "../options/options.ts";
@@ -181,7 +182,7 @@ function unknown(name: string): string {
     .replaceAll("_", "-")
     .replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`)
     .toLowerCase();
-  const meant = nearest(wanted, [...OPTION_OF.keys()]);
+  const meant = nearest(wanted, [...OPTION_OF.keys()], Math.max(1, wanted.length / 2));
   const shown = JSON.stringify(name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name);
   return `there is no option ${shown}${meant === undefined ? ": ttyhq serve --help lists them" : `: was ${meant} meant?`}`;
 }
@@ -206,28 +207,4 @@ function permissionProblems(
   return [
     `${name}: everybody on this machine may read it, and it has a secret in ${secrets.join(" and ")}: chmod o-r ${name}, or name a file with the secret as ${others}`,
   ];
-}
-
-/** The candidate closest to a mistyped word; `undefined` if none is close. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  if (word.length > MAX_WORD_LENGTH) return undefined;
-  const distances = candidates.map((candidate) => ({ candidate, distance: distance(word, candidate) }));
-  const [best] = distances.toSorted((a, b) => a.distance - b.distance);
-  return best !== undefined && best.distance <= Math.max(1, word.length / 2) ? best.candidate : undefined;
-}
-
-const MAX_WORD_LENGTH = 64;
-
-/** Levenshtein distance. */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (const [column, other] of [...to].entries()) {
-      const change = (row[column] ?? 0) + (letter === other ? 0 : 1);
-      next.push(Math.min(change, (row[column + 1] ?? 0) + 1, (next[column] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row.at(-1) ?? 0;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { nearest } from "../../../../src/config/sources/config-file.ts";
+import { nearest } from "../../../src/lib/nearest.ts";
 
 const WORDS = ["port", "bind", "tls-cert", "tls-key", "control-dir"];
 
@@ -10,8 +10,8 @@ test.each([
   ["controldir", "control-dir"],
   ["bimd", "bind"],
   ["port", "port"],
-])("%s was to be %s", (word, meant) => expect(nearest(word, WORDS)).toBe(meant));
+])("%s was to be %s", (word, meant) => expect(nearest(word, WORDS, word.length / 2)).toBe(meant));
 
 test.each(["", "x", "colour", "tls-cert".repeat(20)])("%j was to be none of them", (word) => {
-  expect(nearest(word, WORDS)).toBeUndefined();
+  expect(nearest(word, WORDS, Math.max(1, word.length / 2))).toBeUndefined();
 });

@@ -80,7 +80,7 @@ export function addGitEvent(program: Command, cli: Cli): void {
       addServerOptions(command.option("--event <name>", "the event: checkout, commit, merge", "other")),
     run: async ({ event, ...flags }) => {
       try {
-        const { client } = serverOf(flags, cli);
+        const { client } = await serverOf(flags, cli);
         await client.call(endpoints.gitEvent, { body: { repoPath: cli.cwd, event: event.slice(0, 64) } });
       } catch {
         // No server is running, or it does not follow this repository.

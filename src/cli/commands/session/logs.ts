@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import { addCommand } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
-import { addServerOptions, type ServerFlags, serverOf } from "../../server.ts";
+import { addServerOptions, type Server, type ServerFlags, serverOf } from "../../server.ts";
 import { findSession } from "../../session-reference.ts";
 import { onSignals } from "../../terminal/signals.ts";
 
@@ -30,7 +30,7 @@ export function addLogs(program: Command, cli: Cli): void {
 }
 
 async function print(reference: string, flags: LogsFlags, cli: Cli): Promise<void> {
-  const server = serverOf(flags, cli);
+  const server = await serverOf(flags, cli);
   const { id } = findSession(reference, await server.client.list());
   if (flags.follow) return await follow(id, server, cli);
   const { body } = await server.client.stream(
@@ -43,7 +43,7 @@ async function print(reference: string, flags: LogsFlags, cli: Cli): Promise<voi
   }
 }
 
-async function follow(id: string, { connect }: ReturnType<typeof serverOf>, cli: Cli): Promise<void> {
+async function follow(id: string, { connect }: Server, cli: Cli): Promise<void> {
   const end = Promise.withResolvers<void>();
   using _signals = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => end.resolve());
   using socket = connect("logs");

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import { spanMs } from "../../../config/options/span.ts";
 import type { NewShare } from "../../../protocol/schemas/share.ts";
 import type { Cli } from "../../process-context.ts";
@@ -35,6 +35,6 @@ export function addShare(program: Command, cli: Cli): void {
 
 function seconds(text: string): number {
   const ms = spanMs(text.toLowerCase());
-  if (ms === undefined) throw new InvalidArgumentError("It must be a time such as 30m or 8h.");
+  if (ms === undefined) throw new RangeError("must be a time such as 30m or 8h");
   return ms / 1_000;
 }

@@ -77,6 +77,6 @@ test("sessions are filtered by what a field contains, and printed in a format of
     ...[false, false, false],
   ]);
   for (const text of ["size=3", "name", "constructor=x"])
-    expect(() => filterOf(text)).toThrow("It must be one of");
+    expect(() => filterOf(text)).toThrow("must be one of");
   expect(formatted("{id}\\t{command} {title}|{exitCode}", session)).toBe("a\tmake -j8 |7\n");
 });
