@@ -1,7 +1,7 @@
-// What all commands share: their declaration, examples, JSON output, messages and exit codes.
+// Commands as data: arguments, options, examples and exit codes. Parsing, help and completion are made from them.
 
-import { type Command, InvalidArgumentError } from "commander";
-import type { OutputStream } from "./process-context.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { Cli, OutputStream } from "./process-context.ts";
 import { printable } from "./text.ts";
 
 /** `run` and `attach` exit with the code of their program instead. */
@@ -15,11 +15,112 @@ export function signalExitCode(signal: number): number {
 /** Sets the exit code of the command line. */
 export type Finish = (exitCode: number) => void;
 
+/** Adds a command to the program or to a group. */
+export type AddCommand = (parent: Command, cli: Cli, finish: Finish) => void;
+
 type Examples = readonly (readonly [command: string, purpose: string])[];
 
-function examples(...lines: Examples): string {
-  const width = Math.max(...lines.map(([command]) => command.length));
-  const rows = lines.map(([command, purpose]) => `  ${command.padEnd(width)}  ${purpose}`);
+export type Help = { readonly summary: string; readonly description?: string; readonly examples?: Examples };
+
+/** In place of a default: the option must be given. */
+export const REQUIRED = Symbol("required");
+/** In place of a default: the option may be repeated, and its value is a list. */
+export const REPEATABLE = Symbol("repeatable");
+
+/** Flags, meaning, and the parser and default of the value. The parser throws RangeError "must be …". */
+type Flag =
+  | readonly [flags: string, prose: string]
+  | readonly [flags: string, prose: string, parse: (text: string) => unknown, fallback?: unknown];
+
+/** By the name of the long flag in camel case. */
+export type Flags = Readonly<Record<string, Flag>>;
+
+type ValueOf<F extends Flag> = F extends readonly [string, string, (text: string) => infer T, infer Fallback]
+  ? Fallback extends typeof REPEATABLE
+    ? readonly T[] | undefined
+    : T
+  : F extends readonly [string, string, (text: string) => infer T]
+    ? T | undefined
+    : F extends readonly [`${string}<${string}`, string]
+      ? string | undefined
+      : F extends readonly [`--no-${string}`, string]
+        ? boolean
+        : true | undefined;
+
+/** The parsed options of a command. */
+export type Values<F extends Flags> = { readonly [Name in keyof F]: ValueOf<F[Name]> };
+
+export type Declaration = Help & {
+  /** Name and arguments, as `kill <session...>`. */
+  readonly usage: string;
+  /** Descriptions of arguments, by their names. */
+  readonly args?: Readonly<Record<string, string>>;
+  readonly flags?: Flags;
+  /** Adds the rest. */
+  readonly extend?: (command: Command) => unknown;
+};
+
+export function command<const F extends Flags = Flags>(
+  definition: Declaration & {
+    readonly flags?: F;
+    /** Resolves with the exit code, if it is not 0. */
+    run(flags: Values<F>, args: readonly string[], cli: Cli): Promise<number> | Promise<void>;
+  },
+): AddCommand {
+  return declare(definition, (added, cli) => definition.run(added.opts<Values<F>>(), argsOf(added), cli));
+}
+
+export function declare(
+  declaration: Declaration,
+  run: (added: Command, cli: Cli) => Promise<number> | Promise<void>,
+): AddCommand {
+  const { usage, args = {}, flags = {}, extend } = declaration;
+  return (parent, cli, finish) => {
+    const added = parent.command(usage);
+    for (const argument of added.registeredArguments) argument.description = args[argument.name()] ?? "";
+    for (const flag of Object.values(flags)) added.addOption(optionOf(flag));
+    extend?.(added);
+    described(added, declaration).action(async () => {
+      const exitCode = await run(added, cli);
+      if (typeof exitCode === "number") finish(exitCode);
+    });
+  };
+}
+
+export function argsOf(parsed: Command): readonly string[] {
+  return parsed.processedArgs.flat();
+}
+
+export function group(name: string, help: Help, commands: readonly AddCommand[]): AddCommand {
+  return (program, cli, finish) => {
+    const parent = described(program.command(name), help);
+    for (const add of commands) add(parent, cli, finish);
+  };
+}
+
+function optionOf([flags, prose, parse, fallback]: Flag): Option {
+  const option = new Option(flags, prose);
+  if (fallback === REQUIRED) option.makeOptionMandatory();
+  else if (fallback !== REPEATABLE) option.default(fallback);
+  if (parse === undefined) return option;
+  return option.argParser<unknown>((text, previous) => {
+    try {
+      return fallback === REPEATABLE ? [previous ?? [], parse(text)].flat() : parse(text);
+    } catch (error) {
+      throw error instanceof RangeError ? new InvalidArgumentError(`It ${error.message}.`) : error;
+    }
+  });
+}
+
+function described(added: Command, { summary, description, examples }: Help): Command {
+  const sentence = `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
+  added.summary(summary).description(description ?? sentence);
+  return examples === undefined ? added : added.addHelpText("after", exampleText(examples));
+}
+
+function exampleText(examples: Examples): string {
+  const width = Math.max(...examples.map(([line]) => line.length));
+  const rows = examples.map(([line, purpose]) => `  ${line.padEnd(width)}  ${purpose}`);
   return ["\nExamples:", ...rows].join("\n");
 }
 
@@ -32,50 +133,4 @@ export function writeMessage(stderr: OutputStream, message: string): void {
 /** Lists are indented. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, undefined, Array.isArray(value) ? 2 : undefined)}\n`;
-}
-
-export type Help = { readonly summary: string; readonly description?: string; readonly examples?: Examples };
-
-export function addGroup(program: Command, name: string, help: Help): Command {
-  return described(program.command(name), help);
-}
-
-export type Definition<Flags> = Help & {
-  /** Name and arguments, as `kill <session...>`. */
-  readonly usage: string;
-  /** Adds the command's own arguments and options. */
-  readonly options?: (command: Command) => Command;
-  readonly isDefault?: boolean;
-  run(flags: Flags, args: readonly string[]): Promise<void>;
-};
-
-export function addCommand<Flags>(parent: Command, definition: Definition<Flags>): void {
-  const { usage, options, isDefault = false, run } = definition;
-  const command = parent.command(usage, { isDefault });
-  options?.(command);
-  for (const parsed of [...command.options, ...command.registeredArguments]) {
-    const { parseArg } = parsed;
-    if (parseArg) parsed.argParser((text, previous) => explained(() => parseArg(text, previous)));
-  }
-  described(command, definition).action(
-    async () => await run(command.opts<Flags & object>(), command.processedArgs.flat()),
-  );
-}
-
-/** Lets parsers of values throw RangeError "must be …". */
-function explained<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw error instanceof RangeError ? new InvalidArgumentError(`It ${error.message}.`) : error;
-  }
-}
-
-function described(command: Command, { summary, description, examples: lines }: Help): Command {
-  command.summary(summary).description(description ?? sentence(summary));
-  return lines === undefined ? command : command.addHelpText("after", examples(...lines));
-}
-
-function sentence(summary: string): string {
-  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`;
 }

@@ -3,10 +3,10 @@ import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ServiceError } from "../protocol/errors.ts";
-import { ExitCode, type Finish, writeMessage } from "./command.ts";
+import { type AddCommand, ExitCode, type Finish, writeMessage } from "./command.ts";
 import type { Cli, OutputStream } from "./process-context.ts";
 
-type LoadCommand = () => Promise<(program: Command, cli: Cli, finish: Finish) => void>;
+type LoadCommand = () => Promise<AddCommand>;
 
 const SERVICES: ReadonlySet<string> = new Set(["serve", "session-host"]);
 const VERSION_FLAGS: ReadonlySet<string> = new Set(["-V", "--version"]);
@@ -27,7 +27,7 @@ const LOADERS = new Map<string, LoadCommand>(
     status: async () => (await import("./commands/status.ts")).addStatus,
     follow: async () => (await import("./commands/follow/follow.ts")).addFollow,
     unfollow: async () => (await import("./commands/follow/follow.ts")).addUnfollow,
-    git: async () => (await import("./commands/follow/follow.ts")).addGitEvent,
+    git: async () => (await import("./commands/follow/follow.ts")).addGit,
     health: async () => (await import("./commands/health.ts")).addHealth,
     login: async () => (await import("./commands/login.ts")).addLogin,
     "login-link": async () => (await import("./commands/login-link.ts")).addLoginLink,
@@ -62,7 +62,9 @@ export async function runCli(started: Cli): Promise<number> {
       return ExitCode.Usage;
     }
     refuseUnknown(program, cli.argv[0]);
-    await program.parseAsync(cli.argv, { from: "user" });
+    // Options alone are those of `serve`.
+    const words = command === cli.argv[0] || command !== "serve" ? cli.argv : ["serve", ...cli.argv];
+    await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
     return report(error, cli.stderr);
@@ -118,7 +120,7 @@ export async function createProgram(
   return program;
 }
 
-/** Commander would take an unknown word for an argument of the default command. */
+/** Names the command that was meant. */
 function refuseUnknown(program: Command, word: string | undefined): void {
   if (word === undefined || word.startsWith("-") || word === "help") return;
   const names = program.commands.flatMap((command) => [command.name(), ...command.aliases()]);

@@ -1,26 +1,36 @@
-import type { Command } from "commander";
-import { addCommand, type Definition, jsonText } from "./command.ts";
+import {
+  type AddCommand,
+  argsOf,
+  type Declaration,
+  declare,
+  ExitCode,
+  type Flags,
+  jsonText,
+  type Values,
+} from "./command.ts";
 import type { Cli } from "./process-context.ts";
-import { addServerOptions, type Server, type ServerFlags, serverOf } from "./server.ts";
+import { SERVER_FLAGS, type Server, serverOf } from "./server.ts";
 
-export type Query<Flags, Answer> = Omit<Definition<Flags>, "run" | "isDefault"> & {
+type Query<F extends Flags, Answer> = Declaration & {
+  readonly flags?: F;
   /** Description of the option --json. */
   readonly json: string;
   /** "server": the session host cannot replace the server. */
   readonly who?: "server";
-  ask(server: Server, flags: Flags & ServerFlags, args: readonly string[]): Promise<Answer>;
-  text(answer: Answer, flags: Flags): string;
+  ask(server: Server, flags: Values<F>, args: readonly string[], cli: Cli): Promise<Answer>;
+  text(answer: Answer, flags: Values<F>, cli: Cli): string;
+  /** 0 unless stated. */
+  exitCode?(answer: Answer): number;
 };
 
-/** Adds a command that prints a server's answer as text or as JSON. */
-export function addQuery<Flags, Answer>(parent: Command, cli: Cli, query: Query<Flags, Answer>): void {
-  const { json, who, options, ...rest } = query;
-  addCommand<Flags & ServerFlags & { readonly json?: true }>(parent, {
-    ...rest,
-    options: (command) => addServerOptions((options?.(command) ?? command).option("--json", json)),
-    run: async (flags, args) => {
-      const answer = await query.ask(await serverOf(flags, cli, who), flags, args);
-      cli.stdout.write(flags.json ? jsonText(answer) : query.text(answer, flags));
-    },
+/** A command that prints a server's answer as text or as JSON. */
+export function query<const F extends Flags, Answer>(definition: Query<F, Answer>): AddCommand {
+  const { json, who, ask, text, exitCode } = definition;
+  const flags = { ...definition.flags, json: ["--json", json], ...SERVER_FLAGS } as const;
+  return declare({ ...definition, flags }, async (added, cli) => {
+    const given = added.opts<Values<F> & Values<typeof SERVER_FLAGS> & { readonly json?: true }>();
+    const answer = await ask(await serverOf(given, cli, who), given, argsOf(added), cli);
+    cli.stdout.write(given.json ? jsonText(answer) : text(answer, given, cli));
+    return exitCode?.(answer) ?? ExitCode.Ok;
   });
 }

@@ -1,5 +1,4 @@
 import { join, resolve } from "node:path";
-import type { Command } from "commander";
 import { ConfigError } from "../config/config-error.ts";
 import { controlDirProblems } from "../config/control-dir.ts";
 import { readTrustedFile } from "../lib/fs/trusted-path.ts";
@@ -10,14 +9,19 @@ import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { createSender } from "../remote/send.ts";
 import type { UplinkTarget } from "../remote/uplink.ts";
+import type { Values } from "./command.ts";
 import type { Cli, ProcessContext } from "./process-context.ts";
 
-/** The flags that name a server, after parsing. */
-export type ServerFlags = {
-  readonly controlDir?: string;
-  readonly url?: string;
-  readonly config?: string;
-};
+/** The options that name a server. */
+export const SERVER_FLAGS = {
+  controlDir: ["--control-dir <path>", "directory of the local server (~/.ttyhq)"],
+  config: ["--config <file>", "configuration file of the local server, for its control directory"],
+  url: [
+    "--url <url>",
+    "another server, such as https://term.example.com; its token is read from TTYHQ_TOKEN, or the file TTYHQ_TOKEN_FILE",
+  ],
+} as const;
+export type ServerFlags = Partial<Values<typeof SERVER_FLAGS>>;
 
 /** The local server, found by its control directory, or another by its URL. */
 export type Server = {
@@ -30,16 +34,6 @@ export type Server = {
   /** Whether a server listens; the next request reports other failures. */
   answers(): Promise<boolean>;
 };
-
-export function addServerOptions(command: Command): Command {
-  return command
-    .option("--control-dir <path>", "directory of the local server (~/.ttyhq)")
-    .option("--config <file>", "configuration file of the local server, for its control directory")
-    .option(
-      "--url <url>",
-      "another server, such as https://term.example.com; its token is read from TTYHQ_TOKEN, or the file TTYHQ_TOKEN_FILE",
-    );
-}
 
 /** Does not connect yet. "any": the session host may replace a missing local server. */
 export async function serverOf(flags: ServerFlags, cli: Cli, who: "any" | "server" = "any"): Promise<Server> {

@@ -1,12 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Command } from "commander";
 import { ConfigError } from "../../config/config-error.ts";
 import { controlDirProblems } from "../../config/control-dir.ts";
 import { integer } from "../../config/options/value.ts";
 import { DEFAULT_PORT } from "../../protocol/limits.ts";
-import { addCommand, type Finish, signalExitCode, writeMessage } from "../command.ts";
+import { command, ExitCode, signalExitCode, writeMessage } from "../command.ts";
 import type { Cli } from "../process-context.ts";
 import { controlDirOf } from "../server.ts";
 import { onSignals, signalNumber } from "../terminal/signals.ts";
@@ -20,51 +19,42 @@ const USERNAME = "ttyhq";
 const PASSWORD_BYTES = 24;
 const JOIN_TOKEN_BYTES = 32;
 
-export type UpFlags = {
-  readonly remotes: number;
-  readonly port: number;
-  readonly controlDir?: string;
-  readonly json?: true;
-};
+type UpFlags = { readonly remotes: number; readonly port: number; readonly controlDir?: string | undefined };
 
-export function addUp(program: Command, cli: Cli, finish: Finish): void {
-  addCommand<UpFlags>(program, {
-    usage: "up",
-    summary: "run an HQ and some remotes on this machine, to try them out",
-    description:
-      "Run an HQ and some remotes on this machine, to try them out: processes on loopback that end with this command, as do the programs in their sessions. A process that ends by itself is restarted. Logs and recordings stay in the control directories.",
-    examples: [
-      ["ttyhq up --remotes 3", "an HQ and three remotes, with a link that logs your browser in"],
-      ["ttyhq ls --control-dir ~/.ttyhq/up/hq", "the sessions of all of them"],
-      ["ttyhq run --control-dir ~/.ttyhq/up/remote-1 -- top", "a program on the first remote"],
-      ["ttyhq up --port 0 --json", "for a script, which uses Basic at the HQ and ends it with SIGTERM"],
+export const addUp = command({
+  usage: "up",
+  summary: "run an HQ and some remotes on this machine, to try them out",
+  description:
+    "Run an HQ and some remotes on this machine, to try them out: processes on loopback that end with this command, as do the programs in their sessions. A process that ends by itself is restarted. Logs and recordings stay in the control directories.",
+  examples: [
+    ["ttyhq up --remotes 3", "an HQ and three remotes, with a link that logs your browser in"],
+    ["ttyhq ls --control-dir ~/.ttyhq/up/hq", "the sessions of all of them"],
+    ["ttyhq run --control-dir ~/.ttyhq/up/remote-1 -- top", "a program on the first remote"],
+    ["ttyhq up --port 0 --json", "for a script, which uses Basic at the HQ and ends it with SIGTERM"],
+  ],
+  flags: {
+    remotes: ["-n, --remotes <number>", "number of remotes", integer(1, MAX_REMOTES), DEFAULT_REMOTES],
+    port: ["-p, --port <number>", "port of the HQ, 0 for any free one", integer(0, 65_535), DEFAULT_PORT],
+    controlDir: ["--control-dir <path>", "directory of the servers' own control directories (~/.ttyhq/up)"],
+    json: [
+      "--json",
+      'print one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
     ],
-    options: (command) =>
-      command
-        .option("-n, --remotes <number>", "number of remotes", integer(1, MAX_REMOTES), DEFAULT_REMOTES)
-        .option("-p, --port <number>", "port of the HQ, 0 for any free one", integer(0, 65_535), DEFAULT_PORT)
-        .option("--control-dir <path>", "directory of the servers' own control directories (~/.ttyhq/up)")
-        .option(
-          "--json",
-          'print one line {"event": "up", "url", "loginLink", "username", "password", "controlDir", "remotes"}',
-        ),
-    run: (flags) => up(flags, { cli, finish }),
-  });
-}
+  },
+  run: ({ json, ...flags }, _, cli) => up(flags, json === true, cli),
+});
 
 /** Runs until a signal, also during the start. A second signal ends it without waiting for the servers. */
-async function up(
-  flags: UpFlags,
-  { cli, finish }: { readonly cli: Cli; readonly finish: Finish },
-): Promise<void> {
+async function up(flags: UpFlags, isJson: boolean, cli: Cli): Promise<number> {
   const started = performance.now();
   const options = clusterOptions(flags, cli);
   const [stop, hurry] = [new AbortController(), new AbortController()];
+  let exitCode: number = ExitCode.Ok;
   const notice = (message: string): void => writeMessage(cli.stderr, message);
   using listening = onSignals(["SIGINT", "SIGTERM", "SIGHUP"], (signal) => {
     if (stop.signal.aborted) {
       listening[Symbol.dispose]();
-      finish(signalExitCode(signalNumber(signal)));
+      exitCode = signalExitCode(signalNumber(signal));
       hurry.abort();
     } else {
       notice("stopping everything; once more to not wait for it");
@@ -76,11 +66,12 @@ async function up(
     await using cluster = await startCluster(parts, stop.signal);
     const view = { seconds: (performance.now() - started) / 1000, width: cli.stdout.columns };
     const report = { ...cluster, credentials: options.credentials };
-    cli.stdout.write(flags.json ? reportJson(report) : reportText(report, view));
+    cli.stdout.write(isJson ? reportJson(report) : reportText(report, view));
     if (!stop.signal.aborted) await once(stop.signal, "abort");
   } catch (error) {
     if (error !== stop.signal.reason) throw error;
   }
+  return exitCode;
 }
 
 /** Throws ConfigError for an invalid control directory. */

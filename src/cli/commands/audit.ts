@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import { keptFiles } from "../../audit/file/log-lines.ts";
 import { readSealedHead, type SealFiles } from "../../audit/file/sealed-head.ts";
 import { type Verification, verifyLog } from "../../audit/file/verifier.ts";
@@ -12,10 +11,10 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE } from "../../protocol/limits.ts";
 import type { AuditRecord } from "../../protocol/schemas/audit.ts";
 import { auditFiles } from "../../sessions/storage/control-dir.ts";
-import { addCommand, addGroup, ExitCode, type Finish, jsonText } from "../command.ts";
+import { command, ExitCode, group, jsonText, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
-import { addQuery } from "../query.ts";
+import { query } from "../query.ts";
 import { printable, table } from "../text.ts";
 
 const EXAMPLES = [
@@ -24,36 +23,34 @@ const EXAMPLES = [
   ["ttyhq audit verify backup/audit.log*", "copies: whether the lines in them are an unbroken chain"],
 ] as const;
 
-export function addAudit(program: Command, cli: Cli, finish: Finish): void {
-  const audit = addGroup(program, "audit", { summary: "read and check the audit log", examples: EXAMPLES });
-  addList(audit, cli);
-  addCommand<VerifyFlags>(audit, {
-    usage: "verify",
-    summary: "verify that no line of the audit log was changed or removed",
-    description:
-      "Verify that no line of the audit log was changed, moved or removed. Without FILE: the files of the local server, against its sealed head. With FILE: only the chain in these files; with --control-dir against the sealed head there as well. On a problem the exit code is 1, with the first bad line.",
-    examples: EXAMPLES,
-    options: (command) =>
-      command
-        .argument("[file...]", "files of one audit log, in any order")
-        .option("--control-dir <path>", "control directory of the server (~/.ttyhq)")
-        .option("--audit-log <path>", "audit log of the server (audit.log in the control directory)")
-        .option("--config <file>", "configuration file of the server, for both")
-        .option(
-          "--json",
-          'print {"files", "first", "last", "sealed", "unchained", "torn", "problem": {"file", "line", "reason"}}',
-        ),
-    run: async (flags, paths) => {
-      const verification = await verified(paths, flags, cli);
-      cli.stdout.write(flags.json ? jsonText(verification) : sentenceOf(verification));
-      if (verification.problem !== undefined) finish(ExitCode.Failed);
-    },
-  });
-}
+const addVerify = command({
+  usage: "verify [file...]",
+  args: { file: "files of one audit log, in any order" },
+  summary: "verify that no line of the audit log was changed or removed",
+  description:
+    "Verify that no line of the audit log was changed, moved or removed. Without FILE: the files of the local server, against its sealed head. With FILE: only the chain in these files; with --control-dir against the sealed head there as well. On a problem the exit code is 1, with the first bad line.",
+  examples: EXAMPLES,
+  flags: {
+    controlDir: ["--control-dir <path>", "control directory of the server (~/.ttyhq)"],
+    auditLog: ["--audit-log <path>", "audit log of the server (audit.log in the control directory)"],
+    config: ["--config <file>", "configuration file of the server, for both"],
+    json: [
+      "--json",
+      'print {"files", "first", "last", "sealed", "unchained", "torn", "problem": {"file", "line", "reason"}}',
+    ],
+  },
+  run: async ({ json, ...flags }, paths, cli) => {
+    const verification = await verified(paths, flags, cli);
+    cli.stdout.write(json ? jsonText(verification) : sentenceOf(verification));
+    return verification.problem === undefined ? ExitCode.Ok : ExitCode.Failed;
+  },
+});
 
-type VerifyFlags = { readonly controlDir?: string; readonly json?: true };
-
-async function verified(paths: readonly string[], flags: VerifyFlags, cli: Cli): Promise<Verification> {
+async function verified(
+  paths: readonly string[],
+  flags: { readonly controlDir: string | undefined },
+  cli: Cli,
+): Promise<Verification> {
   const { controlDir, auditLog } = parseAuditLog(await configInput(flags, cli));
   const files = auditFiles(controlDir);
   const seal = { ...files, log: auditLog ?? files.log };
@@ -108,38 +105,34 @@ function sentenceOf({ files, first, last, sealed, unchained, torn, problem }: Ve
   return `${lines} in ${files.length} ${files.length === 1 ? "file" : "files"}; ${notes.join("; ")}\n`;
 }
 
-type Filters = {
-  readonly since?: string;
-  readonly until?: string;
-  readonly user?: string;
-  readonly action?: string;
-  readonly session?: string;
-};
-function addList(audit: Command, cli: Cli): void {
-  addQuery(audit, cli, {
-    usage: "list",
-    summary: "list entries of a server's audit log, newest first",
-    description: "List entries of a server's audit log, newest first. For auditors and admins.",
-    json: "print them as a JSON array",
-    who: "server",
-    options: (command) =>
-      command
-        .option("--since <time>", "entries not before a date, or a time ago such as 1h or 7d", timeOf)
-        .option("--until <time>", "entries before a date, or a time ago", timeOf)
-        .option("--user <name>", "entries of this user")
-        .option("--action <action>", "entries with this action, such as login or session.create")
-        .option("--session <id>", "entries about this session")
-        .option("--limit <number>", "maximum number of entries", integer(1, 999_999_999), 100),
-    ask: ({ client }, filters: Filters & { readonly limit: number }) =>
-      entriesOf(client, filters, filters.limit),
-    text: (entries) => entryTable(entries, cli),
-  });
-}
+const FILTERS = {
+  since: ["--since <time>", "entries not before a date, or a time ago such as 1h or 7d", timeOf],
+  until: ["--until <time>", "entries before a date, or a time ago", timeOf],
+  user: ["--user <name>", "entries of this user"],
+  action: ["--action <action>", "entries with this action, such as login or session.create"],
+  session: ["--session <id>", "entries about this session"],
+  limit: ["--limit <number>", "maximum number of entries", integer(1, 999_999_999), 100],
+} as const;
+
+const addList = query({
+  usage: "list",
+  summary: "list entries of a server's audit log, newest first",
+  description: "List entries of a server's audit log, newest first. For auditors and admins.",
+  json: "print them as a JSON array",
+  who: "server",
+  flags: FILTERS,
+  ask: ({ client }, filters) => entriesOf(client, filters),
+  text: entryTable,
+});
+
+export const addAudit = group("audit", { summary: "read and check the audit log", examples: EXAMPLES }, [
+  addList,
+  addVerify,
+]);
 
 async function entriesOf(
   client: Client,
-  { since, until, user, action, session }: Filters,
-  limit: number,
+  { since, until, user, action, session, limit }: Values<typeof FILTERS>,
 ): Promise<readonly AuditRecord[]> {
   const entries: AuditRecord[] = [];
   let cursor: string | undefined;
@@ -153,7 +146,7 @@ async function entriesOf(
   return entries;
 }
 
-function entryTable(entries: readonly AuditRecord[], cli: Cli): string {
+function entryTable(entries: readonly AuditRecord[], _: unknown, cli: Cli): string {
   const rows = entries.map(({ time, user = "", action, result, session = "", address = "", details }) => [
     ...[time, printable(user), action, result, printable(session), address],
     details === undefined ? "" : printable(JSON.stringify(details)),

@@ -1,8 +1,6 @@
 // Scripts with which shells complete commands, options and the names of sessions.
-import type { Command } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
-import { addCommand } from "../command.ts";
-import type { Cli } from "../process-context.ts";
+import { type AddCommand, command } from "../command.ts";
 
 const SHELLS = { bash, zsh, fish } as const;
 /** Commands whose arguments are sessions. */
@@ -11,15 +9,15 @@ const NAMES_COMMAND = "ttyhq ls --format '{name}' 2>/dev/null";
 
 type Completed = { readonly name: string; readonly summary: string; readonly options: readonly string[] };
 
-export function addCompletion(program: Command, cli: Cli): void {
-  addCommand(program, {
+export const addCompletion: AddCommand = (program, ...rest) =>
+  command({
     usage: "completion <shell>",
     summary: "print a completion script for bash, zsh or fish",
     examples: [
       ["source <(ttyhq completion bash)", "in ~/.bashrc; with zsh in ~/.zshrc"],
       ["ttyhq completion fish | source", "in ~/.config/fish/config.fish"],
     ],
-    run: async (_, [shell = ""]) => {
+    run: async (_, [shell = ""], cli) => {
       const script = scriptOf(shell);
       const completed = program.commands.map((each) => ({
         name: each.name(),
@@ -28,8 +26,7 @@ export function addCompletion(program: Command, cli: Cli): void {
       }));
       cli.stdout.write(script(completed));
     },
-  });
-}
+  })(program, ...rest);
 
 function scriptOf(shell: string): (commands: readonly Completed[]) => string {
   if (shell === "bash" || shell === "zsh" || shell === "fish") return SHELLS[shell];

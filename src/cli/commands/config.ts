@@ -1,40 +1,35 @@
-import type { Command } from "commander";
 import { type Examination, examineConfig } from "../../config/config.ts";
-import { type Flags, registerOptions } from "../../config/sources/flags.ts";
+import { registerOptions } from "../../config/sources/flags.ts";
 import { type Setting, sourceWords } from "../../config/sources/settings.ts";
-import { addCommand, ExitCode, type Finish, writeMessage } from "../command.ts";
+import { command, ExitCode, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import type { Cli } from "../process-context.ts";
 import { printable, table } from "../text.ts";
 
 const HEADINGS = ["OPTION", "VALUE", "FROM"];
 
-export function addConfig(program: Command, cli: Cli, finish: Finish): void {
-  addCommand<Flags & { readonly check?: true; readonly json?: true }>(program, {
-    usage: "config",
-    summary: "print the configuration of a server and the source of each setting",
-    description:
-      "Print the configuration that ttyhq serve would have with the same options, and the source of each setting: a flag, a variable, the configuration file or the default. Secrets are not shown. Nothing is started or written. When a server would not start, the exit code is 2, with a sentence for each problem.",
-    examples: [
-      ["ttyhq config --config /etc/ttyhq/config.yaml", "the configuration of a server with this file"],
-      ["ttyhq config --config config.yaml --check", "before a restart: exit code 0 when it is valid"],
-      [`ttyhq config --json | jq '.settings[] | select(.source.kind != "default")'`, "without the defaults"],
-    ],
-    options: (command) => {
-      registerOptions(command, "server");
-      return command
-        .option("--check", "print problems only")
-        .option("--json", 'print {"settings": [{"name", "value", "source"}], "problems", "warnings"}');
-    },
-    run: async ({ check, json, ...flags }) => {
-      const examination = examineConfig(await configInput(flags, cli));
-      if (check !== true) cli.stdout.write(json === true ? asJson(examination) : asText(examination));
-      for (const warning of examination.warnings) writeMessage(cli.stderr, `warning: ${warning}`);
-      for (const problem of examination.problems) writeMessage(cli.stderr, problem);
-      if (examination.problems.length > 0) finish(ExitCode.Usage);
-    },
-  });
-}
+export const addConfig = command({
+  usage: "config",
+  summary: "print the configuration of a server and the source of each setting",
+  description:
+    "Print the configuration that ttyhq serve would have with the same options, and the source of each setting: a flag, a variable, the configuration file or the default. Secrets are not shown. Nothing is started or written. When a server would not start, the exit code is 2, with a sentence for each problem.",
+  examples: [
+    ["ttyhq config --config /etc/ttyhq/config.yaml", "the configuration of a server with this file"],
+    ["ttyhq config --config config.yaml --check", "before a restart: exit code 0 when it is valid"],
+    [`ttyhq config --json | jq '.settings[] | select(.source.kind != "default")'`, "without the defaults"],
+  ],
+  flags: {
+    check: ["--check", "print problems only"],
+    json: ["--json", 'print {"settings": [{"name", "value", "source"}], "problems", "warnings"}'],
+  },
+  extend: (added) => registerOptions(added, "server"),
+  run: async ({ check, json, ...flags }, _, cli) => {
+    const examination = examineConfig(await configInput(flags, cli));
+    if (check !== true) cli.stdout.write(json === true ? asJson(examination) : asText(examination));
+    for (const warning of examination.warnings) writeMessage(cli.stderr, `warning: ${warning}`);
+    for (const problem of examination.problems) writeMessage(cli.stderr, problem);
+    return examination.problems.length > 0 ? ExitCode.Usage : ExitCode.Ok;
+  },
+});
 
 function asText({ settings }: Examination): string {
   const rows = settings.map((setting) => [

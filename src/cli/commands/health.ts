@@ -1,49 +1,41 @@
 import { existsSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Command } from "commander";
 import { withDeadline } from "../../lib/async/deadline.ts";
 import { type Client, createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { addCommand } from "../command.ts";
+import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, localSockets, type ServerFlags, serverOf, socketSend } from "../server.ts";
+import { localSockets, SERVER_FLAGS, type ServerFlags, serverOf, socketSend } from "../server.ts";
 
 type HealthFlags = ServerFlags & {
   readonly timeout: number;
-  readonly wait?: number;
-  readonly sessionHost?: true;
+  readonly wait: number | undefined;
+  readonly sessionHost: true | undefined;
 };
 
 /** Interval of checks with --wait. */
 const POLL_MS = 200;
 
-export function addHealth(program: Command, cli: Cli): void {
-  addCommand<HealthFlags>(program, {
-    usage: "health",
-    summary: "check the health of the server, for container probes",
-    description:
-      "Check the health of the server: exit code 0 when it is healthy, else 1 and the reason on standard error. Where only a session host runs, its health is checked.",
-    examples: [
-      ["HEALTHCHECK CMD ttyhq health", "in a Dockerfile"],
-      ["ttyhq health --wait 30 && ttyhq ls", "in a script that has just started a server"],
-    ],
-    options: (command) =>
-      addServerOptions(
-        command
-          .option("--session-host", "check the session host of the control directory instead of the server")
-          .option("-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5)
-          .option("--wait <seconds>", "repeat the check for so long until it succeeds", parseSeconds),
-      ),
-    run: (flags) => checkUntil(endOf(flags), flags, cli),
-  });
-}
+export const addHealth = command({
+  usage: "health",
+  summary: "check the health of the server, for container probes",
+  description:
+    "Check the health of the server: exit code 0 when it is healthy, else 1 and the reason on standard error. Where only a session host runs, its health is checked.",
+  examples: [
+    ["HEALTHCHECK CMD ttyhq health", "in a Dockerfile"],
+    ["ttyhq health --wait 30 && ttyhq ls", "in a script that has just started a server"],
+  ],
+  flags: {
+    sessionHost: ["--session-host", "check the session host of the control directory instead of the server"],
+    timeout: ["-t, --timeout <seconds>", "how long to wait for the answer", parseSeconds, 5],
+    wait: ["--wait <seconds>", "repeat the check for so long until it succeeds", parseSeconds],
+    ...SERVER_FLAGS,
+  },
+  run: (flags, _, cli) => checkUntilHealthy(flags, cli),
+});
 
-/** Milliseconds, monotonic. */
-function endOf({ wait = 0 }: HealthFlags): number {
-  return performance.now() + wait * 1000;
-}
-
-async function checkUntil(end: number, flags: HealthFlags, cli: Cli): Promise<void> {
+async function checkUntilHealthy(flags: HealthFlags, cli: Cli): Promise<void> {
+  const end = performance.now() + (flags.wait ?? 0) * 1000;
   for (;;) {
     try {
       await check(await probed(flags, cli), flags.timeout);

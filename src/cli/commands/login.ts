@@ -1,40 +1,35 @@
-import type { Command } from "commander";
 import type { Client } from "../../protocol/client/client.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { TokenResponse } from "../../protocol/schemas/auth.ts";
 import { LoginQuestion } from "../../protocol/schemas/login-question.ts";
 import { SecondFactorChallenge } from "../../protocol/schemas/passkey.ts";
-import type { Cli } from "../process-context.ts";
-import { addQuery } from "../query.ts";
+import { query } from "../query.ts";
 import { QuestionReader } from "../terminal/question-reader.ts";
 import { printable } from "../text.ts";
 
-export function addLogin(program: Command, cli: Cli): void {
-  addQuery(program, cli, {
-    usage: "login [url]",
-    summary: "log in with a password and print a token",
-    description:
-      "Ask for a password, and for whatever else the server's system requires, such as a one-time code. Print a token, for TTYHQ_TOKEN. Without a terminal the answers are read from standard input, one per line.",
-    json: 'print {"token", "expiresIn", "user"}',
-    examples: [
-      ["export TTYHQ_TOKEN=$(ttyhq login https://term.example.com --user ada)", "later commands run as ada"],
-    ],
-    who: "server",
-    options: (command) =>
-      command
-        .option("--user <name>", "user to log in; default: the server's default user")
-        .hook("preAction", () => {
-          const [url] = command.args;
-          if (url !== undefined) command.setOptionValue("url", url);
-        }),
-    ask: async ({ client }, { user }: { readonly user?: string }) => {
-      using reader = new QuestionReader(cli);
-      return await logIn(client, user, reader);
-    },
-    text: ({ token }) => `${token}\n`,
-  });
-}
+export const addLogin = query({
+  usage: "login [url]",
+  summary: "log in with a password and print a token",
+  description:
+    "Ask for a password, and for whatever else the server's system requires, such as a one-time code. Print a token, for TTYHQ_TOKEN. Without a terminal the answers are read from standard input, one per line.",
+  json: 'print {"token", "expiresIn", "user"}',
+  examples: [
+    ["export TTYHQ_TOKEN=$(ttyhq login https://term.example.com --user ada)", "later commands run as ada"],
+  ],
+  who: "server",
+  flags: { user: ["--user <name>", "user to log in; default: the server's default user"] },
+  extend: (added) =>
+    added.hook("preAction", () => {
+      const [url] = added.args;
+      if (url !== undefined) added.setOptionValue("url", url);
+    }),
+  ask: async ({ client }, { user }, _, cli) => {
+    using reader = new QuestionReader(cli);
+    return await logIn(client, user, reader);
+  },
+  text: ({ token }) => `${token}\n`,
+});
 
 async function logIn(
   client: Client,

@@ -1,49 +1,40 @@
-import type { Command } from "commander";
 import type { SessionRecord } from "../../protocol/schemas/session.ts";
-import type { Cli } from "../process-context.ts";
-import { addQuery } from "../query.ts";
+import { REPEATABLE } from "../command.ts";
+import { query } from "../query.ts";
 import { shortIds } from "../session-reference.ts";
 import { duration, printable, table } from "../text.ts";
 
-type LsFlags = {
-  readonly quiet?: true;
-  readonly filter?: readonly Filter[];
-  readonly format?: string;
-};
-
-export function addLs(program: Command, cli: Cli): void {
-  addQuery<LsFlags, readonly SessionRecord[]>(program, cli, {
-    usage: "ls",
-    summary: "list the sessions, newest first",
-    json: "print the session objects as a JSON array",
-    examples: [
-      ["ttyhq ls", "the sessions of this machine"],
-      ["ttyhq ls --filter status=running --filter name=build", "running ones whose name contains build"],
-      ["ttyhq ls -q --filter status=exited | xargs ttyhq kill", "removes all that have ended"],
-      ["ttyhq ls --format '{id} {cwd}'", "fields of the session objects"],
+export const addLs = query({
+  usage: "ls",
+  summary: "list the sessions, newest first",
+  json: "print the session objects as a JSON array",
+  examples: [
+    ["ttyhq ls", "the sessions of this machine"],
+    ["ttyhq ls --filter status=running --filter name=build", "running ones whose name contains build"],
+    ["ttyhq ls -q --filter status=exited | xargs ttyhq kill", "removes all that have ended"],
+    ["ttyhq ls --format '{id} {cwd}'", "fields of the session objects"],
+  ],
+  flags: {
+    quiet: ["-q, --quiet", "print ids only"],
+    filter: [
+      "-f, --filter <field=text>",
+      "only sessions whose field contains the text: id, name, status, machine, branch, command",
+      filterOf,
+      REPEATABLE,
     ],
-    options: (command) =>
-      command
-        .alias("list")
-        .alias("ps")
-        .option("-q, --quiet", "print ids only")
-        .option(
-          "-f, --filter <field=text>",
-          `only sessions whose field contains the text: ${Object.keys(FIELDS).join(", ")}`,
-          (text, filters: readonly Filter[] = []) => [...filters, filterOf(text)],
-        )
-        .option("--format <text>", "print each session as this text, with its fields in braces, as {id}"),
-    ask: async ({ client }, { filter = [] }) => {
-      const sessions = newestFirst(await client.list());
-      return sessions.filter((session) => filter.every((passes) => passes(session)));
-    },
-    text: (sessions, { quiet, format }) => {
-      if (quiet) return sessions.map(({ id }) => `${id}\n`).join("");
-      if (format !== undefined) return sessions.map((session) => formatted(format, session)).join("");
-      return sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns });
-    },
-  });
-}
+    format: ["--format <text>", "print each session as this text, with its fields in braces, as {id}"],
+  },
+  extend: (added) => added.aliases(["list", "ps"]),
+  ask: async ({ client }, { filter = [] }) => {
+    const sessions = newestFirst(await client.list());
+    return sessions.filter((session) => filter.every((passes) => passes(session)));
+  },
+  text: (sessions, { quiet, format }, cli) => {
+    if (quiet) return sessions.map(({ id }) => `${id}\n`).join("");
+    if (format !== undefined) return sessions.map((session) => formatted(format, session)).join("");
+    return sessionTable(sessions, { now: Date.now(), width: cli.stdout.columns });
+  },
+});
 
 export function newestFirst(sessions: readonly SessionRecord[]): readonly SessionRecord[] {
   return sessions.toSorted((a, b) => Date.parse(b.created) - Date.parse(a.created));

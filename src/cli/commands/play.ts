@@ -2,41 +2,37 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { addAbortSignal } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Command } from "commander";
 import { ServiceError } from "../../protocol/errors.ts";
-import { addCommand } from "../command.ts";
+import { command } from "../command.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
+import { SERVER_FLAGS, type ServerFlags, serverOf } from "../server.ts";
 import { findSession } from "../session-reference.ts";
 import { playCast, readCast } from "../terminal/cast.ts";
 import { onSignals } from "../terminal/signals.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { AlternateScreen, LEAVE_ALTERNATE_SCREEN, PLAIN_MODES } from "../terminal/terminal-modes.ts";
 
-type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit?: number };
+type PlayFlags = ServerFlags & { readonly speed: number; readonly idleLimit: number | undefined };
 
 const CTRL_C = 0x03;
 
-export function addPlay(program: Command, cli: Cli): void {
-  addCommand<PlayFlags>(program, {
-    usage: "play",
-    summary: "play a recording on this terminal",
-    description:
-      "Play a recording on this terminal at its own pace; ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of a running one the recording up to now.",
-    examples: [
-      ["ttyhq play --idle-limit 1 build", "the session named build, without its long pauses"],
-      ["ttyhq play --speed 4 demo.cast", "a file, four times as fast"],
-    ],
-    options: (command) =>
-      addServerOptions(
-        command
-          .argument("<recording>", "file, -, or a session's id, beginning of an id, or name")
-          .option("-s, --speed <factor>", "2 is twice as fast", parsePositive, 1)
-          .option("-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive),
-      ),
-    run: (flags, [source = ""]) => play(source, flags, cli),
-  });
-}
+export const addPlay = command({
+  usage: "play <recording>",
+  args: { recording: "file, -, or a session's id, beginning of an id, or name" },
+  summary: "play a recording on this terminal",
+  description:
+    "Play a recording on this terminal at its own pace; ctrl-c stops. Takes a file in asciicast v2, - for standard input, or a session: of a running one the recording up to now.",
+  examples: [
+    ["ttyhq play --idle-limit 1 build", "the session named build, without its long pauses"],
+    ["ttyhq play --speed 4 demo.cast", "a file, four times as fast"],
+  ],
+  flags: {
+    speed: ["-s, --speed <factor>", "2 is twice as fast", parsePositive, 1],
+    idleLimit: ["-i, --idle-limit <seconds>", "cut longer pauses to this", parsePositive],
+    ...SERVER_FLAGS,
+  },
+  run: (flags, [source = ""], cli) => play(source, flags, cli),
+});
 
 async function play(source: string, flags: PlayFlags, cli: Cli): Promise<void> {
   const stop = new AbortController();

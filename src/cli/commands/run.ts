@@ -1,63 +1,49 @@
-import type { Command } from "commander";
 import { parseHostConfig } from "../../config/config.ts";
 import { isOwnVariable } from "../../lib/os/own-variables.ts";
 import { endpoints } from "../../protocol/endpoints/endpoints.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { CreateSessionBody, SessionRecord } from "../../protocol/schemas/session.ts";
-import { addCommand, type Finish } from "../command.ts";
+import { command, type Values } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli } from "../process-context.ts";
-import { addServerOptions, type Server, type ServerFlags, serverOf } from "../server.ts";
-import { addDetachOption, type DetachFlags, detachKeysOf } from "../terminal/detach-keys.ts";
+import { SERVER_FLAGS, type Server, serverOf } from "../server.ts";
+import { DETACH_FLAGS, detachKeysOf } from "../terminal/detach-keys.ts";
 import { Terminal } from "../terminal/terminal.ts";
 import { attachTerminal, exitNotice } from "../terminal/terminal-attachment.ts";
 import { printable } from "../text.ts";
 
-type RunFlags = ServerFlags &
-  DetachFlags & {
-    readonly name?: string;
-    readonly cwd?: string;
-    readonly machine?: string;
-    readonly detach?: true;
-    readonly json?: true;
-  };
+const FLAGS = {
+  name: ["-n, --name <name>", "name of the session"],
+  cwd: ["--cwd <path>", "directory to run in; default: this one, with --url the server's choice"],
+  machine: ["-m, --machine <name>", "at an HQ: machine to run on, in its own directory and environment"],
+  detach: ["-d, --detach", "only start it, and print its id"],
+  json: ["--json", "with --detach: print the session object"],
+  ...DETACH_FLAGS,
+  ...SERVER_FLAGS,
+} as const;
+type RunFlags = Values<typeof FLAGS>;
 
-export function addRun(program: Command, cli: Cli, finish: Finish): void {
-  addCommand<RunFlags>(program, {
-    usage: "run",
-    summary: "run a program in a session, shown on this terminal",
-    description:
-      "Run a program as if without ttyhq: on this terminal, in this directory, with this environment. At the same time it is a session that others can view and type into, and that continues when this terminal is closed. The exit code is that of the program, 0 when detached.",
-    examples: [
-      ["ttyhq run -- make -j8", "a build that you can leave, and view from elsewhere"],
-      ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
-      ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
-      ["ttyhq run --machine build-1 -- make", "on a machine of the HQ"],
-    ],
-    options: (command) =>
-      addServerOptions(
-        addDetachOption(
-          command
-            .argument("<command...>", "program and arguments; after -- where they begin with a hyphen")
-            .passThroughOptions()
-            .option("-n, --name <name>", "name of the session")
-            .option("--cwd <path>", "directory to run in; default: this one, with --url the server's choice")
-            .option(
-              "-m, --machine <name>",
-              "at an HQ: machine to run on, in its own directory and environment",
-            )
-            .option("-d, --detach", "only start it, and print its id")
-            .option("--json", "with --detach: print the session object"),
-        ),
-      ),
-    run: async (flags, words) => finish(await run(words, flags, cli)),
-  });
-}
+export const addRun = command({
+  usage: "run <command...>",
+  args: { command: "program and arguments; after -- where they begin with a hyphen" },
+  summary: "run a program in a session, shown on this terminal",
+  description:
+    "Run a program as if without ttyhq: on this terminal, in this directory, with this environment. At the same time it is a session that others can view and type into, and that continues when this terminal is closed. The exit code is that of the program, 0 when detached.",
+  examples: [
+    ["ttyhq run -- make -j8", "a build that you can leave, and view from elsewhere"],
+    ["ttyhq run --name notes vim notes.txt", "an editor, shared"],
+    ["ttyhq run --detach -- ./nightly.sh", "in the background; prints the id"],
+    ["ttyhq run --machine build-1 -- make", "on a machine of the HQ"],
+  ],
+  flags: FLAGS,
+  extend: (added) => added.passThroughOptions(),
+  run: (flags, words, cli) => run(words, flags, cli),
+});
 
 async function run(words: readonly string[], flags: RunFlags, cli: Cli): Promise<number> {
   const server = await serverOf(flags, cli);
   const terminal = new Terminal(cli);
-  const detachKeys = detachKeysOf(flags, cli.env);
+  const detachKeys = detachKeysOf(flags.detachKeys, cli.env);
   const remoteId = flags.machine === undefined ? undefined : await remoteIdOf(flags.machine, server);
   const request = requestOf(words, flags, { cli, terminal, server });
   const session = await create(server, remoteId === undefined ? request : { ...request, remoteId }, {

@@ -1,51 +1,42 @@
 import { finished } from "node:stream/promises";
-import type { Command } from "commander";
 import { parseConfig } from "../../config/config.ts";
-import { type Flags, registerOptions } from "../../config/sources/flags.ts";
-import { addCommand } from "../command.ts";
+import { registerOptions } from "../../config/sources/flags.ts";
+import { command } from "../command.ts";
 import { configInput } from "../configuration.ts";
-import type { Cli, InputStream, RunningServer } from "../process-context.ts";
+import type { InputStream, RunningServer } from "../process-context.ts";
 import { untilStopped } from "../until-stopped.ts";
 
-type ServeFlags = Flags & { readonly json?: true; readonly stopWithInput?: true };
-
-export function addServe(program: Command, cli: Cli): void {
-  addCommand<ServeFlags>(program, {
-    ...{ usage: "serve", isDefault: true },
-    summary: "start a server; the default command",
-    description:
-      "Start a server: the page, the API and /ws. Sessions belong to a session host, which the server starts unless one runs, and outlive the server. Every option can also be given as the variable TTYHQ_OPTION_NAME.",
-    examples: [
-      [
-        "ttyhq serve --bind 127.0.0.1 --login-link",
-        "for yourself on this machine, with a link that logs you in",
-      ],
-      ["SERVICE_USERNAME=me SERVICE_PASSWORD=… ttyhq serve", "on all addresses, with a password"],
-      ["ttyhq serve --port 8080 --allowed-origin https://term.example.com", "behind a proxy of your own"],
+export const addServe = command({
+  usage: "serve",
+  summary: "start a server; the default command",
+  description:
+    "Start a server: the page, the API and /ws. Sessions belong to a session host, which the server starts unless one runs, and outlive the server. Every option can also be given as the variable TTYHQ_OPTION_NAME.",
+  examples: [
+    [
+      "ttyhq serve --bind 127.0.0.1 --login-link",
+      "for yourself on this machine, with a link that logs you in",
     ],
-    options: (command) => {
-      registerOptions(command, "server");
-      return command
-        .option(
-          "--json",
-          'print the address as one line {"event": "listening", "url", "loginLink", "behind"}',
-        )
-        .option("--stop-with-input", "stop when standard input ends, as when its writer dies");
-    },
-    run: async ({ json, stopWithInput, ...flags }) => {
-      const config = parseConfig(await configInput(flags, cli));
-      const isJson = json === true || config.log.format === "json";
-      const start = async (): Promise<RunningServer> => {
-        const server = await cli.startServer(config);
-        cli.stdout.write(isJson ? announcedAsJson(server) : announced(server, cli.version));
-        return server;
-      };
-      const ended = stopWithInput === true ? () => inputEnd(cli.stdin) : undefined;
-      const stop = { signals: ["SIGINT", "SIGTERM", "SIGHUP"], graceMs: config.graceMs } as const;
-      await untilStopped(start, stop, ended);
-    },
-  });
-}
+    ["SERVICE_USERNAME=me SERVICE_PASSWORD=… ttyhq serve", "on all addresses, with a password"],
+    ["ttyhq serve --port 8080 --allowed-origin https://term.example.com", "behind a proxy of your own"],
+  ],
+  flags: {
+    json: ["--json", 'print the address as one line {"event": "listening", "url", "loginLink", "behind"}'],
+    stopWithInput: ["--stop-with-input", "stop when standard input ends, as when its writer dies"],
+  },
+  extend: (added) => registerOptions(added, "server"),
+  run: async ({ json, stopWithInput, ...flags }, _, cli) => {
+    const config = parseConfig(await configInput(flags, cli));
+    const isJson = json === true || config.log.format === "json";
+    const start = async (): Promise<RunningServer> => {
+      const server = await cli.startServer(config);
+      cli.stdout.write(isJson ? announcedAsJson(server) : announced(server, cli.version));
+      return server;
+    };
+    const ended = stopWithInput === true ? () => inputEnd(cli.stdin) : undefined;
+    const stop = { signals: ["SIGINT", "SIGTERM", "SIGHUP"], graceMs: config.graceMs } as const;
+    await untilStopped(start, stop, ended);
+  },
+});
 
 function announced({ url, loginLink, behind }: RunningServer, version: string): string {
   const link =

@@ -1,9 +1,7 @@
-import type { Command } from "commander";
 import { createClient } from "../../protocol/client/client.ts";
 import type { Health } from "../../protocol/schemas/health.ts";
-import { ExitCode, type Finish } from "../command.ts";
-import type { Cli } from "../process-context.ts";
-import { addQuery } from "../query.ts";
+import { ExitCode } from "../command.ts";
+import { query } from "../query.ts";
 import { isNotListening, localSockets, type Server, socketSend } from "../server.ts";
 import { duration } from "../text.ts";
 
@@ -14,22 +12,17 @@ type Status = {
   readonly sessionHost?: Health;
 };
 
-export function addStatus(program: Command, cli: Cli, finish: Finish): void {
-  addQuery(program, cli, {
-    usage: "status",
-    summary: "show the server and the session host of this machine",
-    description:
-      "Show the server and the session host of this machine, with their versions and sessions. The exit code is 1 when neither runs.",
-    examples: [["ttyhq status --json | jq .server.version", "the server's version"]],
-    json: "print it as JSON",
-    ask: async (server) => {
-      const status = await statusOf(server);
-      if (status.server === undefined && status.sessionHost === undefined) finish(ExitCode.Failed);
-      return status;
-    },
-    text: statusText,
-  });
-}
+export const addStatus = query({
+  usage: "status",
+  summary: "show the server and the session host of this machine",
+  description:
+    "Show the server and the session host of this machine, with their versions and sessions. The exit code is 1 when neither runs.",
+  examples: [["ttyhq status --json | jq .server.version", "the server's version"]],
+  json: "print it as JSON",
+  ask: statusOf,
+  text: statusText,
+  exitCode: ({ server, sessionHost }) => ((server ?? sessionHost) ? ExitCode.Ok : ExitCode.Failed),
+});
 
 async function statusOf({ client, name, controlDir }: Server): Promise<Status> {
   if (controlDir === undefined) return { url: name, server: await client.health() };

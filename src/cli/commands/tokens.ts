@@ -1,6 +1,5 @@
 // Tokens and keys: API tokens for programs, join tokens and keys for the remotes of an HQ.
 
-import type { Command } from "commander";
 import type { z } from "zod";
 import { spanMs } from "../../config/options/span.ts";
 import type { Client } from "../../protocol/client/client.ts";
@@ -9,19 +8,24 @@ import { MAX_API_TOKEN_LIFETIME_S, MAX_JOIN_TOKEN_LIFETIME_S } from "../../proto
 import { RemoteNamePattern } from "../../protocol/schemas/join.ts";
 import { ApiTokenName, type ApiTokenRecord } from "../../protocol/schemas/login.ts";
 import { TokenScope } from "../../protocol/schemas/permission.ts";
-import { addCommand, addGroup } from "../command.ts";
+import { type AddCommand, command, group, REQUIRED } from "../command.ts";
 import type { Cli } from "../process-context.ts";
-import { addQuery } from "../query.ts";
-import { addServerOptions, type ServerFlags, serverOf } from "../server.ts";
+import { query } from "../query.ts";
+import { SERVER_FLAGS, serverOf } from "../server.ts";
 import { duration, printable, table } from "../text.ts";
 
-type CreateApiToken = { readonly name: string; readonly scope: readonly TokenScope[]; readonly ttl: number };
-type CreateJoinToken = { readonly name: string; readonly ttl: number; readonly reusable?: boolean };
-type Created = { readonly token: string };
+const CREATE = {
+  usage: "create",
+  who: "server",
+  summary: "create a token and print it",
+  text: ({ token }: { readonly token: string }) => `${token}\n`,
+} as const;
+const LIST = { usage: "list", who: "server", json: "print them as a JSON array" } as const;
 
 /** API tokens of a user for programs. */
-export function addToken(program: Command, cli: Cli): void {
-  const group = addGroup(program, "token", {
+export const addToken = group(
+  "token",
+  {
     summary: "create, list and revoke API tokens for programs",
     description: "API tokens: each lets a program do part of what its user may do, until it expires.",
     examples: [
@@ -29,132 +33,131 @@ export function addToken(program: Command, cli: Cli): void {
       ["TTYHQ_TOKEN=... ttyhq ls --url https://term.example.com", "use it elsewhere"],
       ["ttyhq token revoke ci", "it stops working at once"],
     ],
-  });
-  addQuery<CreateApiToken, Created>(group, cli, {
-    ...CREATE,
-    description:
-      "Create and print an API token of yours, at a local server of the server's own user. It cannot be shown again.",
-    json: "print the token with its id, scope and expiry as JSON",
-    options: (command) =>
-      command
-        .requiredOption("--name <name>", "its name, for list and revoke", argumentOf(ApiTokenName))
-        .requiredOption("--scope <list>", `its permissions, of ${TokenScope.options.join(", ")}`, scopeOf)
-        .requiredOption(
+  },
+  [
+    query({
+      ...CREATE,
+      description:
+        "Create and print an API token of yours, at a local server of the server's own user. It cannot be shown again.",
+      json: "print the token with its id, scope and expiry as JSON",
+      flags: {
+        name: ["--name <name>", "its name, for list and revoke", argumentOf(ApiTokenName), REQUIRED],
+        scope: ["--scope <list>", `its permissions, of ${TokenScope.options.join(", ")}`, scopeOf, REQUIRED],
+        ttl: [
           "--ttl <time>",
           "its lifetime, such as 30d",
           lifetimeUpTo(MAX_API_TOKEN_LIFETIME_S, "30d"),
-        ),
-    ask: ({ client }, { name, scope, ttl: expiresIn }) =>
-      client.call(endpoints.createApiToken, { body: { name, scope: [...scope], expiresIn } }),
-  });
-  addQuery(group, cli, {
-    ...LIST,
-    summary: "list your valid tokens",
-    options: (command) => command.option("--all", "the tokens of all users, for admins"),
-    ask: ({ client }, { all }: { readonly all?: true }) => tokensOf(client, all),
-    text: (tokens) => tokenTable(tokens, cli),
-  });
-  addRevoke(group, cli, {
-    usage: "revoke <name...>",
-    names: "names of your tokens, or ids of anyone's",
-    summary: "revoke tokens and close their connections",
-    revoke: async (client, name) => {
-      const tokenId = (await tokensOf(client)).find((token) => token.name === name)?.id ?? name;
-      const { user } = await client.call(endpoints.revokeApiToken, { params: { tokenId } });
-      return { id: tokenId, user };
-    },
-  });
-}
+          REQUIRED,
+        ],
+      },
+      ask: ({ client }, { name, scope, ttl: expiresIn }) =>
+        client.call(endpoints.createApiToken, { body: { name, scope: [...scope], expiresIn } }),
+    }),
+    query({
+      ...LIST,
+      summary: "list your valid tokens",
+      flags: { all: ["--all", "the tokens of all users, for admins"] },
+      ask: ({ client }, { all }) => tokensOf(client, all),
+      text: tokenTable,
+    }),
+    revocation({
+      usage: "revoke <name...>",
+      names: "names of your tokens, or ids of anyone's",
+      summary: "revoke tokens and close their connections",
+      revoke: async (client, name) => {
+        const tokenId = (await tokensOf(client)).find((token) => token.name === name)?.id ?? name;
+        const { user } = await client.call(endpoints.revokeApiToken, { params: { tokenId } });
+        return { id: tokenId, user };
+      },
+    }),
+  ],
+);
 
 /** Tokens with which remotes enroll their keys at this HQ. */
-export function addJoinToken(program: Command, cli: Cli): void {
-  const group = addGroup(program, "join-token", {
+export const addJoinToken = group(
+  "join-token",
+  {
     summary: "create, list and revoke tokens with which remotes join this HQ",
     description: "Tokens with which remotes join this HQ: each enrolls the key of a remote.",
     examples: [
       ["ttyhq join-token create --name build-1", "for one machine, within 15 minutes"],
       ["ttyhq join-token create --name 'build-*' --reusable --ttl 30d", "for all machines with such a name"],
     ],
-  });
-  addQuery<CreateJoinToken, Created>(group, cli, {
-    ...CREATE,
-    description:
-      "Create and print a token with which a remote of that name joins this HQ. It works once and cannot be shown again.",
-    json: "print the token with its id, name and expiry as JSON",
-    options: joinTokenOptions,
-    ask: ({ client }, { name, ttl: expiresIn, reusable = false }) =>
-      client.call(endpoints.createJoinToken, { body: { name, expiresIn, reusable } }),
-  });
-  addQuery(group, cli, {
-    ...LIST,
-    summary: "list the valid tokens",
-    ask: ({ client }) => client.call(endpoints.listJoinTokens),
-    text: (tokens) => {
-      const rows = tokens.map(({ id, name, reusable, expiresAt, createdBy = "" }) => [
-        ...[id, name, reusable ? "yes" : "no", printable(createdBy)],
-        expiresAt === undefined ? "never" : duration((Date.parse(expiresAt) - Date.now()) / 1000),
-      ]);
-      return table(["ID", "NAME", "REUSABLE", "CREATED BY", "EXPIRES IN"], rows, cli.stdout.columns);
-    },
-  });
-  addRevoke(group, cli, {
-    usage: "revoke <id...>",
-    names: "ids, as `ttyhq join-token list` prints them",
-    summary: "revoke tokens; remotes that have joined stay",
-    revoke: (client, tokenId) => client.call(endpoints.revokeJoinToken, { params: { tokenId } }),
-  });
-}
-
-function joinTokenOptions(command: Command): Command {
-  return command
-    .requiredOption(
-      "--name <name>",
-      "name of the remote, or a pattern such as build-*",
-      argumentOf(RemoteNamePattern),
-    )
-    .option(
-      "--ttl <time>",
-      "its lifetime, such as 15m or 30d",
-      lifetimeUpTo(MAX_JOIN_TOKEN_LIFETIME_S, "15m"),
-      900,
-    )
-    .option("--reusable", "let any number of remotes join with it until it expires");
-}
+  },
+  [
+    query({
+      ...CREATE,
+      description:
+        "Create and print a token with which a remote of that name joins this HQ. It works once and cannot be shown again.",
+      json: "print the token with its id, name and expiry as JSON",
+      flags: {
+        name: [
+          "--name <name>",
+          "name of the remote, or a pattern such as build-*",
+          argumentOf(RemoteNamePattern),
+          REQUIRED,
+        ],
+        ttl: [
+          "--ttl <time>",
+          "its lifetime, such as 15m or 30d",
+          lifetimeUpTo(MAX_JOIN_TOKEN_LIFETIME_S, "15m"),
+          900,
+        ],
+        reusable: ["--reusable", "let any number of remotes join with it until it expires"],
+      },
+      ask: ({ client }, { name, ttl: expiresIn, reusable = false }) =>
+        client.call(endpoints.createJoinToken, { body: { name, expiresIn, reusable } }),
+    }),
+    query({
+      ...LIST,
+      summary: "list the valid tokens",
+      ask: ({ client }) => client.call(endpoints.listJoinTokens),
+      text: (tokens, _, cli) => {
+        const rows = tokens.map(({ id, name, reusable, expiresAt, createdBy = "" }) => [
+          ...[id, name, reusable ? "yes" : "no", printable(createdBy)],
+          expiresAt === undefined ? "never" : duration((Date.parse(expiresAt) - Date.now()) / 1000),
+        ]);
+        return table(["ID", "NAME", "REUSABLE", "CREATED BY", "EXPIRES IN"], rows, cli.stdout.columns);
+      },
+    }),
+    revocation({
+      usage: "revoke <id...>",
+      names: "ids, as `ttyhq join-token list` prints them",
+      summary: "revoke tokens; remotes that have joined stay",
+      revoke: (client, tokenId) => client.call(endpoints.revokeJoinToken, { params: { tokenId } }),
+    }),
+  ],
+);
 
 /** The keys of the remotes that joined this HQ with a token. */
-export function addRemoteKey(program: Command, cli: Cli): void {
-  const group = addGroup(program, "remote-key", {
+export const addRemoteKey = group(
+  "remote-key",
+  {
     summary: "list and revoke the keys of this HQ's remotes",
     description: "Keys with which remotes authenticate to this HQ.",
     examples: [["ttyhq remote-key revoke build-1", "it leaves at once, until it joins with a new token"]],
-  });
-  addQuery(group, cli, {
-    ...LIST,
-    summary: "list the keys",
-    ask: ({ client }) => client.call(endpoints.listRemoteKeys),
-    text: (keys) => {
-      const rows = keys.map((key) => [key.name, key.remoteId, key.enrolledAt, key.joinToken]);
-      return table(["NAME", "REMOTE ID", "ENROLLED", "JOIN TOKEN"], rows, cli.stdout.columns);
-    },
-  });
-  addRevoke(group, cli, {
-    usage: "revoke <name...>",
-    names: "names of remotes",
-    summary: "revoke keys: their remotes need a new join token",
-    subject: "key of ",
-    revoke: (client, name) => client.call(endpoints.revokeRemoteKey, { params: { name } }),
-  });
-}
+  },
+  [
+    query({
+      ...LIST,
+      summary: "list the keys",
+      ask: ({ client }) => client.call(endpoints.listRemoteKeys),
+      text: (keys, _, cli) => {
+        const rows = keys.map((key) => [key.name, key.remoteId, key.enrolledAt, key.joinToken]);
+        return table(["NAME", "REMOTE ID", "ENROLLED", "JOIN TOKEN"], rows, cli.stdout.columns);
+      },
+    }),
+    revocation({
+      usage: "revoke <name...>",
+      names: "names of remotes",
+      summary: "revoke keys: their remotes need a new join token",
+      subject: "key of ",
+      revoke: (client, name) => client.call(endpoints.revokeRemoteKey, { params: { name } }),
+    }),
+  ],
+);
 
-const CREATE = {
-  usage: "create",
-  who: "server",
-  summary: "create a token and print it",
-  text: ({ token }: Created) => `${token}\n`,
-} as const;
-const LIST = { usage: "list", who: "server", json: "print them as a JSON array" } as const;
-
-type Revoke = {
+type Revocation = {
   readonly usage: string;
   /** What its arguments are. */
   readonly names: string;
@@ -165,19 +168,18 @@ type Revoke = {
 };
 
 /** Reports each as soon as it is revoked: a later one may fail. */
-function addRevoke(group: Command, cli: Cli, { usage, names, summary, subject = "", revoke }: Revoke): void {
-  addCommand<ServerFlags & { readonly json?: true }>(group, {
+function revocation({ usage, names, summary, subject = "", revoke }: Revocation): AddCommand {
+  return command({
     ...{ usage, summary, description: `Revoke: ${names}.` },
-    options: (command) =>
-      addServerOptions(command.option("--json", "print the revoked ones as a JSON array")),
-    run: async (flags, given) => {
+    flags: { json: ["--json", "print the revoked ones as a JSON array"], ...SERVER_FLAGS },
+    run: async ({ json, ...flags }, given, cli) => {
       const { client } = await serverOf(flags, cli, "server");
       const revoked: unknown[] = [];
       for (const name of given) {
         revoked.push(await revoke(client, name));
-        if (!flags.json) cli.stdout.write(`${subject}${printable(name)} revoked\n`);
+        if (!json) cli.stdout.write(`${subject}${printable(name)} revoked\n`);
       }
-      if (flags.json) cli.stdout.write(`${JSON.stringify(revoked)}\n`);
+      if (json) cli.stdout.write(`${JSON.stringify(revoked)}\n`);
     },
   });
 }
@@ -186,7 +188,7 @@ async function tokensOf(client: Client, isAll?: boolean): Promise<readonly ApiTo
   return await client.call(endpoints.listApiTokens, { query: isAll ? { all: "1" } : {} });
 }
 
-function tokenTable(tokens: readonly ApiTokenRecord[], cli: Cli): string {
+function tokenTable(tokens: readonly ApiTokenRecord[], _: unknown, cli: Cli): string {
   const rows = tokens.map(({ id, name, user, scope, lastUsedAt, expiresAt }) => [
     ...[name, printable(user), scope.join(",")],
     lastUsedAt === undefined ? "never" : `${duration((Date.now() - Date.parse(lastUsedAt)) / 1000)} ago`,

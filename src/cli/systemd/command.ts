@@ -8,7 +8,7 @@ import { registerOptions } from "../../config/sources/flags.ts";
 import { findSystemAccount } from "../../lib/os/system-account.ts";
 import { createClient } from "../../protocol/client/client.ts";
 import { ServiceError } from "../../protocol/errors.ts";
-import { addCommand, addGroup, ExitCode, type Finish, jsonText, writeMessage } from "../command.ts";
+import { command, ExitCode, group, jsonText, writeMessage } from "../command.ts";
 import { configInput } from "../configuration.ts";
 import type { Cli, ProcessContext } from "../process-context.ts";
 import { isNotListening, localSockets, socketSend } from "../server.ts";
@@ -18,51 +18,26 @@ import { type InstallFlags, placeOf, servicePlan, textOf } from "./plan.ts";
 import { Systemctl } from "./systemctl.ts";
 import { execWords, HOST_UNIT, type Scope, SERVER_UNIT } from "./unit-file.ts";
 
-type ScopeFlags = { readonly user?: true };
-type UninstallFlags = ScopeFlags & { readonly endSessions?: true };
+const USER = ["--user", "your own service, of systemctl --user, instead of the machine's"] as const;
 
-const OF_USER = "your own service, of systemctl --user, instead of the machine's";
-
-export function addSystemd(program: Command, cli: Cli, finish: Finish): void {
-  const command = addGroup(program, "service", {
-    summary: "run a server as a service of systemd",
-    description:
-      "Run a server and its session host as two units of systemd: the server can be restarted, upgraded or killed while the programs continue.",
-    examples: [
-      ["sudo ttyhq service install", "for the users of this machine"],
-      ["ttyhq service install --user --bind 127.0.0.1 --login-link", "for yourself"],
-      ["ttyhq service install --dry-run", "print the units only"],
-      ["ttyhq service status", "their state"],
-      ["sudo ttyhq service uninstall", "recordings stay"],
-    ],
-  });
-  addInstall(command, cli);
-  addUninstall(command, cli);
-  addStatusOf(command, cli, finish);
-}
-
-function addInstall(parent: Command, cli: Cli): void {
-  addCommand<InstallFlags>(parent, {
-    usage: "install",
-    summary: "write the units and start them",
-    description:
-      "Write the units and start them. Options of ttyhq serve go into the unit. The configuration file, /etc/ttyhq/config.yaml or ~/.config/ttyhq/config.yaml without --config, is created once and then yours. A second run changes nothing.",
-    options: (command) => {
-      command
-        .option("--user", OF_USER)
-        .option("--run-as <name>", "run the machine's service as this user instead of root")
-        .option("--dry-run", "print the files without writing or starting anything");
-      registerOptions(command, "server");
-      return command;
-    },
-    run: (flags) => installService(flags, cli),
-  });
-}
+const addInstall = command({
+  usage: "install",
+  summary: "write the units and start them",
+  description:
+    "Write the units and start them. Options of ttyhq serve go into the unit. The configuration file, /etc/ttyhq/config.yaml or ~/.config/ttyhq/config.yaml without --config, is created once and then yours. A second run changes nothing.",
+  flags: {
+    user: USER,
+    runAs: ["--run-as <name>", "run the machine's service as this user instead of root"],
+    dryRun: ["--dry-run", "print the files without writing or starting anything"],
+  },
+  extend: (added) => registerOptions(added, "server"),
+  run: (flags, _, cli) => installService(flags, cli),
+});
 
 async function installService(flags: InstallFlags, cli: Cli): Promise<void> {
-  const scope = scopeOf(flags);
+  const scope = scopeOf(flags.user);
   // Missing permissions are reported first.
-  const systemctl = flags.dryRun === true ? undefined : managerOf(scope, cli);
+  const systemctl = flags.dryRun ? undefined : managerOf(scope, cli);
   const plan = await servicePlan(flags, cli);
   for (const notice of plan.notices) writeMessage(cli.stderr, `warning: ${notice}`);
   if (systemctl === undefined) {
@@ -74,19 +49,15 @@ async function installService(flags: InstallFlags, cli: Cli): Promise<void> {
   if (scope === "user") lingerNotice(cli.user, teller(cli));
 }
 
-function addUninstall(parent: Command, cli: Cli): void {
-  addCommand<UninstallFlags>(parent, {
-    usage: "uninstall",
-    summary: "stop them and remove the units",
-    description: "Stop server and session host and remove the files that install wrote. Recordings stay.",
-    options: (command) =>
-      command.option("--user", OF_USER).option("--end-sessions", "end running programs as well"),
-    run: (flags) => uninstallService(flags, cli),
-  });
-}
+const addUninstall = command({
+  usage: "uninstall",
+  summary: "stop them and remove the units",
+  description: "Stop server and session host and remove the files that install wrote. Recordings stay.",
+  flags: { user: USER, endSessions: ["--end-sessions", "end running programs as well"] },
+  run: ({ user, endSessions = false }, _, cli) => uninstallService(scopeOf(user), endSessions, cli),
+});
 
-async function uninstallService(flags: UninstallFlags, cli: Cli): Promise<void> {
-  const scope = scopeOf(flags);
+async function uninstallService(scope: Scope, endSessions: boolean, cli: Cli): Promise<void> {
   const place = placeOf(scope, cli);
   const tell = teller(cli);
   const unit = textOf(place.hostUnit);
@@ -97,7 +68,7 @@ async function uninstallService(flags: UninstallFlags, cli: Cli): Promise<void> 
   const systemctl = managerOf(scope, cli);
   const controlDir = unit === undefined ? undefined : await controlDirOfUnit(unit, cli);
   const running = controlDir === undefined ? 0 : await runningSessions(controlDir);
-  if (running > 0 && flags.endSessions !== true) {
+  if (running > 0 && !endSessions) {
     const what = running === 1 ? "a program runs in a session" : `programs run in ${running} sessions`;
     throw new ServiceError("session_running", `${what} of ${controlDir}: --end-sessions ends them`);
   }
@@ -105,20 +76,35 @@ async function uninstallService(flags: UninstallFlags, cli: Cli): Promise<void> 
   if (controlDir !== undefined) tell(`recordings and keys stay in ${controlDir}`);
 }
 
-function addStatusOf(parent: Command, cli: Cli, finish: Finish): void {
-  addCommand<ScopeFlags & { readonly json?: true }>(parent, {
-    usage: "status",
-    summary: "show the state of the units",
-    description: "Show the state of the units. The exit code is 1 unless both run.",
-    options: (command) => command.option("--user", OF_USER).option("--json", "print it as JSON"),
-    run: async (flags) => {
-      const systemctl = new Systemctl(scopeOf(flags), cli);
-      const states = await Promise.all([SERVER_UNIT, HOST_UNIT].map((unit) => unitState(systemctl, unit)));
-      cli.stdout.write(flags.json === true ? jsonText(states) : statusText(states));
-      if (states.some(({ state }) => state !== "active")) finish(ExitCode.Failed);
-    },
-  });
-}
+const addStatusOf = command({
+  usage: "status",
+  summary: "show the state of the units",
+  description: "Show the state of the units. The exit code is 1 unless both run.",
+  flags: { user: USER, json: ["--json", "print it as JSON"] },
+  run: async ({ user, json }, _, cli) => {
+    const systemctl = new Systemctl(scopeOf(user), cli);
+    const states = await Promise.all([SERVER_UNIT, HOST_UNIT].map((unit) => unitState(systemctl, unit)));
+    cli.stdout.write(json ? jsonText(states) : statusText(states));
+    return states.every(({ state }) => state === "active") ? ExitCode.Ok : ExitCode.Failed;
+  },
+});
+
+export const addSystemd = group(
+  "service",
+  {
+    summary: "run a server as a service of systemd",
+    description:
+      "Run a server and its session host as two units of systemd: the server can be restarted, upgraded or killed while the programs continue.",
+    examples: [
+      ["sudo ttyhq service install", "for the users of this machine"],
+      ["ttyhq service install --user --bind 127.0.0.1 --login-link", "for yourself"],
+      ["ttyhq service install --dry-run", "print the units only"],
+      ["ttyhq service status", "their state"],
+      ["sudo ttyhq service uninstall", "recordings stay"],
+    ],
+  },
+  [addInstall, addUninstall, addStatusOf],
+);
 
 /** Throws `forbidden` for the machine's services without root. */
 function managerOf(scope: Scope, cli: Cli): Systemctl {
@@ -130,8 +116,8 @@ function managerOf(scope: Scope, cli: Cli): Systemctl {
   );
 }
 
-function scopeOf({ user }: ScopeFlags): Scope {
-  return user === true ? "user" : "system";
+function scopeOf(user: true | undefined): Scope {
+  return user ? "user" : "system";
 }
 
 function teller(cli: Cli): (line: string) => void {

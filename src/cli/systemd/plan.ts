@@ -11,9 +11,9 @@ import type { ProcessContext } from "../process-context.ts";
 import { HOST_UNIT, type Scope, SERVER_UNIT, type UnitPlan } from "./unit-file.ts";
 
 export type InstallFlags = Flags & {
-  readonly user?: true;
-  readonly runAs?: string;
-  readonly dryRun?: true;
+  readonly user: true | undefined;
+  readonly runAs: string | undefined;
+  readonly dryRun: true | undefined;
 };
 
 export type ServicePlan = {
@@ -31,7 +31,7 @@ export type ServicePlan = {
 
 /** Throws ConfigError for an invalid configuration. */
 export async function servicePlan(flags: InstallFlags, context: ProcessContext): Promise<ServicePlan> {
-  const scope: Scope = flags.user === true ? "user" : "system";
+  const scope: Scope = flags.user ? "user" : "system";
   const account = await accountOf(flags, scope);
   const identity = account === undefined ? {} : { user: account.name, home: account.home };
   // The service does not get the variables of this shell.

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { ConfigError } from "../../config/config-error.ts";
 
 /** The encodings of one key. */
@@ -91,20 +90,18 @@ export class DetachScanner {
   }
 }
 
-export type DetachFlags = { readonly detachKeys?: DetachKeys };
-
 /** The default is that of `detachKeysOf`. */
-export function addDetachOption(command: Command): Command {
-  return command.option(
+export const DETACH_FLAGS = {
+  detachKeys: [
     "--detach-keys <keys>",
     `keys that leave the session running, such as ctrl-p,ctrl-q, or none, each within half a second of the one before; also TTYHQ_DETACH_KEYS (${DEFAULT_DETACH_KEYS})`,
     parseDetachKeys,
-  );
-}
+  ],
+} as const;
 
 /** The flag, the variable or the default. Throws ConfigError for an invalid variable. */
-export function detachKeysOf({ detachKeys }: DetachFlags, { TTYHQ_DETACH_KEYS: text }: Env): DetachKeys {
-  if (detachKeys !== undefined) return detachKeys;
+export function detachKeysOf(given: DetachKeys | undefined, { TTYHQ_DETACH_KEYS: text }: Env): DetachKeys {
+  if (given !== undefined) return given;
   try {
     // An empty variable is none.
     return parseDetachKeys(text || DEFAULT_DETACH_KEYS);

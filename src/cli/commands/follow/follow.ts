@@ -1,46 +1,41 @@
-import type { Command } from "commander";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
 import type { FollowReply } from "../../../protocol/schemas/follow.ts";
-import { addCommand, addGroup } from "../../command.ts";
+import { command, group } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
-import { addQuery } from "../../query.ts";
-import { addServerOptions, type Server, type ServerFlags, serverOf } from "../../server.ts";
+import { query } from "../../query.ts";
+import { SERVER_FLAGS, type Server, serverOf } from "../../server.ts";
 import { printable } from "../../text.ts";
-
-export function addFollow(program: Command, cli: Cli): void {
-  addQuery(program, cli, {
-    ...QUERY,
-    usage: "follow [branch]",
-    summary: "have the main working tree follow a worktree",
-    description:
-      "Have the main working tree of this repository follow the worktree of a branch; without a branch, the worktree that you are in. Commits go both ways; uncommitted changes are never overwritten.",
-    examples: [
-      ["ttyhq follow feature", "the main tree shows the worktree of feature"],
-      ["ttyhq follow --dry-run feature", "what that would change"],
-    ],
-    ask: (server, { dryRun = false }: { readonly dryRun?: boolean }, [branch]) =>
-      setFollow(cli, server, { branch, enable: true, dryRun }),
-  });
-}
-
-export function addUnfollow(program: Command, cli: Cli): void {
-  addQuery(program, cli, {
-    ...QUERY,
-    usage: "unfollow [branch]",
-    summary: "end follow mode in this repository",
-    description:
-      "End follow mode in this repository and remove its git hooks. The main tree stays at its commit, on no branch. Works without a server.",
-    examples: [["ttyhq unfollow && git switch main", "back to where the main tree was"]],
-    ask: (server, { dryRun = false }: { readonly dryRun?: boolean }, [branch]) =>
-      setFollow(cli, server, { branch, enable: false, dryRun }),
-  });
-}
 
 const QUERY = {
   json: "print the server's answer as JSON",
-  options: (command: Command) => command.option("--dry-run", "print the changes without making them"),
+  flags: { dryRun: ["--dry-run", "print the changes without making them"] },
   text: replyText,
 } as const;
+
+export const addFollow = query({
+  ...QUERY,
+  usage: "follow [branch]",
+  summary: "have the main working tree follow a worktree",
+  description:
+    "Have the main working tree of this repository follow the worktree of a branch; without a branch, the worktree that you are in. Commits go both ways; uncommitted changes are never overwritten.",
+  examples: [
+    ["ttyhq follow feature", "the main tree shows the worktree of feature"],
+    ["ttyhq follow --dry-run feature", "what that would change"],
+  ],
+  ask: (server, { dryRun = false }, [branch], cli) =>
+    setFollow(cli, server, { branch, enable: true, dryRun }),
+});
+
+export const addUnfollow = query({
+  ...QUERY,
+  usage: "unfollow [branch]",
+  summary: "end follow mode in this repository",
+  description:
+    "End follow mode in this repository and remove its git hooks. The main tree stays at its commit, on no branch. Works without a server.",
+  examples: [["ttyhq unfollow && git switch main", "back to where the main tree was"]],
+  ask: (server, { dryRun = false }, [branch], cli) =>
+    setFollow(cli, server, { branch, enable: false, dryRun }),
+});
 
 async function setFollow(
   cli: Cli,
@@ -67,24 +62,28 @@ function replyText({ message, enabled, worktreePath, repoPath, steps }: FollowRe
     .join("");
 }
 
+const EVENT_EXAMPLES = [["ttyhq git event", "has the server look at this repository now"]] as const;
+
 /** For git's hooks. Silent and never fails, since it must not fail a git command. */
-export function addGitEvent(program: Command, cli: Cli): void {
-  const lines = [["ttyhq git event", "has the server look at this repository now"]] as const;
-  const git = addGroup(program, "git", { summary: "called by git's hooks", examples: lines });
-  addCommand<ServerFlags & { readonly event: string }>(git, {
-    usage: "event",
-    summary: "tell the server about a git event in this repository",
-    description: "Tell the server about a git event in this repository. Silent, with or without a server.",
-    examples: lines,
-    options: (command) =>
-      addServerOptions(command.option("--event <name>", "the event: checkout, commit, merge", "other")),
-    run: async ({ event, ...flags }) => {
-      try {
-        const { client } = await serverOf(flags, cli);
-        await client.call(endpoints.gitEvent, { body: { repoPath: cli.cwd, event: event.slice(0, 64) } });
-      } catch {
-        // No server is running, or it does not follow this repository.
-      }
-    },
-  });
-}
+const addEvent = command({
+  usage: "event",
+  summary: "tell the server about a git event in this repository",
+  description: "Tell the server about a git event in this repository. Silent, with or without a server.",
+  examples: EVENT_EXAMPLES,
+  flags: {
+    event: ["--event <name>", "the event: checkout, commit, merge", (text) => text.slice(0, 64), "other"],
+    ...SERVER_FLAGS,
+  },
+  run: async ({ event, ...flags }, _, cli) => {
+    try {
+      const { client } = await serverOf(flags, cli);
+      await client.call(endpoints.gitEvent, { body: { repoPath: cli.cwd, event } });
+    } catch {
+      // No server is running, or it does not follow this repository.
+    }
+  },
+});
+
+export const addGit = group("git", { summary: "called by git's hooks", examples: EVENT_EXAMPLES }, [
+  addEvent,
+]);

@@ -1,38 +1,30 @@
 import { once } from "node:events";
-import type { Command } from "commander";
 import { endpoints } from "../../../protocol/endpoints/endpoints.ts";
-import { addCommand } from "../../command.ts";
+import { command } from "../../command.ts";
 import type { Cli } from "../../process-context.ts";
-import { addServerOptions, type Server, type ServerFlags, serverOf } from "../../server.ts";
+import { SERVER_FLAGS, type Server, serverOf } from "../../server.ts";
 import { findSession } from "../../session-reference.ts";
 import { onSignals } from "../../terminal/signals.ts";
 
-type LogsFlags = ServerFlags & { readonly follow?: true };
+export const addLogs = command({
+  usage: "logs <session>",
+  args: { session: "id, beginning of an id, or name" },
+  summary: "print the output of a session",
+  description:
+    "Print the output of a session from its beginning, byte for byte; with --follow until the session ends.",
+  examples: [
+    ["ttyhq logs build | grep -i error", "lines of a build with errors"],
+    ["ttyhq logs --follow build", "as it is written"],
+  ],
+  flags: { follow: ["-f, --follow", "continue until the session ends; ctrl-c stops"], ...SERVER_FLAGS },
+  run: async (flags, [reference = ""], cli) => {
+    const server = await serverOf(flags, cli);
+    const { id } = findSession(reference, await server.client.list());
+    await (flags.follow ? follow(id, server, cli) : print(id, server, cli));
+  },
+});
 
-export function addLogs(program: Command, cli: Cli): void {
-  addCommand<LogsFlags>(program, {
-    usage: "logs",
-    summary: "print the output of a session",
-    description:
-      "Print the output of a session from its beginning, byte for byte; with --follow until the session ends.",
-    examples: [
-      ["ttyhq logs build | grep -i error", "lines of a build with errors"],
-      ["ttyhq logs --follow build", "as it is written"],
-    ],
-    options: (command) =>
-      addServerOptions(
-        command
-          .argument("<session>", "id, beginning of an id, or name")
-          .option("-f, --follow", "continue until the session ends; ctrl-c stops"),
-      ),
-    run: (flags, [reference = ""]) => print(reference, flags, cli),
-  });
-}
-
-async function print(reference: string, flags: LogsFlags, cli: Cli): Promise<void> {
-  const server = await serverOf(flags, cli);
-  const { id } = findSession(reference, await server.client.list());
-  if (flags.follow) return await follow(id, server, cli);
+async function print(id: string, server: Server, cli: Cli): Promise<void> {
   const { body } = await server.client.stream(
     endpoints.sessionOutput,
     { params: { id }, query: {} },

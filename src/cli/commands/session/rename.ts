@@ -1,21 +1,16 @@
-import type { Command } from "commander";
-import type { SessionRecord } from "../../../protocol/schemas/session.ts";
-import type { Cli } from "../../process-context.ts";
-import { addQuery } from "../../query.ts";
+import { query } from "../../query.ts";
 import { findSession } from "../../session-reference.ts";
 import { printable } from "../../text.ts";
 
-export function addRename(program: Command, cli: Cli): void {
-  addQuery<object, SessionRecord>(program, cli, {
-    usage: "rename <session> <name>",
-    summary: "give a session another name",
-    json: "print the session object",
-    examples: [["ttyhq rename 7f3a build", "later commands find it as build"]],
-    ask: async ({ client }, _, [reference = "", name = ""]) => {
-      const { id } = findSession(reference, await client.list());
-      await client.rename(id, name);
-      return await client.get(id);
-    },
-    text: ({ id, name }) => `${id} is ${printable(name)}\n`,
-  });
-}
+export const addRename = query({
+  usage: "rename <session> <name>",
+  summary: "give a session another name",
+  json: "print the session object",
+  examples: [["ttyhq rename 7f3a build", "later commands find it as build"]],
+  ask: async ({ client }, _, [reference = "", name = ""]) => {
+    const { id } = findSession(reference, await client.list());
+    await client.rename(id, name);
+    return await client.get(id);
+  },
+  text: ({ id, name }) => `${id} is ${printable(name)}\n`,
+});

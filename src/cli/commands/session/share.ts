@@ -1,37 +1,30 @@
-import type { Command } from "commander";
 import { spanMs } from "../../../config/options/span.ts";
-import type { NewShare } from "../../../protocol/schemas/share.ts";
-import type { Cli } from "../../process-context.ts";
-import { addQuery } from "../../query.ts";
+import { query } from "../../query.ts";
 import { findSession } from "../../session-reference.ts";
 
-type ShareFlags = { readonly type?: true; readonly history: boolean; readonly expires?: number };
-
-export function addShare(program: Command, cli: Cli): void {
-  addQuery<ShareFlags, NewShare>(program, cli, {
-    usage: "share <session>",
-    summary: "print a link that opens a session without a login",
-    description:
-      "Print a link. Anyone with it can open this session (only this one) without logging in, until it expires or is revoked in the page.",
-    json: 'print the share object, with "url"',
-    examples: [
-      ["ttyhq share build", "to watch, for an hour"],
-      ["ttyhq share build --type --expires 30m", "to type as well, for half an hour"],
-    ],
-    who: "server",
-    options: (command) =>
-      command
-        .option("--type", "let guests type and resize, as the user whose session it is")
-        .option("--no-history", "do not show output from before the link was made")
-        .option("--expires <time>", "when the link ends, from 1m to 30d (1h)", seconds),
-    ask: async ({ client }, { type, history, expires: expiresIn }, [reference = ""]) => {
-      const { id } = findSession(reference, await client.list());
-      const mode = type ? "type" : "view";
-      return await client.share(id, { mode, history, ...(expiresIn === undefined ? {} : { expiresIn }) });
-    },
-    text: ({ url }) => `${url}\n`,
-  });
-}
+export const addShare = query({
+  usage: "share <session>",
+  summary: "print a link that opens a session without a login",
+  description:
+    "Print a link. Anyone with it can open this session (only this one) without logging in, until it expires or is revoked in the page.",
+  json: 'print the share object, with "url"',
+  examples: [
+    ["ttyhq share build", "to watch, for an hour"],
+    ["ttyhq share build --type --expires 30m", "to type as well, for half an hour"],
+  ],
+  who: "server",
+  flags: {
+    type: ["--type", "let guests type and resize, as the user whose session it is"],
+    history: ["--no-history", "do not show output from before the link was made"],
+    expires: ["--expires <time>", "when the link ends, from 1m to 30d (1h)", seconds],
+  },
+  ask: async ({ client }, { type, history, expires: expiresIn }, [reference = ""]) => {
+    const { id } = findSession(reference, await client.list());
+    const mode = type ? "type" : "view";
+    return await client.share(id, { mode, history, ...(expiresIn === undefined ? {} : { expiresIn }) });
+  },
+  text: ({ url }) => `${url}\n`,
+});
 
 function seconds(text: string): number {
   const ms = spanMs(text.toLowerCase());
