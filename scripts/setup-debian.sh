@@ -15,6 +15,8 @@ ps         procps
 chromium   chromium
 asciinema  asciinema
 tmux       tmux
+zsh        zsh
+fish       fish
 redis-server redis-server
 strace     strace
 openssl    openssl

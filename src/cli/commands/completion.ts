@@ -22,7 +22,7 @@ export const addCompletion: AddCommand = (program, ...rest) =>
       const completed = program.commands.map((each) => ({
         name: each.name(),
         summary: each.summary(),
-        options: each.options.flatMap(({ long }) => long ?? []),
+        options: [...each.options.flatMap(({ long }) => long ?? []), "--help"],
       }));
       cli.stdout.write(script(completed));
     },
@@ -50,9 +50,22 @@ complete -o default -F _ttyhq ttyhq
 `;
 }
 
-/** zsh runs what is written for bash. */
 function zsh(commands: readonly Completed[]): string {
-  return `autoload -Uz bashcompinit && bashcompinit\n${bash(commands)}`;
+  const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+  return `_ttyhq() {
+  local -a commands=(
+${commands.map(({ name, summary }) => `    ${quoted(`${name}:${summary}`)}`).join("\n")}
+  )
+  if ((CURRENT == 2)); then _describe command commands
+  else case "$words[2]:$PREFIX" in
+${commands.map(({ name, options }) => `    ${name}:-*) compadd -- ${options.join(" ")} ;;`).join("\n")}
+    (${[...OF_SESSIONS].join("|")}):*) compadd -- \${(f)"$(${NAMES_COMMAND})"} ;;
+    *) _files ;;
+  esac; fi
+}
+(($+functions[compdef])) || { autoload -Uz compinit && compinit }
+compdef _ttyhq ttyhq
+`;
 }
 
 function fish(commands: readonly Completed[]): string {
