@@ -23,38 +23,47 @@ const EXHAUSTED = ["ENOSPC", "EMFILE", "ENFILE"];
 export class FolderWatch implements Disposable {
   readonly #options: FolderWatchOptions;
   readonly #watchers: FSWatcher[] = [];
-  /** By path, when the watch began. */
-  readonly #identities = new Map<string, string | undefined>();
-  #isStale = false;
+  /** By path. */
+  #folders = new Map<string, readonly WatchedFolder[]>();
+  /** The watched paths and their inodes. */
+  #key = "[]";
+  #isOver = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(folders: readonly WatchedFolder[], options: FolderWatchOptions) {
+  constructor(options: FolderWatchOptions) {
     this.#options = options;
-    for (const folder of folders) this.#watch(folder);
   }
 
-  /** Whether the paths still lead to the same folders. */
-  get isCurrent(): boolean {
-    return (
-      !this.#isStale && [...this.#identities].every(([path, identity]) => folderIdentity(path) === identity)
-    );
+  /** Watches these folders only. Returns whether watches have begun: earlier changes were not seen. */
+  set(folders: readonly WatchedFolder[]): boolean {
+    if (this.#isOver) return false;
+    this.#folders = Map.groupBy(folders, ({ path }) => path);
+    const key = JSON.stringify([...this.#folders.keys()].map((path) => [path, folderIdentity(path)]));
+    if (key === this.#key) return false;
+    this.#close();
+    this.#key = key;
+    for (const path of this.#folders.keys()) this.#watch(path);
+    return folders.length > 0;
   }
 
   [Symbol.dispose](): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
-    for (const watcher of this.#watchers) watcher.close();
+    this.#close();
   }
 
-  #watch({ path, matters }: WatchedFolder): void {
-    const identity = folderIdentity(path);
-    this.#identities.set(path, identity);
-    if (identity === undefined) return;
+  #close(): void {
+    for (const watcher of this.#watchers.splice(0)) watcher.close();
+  }
+
+  #watch(path: string): void {
     try {
       const watcher = watch(path, { persistent: false }, (kind, name) => {
         // A folder's own removal or move is reported with its own name.
         const isMoved = kind === "rename" && name === basename(path);
-        this.#isStale ||= isMoved;
-        if (isMoved || name === null || matters(name)) this.#changed();
+        if (isMoved) this.#key = "";
+        if (isMoved || name === null || this.#folders.get(path)?.some(({ matters }) => matters(name)))
+          this.#changed();
       });
       watcher.on("error", () => watcher.close());
       this.#watchers.push(watcher);

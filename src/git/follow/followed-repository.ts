@@ -49,8 +49,9 @@ type End = Outcome["end"] | "settled";
 
 export class FollowedRepository implements Disposable {
   readonly #parts: FollowedRepositoryParts;
-  /** `places`: key of the watched places; empty once the repository is gone. */
-  #watched: { readonly watch: FolderWatch; places: string } | undefined;
+  readonly #watch = new FolderWatch({ onChange: () => this.hint(), settleMs: FOLLOW_SETTLE_MS });
+  /** Whether this process has seen the repository. */
+  #isSeen = false;
   /** The next check, until it begins. */
   #next: Promise<void> | undefined;
   /** The last obstacle, which is reported once. */
@@ -96,15 +97,9 @@ export class FollowedRepository implements Disposable {
     const places = await placesOf(git, await readFollowSettings(git));
     if (this.#isOver || places === undefined) return;
     onChange(places.commonDir);
-    const key = JSON.stringify(places);
-    const old = this.#watched;
-    if (old?.places === key && old.watch.isCurrent) return;
-    old?.watch[Symbol.dispose]();
-    const folders = followFolders(places, () => this.#trouble !== undefined);
-    const watch = new FolderWatch(folders, { onChange: () => this.hint(), settleMs: FOLLOW_SETTLE_MS });
-    this.#watched = { watch, places: key };
+    this.#isSeen = true;
     // Something may have happened before the watch began.
-    this.hint();
+    if (this.#watch.set(followFolders(places, () => this.#trouble !== undefined))) this.hint();
   }
 
   /** Reports the outcome. The same obstacle is reported once until a check succeeds. */
@@ -117,7 +112,7 @@ export class FollowedRepository implements Disposable {
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#retry[Symbol.dispose]();
-    this.#watched?.watch[Symbol.dispose]();
+    this.#watch[Symbol.dispose]();
   }
 
   #failed(error: unknown): void {
@@ -155,9 +150,8 @@ export class FollowedRepository implements Disposable {
    */
   async #absent(): Promise<void> {
     const { now, forget, log } = this.#parts;
-    if (this.#watched !== undefined) this.#watched.places = "";
     this.#absentSinceMs ??= now();
-    const patienceMs = this.#watched === undefined ? MAX_FOLLOW_ABSENCE_MS : FOLLOW_GONE_CHECK_MS;
+    const patienceMs = this.#isSeen ? FOLLOW_GONE_CHECK_MS : MAX_FOLLOW_ABSENCE_MS;
     if (now() - this.#absentSinceMs < patienceMs)
       throw new ServiceError("not_a_repository", `there is no git repository at ${this.#path}`);
     await forget(undefined);
@@ -216,7 +210,7 @@ function followFolders(
   const matters = (name: string): boolean => OF_A_TREE.has(name) || (name === "index" && caresForIndex());
   const branchFolder = branch && dirname(join(commonDir, "refs", "heads", branch));
   return [
-    ...[...new Set([commonDir, ...gitDirs])].flatMap((path) => [
+    ...[commonDir, ...gitDirs].flatMap((path) => [
       { path, matters },
       { path: join(path, "logs"), matters: (name: string) => name === "HEAD" },
     ]),

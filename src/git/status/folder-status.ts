@@ -1,24 +1,27 @@
+import { basename, dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { type ErrorCode, ServiceError } from "../../protocol/errors.ts";
 import type { GitStatus } from "../../protocol/schemas/session.ts";
+import { FolderWatch, type WatchedFolder } from "../folder-watch.ts";
 import type { Git } from "../git.ts";
-import { MAX_STATUS_RETRY_MS, STATUS_RETRY_MS } from "../git-limits.ts";
+import { MAX_STATUS_RETRY_MS, STATUS_RETRY_MS, STATUS_SETTLE_MS } from "../git-limits.ts";
 import { findRepository, type Repository, repositoryMark } from "../repository.ts";
 import { RetryTimer } from "../retry-timer.ts";
+import type { TreeRead } from "./status.ts";
 import type { TreeStatus } from "./tree-status.ts";
 
 export type FolderStatusParts = {
-  readonly cwd: string;
   /** A git in the folder that has read no config yet. */
-  readonly git: () => Git;
+  readonly gitAt: (cwd: string) => Git;
   readonly semaphore: Pick<Semaphore, "take">;
   readonly log: Pick<Log, "warn">;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
   readonly treeOf: (repository: Repository) => TreeStatus;
-  readonly onStatus: (status: GitStatus | undefined) => void;
+  readonly onStatus: (cwd: string, status: GitStatus | undefined) => void;
+  readonly onExhausted: (error: unknown) => void;
 };
 
 /** After any other error the status is read again. */
@@ -28,10 +31,10 @@ const FINAL: ReadonlySet<ErrorCode> = new Set(["not_a_repository", "forbidden", 
 export class FolderStatus implements Disposable {
   readonly cwd: string;
   readonly #parts: FolderStatusParts;
+  readonly #watch: FolderWatch;
   #isLive = false;
   #status: GitStatus | undefined;
-  #found: { readonly mark: string; readonly repository: Repository } | undefined;
-  #tree: TreeStatus | undefined;
+  #found: { readonly mark: string; readonly tree: TreeStatus } | undefined;
   /** How new the status has to be, and is. */
   #wantedMs = -Infinity;
   #doneMs = -Infinity;
@@ -40,28 +43,36 @@ export class FolderStatus implements Disposable {
   /** Repeats a failed read: clients that rely on events do not ask again. */
   readonly #retry = new RetryTimer({
     ...{ firstMs: STATUS_RETRY_MS, maxMs: MAX_STATUS_RETRY_MS },
-    retry: () => this.refresh(this.#parts.now()),
+    retry: () => this.refresh(),
   });
 
-  constructor(parts: FolderStatusParts) {
-    this.cwd = parts.cwd;
+  constructor(cwd: string, parts: FolderStatusParts) {
+    this.cwd = cwd;
     this.#parts = parts;
+    const { onExhausted } = parts;
+    this.#watch = new FolderWatch({
+      ...{ onExhausted, settleMs: STATUS_SETTLE_MS, onChange: () => this.refresh() },
+    });
   }
 
   get isLive(): boolean {
     return this.#isLive;
   }
 
+  get tree(): TreeStatus | undefined {
+    return this.#found?.tree;
+  }
+
   setLive(isLive: boolean): void {
     const isSame = isLive === this.#isLive;
     this.#isLive = isLive;
-    this.#tree?.watchIfLive();
+    if (!isLive) this.#watch.set([]);
     // While no program ran here nothing was watched.
     this.refresh(isSame ? 0 : this.#parts.now());
   }
 
   /** The status has to be one that git began to read at `notBeforeMs` or later. */
-  refresh(notBeforeMs: number): void {
+  refresh(notBeforeMs = this.#parts.now()): void {
     this.#wantedMs = Math.max(this.#wantedMs, notBeforeMs);
     if (!this.#isReading) void this.#read();
   }
@@ -69,7 +80,7 @@ export class FolderStatus implements Disposable {
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#retry[Symbol.dispose]();
-    this.#moveTo(undefined);
+    this.#watch[Symbol.dispose]();
   }
 
   async #read(): Promise<void> {
@@ -83,19 +94,18 @@ export class FolderStatus implements Disposable {
   }
 
   async #readOnce(notBeforeMs: number): Promise<void> {
-    const { cwd, log } = this.#parts;
+    const { cwd } = this;
     const known = this.#status;
     try {
-      const repository = await this.#locate();
-      if (this.#isOver) return;
-      this.#moveTo(repository && this.#parts.treeOf(repository));
-      const status = await this.#tree?.read(notBeforeMs);
+      await this.#locate();
+      const read = await this.#found?.tree.read(notBeforeMs);
       // Where a repository has gone meanwhile, git has read the one around it.
       if (this.#found !== undefined && (await repositoryMark(cwd)) !== this.#found.mark)
-        return this.refresh(this.#parts.now());
-      this.#report(status);
+        return this.refresh();
+      this.#report(read?.status);
+      if (this.#watches(read)) this.refresh();
       // Another repository may be on its way to the place of one that has gone.
-      if (known !== undefined && this.#status === undefined) this.#retry.start();
+      if (known !== undefined && read === undefined) this.#retry.start();
       else this.#retry.stop();
     } catch (error) {
       this.#found = undefined;
@@ -103,32 +113,49 @@ export class FolderStatus implements Disposable {
       if (error instanceof ServiceError && FINAL.has(error.code)) {
         this.#report(undefined);
         if (known === undefined) return;
-      } else if (!this.#retry.isStarted) log.warn({ cwd, error }, "git status not read");
+      } else if (!this.#retry.isStarted) this.#parts.log.warn({ cwd, error }, "git status not read");
       this.#retry.start();
     }
   }
 
   /** Asks git for the repository only where its place has changed. */
-  async #locate(): Promise<Repository | undefined> {
-    const { cwd, git, semaphore } = this.#parts;
-    const mark = await repositoryMark(cwd);
-    if (mark === undefined || mark !== this.#found?.mark) this.#found = undefined;
-    if (mark === undefined) return undefined;
-    const repository = this.#found?.repository ?? (await semaphore.take(() => findRepository(git())));
-    if (repository !== undefined) this.#found = { mark, repository };
-    return repository;
-  }
-
-  #moveTo(tree: TreeStatus | undefined): void {
-    if (tree === this.#tree) return;
-    this.#tree?.leave(this);
-    this.#tree = tree;
-    tree?.enter(this);
+  async #locate(): Promise<void> {
+    const { gitAt, semaphore, treeOf } = this.#parts;
+    const mark = await repositoryMark(this.cwd);
+    if (mark === this.#found?.mark) return;
+    this.#found = undefined;
+    const repository = mark && (await semaphore.take(() => findRepository(gitAt(this.cwd))));
+    if (mark && repository) this.#found = { mark, tree: treeOf(repository) };
   }
 
   #report(status: GitStatus | undefined): void {
     if (this.#isOver || (this.#doneMs > -Infinity && isDeepStrictEqual(status, this.#status))) return;
     this.#status = status;
-    this.#parts.onStatus(status);
+    this.#parts.onStatus(this.cwd, status);
   }
+
+  /** Watches the files of that status. Returns whether the watch is a new one: they may have changed before. */
+  #watches(read: TreeRead | undefined): boolean {
+    const repository = this.#isLive && read && this.tree?.repository;
+    return this.#watch.set(repository ? statusFolders(repository, read) : []);
+  }
+}
+
+/** Files that git commands change; edits in the working tree do not change them. */
+function statusFolders(
+  { root, gitDir, commonDir }: Repository,
+  { branch, upstream }: Pick<TreeRead, "branch" | "upstream">,
+): readonly WatchedFolder[] {
+  // The upstream may be a branch of this repository or of a remote.
+  const refs = [
+    ...(branch === undefined ? [] : [`refs/heads/${branch}`]),
+    ...(upstream === undefined ? [] : [`refs/heads/${upstream}`, `refs/remotes/${upstream}`]),
+  ].map((ref) => join(commonDir, ref));
+  const isNoLock = (name: string): boolean => !name.endsWith(".lock");
+  return [
+    { path: root, matters: (name) => name === ".git" },
+    ...[gitDir, commonDir].map((path) => ({ path, matters: isNoLock })),
+    { path: join(gitDir, "logs"), matters: (name) => name === "HEAD" },
+    ...refs.map((ref) => ({ path: dirname(ref), matters: (name: string) => name === basename(ref) })),
+  ];
 }

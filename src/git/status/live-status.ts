@@ -5,7 +5,7 @@ import { Semaphore } from "../../lib/async/semaphore.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { GitStatus } from "../../protocol/schemas/session.ts";
-import type { GitProgram } from "../git.ts";
+import type { Git, GitProgram } from "../git.ts";
 import {
   GIT_CACHE_MS,
   MAX_STATUS_FOLDERS,
@@ -14,7 +14,8 @@ import {
 } from "../git-limits.ts";
 import type { Repository } from "../repository.ts";
 import type { FolderState } from "../worker/messages.ts";
-import { FolderStatus } from "./folder-status.ts";
+import { FolderStatus, type FolderStatusParts } from "./folder-status.ts";
+import { readTreeStatus, type TreeRead } from "./status.ts";
 import { TreeStatus } from "./tree-status.ts";
 
 export type LiveStatusParts = {
@@ -28,21 +29,33 @@ export type LiveStatusParts = {
 
 /** At most MAX_STATUS_FOLDERS folders: over that, a folder where no program runs is dropped. */
 export class LiveStatus implements Disposable {
-  readonly #parts: LiveStatusParts;
-  readonly #semaphore = new Semaphore({
-    permits: STATUS_READS_AT_ONCE,
-    maxWaiting: 2 * MAX_STATUS_FOLDERS,
-    maxWaitMs: STATUS_TURN_TIMEOUT_MS,
-    full: () => new ServiceError("git_busy", "too many repositories have changed at the moment"),
-  });
+  readonly #now: () => number;
+  readonly #parts: FolderStatusParts;
   readonly #folders = new Map<string, FolderStatus>();
-  /** By top and git directory; at most as many as folders. */
-  readonly #trees = new Map<string, TreeStatus>();
   readonly #end = new AbortController();
-  #isExhausted = false;
 
-  constructor(parts: LiveStatusParts) {
-    this.#parts = parts;
+  constructor({ program, log, now, onStatus }: LiveStatusParts) {
+    this.#now = now;
+    const semaphore = new Semaphore({
+      permits: STATUS_READS_AT_ONCE,
+      maxWaiting: 2 * MAX_STATUS_FOLDERS,
+      maxWaitMs: STATUS_TURN_TIMEOUT_MS,
+      full: () => new ServiceError("git_busy", "too many repositories have changed at the moment"),
+    });
+    const gitAt = (cwd: string): Git => program.at(cwd, this.#end.signal);
+    let isExhausted = false;
+    this.#parts = {
+      ...{ gitAt, semaphore, log, now, onStatus },
+      treeOf: (repository) => {
+        const run = (): Promise<TreeRead> => readTreeStatus(gitAt(repository.root), repository);
+        return this.#tree(repository) ?? new TreeStatus({ repository, run, semaphore, now });
+      },
+      onExhausted: (error) => {
+        if (!isExhausted)
+          log.warn({ error }, "no more folders can be watched: git status is read when it is asked for");
+        isExhausted = true;
+      },
+    };
   }
 
   /** Never throws: an unknown status is `undefined`. */
@@ -52,12 +65,13 @@ export class LiveStatus implements Disposable {
   }
 
   changed(commonDir: string): void {
-    for (const tree of this.#trees.values()) if (tree.commonDir === commonDir) tree.refresh();
+    for (const folder of this.#folders.values())
+      if (folder.isLive && folder.tree?.repository.commonDir === commonDir) folder.refresh();
   }
 
   /** Reads the status of these folders, or without `cwds` every status older than GIT_CACHE_MS. */
   check(cwds?: readonly string[]): void {
-    const notBeforeMs = this.#parts.now() - (cwds === undefined ? GIT_CACHE_MS : 0);
+    const notBeforeMs = this.#now() - (cwds === undefined ? GIT_CACHE_MS : 0);
     for (const cwd of cwds ?? this.#folders.keys()) {
       const folder = this.#folders.get(cwd);
       if (folder?.isLive) folder.refresh(notBeforeMs);
@@ -73,13 +87,7 @@ export class LiveStatus implements Disposable {
     const known = this.#folders.get(cwd);
     if (known !== undefined) return known;
     if (this.#end.signal.aborted || !cwd.startsWith("/") || !this.#makeRoom()) return undefined;
-    const { program, log, now, onStatus } = this.#parts;
-    const folder = new FolderStatus({
-      ...{ cwd, semaphore: this.#semaphore, log, now },
-      git: () => program.at(cwd, this.#end.signal),
-      treeOf: (repository) => this.#tree(repository),
-      onStatus: (status) => onStatus(cwd, status),
-    });
+    const folder = new FolderStatus(cwd, this.#parts);
     this.#folders.set(cwd, folder);
     return folder;
   }
@@ -96,22 +104,9 @@ export class LiveStatus implements Disposable {
     this.#folders.delete(cwd);
   }
 
-  #tree(repository: Repository): TreeStatus {
-    const key = JSON.stringify([repository.root, repository.gitDir]);
-    const known = this.#trees.get(key);
-    if (known !== undefined) return known;
-    const { program, log, now } = this.#parts;
-    const tree = new TreeStatus({
-      ...{ repository, semaphore: this.#semaphore, now },
-      git: () => program.at(repository.root, this.#end.signal),
-      onEmpty: () => this.#trees.delete(key),
-      onExhausted: (error) => {
-        if (this.#isExhausted) return;
-        this.#isExhausted = true;
-        log.warn({ error }, "no more folders can be watched: git status is read when it is asked for");
-      },
-    });
-    this.#trees.set(key, tree);
-    return tree;
+  /** That of another folder in the same tree. */
+  #tree({ root, gitDir }: Repository): TreeStatus | undefined {
+    const trees = this.#folders.values().map(({ tree }) => tree);
+    return trees.find((tree) => tree?.repository.root === root && tree.repository.gitDir === gitDir);
   }
 }
