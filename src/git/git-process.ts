@@ -1,26 +1,23 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { ServiceError } from "../protocol/errors.ts";
 import { GIT_STOP_GRACE_MS } from "./git-limits.ts";
 
-/** Output is decoded as UTF-8. The code of a process that a signal ended is KILLED. */
+/** Output is decoded as UTF-8. The code is -1 for a process that a signal ended. */
 export type GitRun = { readonly stdout: string; readonly stderr: string; readonly code: number };
-
-export const KILLED = -1;
 
 export type GitCommand = {
   readonly file: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Standard input. */
-  readonly input?: string | undefined;
 };
 
 export type GitLimits = {
   readonly timeoutMs: number;
   /** Of each of its two streams. */
   readonly maxBytes: number;
-  /** The process is ended after so much output. */
-  readonly enoughBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 };
 
@@ -32,69 +29,49 @@ const DRAIN_MS = 100;
  * `git_timeout`, `git_unavailable` without git, `git_busy` when the system is out of resources, `git_failed` over
  * `maxBytes`, or the reason of the signal.
  */
-export async function runGit(command: GitCommand, limits: GitLimits): Promise<GitRun> {
-  limits.signal?.throwIfAborted();
+export async function runGit(
+  command: GitCommand,
+  { timeoutMs, maxBytes, signal }: GitLimits,
+): Promise<GitRun> {
+  signal?.throwIfAborted();
   const child = start(command);
-  const { promise: stopped, resolve: stop } = Promise.withResolvers<Stop>();
-  const output = new Output(child, limits, stop);
-  const timer = setTimeout(() => stop(timedOut(command, limits.timeoutMs)), limits.timeoutMs);
-  const abort = (): void => stop({ reason: limits.signal?.reason });
-  limits.signal?.addEventListener("abort", abort, { once: true });
-  // Unread input is not an error; the exit code tells.
-  child.stdin?.on("error", () => undefined).end(command.input);
+  const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => stop(timedOut(command, timeoutMs)), timeoutMs);
+  const abort = (): void => stop(signal?.reason);
+  signal?.addEventListener("abort", abort, { once: true });
+  const stdout = collected(child.stdout, maxBytes, stop);
+  const stderr = collected(child.stderr, maxBytes, stop);
   try {
-    const first = await Promise.race([ended(child), stopped]);
-    if (typeof first === "number") return output.finish(first);
+    const code = await Promise.race([ended(child), stopped]);
+    return { stdout: stdout(), stderr: stderr(), code };
+  } catch (error) {
     await end(child);
-    if (first === "enough") return output.finish(0);
-    throw first.reason;
+    throw error;
   } finally {
     clearTimeout(timer);
-    limits.signal?.removeEventListener("abort", abort);
+    signal?.removeEventListener("abort", abort);
   }
 }
 
-function start({ file, args, env, input }: GitCommand): ChildProcess {
-  const stdin = input === undefined ? "ignore" : "pipe";
+function start({ file, args, env }: GitCommand): ChildProcess {
   try {
-    return spawn(file, args, { cwd: "/", env, detached: true, stdio: [stdin, "pipe", "pipe"] });
+    return spawn(file, args, { cwd: "/", env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   } catch (cause) {
     // The arguments or the environment are too long.
     throw notRun(cause);
   }
 }
 
-/** Why a process is ended early: enough output, or an error. */
-type Stop = "enough" | { readonly reason: unknown };
-
-/** The output of a process, at most `maxBytes` of each stream. */
-class Output {
-  readonly #stdout: Uint8Array[] = [];
-  readonly #stderr: Uint8Array[] = [];
-
-  constructor(child: ChildProcess, { maxBytes, enoughBytes }: GitLimits, stop: (stop: Stop) => void) {
-    const tooMuch = new ServiceError("git_failed", `git said more than ${maxBytes} bytes`);
-    for (const [stream, pieces] of [
-      [child.stdout, this.#stdout],
-      [child.stderr, this.#stderr],
-    ] as const) {
-      let length = 0;
-      stream?.on("data", (piece: Uint8Array) => {
-        length += piece.length;
-        if (length <= maxBytes) pieces.push(piece);
-        else stop({ reason: tooMuch });
-        if (stream === child.stdout && length >= (enoughBytes ?? Infinity)) stop("enough");
-      });
-    }
-  }
-
-  finish(code: number): GitRun {
-    return { stdout: textOf(this.#stdout), stderr: textOf(this.#stderr), code };
-  }
-}
-
-function textOf(pieces: readonly Uint8Array[]): string {
-  return Buffer.concat(pieces).toString("utf8");
+/** The text of a stream so far; over `maxBytes` the process is stopped. */
+function collected(stream: Readable | null, maxBytes: number, stop: (error: unknown) => void): () => string {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  stream?.on("data", (piece: Uint8Array) => {
+    length += piece.length;
+    if (length <= maxBytes) pieces.push(piece);
+    else stop(new ServiceError("git_failed", `git said more than ${maxBytes} bytes`));
+  });
+  return () => Buffer.concat(pieces).toString("utf8");
 }
 
 /** The exit code, after all output was read. */
@@ -108,18 +85,17 @@ async function ended(child: ChildProcess): Promise<number> {
     }, DRAIN_MS);
     child.once("close", () => clearTimeout(drain));
   });
-  child.once("close", (code) => resolve(code ?? KILLED));
+  child.once("close", (code) => resolve(code ?? -1));
   return await promise;
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
+  const gone = once(child, "exit");
   signalGroup(child.pid, "SIGTERM");
   const kill = setTimeout(signalGroup, GIT_STOP_GRACE_MS, child.pid, "SIGKILL");
   // A process that survives SIGKILL is blocked by a disk.
-  const giveUp = new Promise<void>((resolve) => setTimeout(resolve, 2 * GIT_STOP_GRACE_MS).unref());
-  await Promise.race([gone, giveUp]);
+  await Promise.race([gone, pause(2 * GIT_STOP_GRACE_MS, undefined, { ref: false })]);
   clearTimeout(kill);
   // Hooks and filters may have ignored SIGTERM.
   signalGroup(child.pid, "SIGKILL");
@@ -133,9 +109,9 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function timedOut({ args }: GitCommand, ms: number): Stop {
+function timedOut({ args }: GitCommand, ms: number): ServiceError {
   const what = args.find((argument) => /^[a-z][a-z-]*$/.test(argument)) ?? "";
-  return { reason: new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`) };
+  return new ServiceError("git_timeout", `git ${what} took longer than ${ms} ms`);
 }
 
 /** The system is short of processes, memory or files. */

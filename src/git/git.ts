@@ -42,35 +42,21 @@ export class GitProgram {
 
   /** For `Git`. Rejects as `runGit` does, and with `git_busy` when the wait is too long. */
   async run(request: GitRequest): Promise<GitRun> {
-    const { words, overrides, input, enoughBytes, isWrite = false } = request;
-    const env = this.#env;
-    const [file = "", ...args] = words;
-    const command = { file, args, env: isWrite ? env : readingEnv(env, overrides), input };
-    const limits = {
-      timeoutMs: isWrite ? GIT_WRITE_TIMEOUT_MS : GIT_TIMEOUT_MS,
-      maxBytes: MAX_GIT_OUTPUT_BYTES,
-      enoughBytes,
-      signal: isWrite ? undefined : request.signal,
-    };
-    return await this.#semaphore.take(() => runGit(command, limits));
+    const { overrides, signal } = request;
+    const [file = "", ...args] = request.words;
+    const env = overrides === undefined ? this.#env : readingEnv(this.#env, overrides);
+    const timeoutMs = overrides === undefined ? GIT_WRITE_TIMEOUT_MS : GIT_TIMEOUT_MS;
+    const limits = { timeoutMs, maxBytes: MAX_GIT_OUTPUT_BYTES, signal };
+    return await this.#semaphore.take(() => runGit({ file, args, env }, limits));
   }
 }
 
 type GitRequest = {
-  readonly signal?: AbortSignal | undefined;
   /** The program and its arguments. */
   readonly words: readonly string[];
-  readonly overrides: readonly ConfigEntry[];
-  readonly input?: string | undefined;
-  readonly enoughBytes?: number | undefined;
-  readonly isWrite?: boolean;
-};
-
-export type Question = {
-  /** Standard input. */
-  readonly input?: string;
-  /** git is ended after so much output, and the code is 0. */
-  readonly enoughBytes?: number;
+  /** Of a read: they neutralise programs in the repository's config. `undefined`: a change. */
+  readonly overrides?: readonly ConfigEntry[];
+  readonly signal?: AbortSignal | undefined;
 };
 
 /** Commands that could run programs of the repository's config, and the options that prevent it. */
@@ -106,17 +92,13 @@ export class Git {
    * `not_a_repository`, `forbidden` (an untrusted owner), `git_failed`, `git_timeout`.
    */
   async read(...args: readonly string[]): Promise<string> {
-    return said(args, await this.ask(args));
+    return said(args, await this.try(...args));
   }
 
   /** The same; a non-zero exit code is an answer and not an error. */
   async try(...args: readonly string[]): Promise<GitRun> {
-    return await this.ask(args);
-  }
-
-  /** The same with input or an output limit. */
-  async ask(args: readonly string[], question: Question = {}): Promise<GitRun> {
-    return await this.#question(this.#git(plain(args)), question);
+    const [name = "", ...rest] = args;
+    return await this.#ask(this.#git([name, ...(PLAIN_OUTPUT.get(name) ?? []), ...rest]));
   }
 
   /**
@@ -124,7 +106,7 @@ export class Git {
    * Programs in this folder's config are neutralised.
    */
   async script(text: string, args: readonly string[]): Promise<GitRun> {
-    return await this.#question(["sh", "-c", text, "sh", ...args], {});
+    return await this.#ask(["sh", "-c", text, "sh", ...args]);
   }
 
   /** The config of all scopes, in git's order; the last entry of a key wins. */
@@ -141,35 +123,28 @@ export class Git {
   }
 
   /** The same; a non-zero exit code is an answer and not an error. */
-  async tryWrite(args: readonly string[], question: Pick<Question, "input"> = {}): Promise<GitRun> {
+  async tryWrite(args: readonly string[]): Promise<GitRun> {
     try {
-      return await this.#run({ words: this.#git(args), overrides: [], isWrite: true, ...question });
+      return await this.#program.run({ words: this.#git(args) });
     } finally {
       this.#config = undefined;
     }
   }
 
-  async #question(words: readonly string[], question: Question): Promise<GitRun> {
-    return await this.#run({ words, overrides: configOverrides(await this.config()), ...question });
+  async #ask(words: readonly string[]): Promise<GitRun> {
+    const overrides = configOverrides(await this.config());
+    return await this.#program.run({ words, overrides, signal: this.#signal });
   }
 
   async #readConfig(): Promise<readonly ScopedEntry[]> {
     const args = ["config", "--list", "--includes", "--show-scope", "-z"];
-    return parseConfigList(said(args, await this.#run({ words: this.#git(args), overrides: [] })));
+    const run = await this.#program.run({ words: this.#git(args), overrides: [], signal: this.#signal });
+    return parseConfigList(said(args, run));
   }
 
   #git(args: readonly string[]): readonly string[] {
     return ["git", "--no-pager", "-C", this.cwd, ...args];
   }
-
-  async #run(request: Omit<GitRequest, "signal">): Promise<GitRun> {
-    return await this.#program.run({ signal: this.#signal, ...request });
-  }
-}
-
-function plain(args: readonly string[]): readonly string[] {
-  const [name = "", ...rest] = args;
-  return [name, ...(PLAIN_OUTPUT.get(name) ?? []), ...rest];
 }
 
 function said(args: readonly string[], run: GitRun): string {

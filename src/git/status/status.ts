@@ -1,6 +1,5 @@
 import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
-import { gitError } from "../git-error.ts";
 import type { Repository } from "../repository.ts";
 
 export type Status = {
@@ -32,10 +31,7 @@ export async function statusOf(git: Git): Promise<Status> {
 
 /** Whether there are edits, staged or not, or untracked files. */
 export async function isDirty(git: Git): Promise<boolean> {
-  const args = ["status", "--porcelain", "--no-renames", ...PLAIN];
-  const { stdout, code, stderr } = await git.ask(args, { enoughBytes: 1 });
-  if (code !== 0) throw gitError("status", { stdout, stderr, code });
-  return stdout !== "";
+  return (await git.read("status", "--porcelain", "--no-renames", ...PLAIN)) !== "";
 }
 
 /** Parses `git status --porcelain=v2 --branch -z`; ignores unknown lines. */
