@@ -1,13 +1,23 @@
 // Checks both trees, and carries out what the rules say.
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
 import { FOLLOW_GONE_CHECK_MS, FOLLOW_SECOND_CHECK_MS, MAX_FOLLOW_CHECKS } from "../git-limits.ts";
 import { removeEmptyFolder } from "../hooks/files.ts";
+import type { Repository } from "../repository.ts";
+import { branchRef, shortBranchName } from "../worktrees/branches.ts";
+import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
 import { type Action, decide, type FollowEvent, type FollowState } from "./decide.ts";
 import { doneMessage, type Message, refusedMessage } from "./messages.ts";
 import { findObstacle, type Refusal } from "./obstacles.ts";
-import { clearFollowSettings, type FollowSettings, writeFollowBranch } from "./settings.ts";
+import {
+  clearFollowSettings,
+  type FollowSettings,
+  readFollowSettings,
+  writeFollowBranch,
+} from "./settings.ts";
 import { type FoundState, readFollowState } from "./state.ts";
 import { canCheckOut, checkOut, detach, fastForward, forgetDetached, release } from "./steps.ts";
 
@@ -21,11 +31,60 @@ export type Outcome = {
   readonly trouble: string | undefined;
 };
 
-type Repository = { readonly mainRoot: string };
+/** `branch`: that of the worktree. */
+export type EnableCheck = Check & { readonly branch: string };
 
 const EMPTY_IN_MAIN = ["refs/worktree/ttyhq", "refs/worktree"] as const;
 /** Only in linked trees: a main tree without `refs` is not a repository. */
 const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
+
+/**
+ * How the main tree would follow the worktree of `branch`, or the worktree of `repository`. Throws
+ * `worktree_not_found`, `branch_not_found`, and `uncommitted_changes` during a rebase.
+ */
+export async function checkEnable(
+  git: Git,
+  repository: Repository,
+  branch: string | undefined,
+): Promise<EnableCheck> {
+  const { path } = await findWorktree(git, repository, branch);
+  const settings = { worktreePath: path, branch: undefined };
+  const check = await checkOnce(git, repository, settings, { kind: "enable" });
+  const { main, worktree } = check.state;
+  if (main.head === undefined) throw new ServiceError("branch_not_found", "the main tree has no commit yet");
+  if (main.isBusy) {
+    const message = "the main tree is in the middle of a rebase or a bisection: finish that first";
+    throw new ServiceError("uncommitted_changes", message);
+  }
+  if (typeof worktree === "string") throw new ServiceError("worktree_not_found", `${path} is not there`);
+  if (worktree.branch === undefined || worktree.head === undefined)
+    throw new ServiceError("branch_not_found", `${path} is on no branch with commits: switch it to one`);
+  return { ...check, branch: worktree.branch };
+}
+
+async function findWorktree(
+  git: Git,
+  repository: Repository,
+  branch: string | undefined,
+): Promise<WorktreeEntry> {
+  const linked = (await readWorktrees(git, repository)).filter(({ isMain }) => !isMain);
+  if (branch === undefined) {
+    const here = linked.find(({ path }) => path === repository.root);
+    if (here !== undefined) return here;
+    throw new ServiceError("invalid_request", "this is the main tree: say which branch it is to follow");
+  }
+  const name = shortBranchName(branch);
+  const found = linked.find((entry) => entry.branch === name);
+  if (found !== undefined) return found;
+  const message = `no worktree has the branch ${name}: make one with \`git worktree add\``;
+  throw new ServiceError("worktree_not_found", message);
+}
+
+/** `undefined`: nothing is followed. */
+export async function checkDisable(git: Git, repository: Repository): Promise<Check | undefined> {
+  const settings = await readFollowSettings(git);
+  return settings && (await checkOnce(git, repository, settings, { kind: "disable" }));
+}
 
 /**
  * The actions on which two successive checks agree: git is then not between two steps of a command. `undefined`: the
@@ -33,25 +92,25 @@ const EMPTY_IN_WORKTREE = [...EMPTY_IN_MAIN, "refs"] as const;
  */
 export async function checkTwice(
   git: Git,
-  repository: Repository,
+  repository: Pick<Repository, "mainRoot">,
   settings: FollowSettings,
-  event: FollowEvent,
 ): Promise<Check | undefined> {
-  let last = await checkOnce(git, repository, settings, event);
+  const check = (): Promise<Check> => checkOnce(git, repository, settings, { kind: "changed" });
+  let last = await check();
   for (let checks = 1; checks < MAX_FOLLOW_CHECKS; checks += 1) {
     if (last.actions.length === 0) return last;
     const mayBeMoving = last.state.worktree === "gone" && last.isListed;
     await pause(mayBeMoving ? FOLLOW_GONE_CHECK_MS : FOLLOW_SECOND_CHECK_MS);
-    const next = await checkOnce(git, repository, settings, event);
-    if (JSON.stringify(next) === JSON.stringify(last)) return next;
+    const next = await check();
+    if (isDeepStrictEqual(next, last)) return next;
     last = next;
   }
   return undefined;
 }
 
-export async function checkOnce(
+async function checkOnce(
   git: Git,
-  repository: Repository,
+  repository: Pick<Repository, "mainRoot">,
   settings: FollowSettings,
   event: FollowEvent,
 ): Promise<Check> {
@@ -64,12 +123,13 @@ export async function checkOnce(
 export async function carryOut(git: Git, { state, actions }: Check): Promise<Outcome> {
   const messages: Message[] = [];
   for (const action of actions) {
-    const refusal = await doOne(git, state, action);
+    const refusal = await carryOutOne(git, state, action);
     const message = refusal === undefined ? doneMessage(action, state) : refusedMessage(action, refusal);
     if (message !== undefined) messages.push(message);
     if (action.kind === "end") return { end: "over", messages, trouble: undefined };
     if (refusal === undefined && action.kind !== "stuck") continue;
-    return { end: "waiting", messages, trouble: troubleOf(action, refusal) };
+    const trouble = JSON.stringify([treeOf(state, action).path, refusal?.why, refusal?.files]);
+    return { end: "waiting", messages, trouble };
   }
   return { end: "done", messages, trouble: undefined };
 }
@@ -77,58 +137,44 @@ export async function carryOut(git: Git, { state, actions }: Check): Promise<Out
 /** The first obstacle to the actions; changes nothing. */
 export async function foresee(git: Git, { state, actions }: Check): Promise<Message | undefined> {
   for (const action of actions) {
-    const refusal = await refusalOf(git, state, action);
+    const refusal = await refusalOf(git.at(treeOf(state, action).path), state, action);
     if (refusal !== undefined) return refusedMessage(action, refusal);
     if (action.kind === "stuck") return doneMessage(action, state);
   }
   return undefined;
 }
 
-async function doOne(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
-  const mainGit = git.at(state.main.path);
+async function carryOutOne(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
+  const tree = treeOf(state, action);
+  const here = git.at(tree.path);
+  const left = tree.branch === undefined ? tree.head : undefined;
   switch (action.kind) {
     case "fast-forward":
-      return await fastForward(gitOf(git, state, action.tree), action);
+      return await fastForward(here, action);
     case "check-out":
-      return await checkOut(
-        gitOf(git, state, action.tree),
-        action.branch,
-        offBranch(treeOf(state, action.tree)),
-      );
+      return await checkOut(here, action.branch, left);
     case "detach":
-      return await detach(mainGit, action.commit, offBranch(state.main));
+      return await detach(here, action.commit, left);
     case "release":
-      await release(mainGit, action.commit);
+      await release(here, action.commit);
       return undefined;
     case "remember":
-      await writeFollowBranch(mainGit, action.branch);
-      return undefined;
-    case "stuck":
-    case "warn":
+      await writeFollowBranch(here, action.branch);
       return undefined;
     case "end":
       await forget(git, state);
       return undefined;
+    default:
+      return undefined;
   }
 }
 
-function offBranch({ branch, head }: FollowState["main"]): string | undefined {
-  return branch === undefined ? head : undefined;
-}
-
-async function refusalOf(git: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
-  if (action.kind === "fast-forward")
-    return await findObstacle(gitOf(git, state, action.tree), action.from, action.to);
+async function refusalOf(here: Git, state: FollowState, action: Action): Promise<Refusal | undefined> {
+  if (action.kind === "fast-forward") return await findObstacle(here, action.from, action.to);
   if (action.kind !== "check-out" && action.kind !== "detach") return undefined;
-  const tree = action.kind === "check-out" ? treeOf(state, action.tree) : state.main;
-  if (tree.head === undefined) return undefined;
-  const to = action.kind === "check-out" ? `refs/heads/${action.branch}` : action.commit;
-  return await canCheckOut(git.at(tree.path), tree.head, to);
-}
-
-function troubleOf(action: Action, refusal: Refusal | undefined): string {
-  const tree = "tree" in action ? action.tree : "main";
-  return JSON.stringify([tree, refusal?.why, refusal?.files]);
+  const { head } = treeOf(state, action);
+  const to = action.kind === "check-out" ? branchRef(action.branch) : action.commit;
+  return head === undefined ? undefined : await canCheckOut(here, head, to);
 }
 
 async function forget(git: Git, state: FollowState): Promise<void> {
@@ -146,10 +192,8 @@ async function clearTree(git: Git, folders: readonly string[]): Promise<void> {
   for (const folder of folders) await removeEmptyFolder(path.join(gitDir, folder));
 }
 
-function gitOf(git: Git, state: FollowState, tree: "main" | "worktree"): Git {
-  return git.at(treeOf(state, tree).path);
-}
-
-function treeOf({ main, worktree }: FollowState, name: "main" | "worktree"): FollowState["main"] {
-  return name === "main" || typeof worktree === "string" ? main : worktree;
+/** The tree that the action changes. */
+function treeOf({ main, worktree }: FollowState, action: Action): FollowState["main"] {
+  const isMain = !("tree" in action) || action.tree === "main";
+  return isMain || typeof worktree === "string" ? main : worktree;
 }

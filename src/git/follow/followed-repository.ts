@@ -1,9 +1,11 @@
-// One followed repository: sees what happens in it and brings both trees where the rules want them.
+// One repository in follow mode: it is turned on and off, watched, and checked here, each in its turn.
 import { dirname, join } from "node:path";
+import { Mutex } from "../../lib/async/mutex.ts";
 import type { Log } from "../../log.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import type { FollowReply } from "../../protocol/schemas/follow.ts";
 import { FolderWatch, type WatchedFolder } from "../folder-watch.ts";
-import type { Git } from "../git.ts";
+import type { Git, GitProgram } from "../git.ts";
 import {
   FOLLOW_GONE_CHECK_MS,
   FOLLOW_RETRY_MS,
@@ -12,65 +14,94 @@ import {
   MAX_FOLLOW_RETRY_MS,
   MAX_FOLLOW_ROUNDS,
 } from "../git-limits.ts";
+import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { RetryTimer } from "../retry-timer.ts";
-import { carryOut, checkTwice, type Outcome } from "./check.ts";
-import { type Message, withTime } from "./messages.ts";
+import { carryOut, checkDisable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
+import type { FollowList } from "./list.ts";
+import { enabledMessage, sentence, withTime } from "./messages.ts";
 import type { Notice } from "./notices.ts";
-import { type FollowSettings, readFollowSettings, writeFollowPath } from "./settings.ts";
+import {
+  clearFollowSettings,
+  type FollowSettings,
+  readFollowSettings,
+  writeFollowPath,
+  writeFollowSettings,
+} from "./settings.ts";
 import { UNFINISHED_MARKS } from "./unfinished-work.ts";
 
 export type FollowedRepositoryParts = {
-  /** In the main tree. */
-  readonly git: Git;
-  /** The user for whom it is followed; `undefined` once follow mode has ended. */
-  readonly user: () => string | undefined;
-  /** Runs work exclusively in the repository. */
-  readonly inTurn: (work: () => Promise<void>) => Promise<void>;
-  /** Ends follow mode and disposes of this. `undefined`: the repository is gone. */
-  readonly forget: (repository: Repository | undefined) => Promise<void>;
+  readonly program: GitProgram;
+  readonly list: FollowList;
+  readonly hooks: FollowHooks;
   readonly notices: { add(notice: Notice): void };
   readonly log: Pick<Log, "info" | "warn">;
+  /** A repository with this common directory has changed. */
   readonly onChange: (commonDir: string) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
 };
 
-/** The directories with the files to watch. */
-type Places = {
-  readonly commonDir: string;
-  /** Of the main tree, and of the worktree unless it is missing. */
-  readonly gitDirs: readonly string[];
-  readonly branch: string | undefined;
-};
-
 /** "settled": both trees are in sync. */
 type End = Outcome["end"] | "settled";
 
-export class FollowedRepository implements Disposable {
+export class FollowedRepository implements AsyncDisposable {
+  /** Of the main tree. */
+  readonly #path: string;
   readonly #parts: FollowedRepositoryParts;
+  readonly #mutex = new Mutex();
   readonly #watch = new FolderWatch({ onChange: () => this.hint(), settleMs: FOLLOW_SETTLE_MS });
-  /** Whether this process has seen the repository. */
-  #isSeen = false;
+  readonly #retry = new RetryTimer({
+    ...{ firstMs: FOLLOW_RETRY_MS, maxMs: MAX_FOLLOW_RETRY_MS },
+    retry: () => this.hint(),
+  });
   /** The next check, until it begins. */
   #next: Promise<void> | undefined;
   /** The last obstacle, which is reported once. */
   #trouble: string | undefined;
   #isFailing = false;
-  /** Since when the repository is missing. */
+  /** Whether this process has seen the repository, and since when it is missing. */
+  #isSeen = false;
   #absentSinceMs: number | undefined;
-  readonly #retry = new RetryTimer({
-    ...{ firstMs: FOLLOW_RETRY_MS, maxMs: MAX_FOLLOW_RETRY_MS },
-    retry: () => this.hint(),
-  });
   #isOver = false;
 
-  constructor(parts: FollowedRepositoryParts) {
+  constructor(path: string, parts: FollowedRepositoryParts) {
+    this.#path = path;
     this.#parts = parts;
   }
 
-  get #path(): string {
-    return this.#parts.git.cwd;
+  /** See `FollowMode.enable`. */
+  async enable(
+    git: Git,
+    repository: Repository,
+    request: { readonly check: () => Promise<EnableCheck>; readonly user: string },
+  ): Promise<FollowReply> {
+    return await this.#mutex.take(async () => {
+      const check = await request.check();
+      const hooks = await this.#prepare(git, repository, { check, user: request.user });
+      // Checks once this turn is over, however it ends.
+      this.hint();
+      const outcome = await carryOut(git, check);
+      const messages = [enabledMessage(check.worktreePath, this.#path), ...outcome.messages];
+      this.#report(request.user, { ...outcome, messages }, check.branch);
+      await this.#watchFiles();
+      return enabledReply(repository, check, {
+        ...{ message: "Follow mode enabled", hooksInstalled: hooks.folders.length > 0 },
+        synced: outcome.end === "done",
+        steps: [...hooks.steps, ...outcome.messages.map(({ message }) => message)],
+      });
+    });
+  }
+
+  /** See `FollowMode.disable`. */
+  async disable(git: Git, repository: Repository, user: string): Promise<FollowReply> {
+    return await this.#mutex.take(async () => {
+      const check = await checkDisable(git, repository);
+      if (check !== undefined) this.#report(user, await carryOut(git, check), check.state.branch);
+      await this.#forget(repository);
+      const steps = check?.actions.map(sentence) ?? ["nothing was followed there"];
+      return disabledReply(repository, { message: "Follow mode disabled", steps });
+    });
   }
 
   /**
@@ -78,66 +109,96 @@ export class FollowedRepository implements Disposable {
    * 100.
    */
   async check(): Promise<void> {
-    this.#next ??= this.#parts.inTurn(async () => {
+    this.#next ??= this.#mutex.take(async () => {
       this.#next = undefined;
-      const user = this.#parts.user();
-      if (user !== undefined && !this.#isOver) await this.#sync(user);
+      const user = this.#user;
+      if (user !== undefined) await this.#sync(user);
     });
     await this.#next;
   }
 
   /** The repository may have changed. A failed check is repeated. */
   hint(): void {
-    this.check().catch((error: unknown) => this.#failed(error));
+    this.check().catch((error: unknown) => {
+      if (this.#user === undefined) return;
+      if (!this.#isFailing)
+        this.#parts.log.warn({ repoPath: this.#path, error }, "follow mode failed: it is tried again");
+      this.#isFailing = true;
+      this.#retry.start();
+    });
   }
 
-  /** Watches git's files. Only in its turn. */
-  async watch(): Promise<void> {
-    const { git, onChange } = this.#parts;
-    const places = await placesOf(git, await readFollowSettings(git));
-    if (this.#isOver || places === undefined) return;
-    onChange(places.commonDir);
-    this.#isSeen = true;
-    // Something may have happened before the watch began.
-    if (this.#watch.set(followFolders(places, () => this.#trouble !== undefined))) this.hint();
-  }
-
-  /** Reports the outcome. The same obstacle is reported once until a check succeeds. */
-  report(user: string, { messages, trouble }: Omit<Outcome, "end">, branch: string | undefined): void {
-    const isOld = trouble !== undefined && this.#trouble === trouble;
-    this.#trouble = trouble;
-    announce(this.#parts, isOld ? messages.slice(0, -1) : messages, { repoPath: this.#path, branch, user });
-  }
-
-  [Symbol.dispose](): void {
+  /** Completes work that has begun. */
+  async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
     this.#retry[Symbol.dispose]();
     this.#watch[Symbol.dispose]();
+    await this.#mutex.take(async () => undefined);
   }
 
-  #failed(error: unknown): void {
-    if (this.#isOver || this.#parts.user() === undefined) return;
-    if (!this.#isFailing)
-      this.#parts.log.warn({ repoPath: this.#path, error }, "follow mode failed: it is tried again");
-    this.#isFailing = true;
-    this.#retry.start();
+  /** The user for whom it is followed; `undefined` while follow mode is off. */
+  get #user(): string | undefined {
+    return this.#isOver ? undefined : this.#parts.list.get(this.#path)?.user;
+  }
+
+  /** Stores entry and settings and installs the hooks. A failure reverts all of it. */
+  async #prepare(
+    git: Git,
+    repository: Repository,
+    { check, user }: { readonly check: EnableCheck; readonly user: string },
+  ): Promise<HooksPlan> {
+    const { list, hooks } = this.#parts;
+    const entry = { repoPath: this.#path, user };
+    list.requireRoom(entry);
+    const before = list.get(this.#path);
+    const main = git.at(this.#path);
+    const settings = await readFollowSettings(main);
+    const plan = await hooks.plan(git, repository, check.worktreePath);
+    await list.set({ ...entry, ...plan.entry });
+    try {
+      const { worktreePath, state } = check;
+      await writeFollowSettings(main, { worktreePath, branch: state.main.branch });
+      await hooks.install(plan, repository.commonDir);
+      return plan;
+    } catch (error) {
+      const restored =
+        settings === undefined ? clearFollowSettings(main) : writeFollowSettings(main, settings);
+      await restored.catch(() => undefined);
+      // The entry of another user stays.
+      await (before === undefined ? this.#forget(repository) : list.set(before)).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Ends follow mode. `undefined`: the repository is gone. */
+  async #forget(repository: Repository | undefined): Promise<void> {
+    const { hooks, list, onChange } = this.#parts;
+    this.#watch.set([]);
+    this.#retry.stop();
+    [this.#trouble, this.#isFailing, this.#isSeen, this.#absentSinceMs] = [
+      undefined,
+      false,
+      false,
+      undefined,
+    ];
+    await hooks.remove(this.#path, repository?.commonDir);
+    if (repository !== undefined) onChange(repository.commonDir);
+    await list.delete(this.#path);
   }
 
   async #sync(user: string): Promise<void> {
-    const { git: main, forget } = this.#parts;
-    const git = main.at(main.cwd);
+    const git = this.#parts.program.at(this.#path);
     const repository = await findRepository(git);
     if (repository === undefined) return await this.#absent();
     this.#absentSinceMs = undefined;
     let end: End = "done";
     for (let round = 0; round < MAX_FOLLOW_ROUNDS && end === "done"; round += 1) {
       const settings = await readFollowSettings(git);
-      // The user has removed the settings.
-      if (settings === undefined) return await forget(repository);
-      end = await this.#round(user, git, settings);
-      if (end === "over") return await forget(repository);
+      // Without settings: the user has removed them.
+      end = settings === undefined ? "over" : await this.#round(user, git, settings);
     }
-    await this.watch();
+    if (end === "over") return await this.#forget(repository);
+    await this.#watchFiles();
     this.#isFailing = false;
     // Not every obstacle leaves a trace in git's files when it goes: undone edits, locks, disks.
     if (end === "settled") this.#retry.stop();
@@ -149,17 +210,17 @@ export class FollowedRepository implements Disposable {
    * the second check without it, others after MAX_FOLLOW_ABSENCE_MS.
    */
   async #absent(): Promise<void> {
-    const { now, forget, log } = this.#parts;
+    const { now, log } = this.#parts;
     this.#absentSinceMs ??= now();
     const patienceMs = this.#isSeen ? FOLLOW_GONE_CHECK_MS : MAX_FOLLOW_ABSENCE_MS;
     if (now() - this.#absentSinceMs < patienceMs)
       throw new ServiceError("not_a_repository", `there is no git repository at ${this.#path}`);
-    await forget(undefined);
+    await this.#forget(undefined);
     log.warn({ repoPath: this.#path }, "follow mode ended: there is no repository any more");
   }
 
   async #round(user: string, git: Git, settings: FollowSettings): Promise<End> {
-    const check = await checkTwice(git, { mainRoot: this.#path }, settings, { kind: "changed" });
+    const check = await checkTwice(git, { mainRoot: this.#path }, settings);
     if (check === undefined) return "waiting";
     if (check.worktreePath !== settings.worktreePath) await writeFollowPath(git, check.worktreePath);
     const { worktree } = check.state;
@@ -168,33 +229,33 @@ export class FollowedRepository implements Disposable {
       return worktree === "away" ? "waiting" : "settled";
     }
     const outcome = await carryOut(git, check);
-    this.report(user, outcome, typeof worktree === "string" ? settings.branch : worktree.branch);
+    this.#report(user, outcome, typeof worktree === "string" ? settings.branch : worktree.branch);
     return outcome.end;
   }
-}
 
-/** Logs the messages and notifies the user. */
-export function announce(
-  { log, notices }: Pick<FollowedRepositoryParts, "log" | "notices">,
-  messages: readonly Message[],
-  {
-    user,
-    ...where
-  }: { readonly repoPath: string; readonly branch: string | undefined; readonly user: string },
-): void {
-  for (const message of messages) {
-    log.info({ ...where, notification: message.type }, "follow mode");
-    notices.add({ notification: withTime(message, where), user });
+  /** Logs the messages and notifies the user. The same obstacle is reported once until a check succeeds. */
+  #report(user: string, { messages, trouble }: Outcome, branch: string | undefined): void {
+    const isOld = trouble !== undefined && this.#trouble === trouble;
+    this.#trouble = trouble;
+    const where = { repoPath: this.#path, branch };
+    for (const message of isOld ? messages.slice(0, -1) : messages) {
+      this.#parts.log.info({ ...where, notification: message.type }, "follow mode");
+      this.#parts.notices.add({ notification: withTime(message, where), user });
+    }
   }
-}
 
-async function placesOf(git: Git, settings: FollowSettings | undefined): Promise<Places | undefined> {
-  if (settings === undefined) return undefined;
-  const { worktreePath, branch } = settings;
-  const [main, worktree] = await Promise.all([findRepository(git), findRepository(git.at(worktreePath))]);
-  if (main === undefined) return undefined;
-  const gitDirs = [main.gitDir, ...(worktree === undefined ? [] : [worktree.gitDir])];
-  return { commonDir: main.commonDir, gitDirs, branch };
+  async #watchFiles(): Promise<void> {
+    const git = this.#parts.program.at(this.#path);
+    const [settings, main] = await Promise.all([readFollowSettings(git), findRepository(git)]);
+    if (settings === undefined || main === undefined) return;
+    const worktree = await findRepository(git.at(settings.worktreePath));
+    this.#parts.onChange(main.commonDir);
+    this.#isSeen = true;
+    const gitDirs = [main.gitDir, ...(worktree === undefined ? [] : [worktree.gitDir])];
+    const places = { commonDir: main.commonDir, gitDirs, branch: settings.branch };
+    // Something may have happened before the watch began.
+    if (this.#watch.set(followFolders(places, () => this.#trouble !== undefined))) this.hint();
+  }
 }
 
 const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", ...UNFINISHED_MARKS]);
@@ -204,7 +265,11 @@ const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", ...UNFINISHED_MAR
  * matters now.
  */
 function followFolders(
-  { commonDir, gitDirs, branch }: Places,
+  {
+    commonDir,
+    gitDirs,
+    branch,
+  }: { readonly commonDir: string; readonly gitDirs: readonly string[]; readonly branch: string | undefined },
   caresForIndex: () => boolean,
 ): readonly WatchedFolder[] {
   const matters = (name: string): boolean => OF_A_TREE.has(name) || (name === "index" && caresForIndex());
@@ -217,4 +282,20 @@ function followFolders(
     { path: join(commonDir, "worktrees"), matters: () => true },
     ...(branchFolder ? [{ path: branchFolder, matters: (name: string) => !name.endsWith(".lock") }] : []),
   ];
+}
+
+export function enabledReply(
+  { mainRoot }: Repository,
+  { worktreePath, branch }: EnableCheck,
+  done: Pick<FollowReply, "message" | "hooksInstalled" | "synced" | "steps">,
+): FollowReply {
+  return { success: true, enabled: true, repoPath: mainRoot, worktreePath, branch, ...done };
+}
+
+export function disabledReply(
+  { mainRoot }: Repository,
+  done: Pick<FollowReply, "message" | "steps">,
+): FollowReply {
+  const off = { enabled: false, hooksInstalled: false, synced: false };
+  return { success: true, repoPath: mainRoot, ...off, ...done };
 }

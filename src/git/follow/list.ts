@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { Mutex } from "../../lib/async/mutex.ts";
+import { ServiceError } from "../../protocol/errors.ts";
+import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
 /** A followed repository: for whom, the folders with our hooks, and the key that the hooks send. */
 export const FollowEntry = z.object({
@@ -33,6 +35,17 @@ export class FollowList {
   async set(entry: FollowEntry): Promise<void> {
     this.#entries.set(entry.repoPath, entry);
     await this.#write();
+  }
+
+  /** Throws `invalid_request` where the limits of the process or of the user leave no room for another repository. */
+  requireRoom({ repoPath, user }: Pick<FollowEntry, "repoPath" | "user">): void {
+    const others = this.entries.filter((entry) => entry.repoPath !== repoPath);
+    const isUserFull = others.filter((entry) => entry.user === user).length >= MAX_FOLLOWED_OF_USER;
+    if (!isUserFull && others.length < MAX_FOLLOWED_REPOSITORIES) return;
+    const where = isUserFull
+      ? `${MAX_FOLLOWED_OF_USER} repositories of yours`
+      : `${MAX_FOLLOWED_REPOSITORIES} repositories`;
+    throw new ServiceError("invalid_request", `follow mode is on in ${where}: turn it off in one`);
   }
 
   async delete(repoPath: string): Promise<void> {

@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Git, GitRun } from "../git.ts";
 import { gitError } from "../git-error.ts";
 import { FOLLOW_LOCK_WAIT_MS } from "../git-limits.ts";
-import { branchRef, commitOf } from "../worktrees/branches.ts";
+import { branchRef, commitOf, currentBranch } from "../worktrees/branches.ts";
 import { findObstacle, type Refusal } from "./obstacles.ts";
 import { CHECKED_OUT, DETACHED_REF } from "./state.ts";
 import { unfinishedWork } from "./unfinished-work.ts";
@@ -94,7 +94,7 @@ export async function detach(
   await git.write("update-ref", DETACHED_REF, commit);
   const run = await runCheckout(git, "--detach", commit, "--");
   // A failing hook makes the exit code of a successful checkout non-zero.
-  const isThere = (await branchOf(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
+  const isThere = (await currentBranch(git)) === undefined && (await commitOf(git, "HEAD")) === commit;
   const made = left === undefined ? undefined : await headBefore(git, ({ head }) => head === commit);
   const isMissed = made !== undefined && made !== left;
   if ((run.code === 0 || isThere) && !isMissed) return undefined;
@@ -121,7 +121,7 @@ async function headBefore(
 
 /** Detaches HEAD at the commit of the files: no file changes, and a commit there reverts nothing on the branch. */
 export async function detachInPlace(git: Git, branch: string, commit: string): Promise<void> {
-  if ((await branchOf(git)) !== branch) return;
+  if ((await currentBranch(git)) !== branch) return;
   await git.write("update-ref", DETACHED_REF, commit);
   await git.write("update-ref", "--no-deref", "-m", "ttyhq: left behind", "HEAD", commit);
 }
@@ -162,13 +162,8 @@ async function unlocked(run: () => Promise<GitRun>): Promise<GitRun> {
   }
 }
 
-async function branchOf(git: Git): Promise<string | undefined> {
-  const run = await git.try("symbolic-ref", "--quiet", "HEAD");
-  return run.code === 0 ? run.stdout.trimEnd().replace(/^refs\/heads\//, "") : undefined;
-}
-
 async function tipOf(git: Git, branch: string): Promise<string | undefined> {
-  if ((await branchOf(git)) !== branch) return undefined;
+  if ((await currentBranch(git)) !== branch) return undefined;
   const run = await git.try("rev-parse", "--quiet", "--verify", "HEAD");
   return run.code === 0 ? run.stdout.trim() : undefined;
 }

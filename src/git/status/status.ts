@@ -1,6 +1,7 @@
 import type { GitStatus } from "../../protocol/schemas/session.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
+import { currentBranch } from "../worktrees/branches.ts";
 
 export type Status = {
   /** Short name; `undefined`: HEAD is detached. */
@@ -84,8 +85,7 @@ export type TreeRead = {
 /** `git`: at the repository's root. Throws as `Git.read` does. */
 export async function readTreeStatus(git: Git, repository: Repository): Promise<TreeRead> {
   if (!repository.isBare) return treeStatus(repository, await statusOf(git));
-  const head = await git.try("symbolic-ref", "--short", "-q", "HEAD");
-  const branch = head.code === 0 ? head.stdout.replace(/\n$/, "") : undefined;
+  const branch = await currentBranch(git);
   return {
     status: { ...placeOf(repository, branch), gitHasChanges: false },
     ...{ branch, upstream: undefined },

@@ -47,6 +47,12 @@ export async function commitOf(git: Git, ref: string): Promise<string | undefine
   return code === 0 ? stdout.trim() : undefined;
 }
 
+/** The branch that is checked out; `undefined`: HEAD is detached. */
+export async function currentBranch(git: Git): Promise<string | undefined> {
+  const run = await git.try("symbolic-ref", "--quiet", "HEAD");
+  return run.code === 0 ? run.stdout.trimEnd().replace(/^refs\/heads\//, "") : undefined;
+}
+
 export type Ref = {
   readonly commit: string;
   /** What it stands for, where it is a symbolic one; else empty. */
