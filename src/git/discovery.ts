@@ -1,15 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { basename, relative } from "node:path";
+import type { DiscoveredRepository } from "../protocol/schemas/git.ts";
 import type { Git } from "./git.ts";
 import { linesOf } from "./worktrees/side-by-side.ts";
-
-export type DiscoveredRepository = {
-  readonly path: string;
-  readonly inode: number;
-  readonly modifiedAt: Date;
-  /** `undefined`: HEAD is detached, or git does not trust the repository. */
-  readonly branch: string | undefined;
-};
 
 const MAX_FOUND = 500;
 /** Skips hidden folders. */
@@ -21,9 +14,8 @@ const BRANCHES = 'for at do git -C "$at" symbolic-ref -q --short HEAD 2>/dev/nul
  */
 export async function discoverRepositories(
   git: Git,
-  root: string,
-  maxDepth: number,
-): Promise<readonly DiscoveredRepository[]> {
+  { root, maxDepth, home }: { readonly root: string; readonly maxDepth: number; readonly home: string },
+): Promise<DiscoveredRepository[]> {
   const { stdout } = await git.script(FIND, [root, `${maxDepth + 1}`]);
   const paths = outermost(
     stdout.split("\0").flatMap((path) => (path.endsWith("/.git") ? [path.slice(0, -5)] : [])),
@@ -33,11 +25,16 @@ export async function discoverRepositories(
     paths.map(async (path) => {
       const stats = await lstat(path).catch(() => undefined);
       if (stats === undefined) return [];
-      const branch = branches.get(path) || undefined;
-      return [{ path, inode: stats.ino, modifiedAt: stats.mtime, branch }];
+      const folderName = basename(path);
+      return {
+        ...{ id: `${folderName}-${stats.ino}`, path, folderName, relativePath: homeRelative(path, home) },
+        lastModified: stats.mtime.toISOString(),
+        // Empty: HEAD is detached, or git does not trust the repository.
+        gitBranch: branches.get(path) || undefined,
+      };
     }),
   );
-  return found.flat().sort((one, other) => basename(one.path).localeCompare(basename(other.path)));
+  return found.flat().sort((one, other) => one.folderName.localeCompare(other.folderName));
 }
 
 function outermost(paths: readonly string[]): readonly string[] {

@@ -4,6 +4,7 @@ import type { FollowReply, FollowStatus } from "../../protocol/schemas/follow.ts
 import type { Git } from "../git.ts";
 import { requireOwn } from "../hooks/files.ts";
 import { findRepository, type Repository, requireRepository } from "../repository.ts";
+import type { RepositoryEvent } from "../worker/messages.ts";
 import { currentBranch } from "../worktrees/branches.ts";
 import { readWorktrees } from "../worktrees/list.ts";
 import { checkDisable, checkEnable, foresee } from "./check.ts";
@@ -44,16 +45,12 @@ export class FollowMode implements AsyncDisposable {
   }
 
   /** One of the repository's trees has changed. Resolves when both are in sync. */
-  async changed(repoPath: string): Promise<{
-    readonly repoPath: string;
-    readonly branch: string | undefined;
-    readonly isFollowed: boolean;
-  }> {
+  async changed(repoPath: string): Promise<RepositoryEvent> {
     const git = this.#parts.program.at(repoPath);
     const { mainRoot } = await requireRepository(git);
     await this.#followed(mainRoot)?.check();
-    const isFollowed = this.#parts.list.get(mainRoot) !== undefined;
-    return { repoPath: mainRoot, branch: await currentBranch(git), isFollowed };
+    const followMode = this.#parts.list.get(mainRoot) !== undefined;
+    return { repoPath: mainRoot, branch: await currentBranch(git), followMode };
   }
 
   /**

@@ -6,8 +6,6 @@ import { currentBranch } from "../worktrees/branches.ts";
 export type Status = {
   /** Short name; `undefined`: HEAD is detached. */
   readonly branch: string | undefined;
-  /** `undefined`: there is no commit yet. */
-  readonly head: string | undefined;
   /** Short name of the upstream, which may be gone. */
   readonly upstream: string | undefined;
   /** Compared with the upstream; `undefined` without one. */
@@ -49,11 +47,10 @@ export function parseStatus(text: string): Status {
     if (line.startsWith("2 ")) at++;
   }
   const [, ahead, behind] = /^\+(\d+) -(\d+)$/.exec(headers.get("branch.ab") ?? "") ?? [];
-  const [branch, head] = [headers.get("branch.head"), headers.get("branch.oid")];
+  const branch = headers.get("branch.head");
   return {
     ...counts,
     branch: branch === "(detached)" ? undefined : branch,
-    head: head === "(initial)" ? undefined : head,
     upstream: headers.get("branch.upstream"),
     ahead: ahead === undefined ? undefined : Number(ahead),
     behind: behind === undefined ? undefined : Number(behind),

@@ -1,17 +1,16 @@
 // The repository endpoints (specification 4.6, contract 7), answered with the rights of this process.
-import { basename, join, normalize } from "node:path";
+import { join, normalize } from "node:path";
 import type { EndpointInput, EndpointOutput } from "../../protocol/endpoints/endpoint.ts";
 import type { Endpoints } from "../../protocol/endpoints/endpoints.ts";
 import type { followEndpoints } from "../../protocol/endpoints/follow.ts";
 import type { gitEndpoints } from "../../protocol/endpoints/git.ts";
-import type { RepositoryStatus, WorktreeList, WorktreeRecord } from "../../protocol/schemas/git.ts";
-import { discoverRepositories, homeRelative } from "../discovery.ts";
+import type { RepositoryStatus } from "../../protocol/schemas/git.ts";
+import { discoverRepositories } from "../discovery.ts";
 import type { FollowMode } from "../follow/follow-mode.ts";
 import type { Git, GitProgram } from "../git.ts";
 import { findRepository, type Repository } from "../repository.ts";
-import { type Status, statusOf } from "../status/status.ts";
+import { statusOf } from "../status/status.ts";
 import { readBranches } from "../worktrees/branches.ts";
-import type { Worktree, WorktreeListing } from "../worktrees/listing.ts";
 import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { RepositoryEvent } from "./messages.ts";
 
@@ -43,7 +42,7 @@ export function repositoryAnswers(parts: Parts): Answers {
 function worktreeAnswers({ program, worktrees }: Parts) {
   const folder = (named: NamedPath): string => absolute(program, pathOf(named));
   return {
-    listWorktrees: async ({ query }) => worktreeList(await worktrees.list(folder(query))),
+    listWorktrees: ({ query }) => worktrees.list(folder(query)),
     createWorktree: async ({ body: { path: wanted, branch, baseBranch, ...named } }, caller) => {
       const path = wanted === undefined ? undefined : absolute(program, wanted);
       const made = await worktrees.add(folder(named), { branch, baseBranch, path }, caller);
@@ -72,34 +71,28 @@ function queryAnswers({ program }: Parts) {
     program.at(absolute(program, pathOf(named)), signal);
   return {
     repositoryInfo: ({ query }, caller) => inRepository(at(query, caller), async () => ({})),
-    repositoryStatus: ({ query }, caller) =>
-      inRepository(at(query, caller), async (git, repository) => ({
-        ...numbers(await statusIn(git, repository)),
-      })),
+    repositoryStatus: ({ query }, caller) => inRepository(at(query, caller), readCounts),
     repositoryRemote: ({ query }, caller) =>
-      inRepository(at(query, caller), async (git) => remoteOf(await readOrigin(git))),
+      inRepository(at(query, caller), async (git) => {
+        const remoteUrl = (await readOrigin(git)) ?? null;
+        return { remoteUrl, githubUrl: (remoteUrl && gitHubUrl(remoteUrl)) ?? null };
+      }),
     repositorySummary: ({ query }, caller) =>
       inRepository(at(query, caller), async (git, repository) => {
-        const [status, remoteUrl] = await Promise.all([statusIn(git, repository), readOrigin(git)]);
-        const { currentBranch = null, ...rest } = numbers(status);
-        return { currentBranch, remoteUrl: remoteUrl ?? null, isWorktree: repository.isWorktree, ...rest };
+        const [counts, remoteUrl = null] = await Promise.all([readCounts(git, repository), readOrigin(git)]);
+        return {
+          remoteUrl,
+          isWorktree: repository.isWorktree,
+          ...counts,
+          currentBranch: counts.currentBranch ?? null,
+        };
       }),
-    listBranches: async ({ query }, caller) =>
-      (await readBranches(at(query, caller))).map(({ name, isCurrent, isRemote, worktree }) => ({
-        ...{ name, current: isCurrent, remote: isRemote },
-        ...(worktree === undefined ? {} : { worktree }),
-      })),
-    discoverRepositories: async ({ query: { path, maxDepth } }, { signal }) => {
+    listBranches: ({ query }, caller) => readBranches(at(query, caller)),
+    discoverRepositories: ({ query: { path, maxDepth } }, { signal }) => {
+      const { home } = program;
       // The folder may be missing.
-      const found = await discoverRepositories(program.at("/", signal), absolute(program, path), maxDepth);
-      return found.map((one) => ({
-        id: `${basename(one.path)}-${one.inode}`,
-        path: one.path,
-        folderName: basename(one.path),
-        lastModified: one.modifiedAt.toISOString(),
-        relativePath: homeRelative(one.path, program.home),
-        ...(one.branch === undefined ? {} : { gitBranch: one.branch }),
-      }));
+      const git = program.at("/", signal);
+      return discoverRepositories(git, { root: absolute(program, path), maxDepth, home });
     },
   } satisfies Partial<Answers>;
 }
@@ -112,10 +105,7 @@ function followAnswers({ program, follow }: Parts) {
       return enable ? await follow.enable(request) : await follow.disable(request);
     },
     getFollow: ({ query }) => follow.status(absolute(program, pathOf(query))),
-    gitEvent: async ({ body }) => {
-      const { repoPath, branch, isFollowed } = await follow.changed(absolute(program, body.repoPath));
-      return { repoPath, followMode: isFollowed, ...(branch === undefined ? {} : { branch }) };
-    },
+    gitEvent: ({ body }) => follow.changed(absolute(program, body.repoPath)),
   } satisfies Partial<Answers>;
 }
 
@@ -142,45 +132,21 @@ async function inRepository<T>(
   return { isGitRepo: true, repoPath: repository.root, ...(await answer(git, repository)) };
 }
 
-async function statusIn(git: Git, { isBare }: Repository): Promise<Status | undefined> {
-  return isBare ? undefined : await statusOf(git);
-}
-
-function numbers(status: Status | undefined): Omit<RepositoryStatus, "isGitRepo" | "repoPath"> {
-  if (status === undefined) return {};
+async function readCounts(
+  git: Git,
+  { isBare }: Repository,
+): Promise<Omit<RepositoryStatus, "isGitRepo" | "repoPath">> {
+  if (isBare) return {};
+  const status = await statusOf(git);
   return {
-    ...(status.branch === undefined ? {} : { currentBranch: status.branch }),
-    ...{ hasChanges: status.hasChanges, hasUpstream: status.upstream !== undefined },
+    ...{
+      currentBranch: status.branch,
+      hasChanges: status.hasChanges,
+      hasUpstream: status.upstream !== undefined,
+    },
     ...{ modifiedCount: status.modified, untrackedCount: status.untracked, stagedCount: status.staged },
     ...{ addedCount: status.added, deletedCount: status.deleted },
     ...{ aheadCount: status.ahead ?? 0, behindCount: status.behind ?? 0 },
-  };
-}
-
-function remoteOf(url: string | undefined): { remoteUrl: string | null; githubUrl: string | null } {
-  return { remoteUrl: url ?? null, githubUrl: (url && gitHubUrl(url)) ?? null };
-}
-
-function worktreeList({ repository, base, followBranch, worktrees }: WorktreeListing): WorktreeList {
-  return {
-    ...{ baseBranch: base.name, repoPath: repository.root },
-    ...(followBranch === undefined ? {} : { followBranch }),
-    worktrees: worktrees.map(worktreeRecord),
-  };
-}
-
-function worktreeRecord(worktree: Worktree): WorktreeRecord {
-  const { path, head, branch, locked, prunable, isBare, isMain, isCurrent, isFollowed, stats } = worktree;
-  return {
-    path,
-    branch: branch === undefined ? "HEAD" : `refs/heads/${branch}`,
-    HEAD: head ?? "",
-    ...{ detached: branch === undefined && !isBare, bare: isBare },
-    ...{ locked: locked !== undefined, prunable: prunable !== undefined },
-    ...(locked === undefined || locked === "" ? {} : { lockedReason: locked }),
-    ...{ isMain, isCurrent, isFollowed, isMainWorktree: isMain, isCurrentWorktree: isCurrent },
-    ...(stats === undefined ? {} : { ...stats, stats }),
-    ...(worktree.isDirty === undefined ? {} : { hasUncommittedChanges: worktree.isDirty }),
   };
 }
 

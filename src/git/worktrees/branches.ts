@@ -1,4 +1,5 @@
 import { ServiceError } from "../../protocol/errors.ts";
+import type { BranchRecord } from "../../protocol/schemas/git.ts";
 import type { Git } from "../git.ts";
 import { requireRepository } from "../repository.ts";
 import { readWorktrees } from "./list.ts";
@@ -114,21 +115,11 @@ export function branchRef(name: string): string {
   return `${HEADS}${name}`;
 }
 
-export type Branch = {
-  /** Short: of a remote's branch with the name of the remote before it. */
-  readonly name: string;
-  /** Whether it is checked out where it was asked for. */
-  readonly isCurrent: boolean;
-  readonly isRemote: boolean;
-  /** The working tree that it is checked out in. */
-  readonly worktree: string | undefined;
-};
-
 /** More are left out: the remotes' last by their names. */
 const MAX_BRANCHES = 10_000;
 
 /** The current branch, then those that are here, then those of remotes, by name. Throws `not_a_repository`. */
-export async function readBranches(git: Git): Promise<readonly Branch[]> {
+export async function readBranches(git: Git): Promise<BranchRecord[]> {
   const repository = await requireRepository(git);
   const format = "--format=%(refname)%00%(symref)%00%(HEAD)";
   const order = ["--sort=refname", `--count=${MAX_BRANCHES}`];
@@ -140,12 +131,11 @@ export async function readBranches(git: Git): Promise<readonly Branch[]> {
   const trees = new Map(
     entries.toReversed().flatMap(({ branch, path }) => (branch === undefined ? [] : [[branch, path]])),
   );
-  const branches = text.split("\n").flatMap((line): Branch[] => {
+  const branches = text.split("\n").flatMap((line): BranchRecord[] => {
     const [, kind, name] = /^refs\/(heads|remotes)\/([^\0]+)\0\0/.exec(line) ?? [];
     if (name === undefined) return [];
-    const isRemote = kind === "remotes";
-    const worktree = isRemote ? undefined : trees.get(name);
-    return [{ name, isRemote, isCurrent: line.endsWith("*"), worktree }];
+    const remote = kind === "remotes";
+    return [{ name, remote, current: line.endsWith("*"), worktree: remote ? undefined : trees.get(name) }];
   });
-  return branches.sort((one, other) => Number(other.isCurrent) - Number(one.isCurrent));
+  return branches.sort((one, other) => Number(other.current) - Number(one.current));
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from "../../protocol/errors.ts";
+import type { WorktreeList } from "../../protocol/schemas/git.ts";
 import { readFollowedPath } from "../follow/settings.ts";
 import type { Git } from "../git.ts";
 import type { ScopedEntry } from "../local-config.ts";
@@ -9,39 +10,16 @@ import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { linesOf } from "./side-by-side.ts";
 import { statsAgainst, type WorktreeStats } from "./stats.ts";
 
-export type Worktree = WorktreeEntry & {
-  /** Whether it is the one that was asked from. */
-  readonly isCurrent: boolean;
-  readonly isFollowed: boolean;
-  /** `undefined` where git cannot say, or not in time. */
-  readonly stats: WorktreeStats | undefined;
-  readonly isDirty: boolean | undefined;
-};
-
-/** What other branches are compared with. */
-export type BaseBranch = {
-  /** The short name, as it is on the remote. */
-  readonly name: string;
-  /** Its commit; `undefined` where there is none yet. */
-  readonly commit: string | undefined;
-};
-
-export type WorktreeListing = {
-  readonly repository: Repository;
-  readonly base: BaseBranch;
-  /** The branch of the followed working tree. */
-  readonly followBranch: string | undefined;
-  /** The main working tree first. */
-  readonly worktrees: readonly Worktree[];
-};
+/** The branch that others are compared with: its short name, and its commit unless there is none yet. */
+type BaseBranch = { readonly name: string; readonly commit: string | undefined };
 
 const ORIGIN = "refs/remotes/origin/";
 const HEADS = "refs/heads/";
 /** More are listed without numbers: each costs git a look at all its files. */
 const MAX_EXAMINED = 500;
 
-/** The working trees of the repository that `git` is in, and how they stand. Throws `not_a_repository`. */
-export async function examineWorktrees(git: Git): Promise<WorktreeListing> {
+/** The working trees of the current repository, the main one first. Throws `not_a_repository`. */
+export async function listWorktrees(git: Git): Promise<WorktreeList> {
   const repository = await requireRepository(git);
   const entries = readWorktrees(git, repository);
   const base = readBaseBranch(git, async () => (await entries)[0]?.branch);
@@ -52,15 +30,27 @@ export async function examineWorktrees(git: Git): Promise<WorktreeListing> {
     // By far the longest: it does not wait for the base.
     entries.then((found) => dirtOf(git, repository, examined(found))),
   ]);
-  const worktrees = all.map((entry) => ({
-    ...entry,
-    isCurrent: entry.path === repository.root,
-    isFollowed: !entry.isMain && entry.path === followed,
-    stats: entry.head === undefined ? undefined : stats.get(entry.head),
-    isDirty: dirt.get(entry.path),
-  }));
-  const followBranch = worktrees.find(({ isFollowed }) => isFollowed)?.branch;
-  return { repository, base: await base, followBranch, worktrees };
+  return {
+    baseBranch: (await base).name,
+    repoPath: repository.root,
+    followBranch: all.find(({ isMain, path }) => !isMain && path === followed)?.branch,
+    worktrees: all.map((entry) => {
+      const { path, head = "" } = entry;
+      const [isCurrent, isFollowed] = [path === repository.root, path === followed && !entry.isMain];
+      const numbers = stats.get(head);
+      const place = { ...placeOf(entry), isCurrent, isCurrentWorktree: isCurrent, isFollowed };
+      return { ...place, ...numbers, stats: numbers, hasUncommittedChanges: dirt.get(path) };
+    }),
+  };
+}
+
+function placeOf({ path, branch, head = "", locked, prunable, isBare, isMain }: WorktreeEntry) {
+  return {
+    ...{ path, branch: branch === undefined ? "HEAD" : `${HEADS}${branch}`, HEAD: head },
+    ...{ detached: branch === undefined && !isBare, bare: isBare },
+    ...{ locked: locked !== undefined, lockedReason: locked || undefined, prunable: prunable !== undefined },
+    ...{ isMain, isMainWorktree: isMain },
+  };
 }
 
 function examined(entries: readonly WorktreeEntry[]): readonly WorktreeEntry[] {

@@ -1,6 +1,7 @@
 import { KeyedMutex } from "../../lib/async/mutex.ts";
 import { ExpiringMap } from "../../lib/data/expiring-map.ts";
 import { ServiceError } from "../../protocol/errors.ts";
+import type { WorktreeList } from "../../protocol/schemas/git.ts";
 import type { FollowRequest } from "../follow/follow-mode.ts";
 import type { Git, GitProgram, GitRun } from "../git.ts";
 import { gitError } from "../git-error.ts";
@@ -9,7 +10,7 @@ import { type Repository, requireRepository } from "../repository.ts";
 import { isDirty } from "../status/status.ts";
 import { branchRef, readRefs, readRemoteRefs, shortBranchName } from "./branches.ts";
 import { readWorktrees, type WorktreeEntry } from "./list.ts";
-import { examineWorktrees, type WorktreeListing } from "./listing.ts";
+import { listWorktrees } from "./listing.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
 
 export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
@@ -30,7 +31,7 @@ const MAX_LISTINGS = 256;
 /** Worktrees of repositories. A path may be any folder of a repository. */
 export class Worktrees {
   readonly #parts: WorktreesParts;
-  readonly #listings: ExpiringMap<string, Promise<WorktreeListing>>;
+  readonly #listings: ExpiringMap<string, Promise<WorktreeList>>;
   readonly #mutexes = new KeyedMutex();
 
   constructor(parts: WorktreesParts) {
@@ -40,11 +41,11 @@ export class Worktrees {
   }
 
   /** At most GIT_CACHE_MS old; changes made through this class show at once. Throws `not_a_repository`. */
-  async list(path: string): Promise<WorktreeListing> {
+  async list(path: string): Promise<WorktreeList> {
     const known = this.#listings.get(path);
     if (known !== undefined) return await known;
     // Without the caller's signal: others may wait for the same listing.
-    const listing = examineWorktrees(this.#parts.program.at(path));
+    const listing = listWorktrees(this.#parts.program.at(path));
     this.#listings.set(path, listing);
     listing.catch(() => {
       if (this.#listings.get(path) === listing) this.#listings.delete(path);

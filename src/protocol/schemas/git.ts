@@ -129,6 +129,7 @@ export const BranchRecord = z.object({
   remote: z.boolean(),
   worktree: z.string().optional().describe("where it is checked out"),
 });
+export type BranchRecord = z.infer<typeof BranchRecord>;
 
 export const DiscoverQuery = z.object({
   path: GitPath.default("~/Documents"),

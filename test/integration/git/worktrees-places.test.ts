@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findRepository } from "../../../src/git/repository.ts";
 import { readBranches } from "../../../src/git/worktrees/branches.ts";
-import { examineWorktrees, type Worktree } from "../../../src/git/worktrees/listing.ts";
+import { listWorktrees } from "../../../src/git/worktrees/listing.ts";
 import { Worktrees } from "../../../src/git/worktrees/worktrees.ts";
+import type { WorktreeList } from "../../../src/protocol/schemas/git.ts";
 import { GitRoom } from "../harness/git-repository.ts";
 
 let room: GitRoom;
@@ -16,9 +17,10 @@ beforeAll(async () => {
 afterAll(() => room?.[Symbol.asyncDispose]());
 
 const fresh = (): Promise<string> => room.repository(`r${++names}`);
-const list = (path: string): ReturnType<typeof examineWorktrees> => examineWorktrees(room.program.at(path));
-const places = (worktrees: readonly Worktree[]): readonly unknown[] =>
-  worktrees.map(({ path, branch, isDirty }) => [path, branch, isDirty]);
+const list = (path: string): Promise<WorktreeList> => listWorktrees(room.program.at(path));
+const repositoryAt = (path: string): Promise<unknown> => findRepository(room.program.at(path));
+const places = ({ worktrees }: WorktreeList): readonly unknown[] =>
+  worktrees.map(({ path, branch, hasUncommittedChanges }) => [path, branch, hasUncommittedChanges]);
 
 function service(): Worktrees {
   const nothing = async (): Promise<void> => {};
@@ -31,14 +33,26 @@ describe("a bare repository", () => {
     const bare = room.at(`bare${++names}.git`);
     await room.git(room.path, "clone", "--quiet", "--bare", await fresh(), bare);
     const tree = await room.worktree(bare, "side", room.at(`bare-tree${names}`));
-    const { repository, worktrees } = await list(bare);
-    expect(repository).toMatchObject({ root: bare, mainRoot: bare, isBare: true, isWorktree: false });
+    const { worktrees } = await list(bare);
+    expect(await repositoryAt(bare)).toMatchObject({
+      root: bare,
+      mainRoot: bare,
+      isBare: true,
+      isWorktree: false,
+    });
     expect(worktrees).toMatchObject([
-      { path: bare, isMain: true, isBare: true, branch: undefined, isDirty: undefined },
-      { path: tree, isMain: false, branch: "side", isDirty: false, stats: { commitsAhead: 0 } },
+      { path: bare, isMain: true, bare: true, branch: "HEAD", hasUncommittedChanges: undefined },
+      {
+        ...{ path: tree, isMain: false, branch: "refs/heads/side", hasUncommittedChanges: false },
+        stats: { commitsAhead: 0 },
+      },
     ]);
-    const fromTree = await findRepository(room.program.at(tree));
-    expect(fromTree).toMatchObject({ root: tree, mainRoot: bare, isBare: false, isWorktree: true });
+    expect(await repositoryAt(tree)).toMatchObject({
+      root: tree,
+      mainRoot: bare,
+      isBare: false,
+      isWorktree: true,
+    });
     const added = await service().add(bare, { branch: "next" }, {});
     expect(added.path).toBe(`${bare}-next`);
     await service().remove(tree, { branch: "side", isForced: false }, {});
@@ -52,8 +66,8 @@ describe("a bare repository", () => {
     await room.git(room.path, "clone", "--quiet", "--bare", await fresh(), join(place, ".bare"));
     await room.write(join(place, ".git"), "gitdir: ./.bare\n");
     await room.git(place, "worktree", "add", "--quiet", "main");
-    const { repository, worktrees } = await list(place);
-    expect(repository).toMatchObject({ isBare: true, mainRoot: join(place, ".bare") });
+    const { worktrees } = await list(place);
+    expect(await repositoryAt(place)).toMatchObject({ isBare: true, mainRoot: join(place, ".bare") });
     expect(worktrees.map(({ path }) => path)).toEqual([join(place, ".bare"), join(place, "main")]);
   });
 });
@@ -63,10 +77,10 @@ describe("a repository without a commit", () => {
     const path = room.at(`empty${++names}`);
     await mkdir(path);
     await room.git(path, "init", "--quiet");
-    const { worktrees, base } = await list(path);
-    expect(base).toEqual({ name: "main", commit: undefined });
+    const { worktrees, baseBranch } = await list(path);
+    expect(baseBranch).toBe("main");
     expect(worktrees).toMatchObject([
-      { path, branch: "main", head: undefined, stats: undefined, isDirty: false },
+      { path, branch: "refs/heads/main", HEAD: "", stats: undefined, hasUncommittedChanges: false },
     ]);
     expect(await readBranches(room.program.at(path))).toEqual([]);
     const added = service().add(path, { branch: "side" }, {});
@@ -81,9 +95,14 @@ describe("a detached head", () => {
     await room.commit(tree);
     await room.git(tree, "checkout", "--quiet", "--detach");
     const { worktrees } = await list(repository);
-    expect(worktrees[1]).toMatchObject({ path: tree, branch: undefined, stats: { commitsAhead: 1 } });
+    expect(worktrees[1]).toMatchObject({
+      path: tree,
+      branch: "HEAD",
+      detached: true,
+      stats: { commitsAhead: 1 },
+    });
     const branches = await readBranches(room.program.at(tree));
-    expect(branches.map(({ name, isCurrent }) => [name, isCurrent])).toEqual([
+    expect(branches.map(({ name, current }) => [name, current])).toEqual([
       ["main", false],
       ["side", false],
     ]);
@@ -102,10 +121,9 @@ describe("paths", () => {
     const repository = await room.repository(`${++names} ${name}`);
     const tree = await room.worktree(repository, "side");
     await room.write(join(tree, "new.txt"), "x\n");
-    const { worktrees } = await list(join(tree, "folder"));
-    expect(places(worktrees)).toEqual([
-      [repository, "main", false],
-      [tree, "side", true],
+    expect(places(await list(join(tree, "folder")))).toEqual([
+      [repository, "refs/heads/main", false],
+      [tree, "refs/heads/side", true],
     ]);
     const added = await service().add(repository, { branch: "next" }, {});
     expect(added.path).toBe(`${repository}-next`);
@@ -118,8 +136,8 @@ describe("paths", () => {
     const repository = await fresh();
     const link = room.at(`link${names}`);
     await symlink(repository, link);
-    const { repository: found, worktrees } = await list(link);
-    expect(found.root).toBe(repository);
+    const { repoPath, worktrees } = await list(link);
+    expect(repoPath).toBe(repository);
     expect(worktrees[0]).toMatchObject({ path: repository, isCurrent: true });
     const folder = room.at(`real${names}`);
     await mkdir(folder);
@@ -131,14 +149,17 @@ describe("paths", () => {
 
   test("in the git directory itself come to its repository", async () => {
     const repository = await fresh();
-    const found = await findRepository(room.program.at(join(repository, ".git/refs")));
-    expect(found).toMatchObject({ root: repository, mainRoot: repository, isBare: false });
+    expect(await repositoryAt(join(repository, ".git/refs"))).toMatchObject({
+      root: repository,
+      mainRoot: repository,
+      isBare: false,
+    });
   });
 
   test("of a file, or of nothing, come to none", async () => {
     const repository = await fresh();
-    expect(await findRepository(room.program.at(join(repository, "a.txt")))).toBeUndefined();
-    expect(await findRepository(room.program.at(join(repository, "nope")))).toBeUndefined();
+    expect(await repositoryAt(join(repository, "a.txt"))).toBeUndefined();
+    expect(await repositoryAt(join(repository, "nope"))).toBeUndefined();
   });
 });
 
@@ -148,9 +169,9 @@ describe("repositories in repositories", () => {
     const tree = await room.worktree(outer, "side");
     const inner = await room.repository(`${tree.slice(room.path.length)}/inner`);
     expect((await list(inner)).worktrees.map(({ path }) => path)).toEqual([inner]);
-    expect(places((await list(outer)).worktrees)).toEqual([
-      [outer, "main", false],
-      [tree, "side", true],
+    expect(places(await list(outer))).toEqual([
+      [outer, "refs/heads/main", false],
+      [tree, "refs/heads/side", true],
     ]);
   });
 
@@ -162,18 +183,17 @@ describe("repositories in repositories", () => {
     const sub = join(outer, "sub");
     const tree = await room.worktree(sub, "side", room.at(`sub-tree${names}`));
     for (const from of [sub, tree]) {
-      const { repository, worktrees } = await list(from);
-      expect(repository.mainRoot).toBe(sub);
-      expect(places(worktrees)).toEqual([
-        [sub, "main", false],
-        [tree, "side", false],
+      expect(await repositoryAt(from)).toMatchObject({ mainRoot: sub });
+      expect(places(await list(from))).toEqual([
+        [sub, "refs/heads/main", false],
+        [tree, "refs/heads/side", false],
       ]);
     }
     // What is not committed in it is its own affair; another commit of it is not.
     await room.append(join(sub, "a.txt"), "x\n");
-    expect((await list(outer)).worktrees[0]?.isDirty).toBe(false);
+    expect((await list(outer)).worktrees[0]?.hasUncommittedChanges).toBe(false);
     await room.commit(sub);
-    expect((await list(outer)).worktrees[0]?.isDirty).toBe(true);
+    expect((await list(outer)).worktrees[0]?.hasUncommittedChanges).toBe(true);
   });
 
   test("a git directory elsewhere is found from the files", async () => {
@@ -181,9 +201,10 @@ describe("repositories in repositories", () => {
     await mkdir(path);
     await room.git(path, "init", "--quiet", "--separate-git-dir", room.at(`apart${names}.git`));
     await room.commit(path);
-    const { repository, worktrees } = await list(path);
-    expect(repository).toMatchObject({ root: path, mainRoot: path, commonDir: room.at(`apart${names}.git`) });
-    expect(worktrees[0]).toMatchObject({ path, isCurrent: true, isDirty: false });
+    const commonDir = room.at(`apart${names}.git`);
+    expect(await repositoryAt(path)).toMatchObject({ root: path, mainRoot: path, commonDir });
+    const { worktrees } = await list(path);
+    expect(worktrees[0]).toMatchObject({ path, isCurrent: true, hasUncommittedChanges: false });
   });
 });
 
@@ -192,9 +213,9 @@ describe("configurations", () => {
     const repository = await fresh();
     const tree = await room.worktree(repository, "side");
     await room.git(tree, "sparse-checkout", "set", "--cone", "nothing");
-    expect(places((await list(repository)).worktrees)).toEqual([
-      [repository, "main", false],
-      [tree, "side", false],
+    expect(places(await list(repository))).toEqual([
+      [repository, "refs/heads/main", false],
+      [tree, "refs/heads/side", false],
     ]);
     expect(await service().remove(repository, { branch: "side", isForced: false }, {})).toBe(tree);
   });
@@ -205,9 +226,9 @@ describe("configurations", () => {
     await room.git(repository, "config", "extensions.worktreeConfig", "true");
     await room.git(tree, "config", "--worktree", "core.fileMode", "false");
     await room.git(repository, "config", "filter.x.clean", "cat");
-    expect(places((await list(repository)).worktrees)).toEqual([
-      [repository, "main", false],
-      [tree, "side", false],
+    expect(places(await list(repository))).toEqual([
+      [repository, "refs/heads/main", false],
+      [tree, "refs/heads/side", false],
     ]);
   });
 
@@ -217,9 +238,9 @@ describe("configurations", () => {
     await room.git(repository, "config", "extensions.worktreeConfig", "true");
     const gitDir = await room.git(tree, "rev-parse", "--absolute-git-dir");
     await room.write(join(gitDir, "config.worktree"), "[broken");
-    expect(places((await list(repository)).worktrees)).toEqual([
-      [repository, "main", false],
-      [tree, "side", undefined],
+    expect(places(await list(repository))).toEqual([
+      [repository, "refs/heads/main", false],
+      [tree, "refs/heads/side", undefined],
     ]);
     const asked = list(tree);
     await expect(asked).rejects.toMatchObject({
@@ -239,7 +260,12 @@ describe("what is broken", () => {
     await rm(join(repository, ".git/objects", lost.slice(0, 2), lost.slice(2)));
     const { worktrees } = await list(repository);
     const ahead = Object.fromEntries(worktrees.map(({ branch, stats }) => [branch, stats?.commitsAhead]));
-    expect(ahead).toEqual({ main: 0, one: 1, two: undefined, three: 1 });
+    expect(ahead).toEqual({
+      "refs/heads/main": 0,
+      "refs/heads/one": 1,
+      "refs/heads/two": undefined,
+      "refs/heads/three": 1,
+    });
   });
 
   test("a branch that has nothing in common with the base has no numbers", async () => {
@@ -247,6 +273,9 @@ describe("what is broken", () => {
     const tree = await room.worktree(repository, "side");
     await room.git(tree, "checkout", "--quiet", "--orphan", "other");
     await room.commit(tree);
-    expect((await list(repository)).worktrees[1]).toMatchObject({ branch: "other", stats: undefined });
+    expect((await list(repository)).worktrees[1]).toMatchObject({
+      branch: "refs/heads/other",
+      stats: undefined,
+    });
   });
 });

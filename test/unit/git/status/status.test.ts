@@ -16,16 +16,16 @@ test("files count by what was done to them", () => {
     ...[`u UU N... 100644 100644 100644 100644 ${OID} ${OID} ${OID} u`, "? x\ny", "? z", "! ignored"],
   );
   expect(parseStatus(text)).toEqual({
-    ...{ branch: "a b", head: OID, upstream: "origin/a", ahead: 12, behind: 3, hasChanges: true },
+    ...{ branch: "a b", upstream: "origin/a", ahead: 12, behind: 3, hasChanges: true },
     ...{ modified: 3, untracked: 2, staged: 4, added: 1, deleted: 1 },
   });
 });
 
 test("a clean one without a commit, a branch or an upstream has none of them", () => {
   const initial = parseStatus(lines("# branch.oid (initial)", "# branch.head main"));
-  expect(initial).toMatchObject({ head: undefined, branch: "main", upstream: undefined, hasChanges: false });
+  expect(initial).toMatchObject({ branch: "main", upstream: undefined, hasChanges: false });
   const detached = parseStatus(lines(`# branch.oid ${OID}`, "# branch.head (detached)"));
-  expect(detached).toMatchObject({ branch: undefined, head: OID, ahead: undefined, behind: undefined });
+  expect(detached).toMatchObject({ branch: undefined, ahead: undefined, behind: undefined });
 });
 
 test("an upstream that is gone has no numbers", () => {
