@@ -8,8 +8,7 @@ const Stored = z.array(FollowEntry.extend({ account: z.string().optional() }));
 /** The followed repositories of all users of a session host, in one file that survives restarts. */
 export class FollowFile {
   readonly #path: string;
-  /** By system user; `undefined`: the host's own. */
-  readonly #entries = new Map<string | undefined, readonly FollowEntry[]>();
+  #entries: z.infer<typeof Stored> = [];
   readonly #writes = new Mutex();
 
   private constructor(path: string) {
@@ -20,9 +19,7 @@ export class FollowFile {
   static async open(path: string, onDamaged?: (error: unknown) => void): Promise<FollowFile> {
     const file = new FollowFile(path);
     try {
-      const stored = (await readJsonFile(path, (value) => Stored.parse(value))) ?? [];
-      for (const [account, entries] of Map.groupBy(stored, (entry) => entry.account))
-        file.#entries.set(account, entries.map(withoutAccount));
+      file.#entries = (await readJsonFile(path, (value) => Stored.parse(value))) ?? [];
     } catch (error) {
       if (onDamaged === undefined) throw error;
       onDamaged(error);
@@ -30,35 +27,27 @@ export class FollowFile {
     return file;
   }
 
-  /** Users with followed repositories. */
-  get accounts(): readonly (string | undefined)[] {
-    return [...this.#entries.keys()];
+  /** Users with followed repositories; `undefined`: the host's own. */
+  get accounts(): ReadonlySet<string | undefined> {
+    return new Set(this.#entries.map(({ account }) => account));
   }
 
   of(account: string | undefined): readonly FollowEntry[] {
-    return this.#entries.get(account) ?? [];
+    return this.#entries
+      .filter((entry) => entry.account === account)
+      .map(({ account: _, ...entry }) => entry);
   }
 
   /** Replaces the entries of that user. */
   async set(account: string | undefined, entries: readonly FollowEntry[]): Promise<void> {
-    if (entries.length === 0) this.#entries.delete(account);
-    else this.#entries.set(account, entries);
+    const others = this.#entries.filter((entry) => entry.account !== account);
+    this.#entries = [...others, ...entries.map((entry) => ({ ...entry, account }))];
     // Reads the entries in its turn: of two concurrent writes the older state could be stored last.
-    await this.#writes.take(() => writeJsonFile(this.#path, this.#stored, 0o600));
+    await this.#writes.take(() => writeJsonFile(this.#path, this.#entries, 0o600));
   }
 
   /** Repositories whose hooks send that key. */
   withKey(key: string): readonly { readonly account?: string | undefined; readonly repoPath: string }[] {
-    return this.#stored.filter(({ hookKey }) => hookKey === key);
+    return this.#entries.filter(({ hookKey }) => hookKey === key);
   }
-
-  get #stored(): z.infer<typeof Stored> {
-    return [...this.#entries].flatMap(([account, entries]) =>
-      entries.map((entry) => (account === undefined ? entry : { ...entry, account })),
-    );
-  }
-}
-
-function withoutAccount({ account: _, ...entry }: z.infer<typeof Stored>[number]): FollowEntry {
-  return entry;
 }

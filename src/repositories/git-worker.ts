@@ -1,6 +1,7 @@
 import type { FollowEntry } from "../git/follow/list.ts";
 import type { HookPlace } from "../git/hooks/hook-script.ts";
-import type { ToWorker } from "../git/worker/messages.ts";
+import { RetryTimer } from "../git/retry-timer.ts";
+import type { FolderState, ToWorker } from "../git/worker/messages.ts";
 import type { Log } from "../log.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { type FolderPresence, SessionFolders } from "./session-folders.ts";
@@ -18,19 +19,13 @@ const LOG_WINDOW_MS = 60_000;
 const MAX_LOG_LINES = 60;
 /** Of the fields as JSON, and of the message. */
 const MAX_LOG_LENGTH = 16_384;
-/** How long the end of a worker is waited for. */
-const STOP_WAIT_MS = 3_000;
-
 type Report<Type extends WorkerReport["type"]> = Extract<WorkerReport, { type: Type }>;
-
-/** A running process and its identity, as `verify` has it. */
-type Running = { readonly worker: WorkerProcess; readonly identity: string };
 
 export type GitWorkerParts = {
   /** The system user whose worker it is; `undefined`: the session host's own, who may speak for every name. */
   readonly account: string | undefined;
   /** Starts the process. Rejects with `forbidden` for a user who may not run anything. */
-  readonly start: (onReport: (report: WorkerReport) => void) => Promise<Running>;
+  readonly start: (onReport: (report: WorkerReport) => void) => Promise<WorkerProcess>;
   /**
    * Rejects with `forbidden` once the user may not run programs. Resolves with the current identity of new processes:
    * groups and limits change, and a worker keeps those of its start.
@@ -51,23 +46,22 @@ export class GitWorker implements AsyncDisposable {
   readonly #log: (report: Report<"log">) => void;
   /** The process that runs or is being started. */
   #process: Promise<WorkerProcess> | undefined;
-  #running: Running | undefined;
+  #running: WorkerProcess | undefined;
   /** The end of the process before: there is one at a time. */
-  #retired: Promise<unknown> = Promise.resolve();
+  #retired: Promise<void> = Promise.resolve();
   #startedMs = -Infinity;
-  #restartMs = RESTART_MS;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #restart = new RetryTimer({
+    ...{ firstMs: RESTART_MS, maxMs: MAX_RESTART_MS },
+    retry: () => this.resume(),
+  });
+  #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(parts: GitWorkerParts) {
     this.#parts = parts;
     this.#log = limitedLog(parts);
-    this.folders = new SessionFolders({
-      now: parts.now,
-      onState: (cwd, state) => {
-        if (this.#running !== undefined) this.#send(this.#running.worker, { type: "folder", cwd, state });
-      },
-    });
+    const onState = (cwd: string, state: FolderState): void => this.#tell({ type: "folder", cwd, state });
+    this.folders = new SessionFolders({ now: parts.now, onState });
   }
 
   get isUnused(): boolean {
@@ -81,8 +75,8 @@ export class GitWorker implements AsyncDisposable {
 
   /** Ends its process where nobody waits for it and it follows nothing. The known git status stays. */
   release(): boolean {
-    if (this.#running === undefined || this.#running.worker.isBusy || this.#follows) return false;
-    this.#retire(this.#running.worker);
+    if (this.#running === undefined || this.#running.isBusy || this.#follows) return false;
+    this.#retire(this.#running);
     return true;
   }
 
@@ -90,7 +84,7 @@ export class GitWorker implements AsyncDisposable {
   async call(call: RepositoryCall, signal: AbortSignal): Promise<string> {
     await this.#renew();
     const worker = await this.#started();
-    this.#waitForIdle();
+    this.#idle?.refresh();
     return await worker.call(call, signal);
   }
 
@@ -101,7 +95,7 @@ export class GitWorker implements AsyncDisposable {
 
   hint(repoPath: string): void {
     void this.#started().then(
-      (worker) => this.#send(worker, { type: "hint", repoPath }),
+      () => this.#tell({ type: "hint", repoPath }),
       () => undefined,
     );
   }
@@ -116,21 +110,21 @@ export class GitWorker implements AsyncDisposable {
   /** These folders may have changed. */
   check(folders: ReadonlySet<string>): void {
     const cwds = [...folders].filter((cwd) => this.folders.has(cwd));
-    if (cwds.length > 0) this.#running?.worker.send({ type: "check", cwds });
+    if (cwds.length > 0) this.#running?.send({ type: "check", cwds });
   }
 
   /** A client lists the sessions. */
   listed(): void {
-    if (this.#running !== undefined) this.#running.worker.send({ type: "check" });
+    if (this.#running !== undefined) this.#running.send({ type: "check" });
     else if (this.#parts.now() - this.#startedMs >= TRUST_MS && this.folders.isLive) this.#wake();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#timer);
+    clearInterval(this.#idle);
+    this.#restart[Symbol.dispose]();
     const worker = await this.#process?.catch(() => undefined);
-    worker?.end();
-    if (worker !== undefined) await endOf(worker);
+    await worker?.end();
   }
 
   get #follows(): boolean {
@@ -156,19 +150,18 @@ export class GitWorker implements AsyncDisposable {
     this.#startedMs = now();
     await this.#retired;
     const place = await target();
-    const running = await start((report) => this.#receive(running.worker, report));
-    const { worker } = running;
+    const worker: WorkerProcess = await start((report) => this.#receive(worker, report));
     void worker.ended.then((error) => this.#ended(worker, error));
     worker.send({ type: "begin", target: place, entries: [...store.get()] });
     for (const [cwd, state] of this.folders.states) worker.send({ type: "folder", cwd, state });
-    this.#running = running;
-    this.#waitForIdle();
+    this.#running = worker;
+    this.#idle = setInterval(() => void this.#checkIdle(), IDLE_MS).unref();
     return worker;
   }
 
-  #send(worker: WorkerProcess, message: ToWorker): void {
-    worker.send(message);
-    this.#waitForIdle();
+  #tell(message: ToWorker): void {
+    this.#running?.send(message);
+    this.#idle?.refresh();
   }
 
   #receive(worker: WorkerProcess, report: WorkerReport): void {
@@ -197,24 +190,18 @@ export class GitWorker implements AsyncDisposable {
     worker.send({ type: "stored", number, ...(error === undefined ? {} : { error }) });
   }
 
-  #waitForIdle(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#checkIdle(), IDLE_MS).unref();
-  }
-
   /** It ends where nobody waits for it, and it neither follows nor watches a repository. */
   async #checkIdle(): Promise<void> {
-    const worker = this.#running?.worker;
+    const worker = this.#running;
     if (worker === undefined) return;
-    this.#restartMs = RESTART_MS;
-    this.#waitForIdle();
+    this.#restart.stop();
     try {
       await this.#renew();
     } catch (error) {
       if (error instanceof ServiceError && error.code === "forbidden") worker.kill();
       return;
     }
-    if (this.#running?.worker !== worker) return this.#isNeeded ? this.resume() : undefined;
+    if (this.#running !== worker) return this.#isNeeded ? this.resume() : undefined;
     if (!worker.isBusy && !this.#follows && !this.folders.isWatched) this.#retire(worker);
   }
 
@@ -224,19 +211,17 @@ export class GitWorker implements AsyncDisposable {
     if (this.#running === undefined) return;
     const identity = await this.#parts.verify();
     const running = this.#running;
-    if (running !== undefined && identity !== running.identity && !running.worker.isBusy)
-      this.#retire(running.worker);
+    if (running !== undefined && identity !== running.identity && !running.isBusy) this.#retire(running);
   }
 
   #retire(worker: WorkerProcess): void {
     this.#gone();
-    worker.end();
-    this.#retired = endOf(worker);
+    this.#retired = worker.end();
   }
 
   #gone(): void {
     [this.#process, this.#running] = [undefined, undefined];
-    clearTimeout(this.#timer);
+    clearInterval(this.#idle);
   }
 
   get #isNeeded(): boolean {
@@ -244,22 +229,12 @@ export class GitWorker implements AsyncDisposable {
   }
 
   #ended(worker: WorkerProcess, error: ServiceError): void {
-    if (this.#running?.worker !== worker) return;
+    if (this.#running !== worker) return;
     this.#gone();
     if (this.#isClosed) return;
     this.#parts.log.warn({ error }, "git worker ended");
-    if (!this.#isNeeded) return;
-    this.#timer = setTimeout(() => this.resume(), this.#restartMs).unref();
-    this.#restartMs = Math.min(2 * this.#restartMs, MAX_RESTART_MS);
+    if (this.#isNeeded) this.#restart.start();
   }
-}
-
-/** A worker completes what it has begun, also when nobody waits any more. */
-async function endOf(worker: WorkerProcess): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, STOP_WAIT_MS);
-  await Promise.race([worker.ended, promise]);
-  clearTimeout(timer);
 }
 
 /** At most MAX_LOG_LINES a minute: a user must not fill the host's disk. */

@@ -174,7 +174,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   async #start(
     account: string | undefined,
     onReport: Parameters<GitWorkerParts["start"]>[0],
-  ): ReturnType<GitWorkerParts["start"]> {
+  ): Promise<WorkerProcess> {
     this.#makeRoom();
     const { node, env, cgroups } = this.#parts;
     const runner: Runner =
@@ -186,7 +186,7 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const own = { HOME: home, USER: user, LOGNAME: user, SHELL: shell, ...Object.fromEntries(inherited) };
     const { identity } = runner;
     if (account !== undefined) this.#verified.set(account, Promise.resolve(identity));
-    return { worker: new WorkerProcess(runner.asWorker(workerProgram(node, own)), onReport), identity };
+    return new WorkerProcess(runner.asWorker(workerProgram(node, own)), { identity, onReport });
   }
 
   /** For a starting worker, which counts as running. */

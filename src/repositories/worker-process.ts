@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { Duplex } from "node:stream";
+import { setTimeout as pause } from "node:timers/promises";
 import { FromWorker, MAX_WORKER_MESSAGE_LENGTH, type ToWorker } from "../git/worker/messages.ts";
 import { JsonLines } from "../lib/fs/json-lines.ts";
 import { programFile } from "../lib/os/installation.ts";
@@ -28,6 +29,7 @@ const MAX_STDERR_BYTES = 2_000;
 const HOST_SOCKET_FD = 3;
 /** More than one git command may take. */
 const END_TIMEOUT_MS = 90_000;
+const END_WAIT_MS = 3_000;
 
 /** The program of a git worker, as the user of this process. */
 export function workerProgram(node: string, env: Readonly<Record<string, string>>): WorkerCommand {
@@ -39,16 +41,20 @@ export class WorkerProcess {
   readonly #child: ChildProcess;
   readonly #lines: JsonLines;
   readonly #socket: Duplex;
-  readonly #onReport: (report: WorkerReport) => void;
   readonly #calls = new Map<number, PromiseWithResolvers<string>>();
   #lastCall = 0;
   #isEnding = false;
   #failure: ServiceError | undefined;
+  /** That of its user at the start, see `Runner`. */
+  readonly identity: string;
   /** Resolves with the reason when it has ended; all calls have failed by then. */
   readonly ended: Promise<ServiceError>;
 
-  constructor(command: WorkerCommand, onReport: (report: WorkerReport) => void) {
-    this.#onReport = onReport;
+  constructor(
+    command: WorkerCommand,
+    options: { readonly identity: string; readonly onReport: (report: WorkerReport) => void },
+  ) {
+    this.identity = options.identity;
     this.#child = spawn(command.file, command.args, {
       // A signal to the terminal of an inline session host must not end it in the middle of a change.
       ...{ cwd: "/", env: command.env, detached: true },
@@ -59,7 +65,7 @@ export class WorkerProcess {
     this.#socket = socket;
     this.#lines = new JsonLines(socket, {
       maxLength: MAX_WORKER_MESSAGE_LENGTH,
-      onMessage: (message) => this.#receive(FromWorker.parse(message)),
+      onMessage: (message) => this.#receive(FromWorker.parse(message), options.onReport),
     });
     this.ended = ended(this.#child).then((error) => {
       this.#failure = error;
@@ -101,25 +107,30 @@ export class WorkerProcess {
     this.#lines.send(message);
   }
 
-  /** It completes what it has begun in a repository, and ends; after END_TIMEOUT_MS it is killed. */
-  end(): void {
+  /**
+   * It completes what it has begun in a repository, and ends; after END_TIMEOUT_MS it is killed. Resolves at its end,
+   * or after END_WAIT_MS.
+   */
+  async end(): Promise<void> {
     setTimeout(() => this.kill(), END_TIMEOUT_MS).unref();
     this.#isEnding = true;
     this.#socket.end();
     this.#child.unref();
+    const stop = new AbortController();
+    await Promise.race([this.ended, pause(END_WAIT_MS, undefined, stop).catch(() => undefined)]);
+    stop.abort();
   }
 
   kill(): void {
     this.#child.kill("SIGKILL");
   }
 
-  #receive(message: FromWorker): void {
+  #receive(message: FromWorker, onReport: (report: WorkerReport) => void): void {
     if (message.type === "answer") this.#calls.get(message.number)?.resolve(message.body);
-    else if (message.type === "failure")
-      this.#calls
-        .get(message.number)
-        ?.reject(errorFromBody(message.error, "git_failed", "the git worker failed"));
-    else this.#onReport(message);
+    else if (message.type === "failure") {
+      const error = errorFromBody(message.error, "git_failed", "the git worker failed");
+      this.#calls.get(message.number)?.reject(error);
+    } else onReport(message);
   }
 }
 

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { Mutex } from "../../lib/async/mutex.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
@@ -16,8 +15,8 @@ export type FollowEntry = z.infer<typeof FollowEntry>;
 export class FollowList {
   readonly #entries: Map<string, FollowEntry>;
   readonly #store: (entries: FollowEntry[]) => Promise<void>;
-  readonly #writes = new Mutex();
 
+  /** `store` keeps the last entries that it was given. */
   constructor(entries: readonly FollowEntry[], store: (entries: FollowEntry[]) => Promise<void>) {
     this.#entries = new Map(entries.map((entry) => [entry.repoPath, entry]));
     this.#store = store;
@@ -34,7 +33,7 @@ export class FollowList {
   /** Rejects as the store does. */
   async set(entry: FollowEntry): Promise<void> {
     this.#entries.set(entry.repoPath, entry);
-    await this.#write();
+    await this.#store([...this.#entries.values()]);
   }
 
   /** Throws `invalid_request` where the limits of the process or of the user leave no room for another repository. */
@@ -49,11 +48,6 @@ export class FollowList {
   }
 
   async delete(repoPath: string): Promise<void> {
-    if (this.#entries.delete(repoPath)) await this.#write();
-  }
-
-  async #write(): Promise<void> {
-    // Reads the entries in its turn: of two concurrent writes the older state could be stored last.
-    await this.#writes.take(() => this.#store([...this.#entries.values()]));
+    if (this.#entries.delete(repoPath)) await this.#store([...this.#entries.values()]);
   }
 }

@@ -26,7 +26,7 @@ function hostile(script: string) {
     account: "ada",
     start: async (onReport: (report: WorkerReport) => void) => {
       lookUps.push("start");
-      return { worker: new WorkerProcess(command, onReport), identity: "ada" };
+      return new WorkerProcess(command, { identity: "ada", onReport });
     },
     verify: async () => {
       lookUps.push("verify");

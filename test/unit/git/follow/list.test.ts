@@ -40,7 +40,7 @@ test("one user's followed repositories are stored beside those of others", async
     ]);
     await file.set("bob", []);
     const again = await FollowFile.open(path);
-    expect(again.accounts).toEqual([undefined, "ada"]);
+    expect([...again.accounts]).toEqual([undefined, "ada"]);
     expect(again.of("ada")).toEqual([{ ...entry("/ada"), hookKey: "key" }]);
     expect(again.withKey("key")).toMatchObject([{ account: "ada", repoPath: "/ada" }]);
   });
