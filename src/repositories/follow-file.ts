@@ -45,9 +45,4 @@ export class FollowFile {
     // Reads the entries in its turn: of two concurrent writes the older state could be stored last.
     await this.#writes.take(() => writeJsonFile(this.#path, this.#entries, 0o600));
   }
-
-  /** Repositories whose hooks send that key. */
-  withKey(key: string): readonly { readonly account?: string | undefined; readonly repoPath: string }[] {
-    return this.#entries.filter(({ hookKey }) => hookKey === key);
-  }
 }

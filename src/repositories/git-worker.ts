@@ -1,5 +1,5 @@
 import type { FollowEntry } from "../git/follow/list.ts";
-import type { HookPlace } from "../git/hooks/hook-script.ts";
+import type { HookTarget } from "../git/hooks/hook-script.ts";
 import { RetryTimer } from "../git/retry-timer.ts";
 import type { FolderState, ToWorker } from "../git/worker/messages.ts";
 import type { Log } from "../log.ts";
@@ -31,7 +31,7 @@ export type GitWorkerParts = {
    * groups and limits change, and a worker keeps those of its start.
    */
   readonly verify: () => Promise<string>;
-  readonly target: () => Promise<HookPlace>;
+  readonly target: HookTarget | undefined;
   readonly store: { get(): readonly FollowEntry[]; set(entries: readonly FollowEntry[]): Promise<void> };
   readonly onNotice: (notice: Report<"notice">) => void;
   readonly log: Log;
@@ -93,13 +93,6 @@ export class GitWorker implements AsyncDisposable {
     void this.#started().catch((error: unknown) => this.#parts.log.warn({ error }, "git worker not started"));
   }
 
-  hint(repoPath: string): void {
-    void this.#started().then(
-      () => this.#tell({ type: "hint", repoPath }),
-      () => undefined,
-    );
-  }
-
   /** A session is in that folder. */
   enter(cwd: string, options: { readonly isLive: boolean; readonly onChange: () => void }): FolderPresence {
     const presence = this.folders.enter(cwd, options);
@@ -149,10 +142,9 @@ export class GitWorker implements AsyncDisposable {
     const { start, target, store, now } = this.#parts;
     this.#startedMs = now();
     await this.#retired;
-    const place = await target();
     const worker: WorkerProcess = await start((report) => this.#receive(worker, report));
     void worker.ended.then((error) => this.#ended(worker, error));
-    worker.send({ type: "begin", target: place, entries: [...store.get()] });
+    worker.send({ type: "begin", target, entries: [...store.get()] });
     for (const [cwd, state] of this.folders.states) worker.send({ type: "folder", cwd, state });
     this.#running = worker;
     this.#idle = setInterval(() => void this.#checkIdle(), IDLE_MS).unref();

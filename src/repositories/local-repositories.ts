@@ -2,7 +2,6 @@
 // Notifications, and the sessions that they concern, are kept here.
 import { type Notice, Notices } from "../git/follow/notices.ts";
 import { GIT_CACHE_MS } from "../git/git-limits.ts";
-import type { HookPlace } from "../git/hooks/hook-script.ts";
 import { RepositoryEvent } from "../git/worker/messages.ts";
 import { Emitter } from "../lib/async/emitter.ts";
 import { ExpiringMap } from "../lib/data/expiring-map.ts";
@@ -18,7 +17,6 @@ import { OWN_IDENTITY, ownRunner, type Runner } from "../sessions/run-as/runner.
 import type { UserCgroups } from "../sessions/run-as/user-cgroups.ts";
 import { FollowFile } from "./follow-file.ts";
 import { GitWorker, type GitWorkerParts } from "./git-worker.ts";
-import { HookSocket, hookSocketPath } from "./hook-socket.ts";
 import type {
   Repositories,
   RepositoryCaller,
@@ -50,7 +48,6 @@ export type LocalRepositoriesParts = {
 export class LocalRepositories implements Repositories, AsyncDisposable {
   readonly #parts: LocalRepositoriesParts;
   readonly #file: FollowFile;
-  readonly #hookSocket: HookSocket;
   readonly #notices = new Notices({ now });
   readonly #events = new Emitter<ServerEvent>();
   /** By system user, least recently used first; `undefined`: the host's own. */
@@ -67,11 +64,6 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   private constructor(parts: LocalRepositoriesParts, file: FollowFile) {
     this.#parts = parts;
     this.#file = file;
-    this.#hookSocket = new HookSocket({
-      path: hookSocketPath(parts.controlDir.path),
-      onKey: (key) =>
-        file.withKey(key).forEach(({ account, repoPath }) => void this.#worker(account).hint(repoPath)),
-    });
   }
 
   /** Resumes the follow mode of an earlier session host. */
@@ -127,7 +119,6 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#checks);
     await Promise.all([...this.#workers.values()].map((worker) => worker[Symbol.asyncDispose]()));
-    await this.#hookSocket[Symbol.asyncDispose]();
   }
 
   /** Checks sessions with output since the last time or with viewers; for others no git runs. */
@@ -153,12 +144,13 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       return known;
     }
     for (const [user, worker] of this.#workers) if (worker.isUnused) this.#workers.delete(user);
-    const { log } = this.#parts;
+    const { node, main, controlDir, isRoot, log } = this.#parts;
     const worker = new GitWorker({
       account,
       start: (onReport) => this.#start(account, onReport),
       verify: () => this.#verify(account),
-      target: () => this.#hookPlace(account),
+      // Hooks of other users cannot reach the sockets of the control directory.
+      target: account === undefined || !isRoot ? { node, main, controlDir: controlDir.path } : undefined,
       store: { get: () => this.#file.of(account), set: (entries) => this.#file.set(account, entries) },
       onNotice: (notice) => {
         this.#notices.add(notice);
@@ -203,21 +195,6 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
     const identity = identityOf(account);
     this.#verified.set(account, identity);
     return await identity;
-  }
-
-  /** Hooks of other users cannot reach the sockets of the control directory. */
-  async #hookPlace(account: string | undefined): Promise<HookPlace> {
-    const { node, main, controlDir, isRoot, log } = this.#parts;
-    const own = { node, main, controlDir: controlDir.path };
-    if (account === undefined || !isRoot) return own;
-    try {
-      await this.#hookSocket.open();
-      return { node, main, socket: this.#hookSocket.path };
-    } catch (error) {
-      // Follow mode still watches git's files.
-      log.warn({ error, path: this.#hookSocket.path }, "no socket for the hooks of other users");
-      return own;
-    }
   }
 
   #notifications(input: RepositoryInput, caller: RepositoryCaller): unknown {

@@ -15,6 +15,7 @@ import {
   MAX_FOLLOW_ROUNDS,
 } from "../git-limits.ts";
 import type { FollowHooks, HooksPlan } from "../hooks/follow-hooks.ts";
+import { EVENT_FILE } from "../hooks/hook-script.ts";
 import { findRepository, type Repository } from "../repository.ts";
 import { RetryTimer } from "../retry-timer.ts";
 import { carryOut, checkDisable, checkTwice, type EnableCheck, type Outcome } from "./check.ts";
@@ -154,7 +155,7 @@ export class FollowedRepository implements AsyncDisposable {
     const main = git.at(this.#path);
     const settings = await readFollowSettings(main);
     const plan = await hooks.plan(git, repository, check.worktreePath);
-    await list.set({ ...entry, ...plan.entry });
+    await list.set({ ...entry, hookFolders: plan.folders.map(({ path }) => path) });
     try {
       const { worktreePath, state } = check;
       await writeFollowSettings(main, { worktreePath, branch: state.main.branch });
@@ -258,7 +259,7 @@ export class FollowedRepository implements AsyncDisposable {
   }
 }
 
-const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", ...UNFINISHED_MARKS]);
+const OF_A_TREE = new Set(["HEAD", "packed-refs", "worktrees", EVENT_FILE, ...UNFINISHED_MARKS]);
 
 /**
  * Folders with changes that no hook reports: resets, rebases, removed worktrees. `caresForIndex`: whether staging

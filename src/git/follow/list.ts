@@ -2,12 +2,11 @@ import { z } from "zod";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_FOLLOWED_OF_USER, MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 
-/** A followed repository: for whom, the folders with our hooks, and the key that the hooks send. */
+/** A followed repository: for whom, and the folders with our hooks. */
 export const FollowEntry = z.object({
   repoPath: z.string().max(4096),
   user: z.string().max(256),
   hookFolders: z.array(z.string().max(4096)).max(8),
-  hookKey: z.string().max(64).optional(),
 });
 export type FollowEntry = z.infer<typeof FollowEntry>;
 

@@ -1,32 +1,28 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
-import { randomBytes } from "node:crypto";
 import { KeyedMutex } from "../../lib/async/mutex.ts";
-import type { FollowEntry, FollowList } from "../follow/list.ts";
+import type { FollowList } from "../follow/list.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
 import { permitted } from "./files.ts";
-import type { HookPlace } from "./hook-script.ts";
+import type { HookTarget } from "./hook-script.ts";
 import { type HookFolder, type HookPlan, installHooks, planHooks, removeHooks } from "./hooks.ts";
 import { excludeHooks, excludePatterns, hookFolders } from "./places.ts";
 
 export type HooksPlan = {
-  /** For the list: the folders, and the key that hooks of another user send. */
-  readonly entry: Pick<FollowEntry, "hookFolders" | "hookKey">;
   readonly steps: readonly string[];
   readonly folders: readonly HookFolder[];
   /** The tops of both trees. */
   readonly tops: readonly string[];
 };
 
-const KEY_BYTES = 24;
-
 export class FollowHooks {
   readonly #list: FollowList;
-  readonly #target: HookPlace;
+  readonly #target: HookTarget | undefined;
   /** By folder: several repositories may share one. */
   readonly #mutexes = new KeyedMutex();
 
-  constructor(parts: { readonly list: FollowList; readonly target: HookPlace }) {
+  /** `target`: `undefined` where the user cannot reach the session host's sockets. */
+  constructor(parts: { readonly list: FollowList; readonly target: HookTarget | undefined }) {
     this.#list = parts.list;
     this.#target = parts.target;
   }
@@ -38,22 +34,15 @@ export class FollowHooks {
     const plans = await Promise.all(
       all.map(async (folder) => sentences(folder, await permitted(() => planHooks(folder)))),
     );
-    const folders = all.filter(({ isDenied }) => !isDenied);
-    const paths = folders.map(({ path }) => path);
-    const entry =
-      "socket" in this.#target
-        ? { hookFolders: paths, hookKey: this.#keyOf(mainRoot, paths) }
-        : { hookFolders: paths };
-    return { entry, steps: plans.flat(), folders, tops };
+    return { steps: plans.flat(), folders: all.filter(({ isDenied }) => !isDenied), tops };
   }
 
   /** What was planned, for a repository that is in the list. */
-  async install({ folders, tops, entry }: HooksPlan, commonDir: string): Promise<void> {
-    const place = this.#target;
-    const target = "socket" in place ? { ...place, key: entry.hookKey ?? newKey() } : place;
+  async install({ folders, tops }: HooksPlan, commonDir: string): Promise<void> {
     await permitted(async () => {
       await excludeHooks(commonDir, excludePatterns(folders, tops));
-      for (const folder of folders) await this.#mutexes.take(folder.path, () => installHooks(folder, target));
+      for (const folder of folders)
+        await this.#mutexes.take(folder.path, () => installHooks(folder, this.#target));
     });
   }
 
@@ -77,19 +66,6 @@ export class FollowHooks {
     if (entry === undefined) return;
     await this.#list.set({ ...entry, hookFolders: entry.hookFolders.filter((path) => path !== folder) });
   }
-
-  /** Repositories that share a hook share its key. */
-  #keyOf(mainRoot: string, folders: readonly string[]): string {
-    const sharing = this.#list.entries.find(
-      ({ repoPath, hookFolders: others }) =>
-        repoPath === mainRoot || others.some((path) => folders.includes(path)),
-    );
-    return sharing?.hookKey ?? newKey();
-  }
-}
-
-function newKey(): string {
-  return randomBytes(KEY_BYTES).toString("base64url");
 }
 
 const CHANGES: Readonly<Record<HookPlan["change"], string>> = {

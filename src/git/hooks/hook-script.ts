@@ -12,25 +12,18 @@ export const HOOK_MARK = "# ttyhq git hook";
 export const KEPT_FOLDER = "ttyhq-kept";
 const MADE_FOLDER = "# This folder was made for it.";
 
-/**
- * The command of a hook, in absolute paths: hooks run with any PATH and as any user. It reports to the control
- * directory, or to a socket (hook-socket.ts) if that belongs to another user.
- */
-export type HookPlace = { readonly node: string; readonly main: string } & (
-  | { readonly controlDir: string }
-  | { readonly socket: string }
-);
-export type HookTarget = { readonly node: string; readonly main: string } & (
-  | { readonly controlDir: string }
-  | { readonly socket: string; readonly key: string }
-);
+/** A hook creates and removes this file in the common directory where it cannot reach a session host. */
+export const EVENT_FILE = "ttyhq-event";
+
+/** How a hook reaches its session host: absolute paths, as hooks run with any PATH and as any user. */
+export type HookTarget = { readonly node: string; readonly main: string; readonly controlDir: string };
 
 /** How the user's own hook is run: sourced by its shell, or as a program. */
 export type KeptHook = { readonly kind: "shell"; readonly shell: string } | { readonly kind: "program" };
 
 export function hookScript(
   name: HookName,
-  target: HookTarget,
+  target: HookTarget | undefined,
   { kept, isFolderOurs }: { readonly kept: KeptHook | undefined; readonly isFolderOurs: boolean },
 ): string {
   const folder = isFolderOurs ? [MADE_FOLDER] : [];
@@ -125,28 +118,26 @@ const RELEASE: readonly string[] = [
   "( release ) </dev/null >/dev/null 2>&1",
 ];
 
+const SILENT = "</dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
+const TOUCH = [
+  "( event=$(git rev-parse --path-format=absolute --git-common-dir) &&",
+  `  event=$event/${EVENT_FILE} && : >"$event" && rm -f "$event" ) ${SILENT}`,
+];
+
 /**
  * A detached process without git's descriptors, terminal signals and wait. Nothing starts without a server or its
- * program.
+ * program. Without a target the git worker sees a file.
  */
-function tell(name: HookName, target: HookTarget): readonly string[] {
-  const { node, main } = target;
-  const event = name.slice("post-".length);
-  const [sockets, where] =
-    "key" in target
-      ? [[target.socket], `--socket ${quoted(target.socket)} --key ${quoted(target.key)}`]
-      : [
-          ["server.sock", "host.sock"].map((name) => `${target.controlDir}/${name}`),
-          `--control-dir ${quoted(target.controlDir)}`,
-        ];
-  const isThere = sockets.map((socket) => `[ -S ${quoted(socket)} ]`).join(" || ");
-  const command = `NODE_OPTIONS= $apart ${quoted(node)} ${quoted(main)} git event --event ${event} ${where}`;
-  const silent = "</dev/null >/dev/null 2>&1 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-";
+function tell(name: HookName, target: HookTarget | undefined): readonly string[] {
+  if (target === undefined) return TOUCH;
+  const [node, main, controlDir] = [target.node, target.main, target.controlDir].map(quoted);
+  const isThere = `[ -S ${controlDir}/server.sock ] || [ -S ${controlDir}/host.sock ]`;
+  const event = `git event --event ${name.slice("post-".length)} --control-dir ${controlDir}`;
   return [
-    `if { ${isThere}; } && [ -x ${quoted(node)} ] && [ -r ${quoted(main)} ]; then`,
+    `if { ${isThere}; } && [ -x ${node} ] && [ -r ${main} ]; then`,
     "  apart=",
     "  command -v setsid >/dev/null 2>&1 && apart=setsid",
-    `  ( trap '' HUP; ${command} & ) ${silent}`,
+    `  ( trap '' HUP; NODE_OPTIONS= $apart ${node} ${main} ${event} & ) ${SILENT}`,
     "fi",
   ];
 }

@@ -46,7 +46,7 @@ export async function planHooks(folder: HookFolder): Promise<readonly HookPlan[]
 }
 
 /** Installs our hooks. An existing hook is kept unchanged, and is active until ours replaces it. Idempotent. */
-export async function installHooks(folder: HookFolder, target: HookTarget): Promise<void> {
+export async function installHooks(folder: HookFolder, target: HookTarget | undefined): Promise<void> {
   if (folder.isDenied) return;
   const isFolderOurs = (await mkdir(folder.path, { recursive: true })) !== undefined;
   for (const name of HOOK_NAMES) {
@@ -71,7 +71,7 @@ export async function removeHooks(folder: string): Promise<void> {
 async function installHook(
   folder: string,
   name: HookName,
-  target: HookTarget,
+  target: HookTarget | undefined,
   isNewFolder: boolean,
 ): Promise<void> {
   const path = join(folder, name);

@@ -9,10 +9,7 @@ import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
 /** Of one message, in UTF-16 units: an answer holds at most the escaped output of git. */
 export const MAX_WORKER_MESSAGE_LENGTH = 64 * 1024 * 1024;
 
-const HookPlace = z.union([
-  z.object({ node: z.string(), main: z.string(), socket: z.string() }),
-  z.object({ node: z.string(), main: z.string(), controlDir: z.string() }),
-]);
+const HookTarget = z.object({ node: z.string(), main: z.string(), controlDir: z.string() });
 
 /** The sessions in a folder: programs run, all programs have ended, there are no sessions any more. */
 const FolderState = z.enum(["live", "ended", "left"]);
@@ -21,7 +18,7 @@ export type FolderState = z.infer<typeof FolderState>;
 /** From the host. */
 export const ToWorker = z.discriminatedUnion("type", [
   /** The first message. */
-  z.object({ type: z.literal("begin"), target: HookPlace, entries: z.array(FollowEntry) }),
+  z.object({ type: z.literal("begin"), target: HookTarget.optional(), entries: z.array(FollowEntry) }),
   /** An endpoint with its input, for a user. */
   z.object({
     ...{ type: z.literal("call"), number: z.int(), name: z.string(), user: z.string() },
@@ -32,8 +29,6 @@ export const ToWorker = z.discriminatedUnion("type", [
   z.object({ type: z.literal("folder"), cwd: z.string(), state: FolderState }),
   /** Read the status of these folders; without `cwds` that of all folders where it is older than GIT_CACHE_MS. */
   z.object({ type: z.literal("check"), cwds: z.array(z.string()).optional() }),
-  /** A followed repository may have changed. */
-  z.object({ type: z.literal("hint"), repoPath: z.string() }),
   /** The answer to "store". */
   z.object({ type: z.literal("stored"), number: z.int(), error: z.string().optional() }),
 ]);

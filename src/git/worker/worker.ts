@@ -69,9 +69,6 @@ export class GitWorker implements AsyncDisposable {
       case "check":
         this.#status.check(message.cwds);
         break;
-      case "hint":
-        this.#follow.hint(message.repoPath);
-        break;
       case "stored":
         this.#stored(message);
         break;

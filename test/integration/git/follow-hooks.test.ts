@@ -21,7 +21,8 @@ test("what was in a folder of hooks is kept when several repositories use it at 
       const put = async (): Promise<void> => {
         const { mainRoot } = repository;
         const plan = await hooks.plan(git, repository, mainRoot);
-        await list.set({ repoPath: mainRoot, user: "somebody", ...plan.entry });
+        const hookFolders = plan.folders.map(({ path }) => path);
+        await list.set({ repoPath: mainRoot, user: "somebody", hookFolders });
         await hooks.install(plan, repository.commonDir);
       };
       const take = async (): Promise<void> => {

@@ -1,11 +1,13 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { watch } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { hookEvent, tellServer } from "../../../src/cli/commands/follow/event.ts";
-import { hookScript } from "../../../src/git/hooks/hook-script.ts";
-import { HookSocket } from "../../../src/repositories/hook-socket.ts";
+import { EVENT_FILE, hookScript } from "../../../src/git/hooks/hook-script.ts";
 
 test("what a hook starts is understood without the rest of the command line", () => {
   const target = { node: "/n", main: "/m", controlDir: "/c" };
@@ -14,28 +16,26 @@ test("what a hook starts is understood without the rest of the command line", ()
   expect(hookEvent(words)).toEqual({ controlDir: "/c", event: "merge" });
 });
 
-test("a hook of another user says its key at a socket", async () => {
+test("a hook that cannot reach a session host creates and removes a file in the common directory", async () => {
   const directory = await mkdtemp(join(tmpdir(), "ttyhq-event-"));
-  const socket = join(directory, "it's a.sock");
-  const target = { node: "/n", main: "/m", socket: "/s", key: "k" };
-  const script = hookScript("post-commit", target, { kept: undefined, isFolderOurs: false });
-  expect(script).toContain("[ -S '/s' ]");
-  const words = /'\/n' '\/m' (.*) &/.exec(script)?.[1]?.replaceAll("'", "").split(" ") ?? [];
-  expect(hookEvent(words)).toEqual({ event: "commit", socket: "/s", key: "k" });
-  await tellServer({ event: "commit", socket, key: "k" }, "/r");
-  const keys: string[] = [];
-  await using listener = new HookSocket({ path: socket, onKey: (key) => keys.push(key) });
-  await listener.open();
-  await tellServer({ event: "commit", socket, key: "some key" }, "/r");
-  await tellServer({ event: "commit", socket, key: "x".repeat(100_000) }, "/r");
-  await tellServer({ event: "commit", socket, key: "" }, "/r");
-  expect(keys).toEqual(["some key"]);
-  await rm(directory, { recursive: true });
+  const run = promisify(execFile);
+  await run("git", ["init", "--quiet", "it's a repo"], { cwd: directory });
+  const gitDir = join(directory, "it's a repo/.git");
+  const script = hookScript("post-commit", undefined, { kept: undefined, isFolderOurs: false });
+  const seen = Promise.withResolvers<void>();
+  const watcher = watch(gitDir, (_, name) => name === EVENT_FILE && seen.resolve());
+  try {
+    await run("sh", ["-c", script], { cwd: dirname(gitDir) });
+    await seen.promise;
+    expect(await readdir(gitDir)).not.toContain(EVENT_FILE);
+  } finally {
+    watcher.close();
+    await rm(directory, { recursive: true });
+  }
 });
 
 test.each([
   [["git", "event", "--event", "commit", "--socket", "/s"]],
-  [["git", "event", "--event", "commit", "--control-dir", "/c", "--key", "k"]],
   [["git", "event"]],
   [["git", "event", "--help"]],
   [["git", "event", "--event", "commit", "--url", "http://x"]],

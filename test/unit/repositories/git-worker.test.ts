@@ -32,7 +32,7 @@ function hostile(script: string) {
       lookUps.push("verify");
       return "ada";
     },
-    target: async () => ({ node: "node", main: "main.js", controlDir: "/nowhere" }),
+    target: undefined,
     store: { get: () => [], set: async () => {} },
     onNotice: (notice) => void notices.push(notice),
     log,

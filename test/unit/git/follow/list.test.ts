@@ -35,13 +35,12 @@ test("one user's followed repositories are stored beside those of others", async
     const file = await FollowFile.open(path);
     await Promise.all([
       file.set(undefined, [entry("/own")]),
-      file.set("ada", [{ ...entry("/ada"), hookKey: "key" }]),
+      file.set("ada", [entry("/ada")]),
       file.set("bob", [entry("/bob")]),
     ]);
     await file.set("bob", []);
     const again = await FollowFile.open(path);
     expect([...again.accounts]).toEqual([undefined, "ada"]);
-    expect(again.of("ada")).toEqual([{ ...entry("/ada"), hookKey: "key" }]);
-    expect(again.withKey("key")).toMatchObject([{ account: "ada", repoPath: "/ada" }]);
+    expect(again.of("ada")).toEqual([entry("/ada")]);
   });
 });
