@@ -78,15 +78,17 @@ export function ownedRequest(
   const { owner: named, account: asked, ...rest } = request;
   if (method === "socket") return request;
   if (method === "hq" && owner === undefined && named !== undefined) {
-    return { ...rest, owner: named, ...part("account", accountOf(named)) };
+    return { ...rest, ...known({ owner: named, account: accountOf(named) }) };
   }
-  return { ...rest, ...part("owner", owner), ...part("account", account) };
+  return { ...rest, ...known({ owner, account }) };
 }
 
-function part<Name extends string>(name: Name, value: string | undefined): { readonly [N in Name]?: string } {
-  const members: { [N in Name]?: string } = {};
-  if (value !== undefined) members[name] = value;
-  return members;
+/** Without absent members: a record would show them. */
+function known({
+  owner,
+  account,
+}: Pick<Principal, "owner" | "account">): Pick<CreateSession, "owner" | "account"> {
+  return { ...(owner !== undefined && { owner }), ...(account !== undefined && { account }) };
 }
 
 /** That an id is taken tells of others' sessions, unless nobody could name it without having heard of it. */

@@ -49,7 +49,7 @@ export async function checkEnable(
 ): Promise<EnableCheck> {
   const { path } = await findWorktree(git, repository, branch);
   const settings = { worktreePath: path, branch: undefined };
-  const check = await checkOnce(git, repository, settings, { kind: "enable" });
+  const check = await checkOnce(git.at(repository.mainRoot), settings, { kind: "enable" });
   const { main, worktree } = check.state;
   if (main.head === undefined) throw new ServiceError("branch_not_found", "the main tree has no commit yet");
   if (main.isBusy) {
@@ -83,19 +83,16 @@ async function findWorktree(
 /** `undefined`: nothing is followed. */
 export async function checkDisable(git: Git, repository: Repository): Promise<Check | undefined> {
   const settings = await readFollowSettings(git);
-  return settings && (await checkOnce(git, repository, settings, { kind: "disable" }));
+  return settings && (await checkOnce(git.at(repository.mainRoot), settings, { kind: "disable" }));
 }
 
 /**
  * The actions on which two successive checks agree: git is then not between two steps of a command. `undefined`: the
  * repository keeps changing.
  */
-export async function checkTwice(
-  git: Git,
-  repository: Pick<Repository, "mainRoot">,
-  settings: FollowSettings,
-): Promise<Check | undefined> {
-  const check = (): Promise<Check> => checkOnce(git, repository, settings, { kind: "changed" });
+export async function checkTwice(git: Git, settings: FollowSettings): Promise<Check | undefined> {
+  // A new object: overrides depend on the repository's current config.
+  const check = (): Promise<Check> => checkOnce(git.at(git.cwd), settings, { kind: "changed" });
   let last = await check();
   for (let checks = 1; checks < MAX_FOLLOW_CHECKS; checks += 1) {
     if (last.actions.length === 0) return last;
@@ -108,14 +105,8 @@ export async function checkTwice(
   return undefined;
 }
 
-async function checkOnce(
-  git: Git,
-  repository: Pick<Repository, "mainRoot">,
-  settings: FollowSettings,
-  event: FollowEvent,
-): Promise<Check> {
-  // A new object: overrides depend on the repository's current config.
-  const found = await readFollowState(git.at(git.cwd), repository, settings);
+async function checkOnce(git: Git, settings: FollowSettings, event: FollowEvent): Promise<Check> {
+  const found = await readFollowState(git, settings);
   return { ...found, actions: decide(found.state, event) };
 }
 

@@ -221,7 +221,7 @@ export class FollowedRepository implements AsyncDisposable {
   }
 
   async #round(user: string, git: Git, settings: FollowSettings): Promise<End> {
-    const check = await checkTwice(git, { mainRoot: this.#path }, settings);
+    const check = await checkTwice(git, settings);
     if (check === undefined) return "waiting";
     if (check.worktreePath !== settings.worktreePath) await writeFollowPath(git, check.worktreePath);
     const { worktree } = check.state;

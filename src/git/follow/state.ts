@@ -2,8 +2,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { isErrno } from "../../lib/fs/atomic-file.ts";
+import { ServiceError } from "../../protocol/errors.ts";
 import type { Git } from "../git.ts";
-import { findRepository, type Repository } from "../repository.ts";
+import { requireRepository } from "../repository.ts";
 import { readWorktrees, type WorktreeEntry } from "../worktrees/list.ts";
 import type { FollowState, Tree } from "./decide.ts";
 import type { FollowSettings } from "./settings.ts";
@@ -25,18 +26,13 @@ export type FoundState = {
   readonly isListed: boolean;
 };
 
-/** Throws as `Git.read` does. */
-export async function readFollowState(
-  git: Git,
-  repository: Pick<Repository, "mainRoot">,
-  settings: FollowSettings,
-): Promise<FoundState> {
-  const mainGit = git.at(repository.mainRoot);
-  const whole = await findRepository(mainGit);
-  const entries = whole === undefined ? [] : await readWorktrees(mainGit, whole);
-  const main = entries.find(({ isMain }) => isMain) ?? nowhere(repository.mainRoot);
-  const entry = followedEntry(entries, settings);
-  const [mainTree, worktree] = await Promise.all([readTree(mainGit, main), readWorktree(git, entry)]);
+/** `git`: in the main tree. Throws as `Git.read` does. */
+export async function readFollowState(git: Git, settings: FollowSettings): Promise<FoundState> {
+  const [main, ...linked] = await readWorktrees(git, await requireRepository(git));
+  if (main === undefined)
+    throw new ServiceError("not_a_repository", `git lists no working tree at ${git.cwd}`);
+  const entry = followedEntry(linked, settings);
+  const [mainTree, worktree] = await Promise.all([readTree(git, main), readWorktree(git, entry)]);
   return {
     state: { main: mainTree, worktree, branch: settings.branch },
     worktreePath: entry?.path ?? settings.worktreePath,
@@ -46,10 +42,9 @@ export async function readFollowState(
 
 /** By its path, else by the branch: no other linked worktree can have it checked out. */
 function followedEntry(
-  entries: readonly WorktreeEntry[],
+  linked: readonly WorktreeEntry[],
   { worktreePath, branch }: FollowSettings,
 ): WorktreeEntry | undefined {
-  const linked = entries.filter(({ isMain }) => !isMain);
   const there = linked.find(({ path }) => path === worktreePath);
   return there ?? (branch === undefined ? undefined : linked.find((entry) => entry.branch === branch));
 }
@@ -134,11 +129,4 @@ async function isOnABranch(git: Git, commit: string): Promise<boolean> {
   const places = ["refs/heads", "refs/remotes", "refs/tags"];
   const run = await git.try("for-each-ref", "--count=1", `--contains=${commit}`, ...places);
   return run.code === 0 && run.stdout !== "";
-}
-
-function nowhere(path: string): WorktreeEntry {
-  return {
-    ...{ path, head: undefined, branch: undefined, isMain: true, isBare: false },
-    ...{ locked: undefined, prunable: undefined },
-  };
 }

@@ -57,15 +57,6 @@ function examined(entries: readonly WorktreeEntry[]): readonly WorktreeEntry[] {
   return entries.filter(({ prunable }) => prunable === undefined).slice(0, MAX_EXAMINED);
 }
 
-async function dirtOf(
-  git: Git,
-  { commonDir }: Repository,
-  entries: readonly WorktreeEntry[],
-): Promise<ReadonlyMap<string, boolean>> {
-  const trees = entries.filter(({ isBare }) => !isBare).map(({ path }) => path);
-  return await readDirt(git, commonDir, trees);
-}
-
 async function statsOf(
   git: Git,
   commit: string | undefined,
@@ -97,13 +88,12 @@ async function readBaseBranch(git: Git, current: () => Promise<string | undefine
 }
 
 /**
- * Prints `clean` or `dirty` for each working tree, or `ask` if git fails or its config names a program that is not
- * neutralised. $1: the common directory if all trees share one config, which saves reading it for each tree.
+ * Prints `clean` or `dirty` for each working tree, or `ask` if git fails or the tree does not belong to the repository
+ * with the common directory $1, whose config is known.
  */
 const SCRIPT = `
 common=$1; shift
-is_alike() {
-  [ -n "$common" ] || return 1
+is_ours() {
   [ "$tree/.git" = "$common" ] && return
   [ -f "$tree/.git" ] && IFS= read -r link <"$tree/.git" || return 1
   name=\${link#"gitdir: $common/worktrees/"}
@@ -111,31 +101,23 @@ is_alike() {
   [ -f "$common/worktrees/$name/commondir" ] && IFS= read -r up <"$common/worktrees/$name/commondir" &&
     [ "$up" = ../.. ]
 }
-is_neutral() {
-  names=$(git -C "$tree" config --includes --show-scope --name-only --get-regexp '^(filter|hook)[.]' 2>/dev/null)
-  case $? in 0|1) ;; *) return 1 ;; esac
-  [ -z "$names" ] || printf '%s\\n' "$names" | awk '
-    { tab = index($0, "\\t"); scope = substr($0, 1, tab - 1); key = substr($0, tab + 1) }
-    scope == "command" { neutral[key] = 1; next }
-    scope != "global" && scope != "system" { named[key] = 1 }
-    END { for (key in named) if (!(key in neutral)) exit 1 }'
-}
 for tree do
-  is_alike || is_neutral || { echo ask; continue; }
-  if found=$(git -C "$tree" -c core.preloadIndex=false status --porcelain --no-renames \\
+  if is_ours && found=$(git -C "$tree" -c core.preloadIndex=false status --porcelain --no-renames \\
     --untracked-files=normal --ignore-submodules=dirty 2>/dev/null)
   then if [ -n "$found" ]; then echo dirty; else echo clean; fi
   else echo ask; fi
 done`;
 
 /** Which of these working trees hold what is in no commit. One that git says nothing about in time is left out. */
-export async function readDirt(
+async function dirtOf(
   git: Git,
-  commonDir: string,
-  trees: readonly string[],
+  { commonDir }: Repository,
+  entries: readonly WorktreeEntry[],
 ): Promise<ReadonlyMap<string, boolean>> {
-  const common = mayDiffer(await git.config()) ? "" : commonDir;
-  const lines = await linesOf(git, SCRIPT, { fixed: [common], each: trees });
+  const trees = entries.filter(({ isBare }) => !isBare).map(({ path }) => path);
+  const lines = mayDiffer(await git.config())
+    ? trees.map((tree) => [tree, "ask"] as const)
+    : await linesOf(git, SCRIPT, { fixed: [commonDir], each: trees });
   const answers = await Promise.all(
     [...lines].map(async ([tree, line]) => {
       const dirty = line === "ask" ? await askAlone(git.at(tree)) : line === "dirty";
