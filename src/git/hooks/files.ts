@@ -18,7 +18,6 @@ export type FoundFile = {
 /** Longer than our hooks, and than any usual ignore file. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const PERMISSIONS = 0o7777;
-const isLinux = process.platform === "linux";
 
 /** Settles as `work` does, with ServiceError `forbidden` where the system denies this user access to a file. */
 export async function permitted<T>(work: () => Promise<T>): Promise<T> {
@@ -59,28 +58,6 @@ export async function isWritable(folder: string): Promise<boolean> {
 /** Removes an empty folder; any other stays. */
 export async function removeEmptyFolder(path: string): Promise<void> {
   await fs.rmdir(path).catch(() => undefined);
-}
-
-/** A folder that stays the same one while its files are used, whatever happens at its path. */
-export type OpenFolder = AsyncDisposable & { readonly path: string };
-
-/**
- * Opens a folder of this user without following symbolic links. `undefined` for others, whose owner could redirect
- * writes.
- */
-export async function openOwnFolder(path: string): Promise<OpenFolder | undefined> {
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
-  const folder = await fs.open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).catch(() => undefined);
-  if (folder === undefined) return undefined;
-  if ((await folder.stat()).uid !== process.geteuid?.()) {
-    await folder.close();
-    return undefined;
-  }
-  return {
-    // Relative to the open descriptor, as openat(2) does it.
-    path: isLinux ? `/proc/self/fd/${folder.fd}` : path,
-    [Symbol.asyncDispose]: () => folder.close(),
-  };
 }
 
 /** Throws `forbidden` for a folder of another user, whose hooks and filters must not run as this user. */

@@ -1,9 +1,10 @@
 // The folders in which git looks for hooks: one for all trees, or with a relative core.hooksPath one in each tree.
-import { chmod, rm } from "node:fs/promises";
-import { isAbsolute, join, relative } from "node:path";
+import { access, chmod, constants, rm } from "node:fs/promises";
+import { dirname, isAbsolute, join, relative } from "node:path";
+import { succeeded } from "../../lib/async/succeeded.ts";
 import { replaceFile } from "../../lib/fs/atomic-file.ts";
 import type { Git } from "../git.ts";
-import { isWritable, openOwnFolder, readFound } from "./files.ts";
+import { isWritable, readFound } from "./files.ts";
 import { HOOK_NAMES, KEPT_FOLDER } from "./hook-script.ts";
 import type { HookFolder } from "./hooks.ts";
 
@@ -27,10 +28,9 @@ export async function hookFolders(git: Git, tops: readonly string[]): Promise<re
 
 /** Has git ignore hooks among the files of a tree, by `info/exclude`, so that a worktree can be removed as before. */
 export async function excludeHooks(commonDir: string, patterns: readonly string[]): Promise<void> {
-  await using info = await openOwnFolder(join(commonDir, "info"));
+  const path = join(commonDir, "info/exclude");
   // Without it git status lists the hooks as untracked.
-  if (info === undefined) return;
-  const path = join(info.path, "exclude");
+  if (!(await succeeded(access(dirname(path), constants.W_OK)))) return;
   const found = await readFound(path);
   if (found?.isWhole === false) return;
   const before = latin1(found?.bytes ?? new Uint8Array());
