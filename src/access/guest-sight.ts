@@ -1,4 +1,4 @@
-// What a guest of a share link sees of a session: the screen and its output, but not its surroundings.
+// The view of a session for guests of a share link: screen and output, but no folder, command or repository.
 import { basename } from "node:path";
 import type { Rights } from "../auth/roles.ts";
 import { collectBytes } from "../lib/data/collect.ts";

@@ -91,7 +91,7 @@ function known({
   return { ...(owner !== undefined && { owner }), ...(account !== undefined && { account }) };
 }
 
-/** That an id is taken tells of others' sessions, unless nobody could name it without having heard of it. */
+/** A conflict would reveal that another user's session has that id, unless the id cannot be guessed. */
 function refuseGuessable(id: string | undefined): void {
   if (id === undefined || RandomUuid.safeParse(id).success) return;
   throw new ServiceError(

@@ -1,5 +1,5 @@
-// What of a repository's own config makes git run programs, and how that is undone. The user's and the system's config
-// are trusted, the repository's is not: it may have come with an archive or belong to somebody else.
+// Overrides for programs that a repository's own config names. The user's and the system's config are trusted; the
+// repository's is not, as it may come from an archive or belong to another user.
 import { ServiceError } from "../protocol/errors.ts";
 
 export type ConfigEntry = { readonly key: string; readonly value: string };

@@ -12,7 +12,7 @@ export type Repository = {
   readonly root: string;
   /** The top of the main working tree; of a bare repository its folder. */
   readonly mainRoot: string;
-  /** The git directory of this working tree, and the one that all of them share. */
+  /** The git directory of this working tree, and the directory that all trees share. */
   readonly gitDir: string;
   readonly commonDir: string;
   readonly isBare: boolean;

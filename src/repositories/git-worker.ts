@@ -22,7 +22,7 @@ const MAX_LOG_LENGTH = 16_384;
 type Report<Type extends WorkerReport["type"]> = Extract<WorkerReport, { type: Type }>;
 
 export type GitWorkerParts = {
-  /** The system user whose worker it is; `undefined`: the session host's own, who may speak for every name. */
+  /** The system user of the worker; `undefined`: the session host's own, who may notify every user. */
   readonly account: string | undefined;
   /** Starts the process. Rejects with `forbidden` for a user who may not run anything. */
   readonly start: (onReport: (report: WorkerReport) => void) => Promise<WorkerProcess>;
@@ -73,7 +73,7 @@ export class GitWorker implements AsyncDisposable {
     return this.#process !== undefined;
   }
 
-  /** Ends its process where nobody waits for it and it follows nothing. The known git status stays. */
+  /** Ends an idle process that follows nothing. The known git status stays. */
   release(): boolean {
     if (this.#running === undefined || this.#running.isBusy || this.#follows) return false;
     this.#retire(this.#running);
@@ -162,7 +162,7 @@ export class GitWorker implements AsyncDisposable {
         this.folders.learned(report.cwd, report.status);
         break;
       case "notice":
-        // The process is that user's, who must not speak in another name.
+        // The process is that user's, who must not send notifications to others.
         this.#parts.onNotice({ ...report, user: this.#parts.account ?? report.user });
         break;
       case "store":
@@ -182,7 +182,7 @@ export class GitWorker implements AsyncDisposable {
     worker.send({ type: "stored", number, ...(error === undefined ? {} : { error }) });
   }
 
-  /** It ends where nobody waits for it, and it neither follows nor watches a repository. */
+  /** Ends the process if it is idle and neither follows nor watches a repository. */
   async #checkIdle(): Promise<void> {
     const worker = this.#running;
     if (worker === undefined) return;

@@ -1,4 +1,4 @@
-// Checks both trees, and carries out what the rules say.
+// Checks both trees and carries out the actions of the rules.
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";

@@ -6,7 +6,7 @@ export type Tree = {
   readonly path: string;
   /** `undefined`: HEAD is detached. */
   readonly branch: string | undefined;
-  /** What HEAD says; `undefined`: a branch without a commit. */
+  /** The commit of HEAD; `undefined`: a branch without a commit. */
   readonly head: string | undefined;
   /** The commit that the files and the index come from: where this tree's own HEAD was last moved to. `undefined`: unknown. */
   readonly at: string | undefined;
@@ -14,7 +14,7 @@ export type Tree = {
   readonly isBusy: boolean;
   /** Follow mode has detached HEAD itself; where HEAD is now, seen from there. */
   readonly detached: "there" | "ahead" | "elsewhere" | undefined;
-  /** The last thing done here was a commit onto `onto`, by files that were of `of`: it takes back what is between them. */
+  /** The last step here was a commit onto `onto` with files of `of`: it reverts the commits in between. */
   readonly blind?: { readonly commit: string; readonly of: string; readonly onto: string } | undefined;
   /** HEAD's commit is on some branch or tag: leaving it loses nothing. */
   readonly isKept: boolean;
@@ -29,16 +29,16 @@ export type FollowState = {
 };
 
 export type FollowEvent =
-  /** Somebody asks for it. */
+  /** A request. */
   | { readonly kind: "enable" }
   | { readonly kind: "disable" }
-  /** Something may have changed, be it a hook, a file or a start that says so: what changed is seen in the state. */
+  /** Something may have changed; the state tells. */
   | { readonly kind: "changed" };
 
 export type TreeName = "main" | "worktree";
 export type EndReason = "asked" | "switched" | "worktree_gone" | "branch_gone";
 
-/** In the order in which they are carried out; one that is refused ends the list. */
+/** Actions are carried out in order; the first refused one ends the list. */
 export type Action =
   /** Files and index from one commit of the tree's branch to another; local edits stay. Refused: the tree is detached. */
   | {
@@ -55,9 +55,9 @@ export type Action =
   /** The main tree releases the branch and stays at this commit; no file changes. */
   | { readonly kind: "release"; readonly commit: string }
   | { readonly kind: "remember"; readonly branch: string }
-  /** A tree has commits that are on no branch, or files of which nobody knows the commit: it stays as it is. */
+  /** A tree has commits that are on no branch, or files of an unknown commit: it stays as it is. */
   | { readonly kind: "stuck"; readonly tree: TreeName; readonly why: "own_commits" | "unknown_files" }
-  /** To be told: a commit was made in the tree before it had come along. */
+  /** Reports a commit that was made in the tree before it was fast-forwarded. */
   | {
       readonly kind: "warn";
       readonly tree: TreeName;
@@ -67,7 +67,7 @@ export type Action =
     }
   | { readonly kind: "end"; readonly reason: EndReason };
 
-/** What is to be done so that both trees are where the rules want them. Nothing, where they are. */
+/** The actions that bring both trees into sync; none if they are. */
 export function decide(state: FollowState, event: FollowEvent): readonly Action[] {
   const { main, worktree, branch } = state;
   if (event.kind === "disable") return [...releasing(state), { kind: "end", reason: "asked" }];
@@ -106,7 +106,7 @@ function enabling(main: Tree, worktree: Tree): readonly Action[] {
   return isFree ? checkingOut("main", branch) : [{ kind: "stuck", tree: "main", why: "own_commits" }];
 }
 
-/** Somebody switched the main tree to another branch or to a commit. */
+/** The user switched the main tree to another branch or to a commit. */
 function hasLeft(main: Tree, worktree: Tree, branch: string | undefined): boolean {
   if (main.branch === undefined) return main.detached === undefined || main.detached === "elsewhere";
   return main.branch !== branch && main.branch !== worktree.branch;
@@ -119,14 +119,14 @@ function fastForwarding(tree: TreeName, { branch, head, at }: Tree): readonly Ac
   return [{ kind: "fast-forward", tree, branch, from: at, to: head }];
 }
 
-/** Once: the other tree is moves along afterwards. */
+/** Once: the other tree is fast-forwarded afterwards. */
 function warning(tree: TreeName, { blind, head }: Tree, other: Tree): readonly Action[] {
   const isNew =
     blind !== undefined && blind.commit === head && other.head === head && other.at === blind.onto;
   return isNew ? [{ kind: "warn", tree, ...blind }] : [];
 }
 
-/** Each on its own way leads to the other: the main tree to the worktree, and a detached worktree back to its branch. */
+/** The main tree goes to the worktree, and a detached worktree back to its branch. */
 function meeting(main: Tree, worktree: Tree, branch: string | undefined): readonly Action[] {
   if (worktree.head === undefined) return [];
   if (worktree.branch === undefined) {
@@ -153,7 +153,7 @@ function returning(worktree: Tree, branch: string | undefined): readonly Action[
     : [{ kind: "stuck", tree: "worktree", why: "own_commits" }];
 }
 
-/** Whatever the main tree has of its own would be out of sight: then it stays. */
+/** A main tree with commits on no branch stays. */
 function leaving(main: Tree, ...actions: readonly Action[]): readonly Action[] {
   return main.branch === undefined && main.detached === "ahead" && !main.isKept
     ? [{ kind: "stuck", tree: "main", why: "own_commits" }]

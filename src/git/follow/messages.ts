@@ -1,4 +1,4 @@
-// What follow mode says: notifications for what it did (contract 7.6), and sentences for what it would do.
+// Texts of follow mode: notifications of actions (contract 7.6), and sentences for dry runs.
 import { basename } from "node:path";
 import type { GitNotification } from "../../protocol/schemas/follow.ts";
 import type { Action, EndReason, FollowState, TreeName } from "./decide.ts";

@@ -1,4 +1,4 @@
-// What a repository's own config says of follow mode (contract 7.3). The main repository's, so one for all its trees.
+// Settings of follow mode (contract 7.3) in the config of the main repository, which all its trees share.
 import type { Git } from "../git.ts";
 import { gitError } from "../git-error.ts";
 

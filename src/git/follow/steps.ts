@@ -1,5 +1,5 @@
-// What follow mode does to a tree, one step at a time. Each is refused whole, or done whole: nothing that is not in a
-// commit is ever overwritten, be it staged, changed, new, or ignored by git.
+// The steps of follow mode in a tree. A step is refused or completed as a whole: it never overwrites anything that is
+// not in a commit, be it staged, changed, new, or ignored by git.
 import { setTimeout as pause } from "node:timers/promises";
 import type { Git, GitRun } from "../git.ts";
 import { gitError } from "../git-error.ts";

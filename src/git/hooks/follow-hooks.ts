@@ -37,7 +37,7 @@ export class FollowHooks {
     return { steps: plans.flat(), folders: all.filter(({ isDenied }) => !isDenied), tops };
   }
 
-  /** What was planned, for a repository that is in the list. */
+  /** Installs planned hooks. The repository must be in the list. */
   async install({ folders, tops }: HooksPlan, commonDir: string): Promise<void> {
     await permitted(async () => {
       await excludeHooks(commonDir, excludePatterns(folders, tops));

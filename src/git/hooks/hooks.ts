@@ -112,7 +112,7 @@ async function keep(folder: string, name: HookName, hook: FoundHook): Promise<Fo
   const kept = join(folder, KEPT_FOLDER, name);
   const path = join(folder, name);
   await mkdir(join(folder, KEPT_FOLDER), { recursive: true });
-  // An older one is not in use any more: somebody has replaced ours with another hook.
+  // An older copy is out of use: another hook has replaced ours.
   await rm(kept, { force: true });
   const { target } = hook;
   // Some file systems have no hard links.

@@ -11,7 +11,7 @@ import type { HookFolder } from "./hooks.ts";
 const BEGIN = "# ttyhq hooks: begin";
 const END = "# ttyhq hooks: end";
 
-/** Those of the trees with these tops, each once. */
+/** The hook folders of the trees with these tops, without duplicates. */
 export async function hookFolders(git: Git, tops: readonly string[]): Promise<readonly HookFolder[]> {
   const folders = new Map<string, HookFolder>();
   for (const top of tops) {

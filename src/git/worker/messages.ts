@@ -24,7 +24,7 @@ export const ToWorker = z.discriminatedUnion("type", [
     ...{ type: z.literal("call"), number: z.int(), name: z.string(), user: z.string() },
     input: z.object({ params: z.unknown(), query: z.unknown(), body: z.unknown() }).partial(),
   }),
-  /** Nobody waits for that answer any more. */
+  /** The caller of that call has gone. */
   z.object({ type: z.literal("cancel"), number: z.int() }),
   z.object({ type: z.literal("folder"), cwd: z.string(), state: FolderState }),
   /** Read the status of these folders; without `cwds` that of all folders where it is older than GIT_CACHE_MS. */
@@ -51,7 +51,7 @@ export const FromWorker = z.discriminatedUnion("type", [
   z.object({ type: z.literal("status"), cwd: z.string(), status: Status.optional() }),
   /** A notification of follow mode. */
   z.object({ type: z.literal("notice"), notification: GitNotification, user: z.string() }),
-  /** The followed repositories, in place of those before. */
+  /** All followed repositories. */
   z.object({
     ...{ type: z.literal("store"), number: z.int() },
     entries: z.array(FollowEntry).max(MAX_FOLLOWED_REPOSITORIES),

@@ -4,7 +4,7 @@ import type { Git } from "../git.ts";
 import { requireRepository } from "../repository.ts";
 import { readWorktrees } from "./list.ts";
 
-/** What a new branch begins at, as git understands nothing else by it. */
+/** The unambiguous start of a new branch. */
 export type BranchStart = { readonly ref: string; readonly commit: string };
 
 /**
@@ -56,35 +56,35 @@ export async function currentBranch(git: Git): Promise<string | undefined> {
 
 export type Ref = {
   readonly commit: string;
-  /** What it stands for, where it is a symbolic one; else empty. */
+  /** The target of a symbolic ref; else empty. */
   readonly symref: string;
 };
 
 const FORMAT = "--format=%(refname)%00%(objectname)%00%(symref)";
 
-/** Those of these refs that there are, by their full names. */
+/** The existing refs among `names`, by full name. */
 export async function readRefs(git: Git, names: readonly string[]): Promise<ReadonlyMap<string, Ref>> {
   const refs = new Map<string, Ref>();
   for (const line of (await git.read("for-each-ref", FORMAT, "--", ...names)).split("\n")) {
     const [name = "", commit = "", symref = ""] = line.split("\0");
-    // A pattern stands for the refs below it, too.
+    // A pattern also matches the refs below it.
     if (names.includes(name)) refs.set(name, { commit, symref });
   }
   return refs;
 }
 
-/** The branches of that name that remotes had when they were last asked, by their full names. */
+/** Remote-tracking branches of that name, by full name. */
 export async function readRemoteRefs(git: Git, branch: string): Promise<readonly string[]> {
   const text = await git.read("for-each-ref", "--format=%(refname)", "--", `refs/remotes/*/${branch}`);
   return text.split("\n").filter((name) => name !== "");
 }
 
 const HEADS = "refs/heads/";
-/** What git-check-ref-format(1) keeps out of every ref: control characters, space and what has a meaning to git. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+/** Forbidden in refs by git-check-ref-format(1). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern must match them
 const FORBIDDEN = /[\x00-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|^\/|[/.]$/;
 
-/** Why git would not take this for a branch's name; `undefined`: it would, as `git check-ref-format --branch` says. */
+/** Why `git check-ref-format --branch` rejects the name; `undefined`: valid. */
 export function branchNameProblem(name: string): string | undefined {
   if (name === "") return "it is empty";
   if (!name.isWellFormed()) return "it is no text";
@@ -110,15 +110,15 @@ export function shortBranchName(text: string): string {
   );
 }
 
-/** The ref of a branch, which git takes for nothing else. */
+/** The full ref of a branch, which git cannot mistake for a tag or an option. */
 export function branchRef(name: string): string {
   return `${HEADS}${name}`;
 }
 
-/** More are left out: the remotes' last by their names. */
+/** Further branches are left out. */
 const MAX_BRANCHES = 10_000;
 
-/** The current branch, then those that are here, then those of remotes, by name. Throws `not_a_repository`. */
+/** The current branch, then local branches, then those of remotes, by name. Throws `not_a_repository`. */
 export async function readBranches(git: Git): Promise<BranchRecord[]> {
   const repository = await requireRepository(git);
   const format = "--format=%(refname)%00%(symref)%00%(HEAD)";
@@ -127,7 +127,7 @@ export async function readBranches(git: Git): Promise<BranchRecord[]> {
     git.read("for-each-ref", format, ...order, "--", "refs/heads/", "refs/remotes/"),
     readWorktrees(git, repository),
   ]);
-  // Where several are on one branch, follow mode has brought the main one there.
+  // In follow mode the main tree shares the branch of a linked one.
   const trees = new Map(
     entries.toReversed().flatMap(({ branch, path }) => (branch === undefined ? [] : [[branch, path]])),
   );

@@ -6,20 +6,20 @@ export type WorktreeEntry = {
   readonly path: string;
   /** The commit; `undefined` in a bare repository and where there is no commit yet. */
   readonly head: string | undefined;
-  /** The short name of the branch that it is on; `undefined`: on none. */
+  /** The short name of its branch; `undefined`: none. */
   readonly branch: string | undefined;
   readonly isMain: boolean;
   readonly isBare: boolean;
-  /** Why it may not be removed; empty where no reason was given, `undefined` where it is not locked. */
+  /** The reason of its lock, which may be empty; `undefined`: not locked. */
   readonly locked: string | undefined;
-  /** Why its entry would go with a prune; `undefined`: it would not. */
+  /** Why a prune would remove its entry; `undefined`: it would not. */
   readonly prunable: string | undefined;
 };
 
-/** The working trees of a repository, the main one first. */
+/** The working trees of a repository, the main tree first. */
 export async function readWorktrees(git: Git, repository: Repository): Promise<readonly WorktreeEntry[]> {
   const entries = parseWorktrees(await git.read("worktree", "list", "--porcelain", "-z"));
-  // git itself names the git directory where that is not inside the working tree (submodules).
+  // git names the git directory if that is outside the working tree (submodules).
   return entries.map((entry) => (entry.isMain ? { ...entry, path: repository.mainRoot } : entry));
 }
 

@@ -15,7 +15,7 @@ type BaseBranch = { readonly name: string; readonly commit: string | undefined }
 
 const ORIGIN = "refs/remotes/origin/";
 const HEADS = "refs/heads/";
-/** More are listed without numbers: each costs git a look at all its files. */
+/** Further trees are listed without numbers: git has to read all files of a tree. */
 const MAX_EXAMINED = 500;
 
 /** The working trees of the current repository, the main one first. Throws `not_a_repository`. */
@@ -108,7 +108,7 @@ for tree do
   else echo ask; fi
 done`;
 
-/** Which of these working trees hold what is in no commit. One that git says nothing about in time is left out. */
+/** Which working trees have uncommitted changes. Trees are left out if git does not answer in time. */
 async function dirtOf(
   git: Git,
   { commonDir }: Repository,
@@ -141,7 +141,7 @@ async function askAlone(git: Git): Promise<boolean | undefined> {
   try {
     return await isDirty(git);
   } catch (error) {
-    // Broken, or of somebody whom git does not trust.
+    // A broken tree, or one of an owner that git does not trust.
     if (error instanceof ServiceError) return undefined;
     throw error;
   }

@@ -10,17 +10,17 @@ import { readWorktrees, type WorktreeEntry } from "./list.ts";
 
 export type WorktreeRequest = {
   readonly branch: string;
-  /** What a new branch begins at. Without it a branch that there is is checked out. */
+  /** The start of a new branch. Without it an existing branch is checked out. */
   readonly baseBranch?: string | undefined;
   /** Absolute. */
   readonly path?: string | undefined;
 };
 
-/** Of a branch's name in the name of a folder: a file system takes 255 bytes for all of it. */
+/** Of the branch in a folder's name, which may have 255 bytes. */
 const MAX_SLUG_LENGTH = 100;
-/** The branch is not of our making then. */
+/** Errors after which the branch is not ours to delete. */
 const OTHERS: ReadonlySet<string> = new Set(["branch_exists", "branch_checked_out"]);
-/** How git has a working tree that it is still making locked. */
+/** git's lock reason for a working tree that it is creating. */
 const BEING_MADE = "initializing";
 
 /** Repository path, hyphen, slug (contract 7.2). */
@@ -52,7 +52,7 @@ export async function addWorktree(
     for (const folder of missing) await removeEmptyFolder(folder);
     throw error;
   }
-  // As git has it, without symbolic links.
+  // Without symbolic links.
   return { path: (await requireRepository(git.at(path))).root, branch };
 }
 
@@ -79,7 +79,7 @@ function pathOf({ path }: WorktreeRequest, branch: string, { mainRoot, commonDir
   if (wanted !== mainRoot && `${wanted}/`.startsWith(`${commonDir}/`)) {
     throw new ServiceError("invalid_request", `${wanted} is inside the repository's own data`);
   }
-  // git calls a working tree after its folder, and does not find one of this name again.
+  // git names a working tree after its folder, and cannot find this name again.
   if (basename(wanted) === "@") {
     throw new ServiceError("invalid_request", `git takes no worktree in a folder called @: ${wanted}`);
   }
@@ -105,7 +105,7 @@ function missingFolders(path: string): readonly string[] {
   return folders;
 }
 
-/** Whether git has made it after all: a post-checkout hook that fails is told in the same way. */
+/** Whether git has created it after all: a failing post-checkout hook gives the same exit code. */
 async function isMade(git: Git, plan: Plan): Promise<boolean> {
   return (await newEntries(git, plan)).some(({ locked }) => locked !== BEING_MADE);
 }
@@ -117,13 +117,13 @@ async function undo(git: Git, plan: Plan): Promise<void> {
     if (locked !== BEING_MADE) continue;
     await common.tryWrite(["worktree", "remove", "--force", "--force", "--", path]);
   }
-  // Only what was made here: where it has moved since, somebody works on it.
+  // A branch that has moved since is in use.
   if (start !== undefined && (await commitOf(git, branchRef(branch))) === start.commit) {
     await common.tryWrite(["branch", "-D", "--", branch]);
   }
 }
 
-/** Somebody else may make working trees at the same time. */
+/** New working trees with that path or branch; other processes may add trees at the same time. */
 async function newEntries(git: Git, plan: Plan): Promise<readonly WorktreeEntry[]> {
   const known = new Set(plan.before.map(({ path }) => path));
   return (await readWorktrees(git, plan.repository)).filter(

@@ -154,7 +154,7 @@ async function refuseUnswitchable(main: Git, entry: WorktreeEntry | undefined): 
   throw new ServiceError("uncommitted_changes", message, { details: { worktreePath: main.cwd } });
 }
 
-/** An existing branch, or a new one that tracks the branch of the only remote. */
+/** Checks out an existing branch, or a new branch that tracks that of the only remote. */
 async function checkOut(main: Git, branch: string): Promise<void> {
   const known = await readRefs(main, [branchRef(branch)]);
   const remotes = known.size > 0 ? [] : await readRemoteRefs(main, branch);
