@@ -1,7 +1,7 @@
 // Messages between a session host and a git worker: one JSON text a line over a socket that the worker inherits.
 // The worker is a user's process: the host validates every message from it.
 import { z } from "zod";
-import { GitNotification } from "../../protocol/schemas/follow.ts";
+import { GitEventReply, GitNotification } from "../../protocol/schemas/follow.ts";
 import { GitStatus } from "../../protocol/schemas/session.ts";
 import { FollowEntry } from "../follow/list.ts";
 import { MAX_FOLLOWED_REPOSITORIES } from "../git-limits.ts";
@@ -66,9 +66,7 @@ export const FromWorker = z.discriminatedUnion("type", [
 export type FromWorker = z.infer<typeof FromWorker>;
 
 /** The worker's answer to `gitEvent`; the host adds the sessions. */
-export const RepositoryEvent = z.object({
-  repoPath: z.string(),
-  branch: z.string().optional(),
-  followMode: z.boolean(),
+export const RepositoryEvent = GitEventReply.shape.notification.pick({
+  ...{ repoPath: true, branch: true, followMode: true },
 });
 export type RepositoryEvent = z.infer<typeof RepositoryEvent>;

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../protocol/errors.ts";
 import type { WorktreeList } from "../../protocol/schemas/git.ts";
-import { readFollowedPath } from "../follow/settings.ts";
+import { followSettings } from "../follow/settings.ts";
 import type { Git } from "../git.ts";
 import type { ScopedEntry } from "../local-config.ts";
 import { type Repository, requireRepository } from "../repository.ts";
@@ -21,11 +21,11 @@ const MAX_EXAMINED = 500;
 /** The working trees of the current repository, the main one first. Throws `not_a_repository`. */
 export async function listWorktrees(git: Git): Promise<WorktreeList> {
   const repository = await requireRepository(git);
+  const followed = followSettings(await git.config())?.worktreePath;
   const entries = readWorktrees(git, repository);
   const base = readBaseBranch(git, async () => (await entries)[0]?.branch);
-  const [all, followed, stats, dirt] = await Promise.all([
+  const [all, stats, dirt] = await Promise.all([
     entries,
-    readFollowedPath(git),
     Promise.all([base, entries]).then(([{ commit }, found]) => statsOf(git, commit, examined(found))),
     // By far the longest: it does not wait for the base.
     entries.then((found) => dirtOf(git, repository, examined(found))),

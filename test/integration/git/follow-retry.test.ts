@@ -31,7 +31,7 @@ test("a git that was killed has not said that nothing is followed", async () => 
   const { main, directory, env } = repository;
   await writeFile(
     join(directory, "git"),
-    `#!/bin/sh\ncase "$*" in *--get-regexp*) kill -9 $$ ;; esac\nPATH='${env.PATH}' exec git "$@"\n`,
+    `#!/bin/sh\ncase "$*" in *--list*) kill -9 $$ ;; esac\nPATH='${env.PATH}' exec git "$@"\n`,
     { mode: 0o755 },
   );
   const program = new GitProgram({ env: { ...env, PATH: `${directory}:${env.PATH}` } });
