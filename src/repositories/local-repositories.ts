@@ -214,9 +214,11 @@ export class LocalRepositories implements Repositories, AsyncDisposable {
       (owner) => caller.seesAll || (owner !== undefined && owner === caller.owner),
     );
     const notification = {
-      ...{ type: "git-event", repoPath, followMode },
-      ...(branch === undefined ? {} : { branch }),
-      ...(event === undefined ? {} : { event }),
+      type: "git-event",
+      repoPath,
+      branch,
+      event,
+      followMode,
       sessionsUpdated: sessionIds,
     };
     return { success: true, repoPath, followMode, sessionsUpdated: sessionIds.length, notification };

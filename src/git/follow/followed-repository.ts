@@ -173,7 +173,6 @@ export class FollowedRepository implements AsyncDisposable {
 
   /** Ends follow mode. `undefined`: the repository is gone. */
   async #forget(repository: Repository | undefined): Promise<void> {
-    const { hooks, list, onChange } = this.#parts;
     this.#watch.set([]);
     this.#retry.stop();
     [this.#trouble, this.#isFailing, this.#isSeen, this.#absentSinceMs] = [
@@ -182,9 +181,8 @@ export class FollowedRepository implements AsyncDisposable {
       false,
       undefined,
     ];
-    await hooks.remove(this.#path, repository?.commonDir);
-    if (repository !== undefined) onChange(repository.commonDir);
-    await list.delete(this.#path);
+    await this.#parts.hooks.remove(this.#path, repository?.commonDir);
+    if (repository !== undefined) this.#parts.onChange(repository.commonDir);
   }
 
   async #sync(user: string): Promise<void> {

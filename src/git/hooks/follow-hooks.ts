@@ -1,5 +1,5 @@
 // The hooks of followed repositories, in every folder in which git looks for them.
-import { KeyedMutex } from "../../lib/async/mutex.ts";
+import { Mutex } from "../../lib/async/mutex.ts";
 import type { FollowList } from "../follow/list.ts";
 import type { Git } from "../git.ts";
 import type { Repository } from "../repository.ts";
@@ -18,8 +18,8 @@ export type HooksPlan = {
 export class FollowHooks {
   readonly #list: FollowList;
   readonly #target: HookTarget | undefined;
-  /** By folder: several repositories may share one. */
-  readonly #mutexes = new KeyedMutex();
+  /** Several repositories may share a folder. */
+  readonly #mutex = new Mutex();
 
   /** `target`: `undefined` where the user cannot reach the session host's sockets. */
   constructor(parts: { readonly list: FollowList; readonly target: HookTarget | undefined }) {
@@ -39,32 +39,29 @@ export class FollowHooks {
 
   /** Installs planned hooks. The repository must be in the list. */
   async install({ folders, tops }: HooksPlan, commonDir: string): Promise<void> {
-    await permitted(async () => {
+    await this.#inTurn(async () => {
       await excludeHooks(commonDir, excludePatterns(folders, tops));
-      for (const folder of folders)
-        await this.#mutexes.take(folder.path, () => installHooks(folder, this.#target));
+      for (const folder of folders) await installHooks(folder, this.#target);
     });
   }
 
   /**
-   * Removes the hooks from all folders that no other followed repository uses. Without a `commonDir` the repository is
-   * gone.
+   * Removes the repository from the list, and the hooks from all folders that no other followed repository uses.
+   * Without a `commonDir` the repository is gone.
    */
   async remove(mainRoot: string, commonDir: string | undefined): Promise<void> {
-    await permitted(async () => {
+    await this.#inTurn(async () => {
+      const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
+      const used = new Set(others.flatMap(({ hookFolders }) => hookFolders));
       for (const folder of this.#list.get(mainRoot)?.hookFolders ?? [])
-        await this.#mutexes.take(folder, () => this.#leave(folder, mainRoot));
+        if (!used.has(folder)) await removeHooks(folder);
       if (commonDir !== undefined) await excludeHooks(commonDir, []);
+      await this.#list.delete(mainRoot);
     });
   }
 
-  /** Of repositories that leave a folder at once the last one removes the hooks. */
-  async #leave(folder: string, mainRoot: string): Promise<void> {
-    const others = this.#list.entries.filter(({ repoPath }) => repoPath !== mainRoot);
-    if (!others.some(({ hookFolders: paths }) => paths.includes(folder))) await removeHooks(folder);
-    const entry = this.#list.get(mainRoot);
-    if (entry === undefined) return;
-    await this.#list.set({ ...entry, hookFolders: entry.hookFolders.filter((path) => path !== folder) });
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    return this.#mutex.take(() => permitted(work));
   }
 }
 

@@ -35,7 +35,7 @@ export class GitWorker implements AsyncDisposable {
     readonly send: (message: FromWorker) => void;
   }) {
     this.#send = send;
-    const log = this.#log;
+    const log = { info: this.#logged("info"), warn: this.#logged("warn") };
     const program = new GitProgram({ env });
     const list = new FollowList(entries, (all) => this.#store(all));
     this.#status = new LiveStatus({
@@ -89,7 +89,7 @@ export class GitWorker implements AsyncDisposable {
       const answer = await this.#answer(name, input, { user, signal: call.signal });
       this.#send({ type: "answer", number, body: JSON.stringify(answer) });
     } catch (error) {
-      if (!(error instanceof ServiceError)) this.#log.error({ error, name }, "request failed");
+      if (!(error instanceof ServiceError)) this.#logged("error")({ error, name }, "request failed");
       this.#send({ type: "failure", number, error: { ...errorBody(error) } });
     } finally {
       this.#calls.delete(number);
@@ -125,18 +125,14 @@ export class GitWorker implements AsyncDisposable {
     else storing?.reject(new Error(error));
   }
 
-  readonly #log = {
-    info: (fields: object, message: string) => this.#write("info", fields, message),
-    warn: (fields: object, message: string) => this.#write("warn", fields, message),
-    error: (fields: object, message: string) => this.#write("error", fields, message),
-  };
-
-  #write(level: "info" | "warn" | "error", fields: object, message: string): void {
-    const plain = Object.entries(fields).map(([name, value]) => [
-      name,
-      value instanceof Error ? (value.stack ?? value.message) : value,
-    ]);
-    this.#send({ type: "log", level, fields: Object.fromEntries(plain), message });
+  #logged(level: "info" | "warn" | "error"): (fields: object, message: string) => void {
+    return (fields, message) => {
+      const plain = Object.entries(fields).map(([name, value]) => [
+        name,
+        value instanceof Error ? (value.stack ?? value.message) : value,
+      ]);
+      this.#send({ type: "log", level, fields: Object.fromEntries(plain), message });
+    };
   }
 }
 

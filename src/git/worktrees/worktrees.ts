@@ -13,6 +13,7 @@ import { readWorktrees, type WorktreeEntry } from "./list.ts";
 import { listWorktrees } from "./listing.ts";
 import { addWorktree, type WorktreeRequest } from "./new-worktree.ts";
 
+/** `user`: for whom follow mode follows. `signal`: aborts a change that has not begun. */
 export type Caller = { readonly user?: string; readonly signal?: AbortSignal };
 
 export type WorktreesParts = {

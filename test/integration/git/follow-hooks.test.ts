@@ -25,10 +25,7 @@ test("what was in a folder of hooks is kept when several repositories use it at 
         await list.set({ repoPath: mainRoot, user: "somebody", hookFolders });
         await hooks.install(plan, repository.commonDir);
       };
-      const take = async (): Promise<void> => {
-        await hooks.remove(repository.mainRoot, repository.commonDir);
-        await list.delete(repository.mainRoot);
-      };
+      const take = (): Promise<void> => hooks.remove(repository.mainRoot, repository.commonDir);
       return { put, take };
     }),
   );
