@@ -40,6 +40,8 @@ const LONGEST = [
   "cluster/faults",
   "containers/user-cgroups",
   "cluster/expiry",
+  "kubernetes/nodes",
+  "kubernetes/probes",
 ].map((name) => join(import.meta.dirname, `test/integration/${name}.test.ts`));
 for (const file of LONGEST) accessSync(file);
 
@@ -68,6 +70,9 @@ const KUBERNETES = ["test/integration/kubernetes/**/*.test.ts"];
 /** More than there are cores: most of a test's time goes by in waiting for processes, networks and pages. */
 const WORKERS = 4;
 
+/** Modules keep no state, so the files of a worker share them. A worker and its modules for each file cost half a second of CPU. */
+const SHARED_MODULES = { isolate: false } as const;
+
 const kubernetes = {
   test: {
     name: "kubernetes",
@@ -75,8 +80,8 @@ const kubernetes = {
     // What nodes and pods take, and several of these: a wait that fails has a deadline of its own.
     testTimeout: 600_000,
     hookTimeout: 600_000,
-    // A node that is lost takes everybody's pods along.
-    maxWorkers: 1,
+    // Most of their time goes by in waiting for pods. More of these at once would be too many for one node.
+    maxWorkers: 2,
     sequence: { groupOrder: 3 },
   },
 };
@@ -89,8 +94,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["test/unit/**/*.test.ts"],
-          // Modules keep no state, so the files of a worker share them: each need not load them anew.
-          isolate: false,
+          ...SHARED_MODULES,
           maxWorkers: 2,
           // Longer than a wait has unless given another, which then says what did not come.
           testTimeout: 90_000,
@@ -102,6 +106,7 @@ export default defineConfig({
           name: "integration",
           include: ["test/integration/**/*.test.ts"],
           exclude: [...CONTAINERS, ...FAULTS, ...KUBERNETES],
+          ...SHARED_MODULES,
           // Each wait in them has a deadline of its own, and says what did not come.
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -116,6 +121,7 @@ export default defineConfig({
           name: "containers",
           include: CONTAINERS,
           exclude: FAULTS,
+          ...SHARED_MODULES,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: WORKERS,
@@ -126,6 +132,7 @@ export default defineConfig({
         test: {
           name: "faults",
           include: FAULTS,
+          ...SHARED_MODULES,
           testTimeout: 300_000,
           hookTimeout: 300_000,
           maxWorkers: 2,

@@ -91,7 +91,7 @@ export class Hub implements AsyncDisposable {
     this.#keepAlive = setInterval(() => {
       for (const { viewer } of this.clients) {
         this.lags.observe(viewer.lagBytes);
-        viewer.keepAlive(pingIntervalMs);
+        viewer.keepAlive();
       }
     }, pingIntervalMs);
     this.#keepAlive.unref();

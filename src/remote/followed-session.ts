@@ -1,6 +1,6 @@
 import { isTimeout, withDeadline } from "../lib/async/deadline.ts";
 import type { AttachmentHandlers } from "../protocol/client/attachments.ts";
-import { isFinal } from "../protocol/client/link-error.ts";
+import { isFinal } from "../protocol/client/link.ts";
 import type { SessionSocket } from "../protocol/client/session-socket.ts";
 import { ServiceError } from "../protocol/errors.ts";
 import { resizeEvent } from "../protocol/frame/event.ts";

@@ -9,7 +9,7 @@ import { succeeded } from "../lib/async/succeeded.ts";
 import { outsideTraces } from "../lib/trace.ts";
 import { type Caller, createCaller } from "../protocol/client/caller.ts";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
-import { isFinal } from "../protocol/client/link-error.ts";
+import { isFinal } from "../protocol/client/link.ts";
 import type { Send } from "../protocol/client/send.ts";
 import { SessionSocket } from "../protocol/client/session-socket.ts";
 import { type DirectoryNews, DirectoryWatch } from "../protocol/directory/directory-watch.ts";

@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { connect, type IpcNetConnectOpts, type Socket } from "node:net";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
-import { givenUp } from "../protocol/client/link-error.ts";
+import { givenUp } from "../protocol/client/link.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { connectExactly } from "./exact-socket.ts";

@@ -1,6 +1,6 @@
 import { WebSocket } from "ws";
 import type { Link, LinkHandlers } from "../protocol/client/link.ts";
-import { givenUp } from "../protocol/client/link-error.ts";
+import { givenUp } from "../protocol/client/link.ts";
 import { errorFromBody, ServiceError } from "../protocol/errors.ts";
 import { MAX_UPLINK_MESSAGE_BYTES } from "../protocol/limits.ts";
 import { openSocketLink, type SocketTarget } from "./socket-link.ts";

@@ -1,10 +1,8 @@
 // Repositories of this machine, as one of its users may see and change them (specification 4.6, contract 7).
 import type { EndpointName } from "../protocol/endpoints/endpoints.ts";
-import type { followEndpoints } from "../protocol/endpoints/follow.ts";
 import type { gitEndpoints } from "../protocol/endpoints/git.ts";
 
-export type RepositoryEndpointName = (keyof typeof gitEndpoints | keyof typeof followEndpoints) &
-  EndpointName;
+export type RepositoryEndpointName = keyof typeof gitEndpoints & EndpointName;
 
 /** The parsed request. */
 export type RepositoryInput = {

@@ -13,6 +13,7 @@ import { withDeadline } from "../../src/lib/async/deadline.ts";
 import type { SessionRecord } from "../../src/protocol/schemas/session.ts";
 import { isRunning } from "../../src/sessions/pty/process-tree.ts";
 import { parseCast } from "./harness/asciicast.ts";
+import { ask } from "./harness/http.ts";
 import { askAs, logIn, passwordServer } from "./harness/password-server.ts";
 import { TestServer } from "./harness/test-server.ts";
 
@@ -102,9 +103,10 @@ async function recordingOf(controlDir: string, id: string): Promise<string> {
 }
 
 async function bytes(url: string): Promise<Buffer> {
-  const response = await fetch(url);
-  if (response.status !== 200) throw new Error(`${url}: ${response.status}`);
-  return Buffer.from(await response.arrayBuffer());
+  const { origin, pathname, search } = new URL(url);
+  const { status, bytes: body } = await ask(origin, `${pathname}${search}`);
+  if (status !== 200) throw new Error(`${url}: ${status}`);
+  return Buffer.from(body);
 }
 
 test("a login and a logout of the time of the copy count in what was restored; sockets are not in it", async () => {

@@ -57,16 +57,16 @@ test("kill ends by name and by the beginning of an id, then removes", async () =
 
 test("logs prints the output of a session, follows it to its end, and finds it by its new name", async () => {
   await using installation = await Installation.make();
-  const program = "echo one; read -t 60 -r line < fifo; echo two";
-  const script = `rm -f fifo; mkfifo fifo; ${program}`;
+  const fifo = join(installation.directory, "fifo");
+  await promisify(execFile)("mkfifo", [fifo]);
+  const script = `echo one; read -t 60 -r line < ${fifo}; echo two`;
   await installation.ttyhq(["run", "-d", "--name", "first", "--", "bash", "-c", script]);
   expect(await installation.ttyhq(["rename", "first", "second"])).toMatchObject({
     exitCode: 0,
     stdout: expect.stringMatching(/^[\w-]+ is second\n$/),
   });
   const followed = installation.ttyhq(["logs", "--follow", "second"]);
-  const [session] = await sessionsOf(installation);
-  await writeFile(join(session?.cwd ?? "", "fifo"), "go\n");
+  await writeFile(fifo, "go\n");
   expect(await followed).toEqual({ exitCode: 0, stdout: "one\r\ntwo\r\n", stderr: "" });
   expect((await installation.ttyhq(["logs", "second"])).stdout).toBe("one\r\ntwo\r\n");
 });

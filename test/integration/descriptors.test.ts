@@ -89,10 +89,11 @@ test("a server without file descriptors keeps its connections, tells new ones, d
     return answer?.status === 200 ? true : undefined;
   }, "the server as it was");
   const told = server.log.split("\n").filter((line) => line.includes("descriptors"));
-  expect(told.map((line) => JSON.parse(line).message)).toEqual([
-    "out of file descriptors: new connections are refused",
-    "file descriptors are left again",
-  ]);
+  const messages = told.map((line) => JSON.parse(line).message);
+  // A crowd that was not refused in time may have come and gone before.
+  const pair = ["out of file descriptors: new connections are refused", "file descriptors are left again"];
+  expect(messages).toEqual(messages.map((_, index) => pair[index % 2]));
+  expect(messages.at(-1)).toBe(pair[1]);
   await said("after");
 });
 

@@ -13,10 +13,12 @@ import { Follower } from "./harness/follower.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
 import { PacedProgram } from "./harness/paced-program.ts";
 import { RawSocket } from "./harness/raw-socket.ts";
+import { scaled } from "./harness/scale.ts";
 import { TestFleet } from "./harness/test-fleet.ts";
 import { TestServer } from "./harness/test-server.ts";
 
-const LINES = 400_000;
+/** Twice what the restarts take of it, or more: 100 bytes a line. */
+const LINES = scaled(1_000_000);
 const BYTES_PER_SECOND = 4_000_000;
 const STEP_BYTES = 2_000_000;
 const END_TIMEOUT_MS = 120_000;

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import { HashingViewer } from "./harness/hashing-viewer.ts";
+import { ask } from "./harness/http.ts";
 import { PacedProgram } from "./harness/paced-program.ts";
 import { scaled } from "./harness/scale.ts";
 import { TestServer } from "./harness/test-server.ts";
@@ -38,7 +39,6 @@ test("kill -9 of the server again and again during a flood of output: no byte is
   const { expected } = program;
   expect(came).toEqual(viewers.map(() => expected));
   const journal = createHash("sha256");
-  const response = await fetch(`${server.url}/api/sessions/${id}/output`);
-  for await (const piece of response.body ?? []) journal.update(piece);
+  journal.update((await ask(server.url, `/api/sessions/${id}/output`)).bytes);
   expect(journal.digest("hex")).toBe(expected.sha256);
 });

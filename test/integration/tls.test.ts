@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { connect as connectTcp } from "node:net";
-import { connect, setDefaultCACertificates } from "node:tls";
+import { connect, getCACertificates, setDefaultCACertificates } from "node:tls";
 import { expect, test } from "vitest";
 import { withDeadline } from "../../src/lib/async/deadline.ts";
 import type { Link } from "../../src/protocol/client/link.ts";
@@ -60,6 +60,8 @@ test("an authority of one's own is trusted beside Node's own, not in their place
   await using server = await serve(other.issue(["127.0.0.1"]));
   const before = await refusals({ url: server.url, ca });
   expect(before.every((refusal) => refusal.includes("--hq-ca"))).toBe(true);
+  const known = getCACertificates("default");
+  using _known = { [Symbol.dispose]: () => setDefaultCACertificates(known) };
   setDefaultCACertificates([Buffer.from(other.cert)]);
   const again = ca.slice();
   expect((await get({ url: server.url, ca: again })).status).toBe(200);

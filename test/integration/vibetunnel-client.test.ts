@@ -45,19 +45,14 @@ test("a create request with workingDir answers 200, and one with cwd 201", async
 });
 
 test("a workingDir that does not exist falls back to home, which the record says; a cwd is refused", async () => {
-  const create = (body: object) =>
-    fetch(`${server.url}/api/sessions`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ command: ["cat"], ...body }),
-    });
+  const create = (body: object) => ask(server.url, "/api/sessions", { body: { command: ["cat"], ...body } });
   const { cwd: home } = await server.client().create({ command: ["cat"] });
   const old = await create({ workingDir: "/no/such" });
-  const record = Object(await old.json());
+  const record = Object(old.json);
   expect([old.status, record.cwd, record.cwdFallback]).toEqual([200, home, true]);
   expect(await server.client().get(record.id)).toMatchObject({ cwd: home, cwdFallback: true });
   const own = await create({ cwd: "/no/such" });
-  expect([own.status, Object(await own.json()).code]).toEqual([400, "invalid_cwd"]);
+  expect([own.status, Object(own.json).code]).toEqual([400, "invalid_cwd"]);
 });
 
 test("the web's terminal gets the header, the history and what is live, types, presses keys and sees the exit", async () => {

@@ -1,6 +1,6 @@
 import { Emitter } from "../../../src/lib/async/emitter.ts";
 import type { OpenLink } from "../../../src/protocol/client/link.ts";
-import { isFinal } from "../../../src/protocol/client/link-error.ts";
+import { isFinal } from "../../../src/protocol/client/link.ts";
 import { SessionSocket } from "../../../src/protocol/client/session-socket.ts";
 import { ServiceError } from "../../../src/protocol/errors.ts";
 import type { ExitEvent, SessionEvent } from "../../../src/protocol/frame/event.ts";

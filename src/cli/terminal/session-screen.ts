@@ -2,7 +2,7 @@
 
 import type { Attachment } from "../../protocol/client/attachments.ts";
 import type { Client } from "../../protocol/client/client.ts";
-import { isFinal } from "../../protocol/client/link-error.ts";
+import { isFinal } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import type { ServiceError } from "../../protocol/errors.ts";
 import type { Resync } from "../../protocol/frame/payload.ts";

@@ -1,4 +1,4 @@
-import { asServiceError, isFinal } from "../../protocol/client/link-error.ts";
+import { asServiceError, isFinal } from "../../protocol/client/link.ts";
 import type { SessionSocket } from "../../protocol/client/session-socket.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 import type { Terminal } from "./terminal.ts";

@@ -2,7 +2,6 @@
 import { join, normalize } from "node:path";
 import type { EndpointInput, EndpointOutput } from "../../protocol/endpoints/endpoint.ts";
 import type { Endpoints } from "../../protocol/endpoints/endpoints.ts";
-import type { followEndpoints } from "../../protocol/endpoints/follow.ts";
 import type { gitEndpoints } from "../../protocol/endpoints/git.ts";
 import type { RepositoryStatus } from "../../protocol/schemas/git.ts";
 import { discoverRepositories } from "../discovery.ts";
@@ -15,10 +14,7 @@ import type { Worktrees } from "../worktrees/worktrees.ts";
 import type { RepositoryEvent } from "./messages.ts";
 
 /** Notifications are kept by the host. */
-export type RepositoryEndpoint = Exclude<
-  keyof typeof gitEndpoints | keyof typeof followEndpoints,
-  "listNotifications"
->;
+export type RepositoryEndpoint = Exclude<keyof typeof gitEndpoints, "listNotifications">;
 
 export type Caller = { readonly user: string; readonly signal: AbortSignal };
 

@@ -1,4 +1,4 @@
-// The sessions that one connection follows: which are subscribed on its link, and where the output of each stands.
+// The sessions that a connection follows, and the position in the output of each.
 import { ServiceError } from "../errors.ts";
 import type { SessionEvent } from "../frame/event.ts";
 import {
@@ -21,22 +21,9 @@ import {
   SubscribeFlag,
 } from "../frame/payload.ts";
 import { MAX_SUBSCRIPTIONS } from "../limits.ts";
-import type { Link } from "./link.ts";
-import { isFinal } from "./link-error.ts";
+import { isFinal, type Link } from "./link.ts";
 
-/** One session's output as it comes in. Disposing it ends the subscription. */
-export type Attachment = Disposable & {
-  readonly sessionId: string;
-  /** The offset of the byte that comes next; "live" until the server has said where that is. */
-  readonly next: number | "live";
-  /** Stops the output until `resume`, which goes on at the same byte: for a reader that cannot keep up. */
-  pause(): void;
-  resume(): void;
-  /** Asks for other flags than at first; `onSubscribed` hears of the answer. */
-  request(flags: number): void;
-};
-
-/** `bytes` are the output from `offset` on, `frame` the whole VT OUTPUT frame of just these; neither may be changed. */
+/** `bytes` are the output from `offset` on, `frame` is a VT OUTPUT frame of exactly these; neither may be changed. */
 export type ReceivedOutput = {
   readonly kind: "output";
   readonly offset: number;
@@ -44,82 +31,51 @@ export type ReceivedOutput = {
   readonly frame: Uint8Array;
 };
 
-/** Handlers of one session's output and events. None of them may throw or keep the caller waiting. */
+/** Handlers of one session's output and events. They must not throw. */
 export type AttachmentHandlers = {
-  /** After every SUBSCRIBE, also one after a reconnect. */
+  /** Called after every SUBSCRIBE, also after a reconnect. */
   readonly onSubscribed?: (subscribed: Subscribed) => void;
   readonly onOutput: (output: ReceivedOutput) => void;
   /** Output before `offset` is not held any more: reset the terminal to that size and write the bytes to it. */
   readonly onResync: (resync: Resync) => void;
   readonly onEvent?: (event: SessionEvent) => void;
-  /** A SNAPSHOT_VT payload, to those who asked for snapshots. */
+  /** A SNAPSHOT_VT payload, if the flags request snapshots. */
   readonly onSnapshot?: (snapshot: Uint8Array) => void;
-  /** With a status of 4xx other than 408 and 429 the attachment is over; else it is tried again. */
+  /** A final error (`isFinal`) ends the attachment; otherwise the subscription is retried. */
   readonly onError?: (error: ServiceError) => void;
 };
 
-/** What the attachments use of the connection that they share. */
-export type AttachmentLink = {
-  /** The open link, `undefined` while there is none. */
+/** Disposing it ends the subscription. */
+export type Attachment = Disposable &
+  Pick<AttachedSession, "sessionId" | "next" | "pause" | "resume" | "request">;
+
+export type AttachmentRequest = { readonly from: number | "live"; readonly flags?: number };
+
+/** The parts of the connection that its attachments use. */
+type AttachmentsOptions = {
+  /** The open link; `undefined` if there is none. */
   readonly link: () => Link | undefined;
-  /** Ends a subscription; `left` is called when the server has dealt with it. */
+  /** See CommandSender.unsubscribe. */
   readonly unsubscribe: (sessionId: string, left: () => void) => void;
-  /** Gives the link up. */
+  /** Drops the link. */
   readonly fail: (error: ServiceError) => void;
-  /** Frames that are not about one subscription. */
+  /** Handles all other frames. */
   readonly onFrame: (frame: Frame) => void;
-  /** Milliseconds before a SUBSCRIBE that was refused for now is repeated. */
   readonly resubscribeMs: number;
 };
 
 export class Attachments {
-  readonly #options: AttachmentLink;
-  readonly #states = new Map<string, SubscriptionState>();
-  /** Sessions whose last subscription may still send something. */
+  readonly #options: AttachmentsOptions;
+  readonly #attachments = new Map<string, AttachedSession>();
+  /** Sessions with an UNSUBSCRIBE that is not confirmed yet: output of the former subscription may still arrive. */
   readonly #leaving = new Map<string, object>();
-  #again: ReturnType<typeof setTimeout> | undefined;
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(options: AttachmentLink) {
+  constructor(options: AttachmentsOptions) {
     this.#options = options;
   }
 
-  /** As SessionSocket.attach. */
-  attach(
-    sessionId: string,
-    request: { readonly from: number | "live"; readonly flags?: number },
-    handlers: AttachmentHandlers,
-  ): Attachment {
-    if (this.#states.has(sessionId)) {
-      throw new ServiceError("session_exists", `session ${sessionId} is attached already`);
-    }
-    if (this.#states.size >= MAX_SUBSCRIPTIONS) {
-      throw new ServiceError("too_many_subscriptions", `more than ${MAX_SUBSCRIPTIONS} attachments`);
-    }
-    const flags = request.flags ?? SubscribeFlag.Stdout | SubscribeFlag.Events;
-    const state = new SubscriptionState(sessionId, { from: request.from, flags }, handlers);
-    this.#states.set(sessionId, state);
-    this.#subscribe(state);
-    return this.#attachmentOf(state);
-  }
-
-  /** Subscribes to all of them that are not yet, as on a new link. */
-  subscribeAll(): void {
-    for (const state of this.#states.values()) this.#subscribe(state);
-  }
-
-  /** The link is gone. */
-  lost(): void {
-    for (const state of this.#states.values()) state.end();
-    this.#leaving.clear();
-  }
-
-  /** Handlers hear nothing more. */
-  clear(): void {
-    clearTimeout(this.#again);
-    this.#states.clear();
-  }
-
-  /** A binary message of the link. */
+  /** Handles a binary message of the link. After a malformed one the link cannot be trusted. */
   readonly receive = (message: Uint8Array): void => {
     try {
       this.#dispatch(decodeFrame(message), message);
@@ -129,118 +85,119 @@ export class Attachments {
     }
   };
 
-  event(sessionId: string, event: SessionEvent): void {
-    this.#states.get(sessionId)?.event(event);
+  get(sessionId: string): AttachedSession | undefined {
+    return this.#attachments.get(sessionId);
   }
 
-  /** Whether the ERROR refuses a SUBSCRIBE. `isLikely`: an older server does not say; then what is likely counts. */
-  refused(sessionId: string, error: ServiceError, isLikely: boolean): boolean {
-    const state = this.#states.get(sessionId);
-    if (!isLikely || !state?.isSubscribing) return false;
-    if (isFinal(error)) state.finish();
+  /** See SessionSocket.attach. */
+  attach(sessionId: string, request: AttachmentRequest, handlers: AttachmentHandlers): Attachment {
+    if (this.#attachments.has(sessionId)) {
+      throw new ServiceError("session_exists", `session ${sessionId} is attached already`);
+    }
+    if (this.#attachments.size >= MAX_SUBSCRIPTIONS) {
+      throw new ServiceError("too_many_subscriptions", `more than ${MAX_SUBSCRIPTIONS} attachments`);
+    }
+    const attachment = new AttachedSession(sessionId, request, handlers, {
+      subscribe: () => this.#subscribe(attachment),
+      unsubscribe: () => this.#unsubscribe(sessionId),
+      remove: () => void this.#attachments.delete(sessionId),
+    });
+    this.#attachments.set(sessionId, attachment);
+    this.#subscribe(attachment);
+    return attachment;
+  }
+
+  /** Subscribes to all sessions without a subscription, as on a new link. */
+  subscribeAll(): void {
+    for (const attachment of this.#attachments.values()) this.#subscribe(attachment);
+  }
+
+  /** The link is lost. */
+  lost(): void {
+    for (const attachment of this.#attachments.values()) attachment.unsubscribed();
+    this.#leaving.clear();
+  }
+
+  /** The handlers are not called any more. */
+  clear(): void {
+    clearTimeout(this.#retry);
+    this.#attachments.clear();
+  }
+
+  /** Handles an ERROR that refuses a SUBSCRIBE; false if no SUBSCRIBE of the session waits for its answer. */
+  refused(sessionId: string, error: ServiceError): boolean {
+    const attachment = this.#attachments.get(sessionId);
+    if (attachment?.isSubscribing !== true) return false;
+    if (isFinal(error)) attachment.refused();
     else {
-      state.end();
-      this.#again ??= setTimeout(() => {
-        this.#again = undefined;
+      attachment.unsubscribed();
+      this.#retry ??= setTimeout(() => {
+        this.#retry = undefined;
         this.subscribeAll();
       }, this.#options.resubscribeMs);
     }
-    state.handlers.onError?.(error);
+    attachment.handlers.onError?.(error);
     return true;
   }
 
-  /** An ERROR about the session that answers nothing. */
-  failed(sessionId: string, error: ServiceError): void {
-    const state = this.#states.get(sessionId);
-    if (state?.isLive) state.handlers.onError?.(error);
+  #dispatch(frame: Frame, message: Uint8Array): void {
+    const attachment = this.#attachments.get(frame.sessionId);
+    const { type, payload } = frame;
+    if (type === FrameType.OUTPUT) attachment?.output(frame, message);
+    else if (type === FrameType.SUBSCRIBED) attachment?.subscribed(decodeSubscribed(payload));
+    else if (type === FrameType.RESYNC) attachment?.resync(payload);
+    else if (type === FrameType.SNAPSHOT_VT) attachment?.snapshot(payload);
+    else this.#options.onFrame(frame);
   }
 
-  #attachmentOf(state: SubscriptionState): Attachment {
-    const isHeld = (): boolean => this.#states.get(state.sessionId) === state;
-    return {
-      sessionId: state.sessionId,
-      get next() {
-        return state.next;
-      },
-      pause: () => {
-        if (isHeld() && state.pause()) this.#unsubscribe(state.sessionId);
-      },
-      resume: () => {
-        if (isHeld() && state.resume()) this.#subscribe(state);
-      },
-      request: (flags) => {
-        if (isHeld() && state.request(flags)) this.#subscribe(state);
-      },
-      [Symbol.dispose]: () => {
-        if (!isHeld()) return;
-        this.#states.delete(state.sessionId);
-        state.finish();
-        this.#unsubscribe(state.sessionId);
-      },
-    };
-  }
-
-  #subscribe(state: SubscriptionState): void {
+  #subscribe(attachment: AttachedSession): void {
     const link = this.#options.link();
-    // What is still to come of an earlier subscription to this session must not be taken for this one's.
-    if (link === undefined || !state.isIdle || this.#leaving.has(state.sessionId)) return;
-    link.send(encodeFrame(FrameType.SUBSCRIBE, state.sessionId, state.begin()));
+    if (link === undefined || !attachment.isIdle || this.#leaving.has(attachment.sessionId)) return;
+    link.send(encodeFrame(FrameType.SUBSCRIBE, attachment.sessionId, attachment.begin()));
   }
 
   #unsubscribe(sessionId: string): void {
     if (this.#options.link() === undefined) return;
-    const token = {};
-    this.#leaving.set(sessionId, token);
+    const latest = {};
+    this.#leaving.set(sessionId, latest);
     this.#options.unsubscribe(sessionId, () => {
-      if (this.#leaving.get(sessionId) !== token) return;
+      if (this.#leaving.get(sessionId) !== latest) return;
       this.#leaving.delete(sessionId);
-      const state = this.#states.get(sessionId);
-      if (state !== undefined) this.#subscribe(state);
+      const attachment = this.#attachments.get(sessionId);
+      if (attachment !== undefined) this.#subscribe(attachment);
     });
   }
-
-  #dispatch(frame: Frame, message: Uint8Array): void {
-    const state = this.#states.get(frame.sessionId);
-    const { type, payload } = frame;
-    if (type === FrameType.OUTPUT) {
-      if (state !== undefined && !state.output(frame, message)) this.#options.fail(missingBytes(state));
-    } else if (type === FrameType.SUBSCRIBED) state?.subscribed(decodeSubscribed(payload));
-    else if (type === FrameType.RESYNC) state?.resync(payload);
-    else if (type === FrameType.SNAPSHOT_VT) state?.snapshot(payload);
-    else this.#options.onFrame(frame);
-  }
 }
 
-function missingBytes({ sessionId }: SubscriptionState): ServiceError {
-  return new ServiceError("host_unreachable", `bytes are missing in the output of session ${sessionId}`);
-}
+/**
+ * `idle`: to be subscribed when there is a link. `ended`: the session has ended, and there is nothing more unless other
+ * flags are requested.
+ */
+type Phase = "idle" | "subscribing" | "live" | "paused" | "ended" | "refused" | "disposed";
+type Actions = Readonly<Record<"subscribe" | "unsubscribe" | "remove", () => void>>;
 
-/** Where one subscription stands: which byte is the next one, so that none is missed and none delivered twice. */
-class SubscriptionState {
+/** One session's output as it arrives, no byte missing and none twice. */
+export class AttachedSession implements Disposable {
   readonly sessionId: string;
   readonly handlers: AttachmentHandlers;
+  readonly #actions: Actions;
   #flags: number;
   #next: number | "live";
-  /** `ended`: the session is, and nothing comes any more unless something else is asked for. */
-  #phase: "idle" | "subscribing" | "live" | "paused" | "ended" | "over" = "idle";
+  #phase: Phase = "idle";
 
-  constructor(
-    sessionId: string,
-    request: { readonly from: number | "live"; readonly flags: number },
-    handlers: AttachmentHandlers,
-  ) {
+  constructor(sessionId: string, request: AttachmentRequest, handlers: AttachmentHandlers, actions: Actions) {
     this.sessionId = sessionId;
     this.handlers = handlers;
+    this.#actions = actions;
     this.#next = request.from;
-    this.#flags = request.flags | SubscribeFlag.Offsets;
+    this.#flags = (request.flags ?? SubscribeFlag.Stdout | SubscribeFlag.Events) | SubscribeFlag.Offsets;
   }
 
-  /** The offset of the byte that comes next; "live" until the server has said where that is. */
+  /** Offset of the next byte; "live" until the server has answered with it. */
   get next(): number | "live" {
     return this.#next;
   }
 
-  /** To be subscribed, as soon as there is a link. */
   get isIdle(): boolean {
     return this.#phase === "idle";
   }
@@ -249,49 +206,46 @@ class SubscriptionState {
     return this.#phase === "subscribing";
   }
 
-  get isLive(): boolean {
-    return this.#phase === "live";
+  /** Stops the output until `resume`, which continues at the same byte. For readers that cannot keep up. */
+  pause(): void {
+    if (this.#phase !== "idle" && this.#phase !== "subscribing" && this.#phase !== "live") return;
+    this.#phase = "paused";
+    this.#actions.unsubscribe();
   }
 
-  /** The payload of the SUBSCRIBE that goes on where this stands; nothing is taken until it is answered. */
+  resume(): void {
+    if (this.#phase === "paused") this.#restart();
+  }
+
+  /** Requests other flags; `onSubscribed` is called with the answer. Output that was not requested before begins live. */
+  request(flags: number): void {
+    if (this.#phase === "refused" || this.#phase === "disposed") return;
+    if ((this.#flags & SubscribeFlag.Stdout) === 0) this.#next = "live";
+    this.#flags = flags | SubscribeFlag.Offsets;
+    if (this.#phase !== "paused") this.#restart();
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#phase === "disposed") return;
+    this.#phase = "disposed";
+    this.#actions.remove();
+    this.#actions.unsubscribe();
+  }
+
+  /** The payload of a SUBSCRIBE from the current position; output is ignored until the answer. */
   begin(): Uint8Array {
     this.#phase = "subscribing";
     return encodeSubscribe({ flags: this.#flags, from: this.#next });
   }
 
-  /**
-   * Other flags, with the next SUBSCRIBE: output goes on at its byte, or begins with what comes from then on where there
-   * was none. Returns whether that SUBSCRIBE is due.
-   */
-  request(flags: number): boolean {
-    if ((this.#flags & SubscribeFlag.Stdout) === 0) this.#next = "live";
-    this.#flags = flags | SubscribeFlag.Offsets;
-    if (this.#phase === "paused" || this.#phase === "over") return false;
-    this.#phase = "idle";
-    return true;
-  }
-
-  /** The link is gone, or the subscription was refused for now. */
-  end(): void {
+  /** The link is lost, or the subscription was refused for now. */
+  unsubscribed(): void {
     if (this.#phase === "subscribing" || this.#phase === "live") this.#phase = "idle";
   }
 
-  /** The server refused it for good or nobody wants it any more: it is not subscribed again. */
-  finish(): void {
-    this.#phase = "over";
-  }
-
-  /** Returns whether that changed anything; so does `resume`. */
-  pause(): boolean {
-    if (this.#phase !== "idle" && this.#phase !== "subscribing" && this.#phase !== "live") return false;
-    this.#phase = "paused";
-    return true;
-  }
-
-  resume(): boolean {
-    if (this.#phase !== "paused") return false;
-    this.#phase = "idle";
-    return true;
+  /** The subscription was refused for good. */
+  refused(): void {
+    this.#phase = "refused";
   }
 
   subscribed(answer: Subscribed): void {
@@ -301,29 +255,18 @@ class SubscriptionState {
     this.handlers.onSubscribed?.(answer);
   }
 
-  /**
-   * One OUTPUT frame and the message that it came in. What was delivered before is trimmed. False if bytes are missing
-   * in front of it: the server broke its word, and the link cannot be trusted.
-   */
-  output(frame: Frame, message: Uint8Array): boolean {
+  /** Handles an OUTPUT frame and its message; bytes that were delivered before are cut off. */
+  output(frame: Frame, message: Uint8Array): void {
     const { offset, bytes } = decodeOutput(frame.payload);
     const next = this.#next;
-    if (this.#phase !== "live" || next === "live" || offset + bytes.length <= next) return true;
-    if (offset > next) return false;
+    if (this.#phase !== "live" || next === "live" || offset + bytes.length <= next) return;
+    if (offset > next) throw new PayloadError(`bytes are missing in the output of session ${this.sessionId}`);
     this.#next = offset + bytes.length;
-    if (offset === next) {
-      this.handlers.onOutput({
-        kind: "output",
-        offset,
-        bytes,
-        frame: wholeFrame(frame, message, offset, bytes),
-      });
-    } else {
-      const fresh = bytes.subarray(next - offset);
-      const whole = encodeOutputFrame(this.sessionId, next, fresh);
-      this.handlers.onOutput({ kind: "output", offset: next, bytes: fresh, frame: whole });
-    }
-    return true;
+    const isWhole = offset === next;
+    const fresh = isWhole ? bytes : bytes.subarray(next - offset);
+    const received = isWhole ? exactFrame(frame, message) : undefined;
+    const whole = received ?? encodeOutputFrame(this.sessionId, next, fresh);
+    this.handlers.onOutput({ kind: "output", offset: next, bytes: fresh, frame: whole });
   }
 
   resync(payload: Uint8Array): void {
@@ -340,15 +283,24 @@ class SubscriptionState {
   }
 
   snapshot(payload: Uint8Array): void {
-    // The last screen may come after the exit.
+    // The last screen may follow the exit.
     if (this.#phase === "live" || this.#phase === "ended") this.handlers.onSnapshot?.(payload);
+  }
+
+  /** Handles an ERROR of the session that refers to no request. */
+  failed(error: ServiceError): void {
+    if (this.#phase === "live") this.handlers.onError?.(error);
+  }
+
+  #restart(): void {
+    this.#phase = "idle";
+    this.#actions.subscribe();
   }
 }
 
-/** The message itself where it is just the frame, as it is from our own servers. */
-function wholeFrame(frame: Frame, message: Uint8Array, offset: number, bytes: Uint8Array): Uint8Array {
-  const { payload } = frame;
+/** The message as a VT frame, if it is nothing else, as those of our own servers. */
+function exactFrame({ payload, magic }: Frame, message: Uint8Array): Uint8Array | undefined {
   const isExact = payload.byteOffset + payload.length === message.byteOffset + message.length;
-  if (!isExact) return encodeOutputFrame(frame.sessionId, offset, bytes);
-  return frame.magic === "VT" ? message : withMagic(message, "VT");
+  if (!isExact) return undefined;
+  return magic === "VT" ? message : withMagic(message, "VT");
 }

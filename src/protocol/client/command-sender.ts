@@ -13,24 +13,36 @@ import type { Link } from "./link.ts";
 
 const encoder = new TextEncoder();
 
+/** A frame without an answer yet. The server answers by an ERROR or, if it succeeds, only the next PING. */
+type Pending = {
+  /** "" if no ERROR can refer to it. */
+  readonly sessionId: string;
+  /** Number of the next PING after the frame. */
+  readonly ping: number;
+  readonly done: () => void;
+  readonly failed: (error: ServiceError) => void;
+};
+
 /**
- * Sends frames that the server acts upon, and finds out what became of them: one PING follows all that were sent within
- * COMMAND_PING_DELAY_MS (contract 1.10). Everything is sent at once or refused; nothing is kept for a later link.
+ * Sends commands and reports their outcome: one PING follows all commands of COMMAND_PING_DELAY_MS (contract 1.10). The
+ * server handles frames in order, so the PONG confirms everything before its PING. Commands are sent at once or refused,
+ * never kept for a later link.
  */
 export class CommandSender {
-  readonly #connection: Pick<Connection, "link" | "ping">;
-  readonly #pending = new PendingCommands();
+  readonly #connection: Pick<Connection, "link" | "ping" | "nextPing">;
+  /** In the order of sending. */
+  readonly #pending: Pending[] = [];
   #isPingDue = false;
 
-  constructor(connection: Pick<Connection, "link" | "ping">) {
+  constructor(connection: Pick<Connection, "link" | "ping" | "nextPing">) {
     this.#connection = connection;
   }
 
-  /** As SessionSocket.write. */
+  /** See SessionSocket.write. */
   async write(sessionId: string, bytes: Uint8Array): Promise<void> {
     this.#link(bytes.length);
     const parts: Promise<void>[] = [];
-    // Also of no bytes: whether the server takes input is an answer, too.
+    // Empty input is sent as well: the answer says whether the session takes input.
     for (let start = 0; start === 0 || start < bytes.length; start += MAX_INPUT_FRAME_BYTES) {
       const part = bytes.subarray(start, start + MAX_INPUT_FRAME_BYTES);
       parts.push(this.#command(FrameType.INPUT_TEXT, sessionId, part));
@@ -50,62 +62,74 @@ export class CommandSender {
   }
 
   /**
-   * Ends a subscription. `left` is called when the server has dealt with it: nothing that belongs to it comes then any
-   * more. Nobody calls when the link is lost before.
+   * Ends a subscription. `left` is called when the server has handled it and sends nothing more of the subscription; not if
+   * the link is lost before.
    */
   unsubscribe(sessionId: string, left: () => void): void {
     const { link } = this.#connection;
     if (link === undefined) return;
     link.send(encodeFrame(FrameType.UNSUBSCRIBE, sessionId, new Uint8Array()));
-    this.#pending.add({ sessionId: "", done: left, failed: () => undefined });
+    this.#add("", left, () => undefined);
     this.#pingLater();
   }
 
-  /** As SessionSocket.caughtUp. */
+  /** See SessionSocket.caughtUp. */
   async caughtUp(): Promise<void> {
     this.#link(0);
-    const answered = new Promise<void>((done, failed) => {
-      this.#pending.add({ sessionId: "", done, failed });
-    });
+    const answered = new Promise<void>((done, failed) => this.#add("", done, failed));
     this.ask();
     await answered;
   }
 
-  /** Whether something that was sent has no answer yet. */
+  /** Whether any frame has no answer yet. */
   get isWaiting(): boolean {
-    return this.#pending.isWaiting;
+    return this.#pending.length > 0;
   }
 
-  /** Asks at once what became of all that was sent. Returns whether an answer is due. */
+  /** Sends a PING at once, unless one follows all commands already. Returns `isWaiting`. */
   ask(): boolean {
-    if (this.#pending.hasUnsealed && this.#connection.link !== undefined) {
-      this.#pending.seal(this.#connection.ping());
-    }
+    const { link, nextPing } = this.#connection;
+    if (link !== undefined && this.#pending.at(-1)?.ping === nextPing) this.#connection.ping();
     return this.isWaiting;
   }
 
   answered(ping: number): void {
-    this.#pending.answered(ping);
+    const last = this.#pending.findLastIndex((command) => command.ping === ping);
+    for (const { done } of this.#pending.splice(0, last + 1)) done();
   }
 
-  /** Returns whether a command was meant by the ERROR. */
+  /**
+   * Handles an ERROR of the session; false if it refers to no command. Of the commands before the same PING the last one
+   * failed: a session that ends in between refuses the last ones.
+   */
   failed(sessionId: string, error: ServiceError): boolean {
-    return this.#pending.failed(sessionId, error);
+    const first = this.#pending.find((command) => command.sessionId === sessionId);
+    const index = this.#pending.findLastIndex(
+      (command) => command.sessionId === sessionId && command.ping === first?.ping,
+    );
+    if (index < 0) return false;
+    for (const { failed } of this.#pending.splice(index, 1)) failed(error);
+    return true;
   }
 
   lost(error: ServiceError): void {
     const message = `${error.message}; it is not known whether the last input arrived`;
-    this.#pending.lost(new ServiceError("host_unreachable", message, { cause: error }));
+    const unknown = new ServiceError("host_unreachable", message, { cause: error });
+    for (const { failed } of this.#pending.splice(0)) failed(unknown);
   }
 
   async #command(type: number, sessionId: string, payload: Uint8Array): Promise<void> {
     const link = this.#link(0);
-    this.#pending.checkRoom();
+    const { length } = this.#pending;
+    if (length >= MAX_PENDING_COMMANDS)
+      throw new ServiceError("host_unreachable", `${length} commands wait for an answer already`);
     link.send(encodeFrame(type, sessionId, payload));
     this.#pingLater();
-    await new Promise<void>((done, failed) => {
-      this.#pending.add({ sessionId, done, failed });
-    });
+    await new Promise<void>((done, failed) => this.#add(sessionId, done, failed));
+  }
+
+  #add(sessionId: string, done: () => void, failed: (error: ServiceError) => void): void {
+    this.#pending.push({ sessionId, ping: this.#connection.nextPing, done, failed });
   }
 
   #link(bytes: number): Link {
@@ -120,95 +144,10 @@ export class CommandSender {
   #pingLater(): void {
     if (this.#isPingDue) return;
     this.#isPingDue = true;
-    // Not at once: what a key does shall not wait for the question what became of it.
+    // Delayed, so that the PING does not hold up the effect of a key.
     setTimeout(() => {
       this.#isPingDue = false;
       this.ask();
     }, COMMAND_PING_DELAY_MS);
-  }
-}
-
-/** A frame that the server answers by an ERROR or, in that it answers a later PING, by nothing. */
-type PendingCommand = {
-  /** "" for what no ERROR can be about. */
-  readonly sessionId: string;
-  readonly done: () => void;
-  readonly failed: (error: ServiceError) => void;
-};
-
-type Group = { readonly ping: number; readonly commands: Set<PendingCommand> };
-
-/**
- * Which frames of a connection still wait for their outcome. The server handles frames in order, so a PONG says that
- * everything before its PING was dealt with, its ERROR sent if there is one. At most MAX_PENDING_COMMANDS wait; one
- * more is refused.
- */
-class PendingCommands {
-  /** Sent, no PING after them yet. */
-  #open = new Set<PendingCommand>();
-  readonly #groups: Group[] = [];
-  #size = 0;
-
-  /** Throws `host_unreachable` when too many wait. */
-  checkRoom(): void {
-    if (this.#size < MAX_PENDING_COMMANDS) return;
-    throw new ServiceError("host_unreachable", `${this.#size} commands wait for an answer already`);
-  }
-
-  add(command: PendingCommand): void {
-    this.#open.add(command);
-    this.#size += 1;
-  }
-
-  get hasUnsealed(): boolean {
-    return this.#open.size > 0;
-  }
-
-  get isWaiting(): boolean {
-    return this.#size > 0;
-  }
-
-  /** A PING was sent: what was added before it is settled by the PONG with the same number. */
-  seal(ping: number): void {
-    this.#groups.push({ ping, commands: this.#open });
-    this.#open = new Set();
-  }
-
-  answered(ping: number): void {
-    const last = this.#groups.findIndex((group) => group.ping === ping);
-    for (const { commands } of this.#groups.splice(0, last + 1)) {
-      this.#size -= commands.size;
-      for (const command of commands) command.done();
-    }
-  }
-
-  /**
-   * An ERROR that names the session: true if a command was meant. It is looked for in the oldest group that has any for
-   * the session, and is the newest there: a session that ends while they are on their way refuses the last ones.
-   */
-  failed(sessionId: string, error: ServiceError): boolean {
-    for (const commands of this.#all()) {
-      const meant = [...commands].findLast((command) => command.sessionId === sessionId);
-      if (meant === undefined) continue;
-      commands.delete(meant);
-      this.#size -= 1;
-      meant.failed(error);
-      return true;
-    }
-    return false;
-  }
-
-  /** The connection is gone, and with it every answer. */
-  lost(error: ServiceError): void {
-    const all = [...this.#all()].flatMap((commands) => [...commands]);
-    this.#open = new Set();
-    this.#groups.length = 0;
-    this.#size = 0;
-    for (const command of all) command.failed(error);
-  }
-
-  *#all(): Generator<Set<PendingCommand>> {
-    for (const group of this.#groups) yield group.commands;
-    yield this.#open;
   }
 }

@@ -15,7 +15,7 @@ import {
   STABLE_LINK_MS,
 } from "../limits.ts";
 import type { Link, LinkClose, OpenLink } from "./link.ts";
-import { asServiceError, closed, disconnected, isFinal, silent } from "./link-error.ts";
+import { asServiceError, closed, disconnected, isFinal, silent } from "./link.ts";
 import { PlannedRestart } from "./planned-restart.ts";
 
 export type ConnectionState =
@@ -103,6 +103,11 @@ export class Connection implements Disposable {
     return this.#state.kind === "open" ? this.#attempt?.link : undefined;
   }
 
+  /** Number of the next PING on this link. */
+  get nextPing(): number {
+    return this.#pings;
+  }
+
   /** As SessionSocket.opened. */
   opened(timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
@@ -125,14 +130,11 @@ export class Connection implements Disposable {
     });
   }
 
-  /** Sends a PING with the next number of this link and returns the number. */
-  ping(): number {
+  ping(): void {
     const payload = new Uint8Array(4);
-    const number = this.#pings;
-    writeU32(payload, 0, number);
+    writeU32(payload, 0, this.#pings);
     this.#pings = (this.#pings + 1) >>> 0;
     this.link?.send(encodeFrame(FrameType.PING, "", payload));
-    return number;
   }
 
   /** The machine woke up or the network changed: tries at once, or makes sure that the open link still answers. */

@@ -1,27 +1,58 @@
-// What the client of /ws needs of a socket. Implemented over `ws` in remote/uplink.ts and over the browser's WebSocket.
+// The socket of the /ws client, implemented over `ws` in remote/uplink.ts and over the browser's WebSocket.
+import { ServiceError } from "../errors.ts";
 
-/** One open connection. Neither method throws; after the close both do nothing. */
+/** One open connection. The methods do not throw; after the close they do nothing. */
 export type Link = {
-  /** One message, in order. The bytes must not change afterwards. */
+  /** Sends one message, in order. The bytes must not change afterwards. */
   send(message: Uint8Array): void;
   close(): void;
-  /** Bytes that were given to `send` and have not left yet. */
+  /** Bytes that were passed to `send` and have not left yet. */
   readonly bufferedBytes: number;
 };
 
-/** Why a link ended: a WebSocket close code and what is known beyond it. */
+/** The reason for the end of a link: a WebSocket close code and what else is known. */
 export type LinkClose = { readonly code: number; readonly text: string };
 
 export type LinkHandlers = {
-  /** Binary messages, in order; text messages are not passed on. */
+  /** Called with binary messages, in order; text messages are dropped. */
   onMessage(message: Uint8Array): void;
-  /** Once, at the end, whoever closed; nothing comes after it. */
+  /** Called once, at the end, whichever side closed. */
   onClose(reason: LinkClose): void;
 };
 
 /**
- * Opens a link. Rejects with a ServiceError; one with a status of 4xx other than 408 and 429 means that another
- * try is of no use. `signal` gives the attempt up, with all that it consists of: a link that opens nevertheless is closed
- * by the caller.
+ * Opens a link. Rejects with a ServiceError, see `isFinal`. `signal` aborts the attempt; the caller closes a link that opens
+ * nevertheless.
  */
 export type OpenLink = (handlers: LinkHandlers, signal: AbortSignal) => Promise<Link>;
+
+/** Client errors that may pass: too slow, too often. */
+const TEMPORARY: ReadonlySet<number> = new Set([408, 429]);
+
+/** Whether the server refused for good, so that a retry is useless. */
+export function isFinal({ status }: ServiceError): boolean {
+  return status >= 400 && status < 500 && !TEMPORARY.has(status);
+}
+
+export function disconnected(): ServiceError {
+  return new ServiceError("host_unreachable", "disconnected");
+}
+
+export function givenUp(): ServiceError {
+  return new ServiceError("host_unreachable", "the attempt to connect was aborted");
+}
+
+export function silent(): ServiceError {
+  return new ServiceError("host_unreachable", "the connection fell silent");
+}
+
+export function closed({ code, text }: LinkClose): ServiceError {
+  const reason = text === "" ? "" : `: ${text}`;
+  return new ServiceError("host_unreachable", `the connection was closed (${code}${reason})`);
+}
+
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  const message = error instanceof Error ? error.message : "the connection failed";
+  return new ServiceError("host_unreachable", message, { cause: error });
+}

@@ -1,4 +1,4 @@
-// The one client of /ws: of the page, of the command line and of every server that has its sessions elsewhere.
+// The only client of /ws: in the page, the command line, and servers whose sessions are in another process.
 import { Emitter } from "../../lib/async/emitter.ts";
 import type { ServiceError } from "../errors.ts";
 import { decodeError } from "../frame/error-decoder.ts";
@@ -7,12 +7,17 @@ import { decodeEvent } from "../frame/event-decoder.ts";
 import { encodeFrame, type Frame, FrameType, readU32 } from "../frame/frame.ts";
 import { decodeGoAway, encodeJson, encodeSubscribe, SubscribeFlag } from "../frame/payload.ts";
 import { RESUBSCRIBE_DELAY_MS } from "../limits.ts";
-import { type Attachment, type AttachmentHandlers, Attachments } from "./attachments.ts";
+import {
+  type Attachment,
+  type AttachmentHandlers,
+  type AttachmentRequest,
+  Attachments,
+} from "./attachments.ts";
 import { CommandSender } from "./command-sender.ts";
 import { Connection, type ConnectionOptions, type ConnectionState } from "./connection.ts";
 
 export type SessionSocketOptions = ConnectionOptions & {
-  /** Who this is, for the server's log: "page", "attach", "uplink". */
+  /** The client's name in the server's log: "page", "attach", "uplink". */
   readonly clientName: string;
   readonly version: string;
   /** Milliseconds. */
@@ -20,22 +25,22 @@ export type SessionSocketOptions = ConnectionOptions & {
 };
 
 /**
- * One connection to /ws for any number of sessions. It reconnects by itself and resumes every attachment at the byte
- * where it stood. Commands are sent at once or refused, never kept for later: what somebody typed before a cut must
- * not reach a program after it.
+ * One connection to /ws for any number of sessions. It reconnects by itself and resumes every attachment at its byte.
+ * Commands are sent at once or refused: input from before a cut must not reach a program after it.
  * Bounds: MAX_SUBSCRIPTIONS attachments, MAX_PENDING_COMMANDS commands without an answer, MAX_UNSENT_BYTES in the link.
  */
 export class SessionSocket implements Disposable {
   /**
-   * Types bytes into a session. Resolves when the server has dealt with them. Rejects with the server's error; with
-   * `host_unreachable` at once when there is no link, or later when the link is lost: then it is not known whether the
-   * input arrived.
+   * Types bytes into a session. Resolves when the server has handled them. Rejects with the server's error, or with
+   * `host_unreachable`: at once without a link, later when the link is lost and it is unknown whether the input arrived.
    */
   readonly write: CommandSender["write"];
-  /** As `write`. */
+  /** Settles like `write`. */
   readonly resize: CommandSender["resize"];
-  /** As `write`. */
+  /** Settles like `write`. */
   readonly kill: CommandSender["kill"];
+  /** Resolves when everything that the server has sent so far has arrived; rejects like `write`. */
+  readonly caughtUp: CommandSender["caughtUp"];
   readonly #connection: Connection;
   readonly #hello: Uint8Array;
   readonly #attachments: Attachments;
@@ -50,7 +55,7 @@ export class SessionSocket implements Disposable {
       link: () => this.#connection.link,
       unsubscribe: (sessionId, left) => this.#commands.unsubscribe(sessionId, left),
       fail: (error) => this.#connection.fail(error),
-      onFrame: (frame) => this.#received(frame),
+      onFrame: (frame) => this.#handle(frame),
       resubscribeMs: options.resubscribeMs ?? RESUBSCRIBE_DELAY_MS,
     });
     this.#connection = new Connection(options, {
@@ -63,6 +68,7 @@ export class SessionSocket implements Disposable {
     this.write = this.#commands.write.bind(this.#commands);
     this.resize = this.#commands.resize.bind(this.#commands);
     this.kill = this.#commands.kill.bind(this.#commands);
+    this.caughtUp = this.#commands.caughtUp.bind(this.#commands);
   }
 
   get state(): ConnectionState {
@@ -74,24 +80,24 @@ export class SessionSocket implements Disposable {
     return this.#connection.onState(listener);
   }
 
-  /** Called when a later link than the first is open and all subscriptions were sent on it. */
+  /** Called when a link other than the first is open and all subscriptions were sent on it. */
   onReconnected(listener: () => void): Disposable {
     return this.#reconnects.on(listener);
   }
 
-  /** To be called after sleep or a change of network: looks after the link at once. */
+  /** Checks the link at once, after sleep or a change of network. */
   wake(): void {
     this.#connection.wake();
   }
 
-  /** Gives up the link, if there is one, and opens another at once: the server is to be found elsewhere. */
+  /** Drops the link, if there is one, and opens another at once, since the server's address has changed. */
   reconnect(): void {
     this.#connection.reconnect();
   }
 
   /**
-   * Resolves when the link is open. Rejects with what stood in the way when it is closed for good or `timeoutMs` have
-   * passed; the tries go on then.
+   * Resolves when the link is open. Rejects with the reason when it is closed for good, or after `timeoutMs` while the
+   * attempts go on.
    */
   opened(timeoutMs: number): Promise<void> {
     return this.#connection.opened(timeoutMs);
@@ -101,22 +107,13 @@ export class SessionSocket implements Disposable {
    * Follows a session from byte `from` on: every byte once and in order, over any number of reconnects. `flags` are
    * SubscribeFlag's, Offsets is added. Throws `session_exists` if this socket follows it already.
    */
-  attach(
-    sessionId: string,
-    request: { readonly from: number | "live"; readonly flags?: number },
-    handlers: AttachmentHandlers,
-  ): Attachment {
+  attach(sessionId: string, request: AttachmentRequest, handlers: AttachmentHandlers): Attachment {
     return this.#attachments.attach(sessionId, request, handlers);
   }
 
-  /** Resolves when everything has arrived that the server had sent by now; rejects as `write`. */
-  caughtUp(): Promise<void> {
-    return this.#commands.caughtUp();
-  }
-
   /**
-   * What happens to sessions and server at large. The first event on every link is `connected`: whoever mirrors the
-   * server's state reads it anew then, and misses nothing.
+   * Subscribes to the events of all sessions and of the server. The first event on every link is `connected`; a listener
+   * that reads the server's state after it misses nothing.
    */
   subscribeGlobal(listener: (event: ServerEvent) => void): Disposable {
     const listening = this.#serverEvents.on(listener);
@@ -125,19 +122,19 @@ export class SessionSocket implements Disposable {
       [Symbol.dispose]: () => {
         const before = this.#serverEvents.size;
         listening[Symbol.dispose]();
-        if (before === 1 && this.#serverEvents.size === 0) this.#send(FrameType.UNSUBSCRIBE, "");
+        if (before === 1 && this.#serverEvents.size === 0) this.#send(FrameType.UNSUBSCRIBE);
       },
     };
   }
 
-  /** Closes the link for good. Pending commands are rejected, handlers hear nothing more. */
+  /** Closes the link for good. Pending commands are rejected, and the handlers are not called any more. */
   [Symbol.dispose](): void {
     this.#attachments.clear();
     this.#connection[Symbol.dispose]();
   }
 
   #opened(): void {
-    this.#send(FrameType.HELLO, "", this.#hello);
+    this.#send(FrameType.HELLO, this.#hello);
     if (this.#serverEvents.size > 0) this.#subscribeGlobal();
     this.#attachments.subscribeAll();
     if (this.#hadLink) this.#reconnects.emit();
@@ -150,18 +147,18 @@ export class SessionSocket implements Disposable {
   }
 
   #subscribeGlobal(): void {
-    this.#send(FrameType.SUBSCRIBE, "", encodeSubscribe({ flags: SubscribeFlag.Events }));
+    this.#send(FrameType.SUBSCRIBE, encodeSubscribe({ flags: SubscribeFlag.Events }));
   }
 
-  #send(type: number, sessionId: string, payload: Uint8Array = new Uint8Array()): void {
-    this.#connection.link?.send(encodeFrame(type, sessionId, payload));
+  #send(type: FrameType, payload: Uint8Array = new Uint8Array()): void {
+    this.#connection.link?.send(encodeFrame(type, "", payload));
   }
 
-  #received({ type, sessionId, payload }: Frame): void {
-    if (type === FrameType.PONG) this.#answered(readU32(payload, 0));
-    else if (type === FrameType.GOAWAY) this.#connection.moveLater(decodeGoAway(payload));
+  #handle({ type, sessionId, payload }: Frame): void {
+    if (type === FrameType.EVENT) this.#event(sessionId, payload);
     else if (type === FrameType.ERROR) this.#failed(sessionId, payload);
-    else if (type === FrameType.EVENT) this.#event(sessionId, payload);
+    else if (type === FrameType.PONG) this.#answered(readU32(payload, 0));
+    else if (type === FrameType.GOAWAY) this.#connection.moveLater(decodeGoAway(payload));
   }
 
   #answered(ping: number): void {
@@ -172,15 +169,15 @@ export class SessionSocket implements Disposable {
   #event(sessionId: string, payload: Uint8Array): void {
     const decoded = decodeEvent(payload);
     if (decoded?.scope === "server") this.#serverEvents.emit(decoded.event);
-    else if (decoded !== undefined) this.#attachments.event(sessionId, decoded.event);
+    else if (decoded !== undefined) this.#attachments.get(sessionId)?.event(decoded.event);
   }
 
   #failed(sessionId: string, payload: Uint8Array): void {
     const { error, request } = decodeError(payload);
-    // An older server does not say what its error answers. No SUBSCRIBE is refused because the session has ended.
+    // Older servers do not name the request. An ended session is no reason to refuse a SUBSCRIBE.
     const isLikely = request === undefined && error.code !== "session_not_running";
-    if (this.#attachments.refused(sessionId, error, request === "subscribe" || isLikely)) return;
-    if (request === "subscribe" || this.#commands.failed(sessionId, error)) return;
-    this.#attachments.failed(sessionId, error);
+    if ((request === "subscribe" || isLikely) && this.#attachments.refused(sessionId, error)) return;
+    if (request !== "subscribe" && this.#commands.failed(sessionId, error)) return;
+    this.#attachments.get(sessionId)?.failed(error);
   }
 }

@@ -14,135 +14,163 @@ import {
   VerifyResponse,
   WsTicket,
 } from "../schemas/auth.ts";
+import { ApiTokenRecord, CreateApiToken, LoginRecord, NewApiToken } from "../schemas/login.ts";
 import { LoginAnswers } from "../schemas/login-question.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { Success } from "./success.ts";
+import {
+  CreateEnrolmentCode,
+  EnrolmentCode,
+  NewPasskey,
+  PasskeyList,
+  PasskeyMade,
+  PasskeyOptions,
+  RecoveryCodes,
+  SecondFactorProof,
+  SecondFactorResponse,
+} from "../schemas/passkey.ts";
+import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
-const openAuth = { tag: "auth", access: "open", limit: "api", host: false } as const;
-const userAuth = { tag: "auth", access: "user", limit: "api", host: false } as const;
+const user = endpointsWith({ tag: "auth" });
+const open = endpointsWith({ tag: "auth", access: "open" });
+const password = endpointsWith({
+  ...{ tag: "auth", access: "open" },
+  errors: [
+    "invalid_credentials",
+    "login_question",
+    "second_factor_required",
+    "password_disabled",
+    "rate_limited",
+  ],
+});
+const sshKey = endpointsWith({
+  ...{ tag: "auth", access: "open", body: SshLogin },
+  errors: ["invalid_credentials", "ssh_keys_disabled", "rate_limited"],
+});
 
-const PASSWORD_ERRORS = [
-  "invalid_credentials",
-  "login_question",
-  "second_factor_required",
-  "password_disabled",
-  "rate_limited",
-] as const;
+/** The caller's own entries, or with `all=1` those of all users. */
+const Whose = z.object({ all: z.enum(["0", "1"]).default("0").describe("1: of all users, for admins") });
 
-export const authEndpoints = {
-  createToken: {
-    ...openAuth,
-    method: "post",
-    path: "/api/auth/token",
-    summary: "Log in",
-    body: TokenRequest,
-    reply: { status: 200, json: TokenResponse },
-    errors: PASSWORD_ERRORS,
-  },
-  answerLogin: {
-    ...openAuth,
-    method: "post",
-    path: "/api/auth/answers",
-    summary: "Go on with a login in which the system asks for more than a password",
-    body: LoginAnswers,
-    reply: { status: 200, json: TokenResponse },
-    errors: [
-      ...["invalid_credentials", "unauthorized", "rate_limited"],
-      ...["login_question", "second_factor_required"],
-    ],
-  },
-  authConfig: {
-    ...openAuth,
-    method: "get",
-    path: "/api/auth/config",
-    summary: "Which ways to log in there are",
-    reply: { status: 200, json: AuthConfig },
-    errors: [],
-  },
-  createWsTicket: {
-    ...userAuth,
-    method: "post",
-    path: "/api/auth/ws-ticket",
-    summary: "A single-use ticket for /ws",
-    reply: { status: 200, json: WsTicket },
-    errors: [],
-  },
-  createLoginLink: {
-    ...userAuth,
-    method: "post",
-    path: "/api/auth/login-link",
-    summary: "A link that logs in once, for whoever comes through the server's own unix socket",
-    reply: { status: 200, json: LoginLink },
+const loginEndpoints = {
+  createToken: password.post("/api/auth/token", "Log in", { body: TokenRequest, reply: json(TokenResponse) }),
+  answerLogin: open.post(
+    "/api/auth/answers",
+    "Answer the questions that the system asks besides a password",
+    {
+      body: LoginAnswers,
+      reply: json(TokenResponse),
+      errors: [
+        "invalid_credentials",
+        "unauthorized",
+        "rate_limited",
+        "login_question",
+        "second_factor_required",
+      ],
+    },
+  ),
+  authConfig: open.get("/api/auth/config", "The available ways to log in", { reply: json(AuthConfig) }),
+  createWsTicket: user.post("/api/auth/ws-ticket", "A single-use ticket for /ws", { reply: json(WsTicket) }),
+  createLoginLink: user.post("/api/auth/login-link", "A single-use login link; only on the unix socket", {
+    reply: json(LoginLink),
     errors: ["forbidden"],
-  },
-  passwordLogin: {
-    ...openAuth,
-    method: "post",
-    path: "/api/auth/password",
-    summary: "Log in (the old name)",
+  }),
+  passwordLogin: password.post("/api/auth/password", "Log in (for VibeTunnel's clients)", {
     body: PasswordRequest,
-    reply: { status: 200, json: PasswordResponse },
-    errors: PASSWORD_ERRORS,
-  },
-  createChallenge: {
-    ...openAuth,
-    method: "post",
-    path: "/api/auth/challenge",
-    summary: "Something to sign with an SSH key",
+    reply: json(PasswordResponse),
+  }),
+  createChallenge: open.post("/api/auth/challenge", "A challenge to sign with an SSH key", {
     body: ChallengeRequest,
-    reply: { status: 200, json: Challenge },
+    reply: json(Challenge),
     errors: ["ssh_keys_disabled"],
-  },
-  sshLogin: {
-    ...openAuth,
-    method: "post",
-    path: "/api/auth/ssh-login",
-    summary: "Log in with a signed challenge",
-    body: SshLogin,
-    reply: { status: 200, json: TokenResponse },
-    errors: ["invalid_credentials", "ssh_keys_disabled", "rate_limited"],
-  },
-  sshKeyLogin: {
-    ...openAuth,
-    method: "post",
-    path: "/api/auth/ssh-key",
-    summary: "Log in with a signed challenge (the old name)",
-    body: SshLogin,
-    reply: { status: 200, json: SshKeyResponse },
-    errors: ["invalid_credentials", "ssh_keys_disabled", "rate_limited"],
-  },
-  avatar: {
-    ...openAuth,
-    method: "get",
-    path: "/api/auth/avatar/:userId",
-    summary: "The picture of a user; as JSON where that is what is accepted",
-    // What is no UserId is refused by the route, in the words that old clients know.
+  }),
+  sshLogin: sshKey.post("/api/auth/ssh-login", "Log in with a signed challenge", {
+    reply: json(TokenResponse),
+  }),
+  sshKeyLogin: sshKey.post("/api/auth/ssh-key", "Log in with a signed challenge (for VibeTunnel's clients)", {
+    reply: json(SshKeyResponse),
+  }),
+  avatar: open.get("/api/auth/avatar/:userId", "The picture of a user; as JSON if only that is accepted", {
+    // The route refuses an invalid id with the message that VibeTunnel's clients expect.
     params: z.object({ userId: z.string() }),
-    reply: { status: 200, media: "image/svg+xml", description: "an SVG, or a JPEG on macOS" },
-    errors: [],
-  },
-  verifyToken: {
-    ...userAuth,
-    method: "get",
-    path: "/api/auth/verify",
-    summary: "Whether the token is good",
-    reply: { status: 200, json: VerifyResponse },
-    errors: [],
-  },
-  currentUser: {
-    ...openAuth,
-    method: "get",
-    path: "/api/auth/current-user",
-    summary: "Who logs in without a name: the configured user, else the one that the server runs as",
-    reply: { status: 200, json: CurrentUser },
-    errors: [],
-  },
-  logout: {
-    ...userAuth,
-    method: "post",
-    path: "/api/auth/logout",
-    summary: "Revoke the token",
-    reply: { status: 200, json: Success.extend({ message: z.string() }) },
-    errors: [],
-  },
-} as const satisfies Record<string, Endpoint>;
+    reply: media("image/svg+xml", "an SVG, or a JPEG on macOS"),
+  }),
+  verifyToken: user.get("/api/auth/verify", "Whether the token is valid", { reply: json(VerifyResponse) }),
+  currentUser: open.get("/api/auth/current-user", "The default user: the configured one, or the server's", {
+    reply: json(CurrentUser),
+  }),
+  logout: user.post("/api/auth/logout", "Revoke the token", {
+    reply: json(Success.extend({ message: z.string() })),
+  }),
+};
+
+/** Logins and API tokens, one by one. */
+const tokenEndpoints = {
+  createApiToken: user.post("/api/auth/tokens", "A token with a scope, for programs", {
+    body: CreateApiToken,
+    reply: json(NewApiToken, 201),
+    errors: ["forbidden", "token_name_taken", "too_many_tokens"],
+  }),
+  listApiTokens: user.get("/api/auth/tokens", "Your valid API tokens", {
+    query: Whose,
+    reply: json(z.array(ApiTokenRecord)),
+    errors: ["forbidden"],
+  }),
+  revokeApiToken: user.delete(
+    "/api/auth/tokens/:tokenId",
+    "End an API token and, within 1 s, its connections",
+    {
+      params: z.object({ tokenId: z.string().max(128) }),
+      reply: json(Success.extend({ user: z.string() })),
+      errors: ["token_not_found"],
+    },
+  ),
+  listLogins: user.get("/api/auth/logins", "Your logins", {
+    query: Whose,
+    reply: json(z.array(LoginRecord)),
+    errors: ["forbidden"],
+  }),
+  endLogin: user.delete("/api/auth/logins/:loginId", "End a login and, within 1 s, its connections", {
+    params: z.object({ loginId: z.string().max(128) }),
+    reply: json(Success.extend({ user: z.string() })),
+    errors: ["login_not_found"],
+  }),
+};
+
+const passkeyEndpoints = {
+  secondFactor: open.post("/api/auth/second-factor", "Complete a login with a second factor", {
+    body: SecondFactorProof,
+    reply: json(SecondFactorResponse),
+    errors: ["invalid_credentials", "unauthorized", "rate_limited"],
+  }),
+  listPasskeys: user.get("/api/auth/passkeys", "Your passkeys", {
+    reply: json(PasskeyList),
+    errors: ["forbidden"],
+  }),
+  passkeyOptions: user.post("/api/auth/passkeys/options", "Options for a browser that creates a passkey", {
+    reply: json(PasskeyOptions),
+    errors: ["forbidden", "invalid_request"],
+  }),
+  createPasskey: user.post("/api/auth/passkeys", "Add a passkey; the first one comes with recovery codes", {
+    body: NewPasskey,
+    reply: json(PasskeyMade, 201),
+    errors: ["forbidden", "invalid_credentials", "unauthorized", "too_many_passkeys"],
+  }),
+  removePasskey: user.delete("/api/auth/passkeys/:passkeyId", "Remove a passkey", {
+    params: z.object({ passkeyId: z.string() }),
+    reply: json(Success),
+    errors: ["forbidden", "passkey_not_found"],
+  }),
+  createRecoveryCodes: user.post("/api/auth/recovery-codes", "New recovery codes, in place of the old ones", {
+    reply: json(RecoveryCodes),
+    errors: ["forbidden", "passkey_not_found"],
+  }),
+  createEnrolmentCode: user.post(
+    "/api/auth/enrolment-codes",
+    "A code for a user's first passkey, at a login",
+    {
+      body: CreateEnrolmentCode,
+      reply: json(EnrolmentCode, 201),
+      errors: ["forbidden", "invalid_request"],
+    },
+  ),
+};
+
+export const authEndpoints = { ...loginEndpoints, ...tokenEndpoints, ...passkeyEndpoints };

@@ -1,7 +1,10 @@
-import type { z } from "zod";
+import { z } from "zod";
 import type { ErrorCode } from "../errors.ts";
 
-/** One endpoint as data: what the router mounts, the client calls and the OpenAPI document describes. */
+/** How VibeTunnel's clients learn that a request was successful. */
+export const Success = z.object({ success: z.literal(true) });
+
+/** One endpoint as data: the router mounts it, the client calls it, and the OpenAPI document describes it. */
 export type Endpoint = {
   readonly method: "get" | "post" | "patch" | "delete";
   /** Path with `:name` for parameters. */
@@ -10,12 +13,12 @@ export type Endpoint = {
   readonly tag: "sessions" | "shares" | "auth" | "server" | "remotes" | "git";
   /**
    * "open": no login. "stream": the query may carry the token, because an event stream cannot set headers. "registry":
-   * how machines join an HQ, which one without credentials leaves open. Which permission it needs says auth/roles.ts.
+   * registration of remotes, open on an HQ without credentials. auth/roles.ts has the permission for each endpoint.
    */
   readonly access: "open" | "user" | "stream" | "registry";
-  /** What a call counts against (contract 4.2); "sessions": against both limits. */
+  /** The rate limit that a call counts against (contract 4.2); "sessions": both limits. */
   readonly limit: "none" | "api" | "sessions";
-  /** Whether the session host answers it too, on its unix socket. */
+  /** Whether the session host serves it too, on its unix socket. */
   readonly host: boolean;
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;
@@ -27,7 +30,7 @@ export type Endpoint = {
 export type Reply =
   | {
       readonly status: number;
-      /** The status of the same answer to requests with such a body. */
+      /** The status of the same reply to certain request bodies. */
       readonly other?: {
         readonly status: number;
         readonly isFor: (body: Readonly<Record<string, unknown>>) => boolean;
@@ -38,23 +41,49 @@ export type Reply =
   /** Bytes of a media type. */
   | { readonly status: number; readonly media: string; readonly description: string };
 
+type Base = Omit<Endpoint, "params" | "query" | "body" | "reply">;
+type Parts = Partial<Omit<Endpoint, "method" | "path" | "summary">>;
+type Defined<S, P> = Omit<Base, keyof S | keyof P> & Omit<S, keyof P> & P;
+type Define<S> = <const P extends Parts>(path: string, summary: string, parts: P) => Defined<S, P>;
+
+/** Defines endpoints with `common` parts, which each may replace. Defaults: for users, counted, not on the session host. */
+export function endpointsWith<const S extends Parts & Pick<Endpoint, "tag">>(
+  common: S,
+): Readonly<Record<Endpoint["method"], Define<S>>> {
+  const defaults = { access: "user", limit: "api", host: false, errors: [] } as const;
+  const define =
+    (method: Endpoint["method"]): Define<S> =>
+    (path, summary, parts) => ({ ...defaults, ...common, ...parts, method, path, summary });
+  return { get: define("get"), post: define("post"), patch: define("patch"), delete: define("delete") };
+}
+
+/** A JSON reply. */
+export function json<J extends z.ZodType>(schema: J, status = 200): { readonly status: number; json: J } {
+  return { status, json: schema };
+}
+
+/** A reply with bytes of a media type. */
+export function media(type: string, description: string): Extract<Reply, { readonly media: string }> {
+  return { status: 200, media: type, description };
+}
+
 type Parsed<T> = T extends z.ZodType ? z.output<T> : undefined;
 
-/** What a handler gets: parsed, never raw. */
+/** The parsed input of a handler. */
 export type EndpointInput<E extends Endpoint> = {
   readonly params: Parsed<E["params"]>;
   readonly query: Parsed<E["query"]>;
   readonly body: Parsed<E["body"]>;
 };
 
-/** What an endpoint with a JSON reply answers. */
+/** The JSON that a handler answers. */
 export type EndpointOutput<E extends Endpoint> = E["reply"] extends {
   readonly json: infer J extends z.ZodType;
 }
   ? z.input<J>
   : never;
 
-/** The path with its parameters filled in and escaped. */
+/** Fills the parameters in, escaped. */
 export function endpointPath(
   endpoint: Pick<Endpoint, "path">,
   params: Readonly<Record<string, string>> = {},
@@ -62,7 +91,7 @@ export function endpointPath(
   return endpoint.path.replace(/:([A-Za-z]+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
 }
 
-/** The parameters of a path, given as its segments, at that endpoint; `undefined`: it is another endpoint's. */
+/** The parameters of a path, split into segments; `undefined` if it is not the endpoint's path. */
 export function matchPath(
   { path }: Pick<Endpoint, "path">,
   segments: readonly string[],

@@ -1,15 +1,10 @@
-// Every endpoint of the service, as data. The handlers are in http/routes, one for each name.
-import { auditEndpoints } from "./audit.ts";
+// Every endpoint of the service, as data. The handlers are in http/routes, by the same names.
 import { authEndpoints } from "./auth.ts";
-import { followEndpoints } from "./follow.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { gitEndpoints } from "./git.ts";
-import { joinEndpoints } from "./join.ts";
-import { loginEndpoints } from "./login.ts";
-import { passkeyEndpoints } from "./passkey.ts";
 import { remoteEndpoints } from "./remote.ts";
 import { serverEndpoints } from "./server.ts";
-import { sessionEndpoints } from "./session.ts";
-import { shareEndpoints } from "./share.ts";
+import { sessionEndpoints, shareEndpoints } from "./session.ts";
 import { vibeTunnelEndpoints } from "./vibetunnel.ts";
 
 export const endpoints = {
@@ -17,15 +12,10 @@ export const endpoints = {
   ...sessionEndpoints,
   ...shareEndpoints,
   ...serverEndpoints,
-  ...auditEndpoints,
   ...authEndpoints,
-  ...loginEndpoints,
-  ...passkeyEndpoints,
   ...remoteEndpoints,
-  ...joinEndpoints,
   ...gitEndpoints,
-  ...followEndpoints,
-};
+} satisfies Record<string, Endpoint>;
 
 export type Endpoints = typeof endpoints;
 export type EndpointName = keyof Endpoints;

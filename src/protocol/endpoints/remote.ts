@@ -1,71 +1,89 @@
 import { z } from "zod";
+import {
+  CreateJoinToken,
+  JoinedRemote,
+  JoinRemote,
+  JoinTokenRecord,
+  NewJoinToken,
+  RemoteKeyRecord,
+} from "../schemas/join.ts";
 import { RefreshSessions, RegisterRemote, RemoteName, RemoteRecord } from "../schemas/remote.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { Success } from "./success.ts";
+import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
-/** A registration comes every minute from each of perhaps a thousand machines with the same credentials: not counted. */
-const hq = { tag: "remotes", access: "registry", limit: "none", host: false } as const;
-
-const proxy = {
+/** Not counted: each of perhaps a thousand remotes registers every minute with the same credentials. */
+const registry = endpointsWith({ tag: "remotes", access: "registry", limit: "none" });
+const admin = endpointsWith({ tag: "remotes", errors: ["host_unreachable"] });
+const proxy = endpointsWith({
   tag: "remotes",
-  access: "user",
-  limit: "api",
-  host: false,
-  path: "/api/remotes/:name/proxy/*path",
-  summary: "Any request about sessions, worktrees and git, to a remote itself",
   params: z.object({ name: RemoteName, path: z.array(z.string()) }),
   query: z.looseObject({}),
-  reply: {
-    status: 200,
-    media: "application/octet-stream",
-    description: "what the remote answers, with its status",
-  },
+  reply: media("application/octet-stream", "the answer of the remote, with its status"),
   errors: ["remote_not_found", "remote_unreachable", "remote_timeout"],
-} as const;
+});
+const PROXY_PATH = "/api/remotes/:name/proxy/*path";
+const PROXY_SUMMARY = "Any request about sessions, worktrees and git, to the remote itself";
 
-/** On an HQ alone (specification 4.5, contract 6). */
+/** Only on an HQ (specification 4.5, contract 6). */
 export const remoteEndpoints = {
-  listRemotes: {
-    tag: "remotes",
-    access: "registry",
+  listRemotes: registry.get("/api/remotes", "The remotes of this HQ", {
     limit: "api",
-    host: false,
-    method: "get",
-    path: "/api/remotes",
-    summary: "The machines of this HQ",
-    reply: { status: 200, json: z.array(RemoteRecord) },
-    errors: [],
-  },
-  registerRemote: {
-    ...hq,
-    method: "post",
-    path: "/api/remotes/register",
-    summary: "Join this HQ, or stay in it",
+    reply: json(z.array(RemoteRecord)),
+  }),
+  registerRemote: registry.post("/api/remotes/register", "Register a remote, or refresh its registration", {
     body: RegisterRemote,
-    reply: { status: 200, json: Success.extend({ remote: RemoteRecord }) },
+    reply: json(Success.extend({ remote: RemoteRecord })),
     errors: ["remote_name_taken"],
-  },
-  removeRemote: {
-    ...hq,
-    method: "delete",
-    path: "/api/remotes/:id",
-    summary: "Leave this HQ",
+  }),
+  removeRemote: registry.delete("/api/remotes/:id", "Unregister a remote", {
     params: z.object({ id: z.string().max(64) }),
-    reply: { status: 200, json: Success },
+    reply: json(Success),
     errors: ["remote_not_found"],
-  },
-  refreshSessions: {
-    ...hq,
-    method: "post",
-    path: "/api/remotes/:name/refresh-sessions",
-    summary: "The sessions of a remote have changed",
+  }),
+  refreshSessions: registry.post(
+    "/api/remotes/:name/refresh-sessions",
+    "List the sessions of a remote again",
+    {
+      params: z.object({ name: RemoteName }),
+      body: RefreshSessions,
+      reply: json(Success.extend({ sessionCount: z.int() })),
+      errors: ["remote_not_found", "remote_unreachable", "remote_timeout"],
+    },
+  ),
+  proxyGet: proxy.get(PROXY_PATH, PROXY_SUMMARY, {}),
+  proxyPost: proxy.post(PROXY_PATH, PROXY_SUMMARY, { body: z.unknown() }),
+  proxyPatch: proxy.patch(PROXY_PATH, PROXY_SUMMARY, { body: z.unknown() }),
+  proxyDelete: proxy.delete(PROXY_PATH, PROXY_SUMMARY, { body: z.unknown() }),
+  joinRemote: admin.post(
+    "/api/remotes/join",
+    "A short-lived credential for a remote, for a signature by its key",
+    {
+      access: "open",
+      // Not counted: every remote renews its credential here, and the signature cannot be guessed.
+      limit: "none",
+      body: JoinRemote,
+      reply: json(JoinedRemote),
+      errors: ["join_refused", "remote_name_taken", "host_unreachable"],
+    },
+  ),
+  createJoinToken: admin.post("/api/remotes/join-tokens", "A token with which a remote enrolls its key", {
+    body: CreateJoinToken,
+    reply: json(NewJoinToken, 201),
+    errors: ["too_many_join_tokens", "host_unreachable"],
+  }),
+  listJoinTokens: admin.get("/api/remotes/join-tokens", "Valid join tokens", {
+    reply: json(z.array(JoinTokenRecord)),
+  }),
+  revokeJoinToken: admin.delete("/api/remotes/join-tokens/:tokenId", "Revoke a join token", {
+    params: z.object({ tokenId: z.string().max(64) }),
+    reply: json(Success),
+    errors: ["join_token_not_found", "host_unreachable"],
+  }),
+  listRemoteKeys: admin.get("/api/remotes/keys", "Enrolled keys of remotes", {
+    reply: json(z.array(RemoteKeyRecord)),
+  }),
+  revokeRemoteKey: admin.delete("/api/remotes/keys/:name", "Revoke the key of a remote", {
     params: z.object({ name: RemoteName }),
-    body: RefreshSessions,
-    reply: { status: 200, json: Success.extend({ sessionCount: z.int() }) },
-    errors: ["remote_not_found", "remote_unreachable", "remote_timeout"],
-  },
-  proxyGet: { ...proxy, method: "get" },
-  proxyPost: { ...proxy, method: "post", body: z.unknown() },
-  proxyPatch: { ...proxy, method: "patch", body: z.unknown() },
-  proxyDelete: { ...proxy, method: "delete", body: z.unknown() },
-} as const satisfies Record<string, Endpoint>;
+    reply: json(Success),
+    errors: ["remote_not_found", "host_unreachable"],
+  }),
+};

@@ -1,21 +1,19 @@
 import { z } from "zod";
+import { AuditPage, AuditQuery } from "../schemas/audit.ts";
 import { Health } from "../schemas/health.ts";
-import type { Endpoint } from "./endpoint.ts";
+import { endpointsWith, json, media } from "./endpoint.ts";
 
-const probe = { tag: "server", access: "open", limit: "none", host: true } as const;
+const server = endpointsWith({ tag: "server" });
+const probe = endpointsWith({ tag: "server", access: "open", limit: "none", host: true });
+const readiness = endpointsWith({
+  ...{ tag: "server", access: "open", limit: "none", host: true },
+  errors: ["host_unreachable", "shutting_down"],
+});
 
 export const serverEndpoints = {
-  listClients: {
-    ...probe,
-    access: "user",
-    limit: "api",
-    host: false,
-    method: "get",
-    path: "/api/clients",
-    summary: "Who is connected to /ws",
-    reply: {
-      status: 200,
-      json: z.array(
+  listClients: server.get("/api/clients", "Connected clients of /ws", {
+    reply: json(
+      z.array(
         z.object({
           id: z.int(),
           user: z.string(),
@@ -26,20 +24,11 @@ export const serverEndpoints = {
           subscriptions: z.array(z.string()),
         }),
       ),
-    },
-    errors: [],
-  },
-  testNotification: {
-    ...probe,
-    access: "user",
-    limit: "api",
-    host: false,
-    method: "post",
-    path: "/api/test-notification",
-    summary: "Send the event test-notification to one's own clients",
-    reply: {
-      status: 200,
-      json: z.object({
+    ),
+  }),
+  testNotification: server.post("/api/test-notification", "Send a test notification to your own clients", {
+    reply: json(
+      z.object({
         success: z.literal(true),
         message: z.string(),
         event: z.object({
@@ -48,62 +37,36 @@ export const serverEndpoints = {
           ...{ message: z.string(), title: z.string(), body: z.string() },
         }),
       }),
-    },
-    errors: [],
-  },
-  health: {
-    ...probe,
-    method: "get",
-    path: "/api/health",
-    summary: "How the server is",
-    reply: { status: 200, json: Health },
+    ),
+  }),
+  health: probe.get("/api/health", "The state of the server", {
+    reply: json(Health),
     errors: ["host_unreachable"],
-  },
-  livez: {
-    ...probe,
-    method: "get",
-    path: "/livez",
-    summary: "Whether the process works",
-    reply: { status: 200, media: "text/plain; charset=utf-8", description: "ok" },
-    errors: [],
-  },
-  readyz: {
-    ...probe,
-    method: "get",
-    path: "/readyz",
-    summary: "Whether requests should come here, for probes",
-    reply: { status: 200, media: "text/plain; charset=utf-8", description: "ok" },
-    errors: ["host_unreachable", "shutting_down"],
-  },
-  ready: {
-    ...probe,
-    method: "get",
-    path: "/api/ready",
-    summary: "Whether requests should come here: 503 while the server is draining, or has no session host",
-    reply: { status: 200, json: z.object({ status: z.literal("ready") }) },
-    errors: ["host_unreachable", "shutting_down"],
-  },
-  metrics: {
-    ...probe,
-    access: "user",
-    method: "get",
-    path: "/metrics",
-    summary: "Prometheus metrics",
-    reply: {
-      status: 200,
-      media: "text/plain; version=0.0.4; charset=utf-8",
-      description: "Prometheus text format",
+  }),
+  livez: probe.get("/livez", "Whether the process works", {
+    reply: media("text/plain; charset=utf-8", "ok"),
+  }),
+  readyz: readiness.get("/readyz", "Whether the server takes requests, for probes", {
+    reply: media("text/plain; charset=utf-8", "ok"),
+  }),
+  ready: readiness.get(
+    "/api/ready",
+    "Whether the server takes requests: 503 while it drains or has no session host",
+    {
+      reply: json(z.object({ status: z.literal("ready") })),
     },
-    errors: [],
-  },
-  openapi: {
-    ...probe,
-    limit: "api",
-    host: false,
-    method: "get",
-    path: "/api/openapi.json",
-    summary: "This description",
-    reply: { status: 200, json: z.record(z.string(), z.unknown()) },
-    errors: [],
-  },
-} as const satisfies Record<string, Endpoint>;
+  ),
+  metrics: probe.get("/metrics", "Prometheus metrics", {
+    access: "user",
+    reply: media("text/plain; version=0.0.4; charset=utf-8", "Prometheus text format"),
+  }),
+  openapi: server.get("/api/openapi.json", "This description", {
+    access: "open",
+    reply: json(z.record(z.string(), z.unknown())),
+  }),
+  readAudit: server.get("/api/audit", "The audit log of this server, newest first", {
+    query: AuditQuery,
+    reply: json(AuditPage),
+    errors: ["forbidden", "invalid_request", "not_found"],
+  }),
+};

@@ -9,34 +9,36 @@ import {
   SignalName,
   TerminalSize,
 } from "../schemas/session.ts";
-import type { Endpoint } from "./endpoint.ts";
-import { Success } from "./success.ts";
+import { CreateShare, NewShare, Share } from "../schemas/share.ts";
+import { endpointsWith, json, media, Success } from "./endpoint.ts";
 
 const Id = z.object({ id: SessionId });
 const Offset = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
-/** Present counts as set, as `?styles` and `?styles=1` do for old clients; `0` and `false` do not. */
+/** Present counts as set, as `?styles` and `?styles=1` do for VibeTunnel's clients; `0` and `false` do not. */
 const Switch = z
   .string()
   .optional()
   .transform((value) => value !== undefined && value !== "0" && value !== "false");
-const onHost = { tag: "sessions", access: "user", limit: "api", host: true } as const;
+/** For event streams: an EventSource cannot set headers. */
+export const StreamToken = z.string().optional().describe("in place of the Authorization header");
 
-/** What a session host answers too, on its unix socket. */
+const onHost = endpointsWith({ tag: "sessions", host: true });
+const ofSession = endpointsWith({
+  ...{ tag: "sessions", host: true, params: Id },
+  errors: ["session_not_found"],
+});
+const ofRunning = endpointsWith({
+  ...{ tag: "sessions", host: true, params: Id },
+  errors: ["session_not_found", "session_not_running"],
+});
+
+/** The session host serves these too, on its unix socket. */
 export const sessionEndpoints = {
-  listSessions: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions",
-    summary: "All sessions, newest first",
-    reply: { status: 200, json: z.array(SessionRecord) },
-    errors: [],
-  },
-  createSession: {
-    ...onHost,
+  listSessions: onHost.get("/api/sessions", "All sessions, newest first", {
+    reply: json(z.array(SessionRecord)),
+  }),
+  createSession: onHost.post("/api/sessions", "Run a program in a new terminal", {
     limit: "sessions",
-    method: "post",
-    path: "/api/sessions",
-    summary: "Run a program in a new terminal",
     body: CreateSession,
     reply: {
       status: 201,
@@ -56,198 +58,118 @@ export const sessionEndpoints = {
       "out_of_descriptors",
       "shutting_down",
     ],
-  },
-  getSession: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id",
-    summary: "One session",
-    params: Id,
-    reply: { status: 200, json: SessionRecord },
-    errors: ["session_not_found"],
-  },
-  renameSession: {
-    ...onHost,
-    method: "patch",
-    path: "/api/sessions/:id",
-    summary: "Give a session another name",
-    params: Id,
+  }),
+  getSession: ofSession.get("/api/sessions/:id", "One session", { reply: json(SessionRecord) }),
+  renameSession: ofSession.patch("/api/sessions/:id", "Rename a session", {
     body: z.object({ name: z.string().trim().min(1).max(256) }),
-    reply: { status: 200, json: Success.extend({ name: z.string() }) },
-    errors: ["session_not_found"],
-  },
-  deleteSession: {
-    ...onHost,
-    method: "delete",
-    path: "/api/sessions/:id",
-    params: Id,
-    summary: "End a running session; remove an ended one with its recording",
-    reply: { status: 200, json: Removal },
-    errors: ["session_not_found"],
-  },
-  cleanupSession: {
-    ...onHost,
-    method: "delete",
-    path: "/api/sessions/:id/cleanup",
-    summary: "Remove an ended session",
-    params: Id,
-    reply: { status: 200, json: Success.extend({ status: z.literal("removed") }) },
+    reply: json(Success.extend({ name: z.string() })),
+  }),
+  deleteSession: ofSession.delete("/api/sessions/:id", "End a running session; remove an ended one", {
+    reply: json(Removal),
+  }),
+  cleanupSession: ofSession.delete("/api/sessions/:id/cleanup", "Remove an ended session", {
+    reply: json(Success.extend({ status: z.literal("removed") })),
     errors: ["session_not_found", "session_running"],
-  },
-  cleanupExited: {
-    ...onHost,
-    method: "post",
-    path: "/api/cleanup-exited",
-    summary: "Remove all ended sessions",
-    reply: {
-      status: 200,
-      json: Success.extend({
+  }),
+  cleanupExited: onHost.post("/api/cleanup-exited", "Remove all ended sessions", {
+    reply: json(
+      Success.extend({
         message: z.string(),
-        localCleaned: z.int().describe("how many of this machine's were removed"),
-        cleanedSessions: z.array(z.string()).describe("the ids of all that were removed"),
+        localCleaned: z.int().describe("number of removed sessions of this machine"),
+        cleanedSessions: z.array(z.string()).describe("ids of all removed sessions"),
         remoteResults: z
           .array(z.object({ remoteName: z.string(), cleaned: z.int(), error: z.string().optional() }))
-          .describe("on an HQ: how many of each remote's were removed, and why others were not"),
+          .describe("on an HQ: number of removed sessions of each remote, and errors"),
       }),
-    },
-    errors: [],
-  },
-  inputSession: {
-    ...onHost,
-    method: "post",
-    path: "/api/sessions/:id/input",
-    summary: "Type text, a named key or bytes",
-    params: Id,
+    ),
+  }),
+  inputSession: ofRunning.post("/api/sessions/:id/input", "Type text, a named key or bytes", {
     body: Input,
-    reply: { status: 200, json: Success },
+    reply: json(Success),
     errors: ["session_not_found", "session_not_running", "input_overflow"],
-  },
-  resizeSession: {
-    ...onHost,
-    method: "post",
-    path: "/api/sessions/:id/resize",
-    summary: "Resize the terminal",
-    params: Id,
+  }),
+  resizeSession: ofRunning.post("/api/sessions/:id/resize", "Resize the terminal", {
     body: TerminalSize,
-    reply: { status: 200, json: Success.extend(TerminalSize.shape) },
-    errors: ["session_not_found", "session_not_running"],
-  },
-  killSession: {
-    ...onHost,
-    method: "post",
-    path: "/api/sessions/:id/kill",
-    summary: "Send a signal to all processes of the terminal",
-    params: Id,
+    reply: json(Success.extend(TerminalSize.shape)),
+  }),
+  killSession: ofRunning.post("/api/sessions/:id/kill", "Send a signal to all processes of the terminal", {
     body: z.object({ signal: SignalName.default("SIGTERM") }),
-    reply: { status: 200, json: Success },
-    errors: ["session_not_found", "session_not_running"],
-  },
-  markSession: {
-    ...onHost,
-    method: "post",
-    path: "/api/sessions/:id/markers",
-    summary: "Put a marker into the recording",
-    params: Id,
+    reply: json(Success),
+  }),
+  markSession: ofRunning.post("/api/sessions/:id/markers", "Add a marker to the recording", {
     body: z.object({ label: z.string().max(1024) }),
-    reply: { status: 200, json: Success },
-    errors: ["session_not_found", "session_not_running"],
-  },
-  sessionText: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id/text",
-    summary: "The screen as plain text",
-    params: Id,
+    reply: json(Success),
+  }),
+  sessionText: ofSession.get("/api/sessions/:id/text", "The screen as plain text", {
     query: z.object({ scrollback: Switch, styles: Switch }),
-    reply: { status: 200, media: "text/plain; charset=utf-8", description: "rows joined by line feeds" },
-    errors: ["session_not_found"],
-  },
-  sessionBuffer: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id/buffer",
-    summary: "The screen as a SNAPSHOT_VT",
-    params: Id,
-    reply: { status: 200, media: "application/octet-stream", description: "a SNAPSHOT_VT, version 1" },
-    errors: ["session_not_found"],
-  },
-  sessionResync: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id/resync",
-    params: Id,
-    query: z.object({ scrollback: z.enum(["0", "1"]).default("1") }),
-    summary: "What draws the screen, its scrollback and modes on a terminal that was just reset",
-    reply: { status: 200, media: "application/octet-stream", description: "the payload of a RESYNC frame" },
-    errors: ["session_not_found"],
-  },
-  sessionRecording: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id/recording",
-    summary: "The asciicast v2 file, streamed while the session lives",
-    params: Id,
-    query: z.object({
-      follow: z.enum(["0", "1"]).default("1").describe("0: end at the present instead of at the exit"),
-    }),
-    reply: { status: 200, media: "application/x-asciicast", description: "asciicast v2" },
-    errors: ["session_not_found"],
-  },
-  sessionStream: {
-    ...onHost,
-    access: "stream",
-    method: "get",
-    path: "/api/sessions/:id/stream",
-    summary: "Server-sent events of the recording",
-    params: Id,
-    query: z.object({
-      token: z
-        .string()
-        .optional()
-        .describe("instead of the Authorization header, which an EventSource cannot send"),
-      after: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .optional()
-        .describe("as the header Last-Event-ID, which comes first"),
-    }),
-    reply: {
-      status: 200,
-      media: "text/event-stream",
-      description: "the header, then one event for each line of the recording",
+    reply: media("text/plain; charset=utf-8", "rows joined by line feeds"),
+  }),
+  sessionBuffer: ofSession.get("/api/sessions/:id/buffer", "The screen as a SNAPSHOT_VT", {
+    reply: media("application/octet-stream", "a SNAPSHOT_VT, version 1"),
+  }),
+  sessionResync: ofSession.get(
+    "/api/sessions/:id/resync",
+    "Bytes that draw the screen on a terminal after a reset",
+    {
+      query: z.object({ scrollback: z.enum(["0", "1"]).default("1") }),
+      reply: media("application/octet-stream", "the payload of a RESYNC frame"),
     },
-    errors: ["session_not_found"],
-  },
-  sessionOutput: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id/output",
-    summary: "The raw output, byte for byte",
-    params: Id,
+  ),
+  sessionRecording: ofSession.get(
+    "/api/sessions/:id/recording",
+    "The asciicast v2 file, streamed while the session lives",
+    {
+      query: z.object({
+        follow: z.enum(["0", "1"]).default("1").describe("0: end at the present instead of at the exit"),
+      }),
+      reply: media("application/x-asciicast", "asciicast v2"),
+    },
+  ),
+  sessionStream: ofSession.get("/api/sessions/:id/stream", "Server-sent events of the recording", {
+    access: "stream",
+    query: z.object({
+      token: StreamToken,
+      after: z.coerce.number().int().min(0).optional().describe("the header Last-Event-ID takes precedence"),
+    }),
+    reply: media("text/event-stream", "the header, then one event for each line of the recording"),
+  }),
+  sessionOutput: ofSession.get("/api/sessions/:id/output", "The raw output, byte for byte", {
     query: z.object({
       from: Offset.default(0).describe("offset of the first byte"),
       to: Offset.optional().describe("offset after the last byte"),
     }),
-    reply: {
-      status: 200,
-      media: "application/octet-stream",
-      description: "raw bytes; Range requests are answered with 206",
-    },
+    reply: media("application/octet-stream", "raw bytes; Range requests are answered with 206"),
     errors: ["session_not_found", "range_not_satisfiable"],
-  },
-  sessionEvents: {
-    ...onHost,
-    method: "get",
-    path: "/api/sessions/:id/events",
-    summary: "Resizes, markers and the exit, with their offsets",
-    params: Id,
-    query: z.object({ from: Offset.default(0) }),
-    reply: {
-      status: 200,
-      media: "application/json",
-      description: "an array of { time: seconds since the start, offset, kind, data? }",
+  }),
+  sessionEvents: ofSession.get(
+    "/api/sessions/:id/events",
+    "Resizes, markers and the exit, with their offsets",
+    {
+      query: z.object({ from: Offset.default(0) }),
+      reply: media("application/json", "an array of { time: seconds since the start, offset, kind, data? }"),
     },
-    errors: ["session_not_found"],
-  },
-} as const satisfies Record<string, Endpoint>;
+  ),
+};
+
+const share = endpointsWith({ tag: "shares", params: Id, errors: ["session_not_found"] });
+
+/** Share links, for the owner of the session and for admins. */
+export const shareEndpoints = {
+  createShare: share.post("/api/sessions/:id/share", "Create a share link for the session", {
+    body: CreateShare,
+    reply: json(NewShare, 201),
+    errors: ["session_not_found", "too_many_shares", "forbidden"],
+  }),
+  listShares: share.get("/api/sessions/:id/shares", "The valid share links of the session", {
+    reply: json(z.array(Share)),
+  }),
+  revokeShare: share.delete(
+    "/api/sessions/:id/shares/:shareId",
+    "Revoke a share link and disconnect its guests within 1 s",
+    {
+      params: z.object({ id: SessionId, shareId: z.string().max(64) }),
+      reply: json(Success),
+      errors: ["session_not_found", "share_not_found"],
+    },
+  ),
+};

@@ -1,7 +1,7 @@
 // The browser's WebSocket as the Link that protocol/session-socket.ts asks for.
 
 import type { Link, LinkClose, LinkHandlers } from "../../protocol/client/link.ts";
-import { givenUp } from "../../protocol/client/link-error.ts";
+import { givenUp } from "../../protocol/client/link.ts";
 import { ServiceError } from "../../protocol/errors.ts";
 
 /** What the browser says of a connection that never opened: it tells neither the status nor a reason. */

@@ -104,7 +104,7 @@ test("an admin sees and ends everybody's", async () => {
 });
 
 test("a login that nobody uses ends, one with an open socket does not", async () => {
-  await using short = await people.server({ args: ["--login-idle-timeout", "1s"] });
+  await using short = await people.server({ args: ["--login-idle-timeout", "4s"] });
   const [idle, watching] = [new Person(short, await logIn(short)), new Person(short, await logIn(short))];
   await using socket = await watching.connect();
   const { id } = await currentOf(idle);

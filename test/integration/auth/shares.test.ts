@@ -3,6 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { eventually } from "../../../packages/testing/src/wait.ts";
 import { FrameType } from "../../../src/protocol/frame/frame.ts";
 import { encodeSize, SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import type { SessionRecord } from "../../../src/protocol/schemas/session.ts";
@@ -301,12 +302,8 @@ describe("at an HQ", () => {
   });
 });
 
-async function joined(admin: Person): Promise<string> {
-  for (;;) {
-    const { json } = await admin.ask("/api/remotes");
-    if (json[0] !== undefined) return json[0].id;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
+function joined(admin: Person): Promise<string> {
+  return eventually(async () => (await admin.ask("/api/remotes")).json[0]?.id, "the remote");
 }
 
 test("a link whose creator may not log in any more opens nothing", async () => {

@@ -60,25 +60,28 @@ function openAs(user: string, path = ""): Promise<PageDriver> {
   return chromium.open(`${server.url}/${path}`, { storageState });
 }
 
-/** Which of the offers are there, in the list, at a session and in its menu. */
-async function offered(driver: PageDriver): Promise<readonly string[]> {
+/** Waits until exactly these are offered in the list, at a session and in its menu: the list comes by itself. */
+async function offers(driver: PageDriver, names: readonly string[]): Promise<void> {
   await driver.button("More").click();
   await driver.page.getByText("Download the recording").waitFor();
-  const there: string[] = [];
-  for (const name of OFFERS) {
-    const named = driver.page.getByText(name, { exact: true });
-    const titled = driver.page.getByTitle(name, { exact: true });
-    if ((await named.or(titled).count()) > 0) there.push(name);
-  }
+  const offered = async (): Promise<readonly string[]> => {
+    const there: string[] = [];
+    for (const name of OFFERS) {
+      const named = driver.page.getByText(name, { exact: true });
+      const titled = driver.page.getByTitle(name, { exact: true });
+      if ((await named.or(titled).count()) > 0) there.push(name);
+    }
+    return there;
+  };
+  await expect.poll(offered).toEqual(names);
   await driver.button("More").click();
-  return there;
 }
 
 test("a user is offered everything about their own sessions, and no machines", async () => {
   await using driver = await openAs(people.one, `#/s/${id}`);
   await driver.shows("shown");
   await driver.phase("running");
-  expect(await offered(driver)).toEqual(OFFERS);
+  await offers(driver, OFFERS);
   await driver.enter("typed");
   await driver.shows("typed\ntyped");
   await driver.page.getByRole("link", { name: "New session", exact: true }).click();
@@ -91,7 +94,8 @@ test("an auditor watches everybody's sessions, and is offered nothing else", asy
   await driver.shows("shown");
   await driver.phase("watching");
   await driver.page.getByText("to watch", { exact: true }).waitFor();
-  expect(await offered(driver)).toEqual([]);
+  await driver.page.getByRole("navigation").getByText("shared desk").waitFor();
+  await offers(driver, []);
   const before = await driver.text();
   await driver.enter("by the auditor");
   await driver.page.goto(`${server.url}/#/new`);

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
 import { freePort } from "../../../packages/testing/src/free-port.ts";
+import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { killIfThere } from "../harness/processes.ts";
 import { MAIN } from "../harness/test-server.ts";
@@ -98,10 +99,8 @@ export class ServerProcess implements AsyncDisposable {
 
   /** Starts a program by the API of a server without a login; the id of its session. */
   async create(command: readonly string[], name: string): Promise<string> {
-    const body = JSON.stringify({ command, name, cwd: "/tmp" });
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(`${this.url}/api/sessions`, { method: "POST", headers, body });
-    return Created.parse(await response.json()).id;
+    const { json } = await ask(this.url, "/api/sessions", { body: { command, name, cwd: "/tmp" } });
+    return Created.parse(json).id;
   }
 
   /** As a crash of it: its sessions are lost, and the server starts another one. */

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { ask } from "../harness/http.ts";
 import { useStage } from "./stage.ts";
 
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
@@ -26,11 +27,13 @@ test("how a session ended is said below the last rows of its output, on a phone 
   await using phone = await chromium.open(page.page.url(), PHONE);
   for (const window of [page, phone]) {
     const bar = window.page.getByText("Ended with code 3").locator("xpath=ancestor::*[@role='status']");
-    await expect
-      .poll(async () => bottomOf(await window.page.locator(".xterm-screen").boundingBox()))
-      .toBeLessThanOrEqual((await bar.boundingBox())?.y ?? 0);
+    const isAbove = async (): Promise<boolean> => {
+      const screen = await window.page.locator(".xterm-screen").boundingBox();
+      return bottomOf(screen) <= ((await bar.boundingBox())?.y ?? 0);
+    };
+    await expect.poll(isAbove).toBe(true);
     // The last rows are shown, not the first ones.
-    expect(await window.page.evaluate("ttyhq.shownText")).toContain("\n200\nexit");
+    await expect.poll(() => window.page.evaluate("ttyhq.shownText")).toContain("\n200\nexit");
   }
 });
 
@@ -77,7 +80,7 @@ test("a session is ended and removed, each after a question", async () => {
   await page.button("Remove").click();
   await page.page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
   await page.page.getByRole("heading", { name: "Start a session" }).waitFor();
-  expect((await fetch(`${server.url}/api/sessions/${id}`)).status).toBe(404);
+  expect((await ask(server.url, `/api/sessions/${id}`)).status).toBe(404);
   await expect.poll(() => page.page.getByText("to be ended").count()).toBe(0);
 });
 
@@ -133,8 +136,8 @@ test("a bell in a session that is not looked at is marked in the list until it i
     name: "bells",
   });
   await page.start("sleep 1000", { name: "quiet" });
-  const input = { method: "POST", headers: { "content-type": "application/json" }, body: '{"text":"\\r"}' };
-  expect((await fetch(`${server.url}/api/sessions/${id}/input`, input)).status).toBe(200);
+  const input = { body: { text: "\r" } };
+  expect((await ask(server.url, `/api/sessions/${id}/input`, input)).status).toBe(200);
   const mark = page.page.getByTitle("Bell", { exact: true });
   await mark.waitFor();
   await page.page.getByRole("link", { name: "bells" }).click();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { ask } from "../harness/http.ts";
 import { useStage } from "./stage.ts";
 
 const stage = useStage();
@@ -7,19 +8,14 @@ const SESSIONS = 20;
 
 const Clients = z.array(z.object({ subscriptions: z.array(z.string()) }));
 const Metrics = z.object({ metrics: z.array(z.object({ name: z.string(), value: z.number() })) });
-const Created = z.object({ id: z.string() });
 
 test("switching between 20 sessions leaves no terminals, sockets, subscriptions or listeners behind", async () => {
   const { server, chromium } = stage();
   const ids = await Promise.all(
-    Array.from({ length: SESSIONS }, async (_, number) => {
-      // With a cursor that the program makes blink.
-      const script = `printf '\\033[1 qsession-${number}\\n'; exec sleep 1000`;
-      const body = JSON.stringify({ command: ["sh", "-c", script] });
-      const headers = { "content-type": "application/json" };
-      const response = await fetch(`${server.url}/api/sessions`, { method: "POST", headers, body });
-      return Created.parse(await response.json()).id;
-    }),
+    // With a cursor that the program makes blink.
+    Array.from({ length: SESSIONS }, (_, number) =>
+      server.create(["sh", "-c", `printf '\\033[1 qsession-${number}\\n'; exec sleep 1000`], ""),
+    ),
   );
   await using page = await chromium.open(server.url);
   await page.connection("open");
@@ -55,7 +51,7 @@ test("switching between 20 sessions leaves no terminals, sockets, subscriptions 
   // There is the one that was there before.
   expect(sockets).toBe(0);
   const subscribed = async () => {
-    const clients = Clients.parse(await (await fetch(`${server.url}/api/clients`)).json());
+    const clients = Clients.parse((await ask(server.url, "/api/clients")).json);
     return clients.map(({ subscriptions }) => subscriptions);
   };
   await expect.poll(subscribed).toEqual([[]]);

@@ -7,6 +7,7 @@ import type { StartedService } from "../../../packages/testing/src/started.ts";
 import type { TerminalClient } from "../../../packages/testing/src/terminal-client.ts";
 import { builtImage } from "../containers/built-image.ts";
 import { BUILD_TIMEOUT_MS } from "../containers/docker.ts";
+import { ask } from "../harness/http.ts";
 import { expectedOutput, OutputComparison } from "./expected-output.ts";
 import { gatedOracle, gateKey, READY_BYTES } from "./gated-oracle.ts";
 import { IdleViewer } from "./idle-viewer.ts";
@@ -164,6 +165,6 @@ async function memoryOf(service: StartedService): Promise<number> {
 async function metric(service: StartedService, name: string): Promise<number> {
   const target = targetOf(await service.access());
   if (!("url" in target)) throw new Error("a server at a socket of this machine");
-  const response = await fetch(`${target.url}/metrics`, { headers: target.headers });
-  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(await response.text())?.[1]);
+  const { text } = await ask(target.url, "/metrics", { headers: target.headers });
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { promisify } from "node:util";
 import { FollowMode } from "../../../src/git/follow/follow-mode.ts";
 import { FollowList } from "../../../src/git/follow/list.ts";
@@ -12,8 +13,11 @@ import { FollowHooks } from "../../../src/git/hooks/follow-hooks.ts";
 import { createLogger } from "../../../src/log.ts";
 import type { FollowReply, GitNotification } from "../../../src/protocol/schemas/follow.ts";
 import { FollowFile } from "../../../src/repositories/follow-file.ts";
+import { PATIENCE_MS } from "../harness/patience.ts";
 
 const run = promisify(execFile);
+const LOCKED = /Unable to create '.*\/index\.lock': File exists/;
+const LOCK_POLL_MS = 20;
 
 /** The list of one user in a file. */
 export async function followList(path: string): Promise<FollowList> {
@@ -31,10 +35,18 @@ export class WorkTree {
     this.#env = env;
   }
 
-  /** Standard output without its last line feed. Rejects where git fails. */
+  /** Standard output without its last line feed. Rejects where git fails, but waits while follow mode has the tree locked. */
   async git(...args: readonly string[]): Promise<string> {
-    const { stdout } = await run("git", args, { cwd: this.path, env: this.#env });
-    return stdout.replace(/\n$/, "");
+    const patience = AbortSignal.timeout(PATIENCE_MS);
+    for (;;) {
+      try {
+        const { stdout } = await run("git", args, { cwd: this.path, env: this.#env });
+        return stdout.replace(/\n$/, "");
+      } catch (error) {
+        if (patience.aborted || !LOCKED.test(String(error))) throw error;
+      }
+      await pause(LOCK_POLL_MS);
+    }
   }
 
   /** What git says on standard error when it refuses; empty where it does not. */

@@ -184,14 +184,13 @@ test("a worktree that is removed through the service is not followed any more", 
 test("old spellings of the endpoint are understood, and what is missing is named", async () => {
   await using repository = await FollowRepository.make();
   await using server = await TestServer.start();
-  const post = (body: unknown): Promise<Response> =>
-    fetch(`${server.url}/api/worktrees/follow`, { method: "POST", body: JSON.stringify(body) });
+  const post = (body: object) => ask(server.url, "/api/worktrees/follow", { body: JSON.stringify(body) });
   const reply = await post({
     gitRepoPath: repository.main.path,
     targetBranch: "refs/heads/feature",
     enabled: true,
   });
-  expect(await reply.json()).toMatchObject({
+  expect(reply.json).toMatchObject({
     success: true,
     enabled: true,
     branch: "feature",
@@ -199,11 +198,11 @@ test("old spellings of the endpoint are understood, and what is missing is named
   });
   const incomplete = await post({ branch: "feature" });
   expect(incomplete.status).toBe(400);
-  expect(JSON.stringify(await incomplete.json())).toMatch(/repoPath.*enable/);
+  expect(incomplete.text).toMatch(/repoPath.*enable/);
   const unknown = await post({ repoPath: repository.main.path, branch: "nowhere", enable: true });
-  expect([unknown.status, await unknown.json()]).toMatchObject([404, { code: "worktree_not_found" }]);
+  expect([unknown.status, unknown.json]).toMatchObject([404, { code: "worktree_not_found" }]);
   const nowhere = await post({ repoPath: repository.directory, branch: "feature", enable: true });
-  expect([nowhere.status, await nowhere.json()]).toMatchObject([404, { code: "not_a_repository" }]);
+  expect([nowhere.status, nowhere.json]).toMatchObject([404, { code: "not_a_repository" }]);
 });
 
 test("a switch through the service to a worktree's branch follows it", async () => {

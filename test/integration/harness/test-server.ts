@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../../packages/testing/src/free-port.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { type Client, createClient } from "../../../src/protocol/client/client.ts";
@@ -49,12 +50,17 @@ export class TestServer implements AsyncDisposable {
   static async start(options: TestServerOptions = {}): Promise<TestServer> {
     const { directory = tmpdir(), controlDir = await mkdtemp(join(directory, "ttyhq-")) } = options;
     const server = new TestServer(controlDir, options);
-    try {
-      await server.#spawn(0);
-      return server;
-    } catch (error) {
-      await server[Symbol.asyncDispose]();
-      throw error;
+    for (;;) {
+      // Not one that the system chose: it gives those to outgoing connections, too, while a server is being restarted.
+      const port = await freePort();
+      try {
+        await server.#spawn(port);
+        return server;
+      } catch (error) {
+        if (String(error).includes(`port ${port} of 127.0.0.1 is taken`)) continue;
+        await server[Symbol.asyncDispose]();
+        throw error;
+      }
     }
   }
 

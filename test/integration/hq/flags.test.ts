@@ -98,6 +98,9 @@ test("as viewers come and go the HQ asks for what they want together, and nobody
   staying.subscribe(id, { flags: Snapshots });
   await staying.frame(FrameType.SNAPSHOT_VT);
   expect(proxy.subscriptions(id)).toEqual([Snapshots | Offsets]);
+  // What is typed before would be echoed.
+  const printed = async () => (await fleet.ask(`/api/sessions/${id}/output`)).text === "0\r\n" || undefined;
+  await eventually(printed, "the first line");
   let expected = "0\r\n";
   let number = 0;
   const print = async (): Promise<void> => {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempDisposable, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { z } from "zod";
 import { ServerClient } from "../../../packages/testing/src/server-client.ts";
 import { eventually } from "../../../packages/testing/src/wait.ts";
 import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
@@ -11,6 +12,7 @@ import { output } from "../containers/docker.ts";
 import { encryptedAccess, plainAccess } from "./hq-access.ts";
 import { CHANGE_TIMEOUT_MS, isReady, Kubectl, type Pod } from "./kubectl.ts";
 import { isLab } from "./overlay.ts";
+import { NODE_PROGRAM } from "./spare-node.ts";
 
 export const HQ = "app.kubernetes.io/component=hq";
 export const REMOTE = "app.kubernetes.io/component=remote";
@@ -26,7 +28,13 @@ export type StartOptions = {
   readonly settings?: readonly string[];
   /** On top of the project's own files: entries of a kustomization. */
   readonly patches?: readonly object[];
+  /** Its pods may be placed on the spare node. Those of others stay away from it: it dies while their tests run. */
+  readonly usesSpareNode?: boolean;
 };
+
+const Nodes = z.object({
+  items: z.array(z.object({ metadata: z.object({ labels: z.record(z.string(), z.string()) }) })),
+});
 
 /** Disposing it removes the namespace and everything in it. */
 export class KubernetesCluster implements AsyncDisposable {
@@ -142,7 +150,7 @@ export class KubernetesCluster implements AsyncDisposable {
 
   /** What an operator's own overlay would be. Limits of calls are for people, not for tests. */
   async #kustomization(folder: string, options: StartOptions): Promise<object> {
-    const { hasTls = false, settings = [], patches = [] } = options;
+    const { hasTls = false, settings = [], patches = [], usesSpareNode = false } = options;
     const files = (await isLab(this.kubectl)) ? "overlays/lab" : "base";
     const [name = "", tag = "latest"] = IMAGE.split(/:(?=[^/]*$)/);
     const limits = ["TTYHQ_RATE_LIMIT_API=0", "TTYHQ_RATE_LIMIT_SESSIONS=0"];
@@ -163,8 +171,19 @@ export class KubernetesCluster implements AsyncDisposable {
           target: { kind: "Service", name: "ttyhq-hq" },
           patch: JSON.stringify([{ op: "add", path: "/spec/type", value: "NodePort" }]),
         },
+        ...(usesSpareNode || NODE_PROGRAM === undefined ? [] : [await this.#onOldestNode()]),
         ...patches,
       ],
+    };
+  }
+
+  async #onOldestNode(): Promise<object> {
+    const { items } = await this.kubectl.get(Nodes, "nodes", "--sort-by=.metadata.creationTimestamp");
+    const label = "kubernetes.io/hostname";
+    const nodeSelector = { [label]: items[0]?.metadata.labels[label] };
+    return {
+      target: { kind: "Deployment|StatefulSet" },
+      patch: JSON.stringify([{ op: "add", path: "/spec/template/spec/nodeSelector", value: nodeSelector }]),
     };
   }
 

@@ -5,14 +5,16 @@ import { endpoints } from "../../../src/protocol/endpoints/endpoints.ts";
 import { answers } from "../cluster/shell.ts";
 import { CHANGE_TIMEOUT_MS, type Pod } from "./kubectl.ts";
 import { HQ_DEPLOYMENT, REMOTES } from "./kubernetes-cluster.ts";
+import { PodNetwork } from "./pod-network.ts";
 import { NODE_PROGRAM, SpareNode } from "./spare-node.ts";
 import { stagedCluster } from "./staged-cluster.ts";
 
 const LIMITS = { timeoutMs: CHANGE_TIMEOUT_MS };
 const STAYS = "ttyhq-remote-0";
 const MOVES = "ttyhq-remote-1";
+const API_PORT = 443;
 
-const stage = stagedCluster({ remotes: 1 });
+const stage = stagedCluster({ remotes: 1, usesSpareNode: true });
 let spare: SpareNode | undefined;
 
 function spareNode(): SpareNode {
@@ -57,6 +59,20 @@ describe.skipIf(NODE_PROGRAM === undefined)("a node", () => {
   });
   afterAll(async () => {
     await spare?.[Symbol.asyncDispose]();
+  });
+
+  // What a node filters is what it forwards, in many clusters: to an API server on the same node goes nothing of that.
+  test("is joined: its remote does not reach the API server, which other pods there do", async () => {
+    const { cluster } = stage;
+    const network = new PodNetwork(cluster);
+    await secondRemote();
+    await network.joins("bystander", spareNode().name);
+    const api = await cluster.kubectl.does("exec", "bystander", "--", "printenv", "KUBERNETES_SERVICE_HOST");
+    await network.becomes("connected", "bystander", "bystander", api, API_PORT);
+    await network.becomes("silence", MOVES, "session-host", api, API_PORT);
+    await network.becomes("silence", MOVES, "server", api, API_PORT);
+    // A drain leaves nobody behind who would start it again.
+    await cluster.kubectl.does("delete", "pod", "bystander");
   });
 
   test("is cordoned and drained: who works elsewhere notices nothing, and its remote comes back on another one", async () => {

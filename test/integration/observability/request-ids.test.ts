@@ -96,17 +96,16 @@ describe("a request through an HQ", () => {
       const { text } = await fleet.ask(`/api/sessions/${session.id}/text`);
       return text.includes("past") || undefined;
     }, "the output");
+    const clients = () => linesOf(fleet.hq.log).filter(({ message }) => message === "client connected");
+    const known = clients().length;
     using first = fleet.hq.connect();
     using live = Follower.attach(first, session.id);
     await live.shows(/past/);
-    const log = fleet.hq.log.length;
+    await eventually(async () => clients()[known], "the line of the first client");
     using socket = fleet.hq.connect();
     using late = Follower.attach(socket, session.id, 0);
     await late.shows(/past/);
-    const connected = await eventually(
-      async () => linesOf(fleet.hq.log.slice(log)).find(({ message }) => message === "client connected"),
-      "the HQ's line",
-    );
+    const connected = await eventually(async () => clients()[known + 1], "the line of the second client");
     const [asked] = await requestIn(() => fleet.remote("worker-1").log, String(connected.requestId));
     expect(asked).toMatchObject({
       method: "GET",

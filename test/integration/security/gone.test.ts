@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { Listener } from "../../../src/http/listener.ts";
 import { withDeadline } from "../../../src/lib/async/deadline.ts";
+import { ask } from "../harness/http.ts";
 import { PATIENCE_MS } from "../harness/patience.ts";
 import { openConnection } from "../harness/raw-request.ts";
 
@@ -24,5 +25,5 @@ test("who asks for an upgrade and resets the connection before anybody took the 
   socket.once("close", () => closed.resolve());
   client.resetAndDestroy();
   await withDeadline(closed.promise, PATIENCE_MS, "the end of the connection");
-  expect(await (await fetch(url)).text()).toBe("ok");
+  expect((await ask(url, "/")).text).toBe("ok");
 });

@@ -81,10 +81,11 @@ test("every change is seen in the end, also the last one before the exit", async
   }
   socket.type(id, "last\n\u0004");
   await socket.event("exit");
-  const screens = socket.of(FrameType.SNAPSHOT_VT).map(({ payload }) => textOfSnapshot(payload));
-  expect(screens.at(-1)).toContain("<last>");
+  const screens = socket.of(FrameType.SNAPSHOT_VT).map(({ payload }) => payload);
+  expect(textOfSnapshot(screens.at(-1) ?? new Uint8Array())).toContain("<last>");
   expect(socket.frames.at(-1)?.type).toBe(FrameType.EVENT);
-  expect(new Set(screens).size).toBe(screens.length);
+  // The cursor may have moved alone.
+  expect(new Set(screens.map((screen) => screen.toString())).size).toBe(screens.length);
   expect(socket.outputBytes).toBe(0);
 });
 

@@ -168,6 +168,6 @@ test("a try that is given up ends, and its connection with it", async () => {
   });
   const handlers = { onMessage: () => {}, onClose: () => {} };
   const link = openLink({ socketPath }, handlers, giveUp.signal);
-  await expect(link).rejects.toMatchObject({ message: "the try to connect was given up" });
+  await expect(link).rejects.toMatchObject({ message: "the attempt to connect was aborted" });
   await ended.promise;
 });

@@ -7,6 +7,6 @@ test("a try that was given up already connects to nothing", async () => {
   const link = openLink({ socketPath: "/nonexistent/server.sock" }, HANDLERS, AbortSignal.abort());
   await expect(link).rejects.toMatchObject({
     code: "host_unreachable",
-    message: "the try to connect was given up",
+    message: "the attempt to connect was aborted",
   });
 });

@@ -10,10 +10,14 @@ const FRICTION = 0.95;
 const MIN_SPEED_PX = 0.5;
 
 type Cell = { readonly col: number; readonly row: number };
+/** A program that asked for the mouse, the output with its scrollback, or a program that draws the whole screen. */
+type Scrolled = "mouse" | "normal" | "alternate";
 type Gesture = {
   readonly x: number;
   readonly y: number;
   readonly longPress: ReturnType<typeof setTimeout>;
+  /** What scrolls: momentum ends when another program draws. */
+  readonly scrolled: Scrolled;
   /** Where the finger was last, and how far it moved then. */
   lastY: number;
   speed: number;
@@ -64,7 +68,8 @@ export class TouchInput implements Disposable {
     if (touch === undefined || event.touches.length > 1) return;
     const { clientX: x, clientY: y } = touch;
     const longPress = setTimeout(() => this.#select(), LONG_PRESS_MS);
-    this.#gesture = { x, y, longPress, lastY: y, speed: 0, kind: "resting" };
+    const scrolled = this.#scrolled;
+    this.#gesture = { x, y, longPress, scrolled, lastY: y, speed: 0, kind: "resting" };
   }
 
   #moved(event: TouchEvent): void {
@@ -115,7 +120,7 @@ export class TouchInput implements Disposable {
   #glide(gesture: Gesture): void {
     this.#frame = requestAnimationFrame(() => {
       gesture.speed *= FRICTION;
-      if (Math.abs(gesture.speed) < MIN_SPEED_PX) return;
+      if (Math.abs(gesture.speed) < MIN_SPEED_PX || gesture.scrolled !== this.#scrolled) return;
       this.#scroll(gesture.speed, gesture);
       this.#glide(gesture);
     });
@@ -127,13 +132,17 @@ export class TouchInput implements Disposable {
     const lines = Math.trunc(this.#restPx / height);
     if (lines === 0) return;
     this.#restPx -= lines * height;
-    const { modes, buffer } = this.#terminal;
-    if (modes.mouseTrackingMode !== "none") this.#wheel(lines, at);
-    else if (buffer.active.type === "normal") this.#terminal.scrollLines(lines);
+    const scrolled = this.#scrolled;
+    if (scrolled === "mouse") this.#wheel(lines, at);
+    else if (scrolled === "normal") this.#terminal.scrollLines(lines);
     else this.#type((lines > 0 ? "\x1b[B" : "\x1b[A").repeat(Math.abs(lines)));
   }
 
-  /** For a program that asked for the mouse. */
+  get #scrolled(): Scrolled {
+    const { modes, buffer } = this.#terminal;
+    return modes.mouseTrackingMode === "none" ? buffer.active.type : "mouse";
+  }
+
   #wheel(lines: number, { x, y }: { readonly x: number; readonly y: number }): void {
     const place = { clientX: x, clientY: y, bubbles: true, cancelable: true };
     for (let count = Math.abs(lines); count > 0; count -= 1) {

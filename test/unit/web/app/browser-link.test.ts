@@ -10,7 +10,7 @@ test("a try that was given up while it asked for its ticket connects to nothing"
   const link = openBrowserLink("ws://nowhere.invalid/ws", HANDLERS, AbortSignal.abort());
   await expect(link).rejects.toMatchObject({
     code: "host_unreachable",
-    message: "the try to connect was given up",
+    message: "the attempt to connect was aborted",
   });
 });
 
