@@ -1,7 +1,6 @@
 // One client's connection. Its frames are handled strictly in order; frames are sent as fast as it reads them.
 import type { SourcePosition } from "../../protocol/directory/session-change.ts";
 import { errorBody, ServiceError } from "../../protocol/errors.ts";
-import type { FailedRequest } from "../../protocol/frame/error-decoder.ts";
 import type { ServerEvent } from "../../protocol/frame/event.ts";
 import {
   decodeFrame,
@@ -11,6 +10,7 @@ import {
   FrameType,
   PayloadError,
 } from "../../protocol/frame/frame.ts";
+import type { FailedRequest } from "../../protocol/frame/payload.ts";
 import {
   encodeJson,
   type GoAway,

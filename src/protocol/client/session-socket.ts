@@ -1,11 +1,10 @@
 // The only client of /ws: in the page, the command line, and servers whose sessions are in another process.
 import { Emitter } from "../../lib/async/emitter.ts";
 import type { ServiceError } from "../errors.ts";
-import { decodeError } from "../frame/error-decoder.ts";
 import type { ServerEvent } from "../frame/event.ts";
-import { decodeEvent } from "../frame/event-decoder.ts";
+import { decodeEvent } from "../frame/event.ts";
 import { encodeFrame, type Frame, FrameType, readU32 } from "../frame/frame.ts";
-import { decodeGoAway, encodeJson, encodeSubscribe, SubscribeFlag } from "../frame/payload.ts";
+import { decodeError, decodeGoAway, encodeJson, encodeSubscribe, SubscribeFlag } from "../frame/payload.ts";
 import { RESUBSCRIBE_DELAY_MS } from "../limits.ts";
 import {
   type Attachment,

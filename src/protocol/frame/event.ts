@@ -1,81 +1,104 @@
-// What an EVENT frame carries (contract 1.8; facts 1.8 and 1.9). Old clients look at `kind` or at `type`: ours carry both.
-
+// Payloads of EVENT frames (contract 1.8; facts 1.8 and 1.9). VibeTunnel's clients check `kind` or `type`: ours have both.
+import { z } from "zod";
 import { keyOf } from "../directory/session-change.ts";
-import type { GitNotification } from "../schemas/follow.ts";
-import type { GitStatus, SessionRecord, TerminalSize } from "../schemas/session.ts";
+import { GitNotification } from "../schemas/follow.ts";
+import { type GitStatus, SessionRecord, type TerminalSize } from "../schemas/session.ts";
+import { decodeJson } from "./payload.ts";
 
-export type ExitEvent = {
-  readonly kind: "exit";
-  readonly type: "session-exit";
-  readonly sessionId: string;
-  readonly exitCode: number;
-  readonly signal?: string;
-};
+const Exit = z.object({
+  kind: z.literal("exit"),
+  type: z.literal("session-exit"),
+  sessionId: z.string(),
+  exitCode: z.int(),
+  signal: z.string().exactOptional(),
+});
+export type ExitEvent = Readonly<z.infer<typeof Exit>>;
 
-export type ResizeEvent = TerminalSize & { readonly kind: "resize"; readonly dimensions: string };
+const Resize = z.object({ kind: z.literal("resize"), dimensions: z.string(), cols: z.int(), rows: z.int() });
+export type ResizeEvent = Readonly<z.infer<typeof Resize>>;
 
-/** The program set another title, or somebody gave the session another name. */
-export type TitleEvent = { readonly kind: "title"; readonly title: string };
+/** Numbers of changed files in the session's worktree; "added" are untracked files (facts 1.8). */
+const GitStatusCounts = z.object({
+  kind: z.literal("git-status"),
+  type: z.literal("git-status-update"),
+  sessionId: z.string(),
+  ...{ gitModifiedCount: z.int(), gitAddedCount: z.int(), gitDeletedCount: z.int() },
+  ...{ gitAheadCount: z.int(), gitBehindCount: z.int() },
+});
+export type GitStatusEvent = Readonly<z.infer<typeof GitStatusCounts>>;
 
-export type MarkerEvent = { readonly kind: "marker"; readonly label: string };
+/** To the viewers of a session. `title`: a new title of the program, or a new name of the session. */
+const OfSession = z.discriminatedUnion("kind", [
+  Exit,
+  Resize,
+  GitStatusCounts,
+  z.object({ kind: z.literal("title"), title: z.string() }),
+  z.object({ kind: z.literal("marker"), label: z.string() }),
+]);
+export type SessionEvent = Readonly<z.infer<typeof OfSession>>;
 
-/** How many files of the session's working tree are changed; "added" are those that git does not track (facts 1.8). */
-export type GitStatusEvent = {
-  readonly kind: "git-status";
-  readonly type: "git-status-update";
-  readonly sessionId: string;
-  readonly gitModifiedCount: number;
-  readonly gitAddedCount: number;
-  readonly gitDeletedCount: number;
-  readonly gitAheadCount: number;
-  readonly gitBehindCount: number;
-};
+/** To all clients that subscribed to the empty session id with the Events flag. */
+const OfServer = z.object({
+  type: z.enum([
+    "connected",
+    "session-start",
+    "session-exit",
+    "session-changed",
+    "session-removed",
+    "bell",
+    "remote-joined",
+    "remote-left",
+    "git-notification",
+    "test-notification",
+    "command-finished",
+  ]),
+  timestamp: z.string(),
+  /** The position of the source after this change, and the revision that was sent before it. */
+  epoch: z.string().exactOptional(),
+  revision: z.int().exactOptional(),
+  previous: z.int().exactOptional(),
+  sessionId: z.string().exactOptional(),
+  sessionName: z.string().exactOptional(),
+  key: z.string().exactOptional(),
+  /** The whole session after its start, change or end. */
+  record: SessionRecord.exactOptional(),
+  /** The owner of the session. */
+  owner: z.string().exactOptional(),
+  exitCode: z.int().exactOptional(),
+  remoteId: z.string().exactOptional(),
+  remoteName: z.string().exactOptional(),
+  /** A notification of follow mode, and the sessions in that repository. */
+  notification: GitNotification.exactOptional(),
+  sessionIds: z.array(z.string()).readonly().exactOptional(),
+  /** The command that finished in the session's foreground, and its duration in milliseconds. */
+  command: z.string().exactOptional(),
+  duration: z.int().exactOptional(),
+  /** Text for the user, with its title and body. */
+  message: z.string().exactOptional(),
+  title: z.string().exactOptional(),
+  body: z.string().exactOptional(),
+});
+export type ServerEvent = Readonly<z.infer<typeof OfServer>>;
 
-export type SessionEvent = GitStatusEvent | ExitEvent | ResizeEvent | TitleEvent | MarkerEvent;
+const LooseServerEvent = OfServer.loose();
 
-/** To everyone who subscribed to the empty session id with the Events flag. Undefined members are left out. */
-export type ServerEvent = {
-  readonly type:
-    | "connected"
-    | "session-start"
-    | "session-exit"
-    | "session-changed"
-    | "session-removed"
-    | "bell"
-    | "remote-joined"
-    | "remote-left"
-    | "git-notification"
-    | "test-notification"
-    | "command-finished";
-  readonly timestamp: string;
-  /** Where the source's changes of sessions are after this one, and the revision that was sent before it. */
-  readonly epoch?: string;
-  readonly revision?: number;
-  readonly previous?: number;
-  readonly sessionId?: string;
-  readonly sessionName?: string;
-  /** Identifies the session for good. */
-  readonly key?: string;
-  /** The whole session, where it started, changed or ended. */
-  readonly record?: SessionRecord;
-  /** Whose session it is. */
-  readonly owner?: string;
-  readonly exitCode?: number;
-  readonly remoteId?: string;
-  readonly remoteName?: string;
-  /** What follow mode tells, and in which sessions' repository. */
-  readonly notification?: GitNotification;
-  readonly sessionIds?: readonly string[];
-  /** What ran in the session's foreground, and for how long, in milliseconds. */
-  readonly command?: string;
-  readonly duration?: number;
-  /** For a person to read, with its heading and its text. */
-  readonly message?: string;
-  readonly title?: string;
-  readonly body?: string;
-};
+export type DecodedEvent =
+  | { readonly scope: "session"; readonly event: SessionEvent }
+  | { readonly scope: "server"; readonly event: ServerEvent };
 
-/** What clients are told when something happened to a session. */
+/**
+ * Decodes the payload of an EVENT frame. Events of a session have a `kind`, events of the server a `timestamp`. `undefined`
+ * for an unknown event, perhaps of a newer server. Throws PayloadError if it is not JSON.
+ */
+export function decodeEvent(payload: Uint8Array): DecodedEvent | undefined {
+  const value = decodeJson(payload);
+  const ofSession = OfSession.safeParse(value);
+  if (ofSession.success) return { scope: "session", event: ofSession.data };
+  const ofServer = LooseServerEvent.safeParse(value);
+  return ofServer.success ? { scope: "server", event: ofServer.data } : undefined;
+}
+
+/** The event for a change of a session. */
 export function sessionEvent(type: ServerEvent["type"], record: SessionRecord): ServerEvent {
   const { id, name, owner, exitCode } = record;
   return {
@@ -86,7 +109,7 @@ export function sessionEvent(type: ServerEvent["type"], record: SessionRecord): 
   };
 }
 
-/** A bell, a finished command and a remote that joins change no record. */
+/** The types of events that change the list of sessions. */
 const CHANGES: ReadonlySet<ServerEvent["type"]> = new Set([
   "session-start",
   "session-changed",
@@ -95,7 +118,7 @@ const CHANGES: ReadonlySet<ServerEvent["type"]> = new Set([
   "remote-left",
 ]);
 
-/** Whether the list of sessions is another one after it. */
+/** Whether the event changes the list of sessions. */
 export function isSessionChange({ type }: ServerEvent): boolean {
   return CHANGES.has(type);
 }
@@ -104,7 +127,7 @@ export function resizeEvent(size: TerminalSize): ResizeEvent {
   return { kind: "resize", dimensions: `${size.cols}x${size.rows}`, cols: size.cols, rows: size.rows };
 }
 
-/** `undefined` where the counts are not known: outside a repository, and of a bare one. */
+/** `undefined` if the counts are unknown: outside a repository, or in a bare one. */
 export function gitStatusEvent(sessionId: string, status: GitStatus): GitStatusEvent | undefined {
   const { gitModifiedCount, gitAddedCount = 0, gitDeletedCount = 0 } = status;
   if (gitModifiedCount === undefined) return undefined;

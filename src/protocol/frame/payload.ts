@@ -1,5 +1,6 @@
 // Payloads of v3 frames (contract 1.3 and 1.4, facts 1.4 to 1.11). Decoders view, encoders copy.
 import { z } from "zod";
+import { errorFromBody, type ServiceError } from "../errors.ts";
 import { MAX_TERMINAL_SIZE, MIN_TERMINAL_SIZE } from "../limits.ts";
 import { SessionStatus, type TerminalSize } from "../schemas/session.ts";
 import {
@@ -167,6 +168,25 @@ export function decodeGoAway(payload: Uint8Array): GoAway {
 
 export function decodeHello(payload: Uint8Array): Hello {
   return parse("HELLO", Hello, payload);
+}
+
+/** The kind of request that an ERROR frame answers. */
+export type FailedRequest = "subscribe" | "command";
+
+const ErrorPayload = z.looseObject({
+  message: z.string(),
+  request: z.enum(["subscribe", "command"]).optional().catch(undefined),
+});
+
+/** An ERROR frame has its text in `message`, a REST body in `error`. `request` is absent if it answers no request. */
+export function decodeError(payload: Uint8Array): {
+  readonly error: ServiceError;
+  readonly request: FailedRequest | undefined;
+} {
+  const { data } = ErrorPayload.safeParse(decodeJson(payload));
+  const message = data?.message ?? "unknown error";
+  const error = errorFromBody({ ...data, error: data?.message }, "internal_error", message);
+  return { error, request: data?.request };
 }
 
 function parse<T>(type: string, schema: z.ZodType<T>, payload: Uint8Array): T {

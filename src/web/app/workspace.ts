@@ -221,7 +221,7 @@ export class Workspace implements Disposable {
     };
   }
 
-  async #tell(failure: string, act: () => Promise<void>): Promise<void> {
+  async #tell(failure: string, act: () => Promise<unknown>): Promise<void> {
     try {
       await act();
     } catch (error) {

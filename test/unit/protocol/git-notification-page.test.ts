@@ -1,7 +1,7 @@
 // What docs/protocol.md says of git-notification is what the code has.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { decodeEvent } from "../../../src/protocol/frame/event-decoder.ts";
+import { decodeEvent } from "../../../src/protocol/frame/event.ts";
 import { GitNotification } from "../../../src/protocol/schemas/follow.ts";
 
 const page = readFileSync(new URL("../../../docs/protocol.md", import.meta.url), "utf8");

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { exitEvent, resizeEvent } from "../../../../src/protocol/frame/event.ts";
-import { decodeEvent } from "../../../../src/protocol/frame/event-decoder.ts";
+import { decodeEvent, exitEvent, resizeEvent } from "../../../../src/protocol/frame/event.ts";
 import { encodeJson } from "../../../../src/protocol/frame/payload.ts";
 
 const timestamp = "2026-01-01T00:00:00.000Z";
