@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
 import { afterAll, expect, test } from "vitest";
-import { decodeSnapshot } from "../../src/protocol/frame/snapshot.ts";
 import { type ScreenSource, Screens } from "../../src/sessions/screen/screens.ts";
+import { decodeSnapshot } from "../unit/protocol/frame/decode-snapshot.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "ttyhq-screens-"));
 const PLAIN_TEXT = { scrollback: false, styles: false };

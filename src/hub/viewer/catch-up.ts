@@ -4,7 +4,7 @@ import { ServiceError } from "../../protocol/errors.ts";
 import { REREAD_DELAY_MS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
-import { History, type HistoryPiece } from "./history.ts";
+import { type HistoryPiece, readHistory } from "./history.ts";
 import { readScreen, type Screen, unrecordedScreen } from "./screen.ts";
 
 export type CatchUpEvents = {
@@ -22,7 +22,8 @@ export class CatchUp implements AsyncDisposable {
   readonly #abort = new AbortController();
   /** Aborted with the subscription. */
   readonly signal = this.#abort.signal;
-  #history: History | undefined;
+  /** The stretch of the journal that is being read. */
+  #history: { pieces: ReturnType<typeof readHistory>; stop: AbortController; hasOutput: boolean } | undefined;
   #hasFailed = false;
   /** Counts the calls of `cancel`. */
   #turn = 0;
@@ -38,17 +39,25 @@ export class CatchUp implements AsyncDisposable {
     return this.#history !== undefined;
   }
 
-  /** The next piece of the journal, which is read from `from` up to the feed's window. */
-  read(from: number, hasSizes: boolean): Promise<HistoryPiece | undefined> {
+  /** The next piece of the journal from `from` up to the feed's window; undefined at the end. */
+  async read(from: number, hasSizes: boolean): Promise<HistoryPiece | undefined> {
     const { sessionId, start: to, sizesAtStart: sizesAfter } = this.#feed;
-    this.#history ??= new History(this.#backend, sessionId, { from, to, hasSizes, sizesAfter });
-    return this.#history.next();
+    if (this.#history === undefined) {
+      const stop = new AbortController();
+      const stretch = { from, to, hasSizes, sizesAfter };
+      const pieces = readHistory(this.#backend, sessionId, stretch, stop.signal);
+      this.#history = { pieces, stop, hasOutput: false };
+    }
+    const history = this.#history;
+    const { value } = await history.pieces.next();
+    history.hasOutput ||= value instanceof Uint8Array;
+    return value;
   }
 
   /** The journal was read. Returns whether it had any output. */
   finish(): boolean {
     const hasOutput = this.#history?.hasOutput === true;
-    this.#close();
+    void this.#close();
     return hasOutput;
   }
 
@@ -66,7 +75,7 @@ export class CatchUp implements AsyncDisposable {
 
   cancel(): void {
     this.#turn += 1;
-    this.#close();
+    void this.#close();
   }
 
   /** Calls `answer` with the result, or `retry` some time after a failure. */
@@ -85,21 +94,24 @@ export class CatchUp implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#abort.abort();
-    await this.#history?.[Symbol.asyncDispose]();
+    await this.#close();
   }
 
   #failed(error: unknown, retry: () => void): void {
     if (!this.#hasFailed) this.#events.failed(error);
     this.#hasFailed = true;
-    this.#close();
+    void this.#close();
     if (error instanceof ServiceError && error.code === "session_not_found") return;
     const { signal } = this;
     this.work(() => pause(REREAD_DELAY_MS, undefined, { signal, ref: false }), retry, retry);
   }
 
-  #close(): void {
-    // Not awaited: this releases its resources and cannot fail.
-    void this.#history?.[Symbol.asyncDispose]();
+  /** Need not be awaited: it only releases resources. */
+  async #close(): Promise<void> {
+    const history = this.#history;
     this.#history = undefined;
+    history?.stop.abort();
+    // A pending piece fails or arrives first; its result is ignored.
+    await history?.pieces.return(undefined).catch(() => undefined);
   }
 }

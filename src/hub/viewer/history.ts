@@ -54,42 +54,13 @@ async function journalEvents(body: AsyncIterable<Uint8Array>): Promise<unknown> 
   }
 }
 
-/** Reads a stretch of the output, and on request its resizes, piece by piece at the speed of the viewer. */
-export class History implements AsyncDisposable {
-  readonly #pieces: AsyncGenerator<HistoryPiece>;
-  readonly #abort = new AbortController();
-  #hasOutput = false;
-
-  constructor(backend: SessionBackend, sessionId: string, stretch: Stretch) {
-    this.#pieces = read(backend, sessionId, stretch, this.#abort.signal);
-  }
-
-  /** Whether any output was read so far. */
-  get hasOutput(): boolean {
-    return this.#hasOutput;
-  }
-
-  /** Undefined at the end, which is before `to` if the output is not held any more. */
-  async next(): Promise<HistoryPiece | undefined> {
-    const step = await this.#pieces.next();
-    if (step.done === true) return undefined;
-    this.#hasOutput ||= step.value instanceof Uint8Array;
-    return step.value;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#abort.abort();
-    // A pending piece fails or arrives first; its result is ignored.
-    await this.#pieces.return(undefined).catch(() => undefined);
-  }
-}
-
-async function* read(
+/** Reads a stretch of the output, and on request its resizes. Ends before `to` if the output is not held any more. */
+export async function* readHistory(
   backend: SessionBackend,
   sessionId: string,
   stretch: Stretch,
   signal: AbortSignal,
-): AsyncGenerator<HistoryPiece> {
+): AsyncGenerator<HistoryPiece, undefined> {
   const sizes = stretch.hasSizes ? await sizesOf(backend, sessionId, stretch, signal) : [];
   let offset = stretch.from;
   for await (const bytes of await output(backend, sessionId, stretch, signal)) {
@@ -105,6 +76,7 @@ async function* read(
     if (rest.length > 0) yield rest;
   }
   if (offset === stretch.to) yield* sizes.map(resizeEvent);
+  return undefined;
 }
 
 async function sizesOf(

@@ -1,5 +1,4 @@
 // One cell of a SNAPSHOT_VT (facts 2.3 and 2.4).
-import type { ByteReader } from "./byte-reader.ts";
 
 /** Bits of SnapshotCell.attributes. */
 export const CellAttribute = {
@@ -58,16 +57,6 @@ export function writeCell(target: Uint8Array, start: number, cell: SnapshotCell)
   return writeColour(target, writeColour(target, at + 1, cell.fg), cell.bg);
 }
 
-export function readCell(reader: ByteReader): SnapshotCell {
-  const type = reader.byte();
-  const text = readText(reader, type);
-  if ((type & STYLED) === 0) return { text, attributes: 0 };
-  const attributes = reader.byte();
-  const fg = (type & HAS_FG) === 0 ? {} : { fg: readColour(reader, (type & RGB_FG) !== 0) };
-  const bg = (type & HAS_BG) === 0 ? {} : { bg: readColour(reader, (type & RGB_BG) !== 0) };
-  return { text, attributes, ...fg, ...bg };
-}
-
 /** A letter with a combining mark is UTF-8, not ASCII: the mark stays. */
 function textBits(cell: SnapshotCell): number {
   if (isSpace(cell)) return 0;
@@ -105,13 +94,4 @@ function writeColour(target: Uint8Array, at: number, colour: CellColour | undefi
   target[at + 1] = g;
   target[at + 2] = b;
   return at + 3;
-}
-
-function readText(reader: ByteReader, type: number): string {
-  if ((type & KIND_MASK) === 0) return " ";
-  return (type & UTF8) === 0 ? String.fromCharCode(reader.byte()) : reader.text(reader.byte());
-}
-
-function readColour(reader: ByteReader, isRgb: boolean): CellColour {
-  return isRgb ? { r: reader.byte(), g: reader.byte(), b: reader.byte() } : reader.byte();
 }

@@ -1,9 +1,6 @@
 // SNAPSHOT_VT version 1 (facts 2): a screen as cells, also the body of GET /api/sessions/:id/buffer.
-
-import { MAX_TERMINAL_SIZE } from "../limits.ts";
-import { ByteReader } from "./byte-reader.ts";
-import { PayloadError, readU16, readU32, writeU16, writeU32 } from "./frame.ts";
-import { isSpace, maxCellBytes, readCell, type SnapshotCell, writeCell } from "./snapshot-cell.ts";
+import { writeU16, writeU32 } from "./frame.ts";
+import { isSpace, maxCellBytes, type SnapshotCell, writeCell } from "./snapshot-cell.ts";
 
 export const SNAPSHOT_VERSION = 1;
 
@@ -46,25 +43,6 @@ export function encodeSnapshot(screen: ScreenSnapshot): Uint8Array<ArrayBuffer> 
   );
 }
 
-/** Throws PayloadError where the bytes are no snapshot of version 1; what follows its last row is ignored. */
-export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
-  if (bytes.length < HEADER_BYTES)
-    throw invalid(`${bytes.length} bytes, at least ${HEADER_BYTES} are needed`);
-  const magic = readU16(bytes, 0);
-  if (magic !== 0x5654 && magic !== 0x5456) throw invalid("wrong magic");
-  if (bytes[2] !== SNAPSHOT_VERSION) throw invalid(`version ${bytes[2]}, not ${SNAPSHOT_VERSION}`);
-  const rows = readU32(bytes, 8);
-  // Without this a row of two bytes could stand for 255 each.
-  if (rows > MAX_TERMINAL_SIZE) throw invalid(`${rows} rows, at most ${MAX_TERMINAL_SIZE}`);
-  return {
-    cols: readU32(bytes, 4),
-    viewportY: readI32(bytes, 12),
-    cursorX: readI32(bytes, 16),
-    cursorY: readI32(bytes, 20),
-    rows: readRows(new ByteReader(bytes, HEADER_BYTES, invalid), rows),
-  };
-}
-
 function trimCells(row: Row): Row {
   const length = row.findLastIndex((cell) => !isBlank(cell)) + 1;
   return length === 1 && row.slice(0, 1).every(isBlack) ? [] : row.slice(0, length);
@@ -97,24 +75,4 @@ function writeRow(target: Uint8Array, start: number, row: Row): number {
   target[start] = FULL_ROW;
   writeU16(target, start + 1, row.length);
   return row.reduce((at, cell) => writeCell(target, at, cell), start + ROW_HEADER_BYTES);
-}
-
-function readRows(reader: ByteReader, count: number): readonly Row[] {
-  const rows: Row[] = [];
-  while (rows.length < count) {
-    const marker = reader.byte();
-    if (marker === FULL_ROW) rows.push(Array.from({ length: reader.u16() }, () => readCell(reader)));
-    else if (marker === EMPTY_ROW) {
-      for (let left = Math.min(reader.byte(), count - rows.length); left > 0; left--) rows.push([]);
-    } else throw invalid(`${marker} begins no row`);
-  }
-  return rows;
-}
-
-function readI32(bytes: Uint8Array, at: number): number {
-  return readU32(bytes, at) | 0;
-}
-
-function invalid(reason: string, cause?: unknown): PayloadError {
-  return new PayloadError(`Invalid SNAPSHOT_VT payload: ${reason}.`, { cause });
 }

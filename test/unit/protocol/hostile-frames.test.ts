@@ -23,7 +23,8 @@ import {
   encodeSize,
   encodeSubscribe,
 } from "../../../src/protocol/frame/payload.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
+import { encodeSnapshot } from "../../../src/protocol/frame/snapshot.ts";
+import { decodeSnapshot } from "./frame/decode-snapshot.ts";
 import { utf8 } from "./hex.ts";
 
 const FRAMES = 100_000;

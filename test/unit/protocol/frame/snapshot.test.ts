@@ -1,17 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PayloadError } from "../../../../src/protocol/frame/frame.ts";
-import {
-  decodeSnapshot,
-  encodeSnapshot,
-  type ScreenSnapshot,
-} from "../../../../src/protocol/frame/snapshot.ts";
+import { encodeSnapshot, type ScreenSnapshot } from "../../../../src/protocol/frame/snapshot.ts";
 import {
   CellAttribute,
   type CellColour,
   type SnapshotCell,
 } from "../../../../src/protocol/frame/snapshot-cell.ts";
 import { hex, toHex, utf8 } from "../hex.ts";
+import { decodeSnapshot } from "./decode-snapshot.ts";
 
 const { Bold, Italic, Inverse, Underline } = CellAttribute;
 const BLANK: SnapshotCell = { text: " ", attributes: 0 };

@@ -1,0 +1,121 @@
+// Decodes SNAPSHOT_VT payloads, which clients draw: the server itself never does.
+import { PayloadError, readU16, readU32 } from "../../../../src/protocol/frame/frame.ts";
+import { type ScreenSnapshot, SNAPSHOT_VERSION } from "../../../../src/protocol/frame/snapshot.ts";
+import type { CellColour, SnapshotCell } from "../../../../src/protocol/frame/snapshot-cell.ts";
+import { MAX_TERMINAL_SIZE } from "../../../../src/protocol/limits.ts";
+
+type Row = readonly SnapshotCell[];
+
+const HEADER_BYTES = 28;
+const EMPTY_ROW = 0xfe;
+const FULL_ROW = 0xfd;
+
+/** Bits of a cell's first byte. */
+const STYLED = 0x80;
+const UTF8 = 0x40;
+const HAS_FG = 0x20;
+const HAS_BG = 0x10;
+const RGB_FG = 0x08;
+const RGB_BG = 0x04;
+const KIND_MASK = 3;
+
+const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Reads bytes from front to back; what it is asked for past the end, or that is no UTF-8, is `fail`'s to report. */
+export class ByteReader {
+  readonly #bytes: Uint8Array;
+  readonly #fail: (reason: string, cause?: unknown) => Error;
+  #at: number;
+
+  constructor(bytes: Uint8Array, start: number, fail: (reason: string, cause?: unknown) => Error) {
+    this.#bytes = bytes;
+    this.#at = start;
+    this.#fail = fail;
+  }
+
+  byte(): number {
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw this.#fail("it ends too early");
+    return byte;
+  }
+
+  u16(): number {
+    return readU16(this.take(2), 0);
+  }
+
+  /** A view of the next `length` bytes. */
+  take(length: number): Uint8Array {
+    const start = this.#at;
+    this.#at += length;
+    if (this.#at > this.#bytes.length) throw this.#fail("it ends too early");
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  /** The next `length` bytes as UTF-8. */
+  text(length: number): string {
+    const bytes = this.take(length);
+    try {
+      return decoder.decode(bytes);
+    } catch (cause) {
+      throw this.#fail("a text in it is not UTF-8", cause);
+    }
+  }
+}
+
+/** Throws PayloadError where the bytes are no snapshot of version 1; what follows its last row is ignored. */
+export function decodeSnapshot(bytes: Uint8Array): ScreenSnapshot {
+  if (bytes.length < HEADER_BYTES)
+    throw invalid(`${bytes.length} bytes, at least ${HEADER_BYTES} are needed`);
+  const magic = readU16(bytes, 0);
+  if (magic !== 0x5654 && magic !== 0x5456) throw invalid("wrong magic");
+  if (bytes[2] !== SNAPSHOT_VERSION) throw invalid(`version ${bytes[2]}, not ${SNAPSHOT_VERSION}`);
+  const rows = readU32(bytes, 8);
+  // Without this a row of two bytes could stand for 255 each.
+  if (rows > MAX_TERMINAL_SIZE) throw invalid(`${rows} rows, at most ${MAX_TERMINAL_SIZE}`);
+  return {
+    cols: readU32(bytes, 4),
+    viewportY: readI32(bytes, 12),
+    cursorX: readI32(bytes, 16),
+    cursorY: readI32(bytes, 20),
+    rows: readRows(new ByteReader(bytes, HEADER_BYTES, invalid), rows),
+  };
+}
+
+export function readCell(reader: ByteReader): SnapshotCell {
+  const type = reader.byte();
+  const text = readText(reader, type);
+  if ((type & STYLED) === 0) return { text, attributes: 0 };
+  const attributes = reader.byte();
+  const fg = (type & HAS_FG) === 0 ? {} : { fg: readColour(reader, (type & RGB_FG) !== 0) };
+  const bg = (type & HAS_BG) === 0 ? {} : { bg: readColour(reader, (type & RGB_BG) !== 0) };
+  return { text, attributes, ...fg, ...bg };
+}
+
+function readRows(reader: ByteReader, count: number): readonly Row[] {
+  const rows: Row[] = [];
+  while (rows.length < count) {
+    const marker = reader.byte();
+    if (marker === FULL_ROW) rows.push(Array.from({ length: reader.u16() }, () => readCell(reader)));
+    else if (marker === EMPTY_ROW) {
+      for (let left = Math.min(reader.byte(), count - rows.length); left > 0; left--) rows.push([]);
+    } else throw invalid(`${marker} begins no row`);
+  }
+  return rows;
+}
+
+function readI32(bytes: Uint8Array, at: number): number {
+  return readU32(bytes, at) | 0;
+}
+
+function invalid(reason: string, cause?: unknown): PayloadError {
+  return new PayloadError(`Invalid SNAPSHOT_VT payload: ${reason}.`, { cause });
+}
+
+function readText(reader: ByteReader, type: number): string {
+  if ((type & KIND_MASK) === 0) return " ";
+  return (type & UTF8) === 0 ? String.fromCharCode(reader.byte()) : reader.text(reader.byte());
+}
+
+function readColour(reader: ByteReader, isRgb: boolean): CellColour {
+  return isRgb ? { r: reader.byte(), g: reader.byte(), b: reader.byte() } : reader.byte();
+}
