@@ -72,13 +72,12 @@ export class Auditor implements Disposable {
       if (error === undefined) this.#did(who, done);
       else this.#didNot(who, done, codeOf(error));
     };
-    return {
-      subscribed: (id, error) => tell(viewed(id, "socket"), error),
-      signalled: (id, signal, error) => tell(signalled(id, signal), error),
-      typed: (id, error) => {
-        // Input that arrives after the session's end is not recorded.
-        if (error === undefined || REFUSALS.has(codeOf(error))) tell(typed(id), error);
-      },
+    return (action, error) => {
+      const { kind, sessionId } = action;
+      if (kind === "subscribe") tell(viewed(sessionId, "socket"), error);
+      else if (kind === "signal") tell(signalled(sessionId, action.signal), error);
+      // Input that arrives after the session's end is not recorded.
+      else if (error === undefined || REFUSALS.has(codeOf(error))) tell(typed(sessionId), error);
     };
   }
 

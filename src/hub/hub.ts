@@ -143,17 +143,16 @@ export class Hub implements AsyncDisposable {
   ): HubClient & AsyncDisposable {
     if (this.#isClosed) throw new ServiceError("shutting_down", "the server is shutting down");
     const { sessions, shown, historyFrom, isRepositoryHidden, refusals, auditHook } = view;
-    const watch = auditHook && new ThrottledAuditHook(auditHook, this.#now);
     const viewer = new Viewer({
       peer,
       backend: sessions,
       ...{ historyFrom, isRepositoryHidden, refusals },
       now: this.#now,
       onFailure: this.#onFailure,
-      watch,
+      audit: auditHook && new ThrottledAuditHook(auditHook, this.#now),
       traffic: this.traffic,
       position: () => this.position,
-      openFeed: (sessionId, flags) => this.#openFeedFor(sessions, { sessionId, flags }, watch),
+      openFeed: (sessionId, flags) => this.#openFeedFor(sessions, { sessionId, flags }),
       closeFeed: (feed) => this.#closeFeed(feed),
     });
     this.#lastId += 1;
@@ -256,17 +255,9 @@ export class Hub implements AsyncDisposable {
   }
 
   /** Feeds are shared, so the client's own view of the sessions decides whether it may have one. */
-  #openFeedFor(
-    sessions: SessionBackend,
-    wanted: Wanted,
-    watch: ThrottledAuditHook | undefined,
-  ): Promise<Feed> {
-    const isOpen = sessions === this.#backend;
-    const opening = isOpen
-      ? this.#openFeed(wanted)
-      : sessions.get(wanted.sessionId).then(() => this.#openFeed(wanted));
-    watch?.subscribing(wanted.sessionId, opening);
-    return opening;
+  async #openFeedFor(sessions: SessionBackend, wanted: Wanted): Promise<Feed> {
+    if (sessions !== this.#backend) await sessions.get(wanted.sessionId);
+    return await this.#openFeed(wanted);
   }
 
   async #openFeed({ sessionId, flags }: Wanted): Promise<Feed> {

@@ -1,4 +1,4 @@
-// The requests of one client: read from its frames, performed and answered strictly in order (contract 1.10).
+// The requests of one client: decoded from its frames, performed and answered strictly in order (contract 1.10).
 import { ServiceError } from "../protocol/errors.ts";
 import { type Frame, FrameType } from "../protocol/frame/frame.ts";
 import {
@@ -11,23 +11,22 @@ import {
 } from "../protocol/frame/payload.ts";
 import { keyBytes } from "../protocol/keys.ts";
 import { MAX_OPEN_REQUESTS } from "../protocol/limits.ts";
-import { SessionId, SIGNALS, SignalName, TerminalSize } from "../protocol/schemas/session.ts";
+import { SessionId, SIGNALS, SignalName } from "../protocol/schemas/session.ts";
 import type { SessionBackend } from "../sessions/backend.ts";
 import type { Peer } from "./outbox.ts";
 
-/** What a client's frame asks for. Bytes are copies: a request may outlive the message that it came in. */
+/** The request of a client's frame. Bytes are copies, because a request may outlive its message. */
 export type Request =
   | { readonly kind: "hello"; readonly hello: Hello }
   | { readonly kind: "ping"; readonly payload: Uint8Array }
   | { readonly kind: "subscribe"; readonly subscribe: Subscribe }
   | { readonly kind: "unsubscribe" }
-  | { readonly kind: "input"; readonly bytes: Uint8Array }
-  | { readonly kind: "resize"; readonly size: TerminalSize }
-  | { readonly kind: "kill"; readonly signal: SignalName }
-  | { readonly kind: "reset-size" };
-
-/** What is done to a session, and answered only when it fails. */
-export type Command = Extract<Request, { kind: "input" | "resize" | "kill" | "reset-size" }>;
+  /** Acts on the session; answered only if it fails. `action`: for the audit log. */
+  | {
+      readonly kind: "command";
+      readonly perform: (backend: SessionBackend) => Promise<void>;
+      readonly action?: ClientAction;
+    };
 
 const NEEDS_SESSION: ReadonlyMap<number, string> = new Map([
   [FrameType.INPUT_TEXT, "INPUT_TEXT"],
@@ -38,59 +37,49 @@ const NEEDS_SESSION: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** Throws ServiceError `unknown_type`, `invalid_request` or PayloadError. */
-export function readRequest(frame: Frame): Request {
-  const needs = NEEDS_SESSION.get(frame.type);
-  if (needs !== undefined && frame.sessionId === "") {
+export function readRequest({ type, sessionId, payload }: Frame): Request {
+  const needs = NEEDS_SESSION.get(type);
+  if (needs !== undefined && sessionId === "") {
     throw new ServiceError("invalid_request", `Missing sessionId for ${needs}`);
   }
-  switch (frame.type) {
+  switch (type) {
     case FrameType.HELLO:
-      return { kind: "hello", hello: decodeHello(frame.payload) };
+      return { kind: "hello", hello: decodeHello(payload) };
     case FrameType.PING:
-      return { kind: "ping", payload: frame.payload.slice() };
+      return { kind: "ping", payload: payload.slice() };
     case FrameType.SUBSCRIBE:
-      return { kind: "subscribe", subscribe: decodeSubscribe(frame.payload) };
+      return { kind: "subscribe", subscribe: decodeSubscribe(payload) };
     case FrameType.UNSUBSCRIBE:
       return { kind: "unsubscribe" };
     case FrameType.INPUT_TEXT:
-      return { kind: "input", bytes: frame.payload.slice() };
+      return input(sessionId, payload.slice());
     case FrameType.INPUT_KEY:
-      return { kind: "input", bytes: inputKey(decodeText(frame.payload)) };
-    case FrameType.RESIZE:
-      return { kind: "resize", size: checkSize(decodeSize(frame.payload)) };
-    case FrameType.KILL:
-      return { kind: "kill", signal: signalName(decodeText(frame.payload)) };
+      return input(sessionId, inputKey(decodeText(payload)));
+    case FrameType.RESIZE: {
+      const size = decodeSize(payload);
+      return { kind: "command", perform: (backend) => backend.resize(sessionId, size) };
+    }
+    case FrameType.KILL: {
+      const signal = signalName(decodeText(payload));
+      const action = { kind: "signal", sessionId, signal } as const;
+      return { kind: "command", perform: (backend) => backend.kill(sessionId, signal), action };
+    }
     case FrameType.RESET_SIZE:
-      return { kind: "reset-size" };
+      return { kind: "command", perform: (backend) => refuseResetSize(backend, sessionId) };
     default:
-      throw new ServiceError("unknown_type", `frames of type ${frame.type} mean nothing here`);
+      throw new ServiceError("unknown_type", `unknown frame type ${type}`);
   }
 }
 
-/** Performs a command and reports it to the audit hook. `refused`: the client may not; it is reported as well. */
-export function perform(
-  request: Command,
-  sessionId: string,
-  { backend, watch }: { readonly backend: SessionBackend; readonly watch?: ThrottledAuditHook | undefined },
-  refused: Promise<never> | undefined,
-): Promise<void> {
-  if (request.kind === "resize") return refused ?? backend.resize(sessionId, request.size);
-  if (request.kind === "reset-size") return refused ?? refuseResetSize(backend, sessionId);
-  if (request.kind === "kill") {
-    const killed = refused ?? backend.kill(sessionId, request.signal);
-    watch?.signalling(sessionId, request.signal, killed);
-    return killed;
-  }
-  const written = refused ?? backend.write(sessionId, request.bytes);
-  watch?.typing(sessionId, written);
-  return written;
+function input(sessionId: string, bytes: Uint8Array): Request {
+  const action = { kind: "type", sessionId } as const;
+  return { kind: "command", perform: (backend) => backend.write(sessionId, bytes), action };
 }
 
 /**
- * Hands over a client's frames one after the other, and its answers in the order of the requests, in whatever order the
- * backend settles them. A PONG thus says that everything before its PING was dealt with: that is how a gateway learns
- * the outcome of input. At most MAX_OPEN_REQUESTS wait, and the frames that had arrived when reading stopped. While so
- * many wait, or its answers are left unread, the client is not read.
+ * Handles a client's frames one after another, and sends the answers in the order of the requests, although the backend
+ * settles them in any order. So a PONG confirms everything before its PING. At most MAX_OPEN_REQUESTS wait, plus the frames
+ * that had arrived when reading stopped. The client is not read while so many wait, or while it leaves its answers unread.
  */
 export class ClientRequests {
   readonly #peer: Pick<Peer, "pause" | "resume">;
@@ -103,7 +92,7 @@ export class ClientRequests {
   #lastAnswer: Promise<void> = Promise.resolve();
   #openAnswers = 0;
 
-  /** `handle` returns what the next frame has to wait for, if anything; it must not reject. */
+  /** `handle` returns a promise that the next frame waits for, if any; it must not reject. */
   constructor(options: {
     peer: Pick<Peer, "pause" | "resume">;
     handle: (frame: Frame) => Promise<void> | undefined;
@@ -114,30 +103,30 @@ export class ClientRequests {
 
   receive(frame: Frame): void {
     if (this.#isClosed) return;
-    // The message that the frame views need not outlive this call.
+    // The frame is a view of the message, which may not outlive this call.
     if (this.#isBusy) this.#waiting.push({ ...frame, payload: frame.payload.slice() });
     else this.#begin(frame);
     this.#regulate();
   }
 
-  /** Whether the client leaves its answers unread. */
+  /** `isCrowded`: the client leaves its answers unread. */
   crowded(isCrowded: boolean): void {
     this.#isCrowded = isCrowded;
     this.#regulate();
   }
 
-  /** Nothing is handled any more. */
+  /** Frames are not handled any more. */
   close(): void {
     this.#isClosed = true;
     this.#waiting.length = 0;
   }
 
-  /** `refused` is called in its turn when `work` failed. */
-  follow(work: Promise<void>, refused: (error: unknown) => void): void {
-    // Listened to at once: a request may fail long before its turn.
+  /** Calls `failed` after everything before it if `work` fails. */
+  follow(work: Promise<void>, failed: (error: unknown) => void): void {
+    // Handled at once, because a request may fail long before its turn.
     const outcome = work.then(
       () => undefined,
-      (error: unknown) => () => refused(error),
+      (error: unknown) => () => failed(error),
     );
     this.#openAnswers += 1;
     this.#lastAnswer = this.#lastAnswer
@@ -188,7 +177,7 @@ export class ClientRequests {
   }
 }
 
-/** The bytes of a named key. Throws ServiceError `invalid_request` for a name that is none of the 28. */
+/** The bytes of a named key. Throws ServiceError `invalid_request` for an unknown name. */
 export function inputKey(name: string): Uint8Array {
   const bytes = keyBytes(name);
   if (bytes === undefined)
@@ -196,15 +185,15 @@ export function inputKey(name: string): Uint8Array {
   return bytes;
 }
 
-/** Throws `session_not_found` for text that is no session id. */
+/** Throws `session_not_found` for an invalid session id. */
 export function checkSessionId(sessionId: string): void {
   if (!SessionId.safeParse(sessionId).success)
     throw new ServiceError("session_not_found", `no session ${sessionId}`);
 }
 
 /**
- * A session has no terminal of its own whose size it could take back: always throws, `session_not_found` for one that is
- * unknown, `session_not_running` for one that has ended, else `invalid_request`.
+ * Sessions have no native terminal whose size could be restored, so this always throws: `session_not_found`,
+ * `session_not_running`, or `invalid_request` for a running session.
  */
 export async function refuseResetSize(
   backend: Pick<SessionBackend, "get">,
@@ -218,13 +207,7 @@ export async function refuseResetSize(
   );
 }
 
-function checkSize(size: TerminalSize): TerminalSize {
-  const parsed = TerminalSize.safeParse(size);
-  if (parsed.success) return parsed.data;
-  throw new ServiceError("invalid_request", "cols and rows must be between 1 and 1000");
-}
-
-/** A name, a number, or nothing for SIGTERM (facts 1.3, 1.11). */
+/** A name or a number; SIGTERM if empty (facts 1.3, 1.11). */
 function signalName(text: string): SignalName {
   const name = text === "" ? "SIGTERM" : text;
   const byNumber = Object.entries(SIGNALS).find(([, number]) => `${number}` === name)?.[0];
@@ -233,50 +216,41 @@ function signalName(text: string): SignalName {
   throw new ServiceError("invalid_request", `unknown signal ${name.slice(0, 64)}`);
 }
 
-/** Receives each action of a client on sessions; `error` is set when the action failed. Must not throw. */
-export type AuditHook = {
-  subscribed(sessionId: string, error?: unknown): void;
-  /** Called again every 30 s while typing goes on. */
-  typed(sessionId: string, error?: unknown): void;
-  signalled(sessionId: string, signal: SignalName, error?: unknown): void;
-};
+/** An action of a client that the audit log records. */
+export type ClientAction =
+  | { readonly kind: "subscribe" | "type"; readonly sessionId: string }
+  | { readonly kind: "signal"; readonly sessionId: string; readonly signal: SignalName };
+
+/** Receives each action of a client; `error` is set if it failed. Must not throw. */
+export type AuditHook = (action: ClientAction, error?: unknown) => void;
 
 const TYPING_MS = 30_000;
 /** Sessions remembered for one client. Over that, all are reported anew. */
 const MAX_TYPED_INTO = 2_000;
 
-/** Calls the hook of one client when the outcome of an action is known; typing at most every 30 s for each session. */
+/** Reports a client's actions when their outcome is known; typing at most every 30 s for each session. */
 export class ThrottledAuditHook {
   readonly #hook: AuditHook;
   readonly #now: () => number;
-  /** When typing was last reported, by session. */
+  /** Time of the last report of typing, by session. */
   readonly #typedAtMs = new Map<string, number>();
 
-  /** `now` in milliseconds, never going back. */
+  /** `now` in milliseconds, monotonic. */
   constructor(auditHook: AuditHook, now: () => number) {
     this.#hook = auditHook;
     this.#now = now;
   }
 
-  subscribing(sessionId: string, work: Promise<unknown>): void {
-    report(work, (error) => this.#hook.subscribed(sessionId, error));
-  }
-
-  typing(sessionId: string, work: Promise<unknown>): void {
+  report(action: ClientAction, work: Promise<unknown>): void {
+    const { kind, sessionId } = action;
     const now = this.#now();
-    if (now - (this.#typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY) < TYPING_MS) return;
-    report(work, (error) => {
+    const typedAtMs = this.#typedAtMs.get(sessionId) ?? Number.NEGATIVE_INFINITY;
+    if (kind === "type" && now - typedAtMs < TYPING_MS) return;
+    const done = (error?: unknown): void => {
       if (this.#typedAtMs.size >= MAX_TYPED_INTO) this.#typedAtMs.clear();
-      if (error === undefined) this.#typedAtMs.set(sessionId, now);
-      this.#hook.typed(sessionId, error);
-    });
+      if (kind === "type" && error === undefined) this.#typedAtMs.set(sessionId, now);
+      this.#hook(action, error);
+    };
+    void work.then(() => done(), done);
   }
-
-  signalling(sessionId: string, signal: SignalName, work: Promise<unknown>): void {
-    report(work, (error) => this.#hook.signalled(sessionId, signal, error));
-  }
-}
-
-function report(work: Promise<unknown>, tell: (error?: unknown) => void): void {
-  void work.then(() => tell(), tell);
 }

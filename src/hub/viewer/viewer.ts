@@ -23,8 +23,13 @@ import { MAX_BAD_FRAMES, MAX_SUBSCRIPTIONS } from "../../protocol/limits.ts";
 import type { SessionBackend } from "../../sessions/backend.ts";
 import type { Feed } from "../feed.ts";
 import { Outbox, type Peer } from "../outbox.ts";
-import type { ThrottledAuditHook } from "../requests.ts";
-import { ClientRequests, checkSessionId, perform, type Request, readRequest } from "../requests.ts";
+import {
+  ClientRequests,
+  checkSessionId,
+  type Request,
+  readRequest,
+  type ThrottledAuditHook,
+} from "../requests.ts";
 import { Traffic } from "../traffic.ts";
 import { Subscription, type SubscriptionHost } from "./subscription.ts";
 
@@ -46,7 +51,7 @@ export type ViewerOptions = {
   readonly onFailure: (error: unknown) => void;
   /** Milliseconds, monotonic. */
   readonly now: () => number;
-  readonly watch?: ThrottledAuditHook | undefined;
+  readonly audit?: ThrottledAuditHook | undefined;
   readonly traffic?: Traffic;
 };
 
@@ -251,7 +256,9 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
       this.#leave(sessionId);
     } else {
       checkSessionId(sessionId);
-      const work = perform(request, sessionId, this.#options, this.#refused(type));
+      const { backend, audit } = this.#options;
+      const work = this.#refused(type) ?? request.perform(backend);
+      if (request.action !== undefined) audit?.report(request.action, work);
       this.#requests.follow(work, (error) => this.#error(sessionId, error, "command"));
     }
   }
@@ -299,10 +306,10 @@ export class Viewer implements SubscriptionHost, AsyncDisposable {
         `one connection holds at most ${MAX_SUBSCRIPTIONS} subscriptions`,
       );
     }
-    const { backend, historyFrom, watch, openFeed } = this.#options;
-    const refused = this.#refused(FrameType.SUBSCRIBE);
-    if (refused !== undefined) watch?.subscribing(sessionId, refused);
-    const feed = await (refused ?? openFeed(sessionId, flags));
+    const { backend, historyFrom, audit, openFeed } = this.#options;
+    const opening = this.#refused(FrameType.SUBSCRIBE) ?? openFeed(sessionId, flags);
+    audit?.report({ kind: "subscribe", sessionId }, opening);
+    const feed = await opening;
     const subscription = new Subscription({ feed, backend, historyFrom, host: this });
     this.#subscriptions.set(sessionId, subscription);
     if (this.#isClosed) void this.#unsubscribe(sessionId);

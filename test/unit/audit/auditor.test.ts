@@ -117,8 +117,8 @@ test("typing and looking are told of once in ten minutes for each user, session 
   type("s2");
   type("s1", "bob");
   const client = all.client({ principal: ADA, address });
-  for (let count = 0; count < 100; count++) client.typed("s1");
-  for (let count = 0; count < 100; count++) client.subscribed("s1");
+  for (let count = 0; count < 100; count++) client({ kind: "type", sessionId: "s1" });
+  for (let count = 0; count < 100; count++) client({ kind: "subscribe", sessionId: "s1" });
   expect(lines.map(({ action, session, user }) => [action, session, user])).toEqual([
     ["session.input", "s1", "ada"],
     ["session.input", "s2", "ada"],
@@ -126,7 +126,7 @@ test("typing and looking are told of once in ten minutes for each user, session 
     ["session.view", "s1", "ada"],
   ]);
   pass(600_000);
-  client.typed("s1");
+  client({ kind: "type", sessionId: "s1" });
   expect(lines).toHaveLength(5);
   expect(JSON.stringify(lines)).not.toContain('typed"');
 });
@@ -138,11 +138,11 @@ test("what a client of the WebSocket may not do is told of, and keys that come t
     rights: { kind: "invited", session: { id: "s1", key: "k" }, mode: "view" },
   };
   const client = all.client({ principal: guest, address });
-  client.typed("s1", new ServiceError("forbidden", "no"));
-  client.typed("s1", new ServiceError("session_not_running", "no"));
-  client.signalled("s1", "SIGKILL", new ServiceError("forbidden", "no"));
-  client.subscribed("s2", new ServiceError("session_not_found", "no"));
-  client.signalled("s1", "SIGHUP");
+  client({ kind: "type", sessionId: "s1" }, new ServiceError("forbidden", "no"));
+  client({ kind: "type", sessionId: "s1" }, new ServiceError("session_not_running", "no"));
+  client({ kind: "signal", sessionId: "s1", signal: "SIGKILL" }, new ServiceError("forbidden", "no"));
+  client({ kind: "subscribe", sessionId: "s2" }, new ServiceError("session_not_found", "no"));
+  client({ kind: "signal", sessionId: "s1", signal: "SIGHUP" });
   expect(lines).toMatchObject([
     { action: "session.input", result: "refused", user: "guest-1", details: { code: "forbidden" } },
     { action: "session.kill", result: "refused", details: { code: "forbidden", signal: "SIGKILL" } },
@@ -237,7 +237,7 @@ test("what an HQ sends on is told of as what it does on that machine", () => {
 test("on an HQ each line says which machine has the session, also when it was just removed", async () => {
   const sessions = new Map([["s1", "worker-1"]]);
   const { lines, all } = auditor({ remoteOf: async (id) => sessions.get(id) });
-  all.client({ principal: ADA, address }).subscribed("s1");
+  all.client({ principal: ADA, address })({ kind: "subscribe", sessionId: "s1" });
   await Promise.resolve();
   sessions.clear();
   all.request(request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA));
@@ -253,8 +253,10 @@ test("each line has the id of its request, also when the machine is looked up fi
   const checkOf = request("deleteSession", { params: { id: "s1" } }, answered({ status: "removed" }), ADA);
   inTrace({ requestId: "request-1" }, () => all.request(checkOf));
   inTrace({ requestId: "request-2" }, () => all.request({ ...checkOf, outcome: failed("forbidden") }));
-  inTrace({ requestId: "handshake-3" }, () => all.client({ principal: ADA, address }).subscribed("s1"));
-  all.client({ principal: ADA, address }).signalled("s1", "SIGHUP");
+  inTrace({ requestId: "handshake-3" }, () =>
+    all.client({ principal: ADA, address })({ kind: "subscribe", sessionId: "s1" }),
+  );
+  all.client({ principal: ADA, address })({ kind: "signal", sessionId: "s1", signal: "SIGHUP" });
   await new Promise(setImmediate);
   expect(lines.map(({ result, requestId }) => [result, requestId])).toEqual([
     ["ok", "request-1"],
