@@ -8,14 +8,13 @@ const MAX_MASK_BITS = 128;
 const MAX_ADDRESS_LENGTH = 63;
 /** A number as C writes it: octal after 0, hexadecimal after 0x. */
 const PART = /^(?:0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$/;
-const IPV4_TAIL = /:(\d+)\.(\d+)\.(\d+)\.(\d+)$/;
-const MAPPED_IPV4 = 0xffffn;
+/** The first 96 bits of an IPv4 address that is mapped to IPv6. */
+const MAPPED_IPV4 = `${"0".repeat(80)}${"1".repeat(16)}`;
 
-/** An address as a number. */
-export type IpAddress = { readonly family: 4 | 6; readonly bits: bigint };
-/** The client's address; `ip` is missing if it has a zone. */
-type Peer = { readonly text: string; readonly ip: IpAddress | undefined };
-type Network = { readonly net: IpAddress; readonly maskBits: number };
+/** Binary digits: 32 of an IPv4 address, 128 of an IPv6 address. */
+type Bits = string;
+/** The client's address; `bits` is missing if it has a zone. */
+type Peer = { readonly text: string; readonly bits: Bits | undefined };
 
 /**
  * Whether a comma-separated list of addresses, networks and wildcards, some negated with `!`, admits an address, as sshd
@@ -39,86 +38,67 @@ export function isAllowedFrom(list: string, address: string | undefined): boolea
 
 /** In the canonical spelling, by which sshd knows a client. */
 function readPeer(address: string): Peer | undefined {
-  const ip = readIpAddress(address);
-  if (ip === undefined) return address.includes("%") ? { text: address, ip } : undefined;
-  const plain = withoutMapping(ip);
-  return { text: plain.family === 4 ? dotted(plain) : canonical(address), ip: plain };
-}
-
-function dotted({ bits }: IpAddress): string {
-  return [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join(".");
-}
-
-function canonical(address: string): string {
-  return new SocketAddress({ address, family: "ipv6" }).address;
+  const found = readAddress(address);
+  if (found === undefined) return address.includes("%") ? { text: address, bits: undefined } : undefined;
+  const bits = withoutMapping(found);
+  if (bits.length === 128) return { text: new SocketAddress({ address, family: "ipv6" }).address, bits };
+  return { text: [0, 8, 16, 24].map((at) => Number.parseInt(bits.slice(at, at + 8), 2)).join("."), bits };
 }
 
 /** `undefined` for an invalid pattern. */
-function fitsAddress(pattern: string, peer: Peer): boolean | undefined {
+function fitsAddress(pattern: string, { text, bits }: Peer): boolean | undefined {
   const network = pattern === "" ? "invalid" : readNetwork(pattern);
   if (network === "invalid") return undefined;
-  if (network === undefined) return fitsWildcard(peer.text, pattern);
-  return peer.ip !== undefined && isWithin(peer.ip, network);
+  if (network === undefined) return fitsWildcard(text, pattern);
+  return bits !== undefined && bits.length === network.length && bits.startsWith(network.prefix);
 }
 
-/** `undefined` for a wildcard or a host name. */
-function readNetwork(pattern: string): Network | "invalid" | undefined {
+/** The first bits of the network's addresses, and their length; `undefined` for a wildcard or a host name. */
+function readNetwork(
+  pattern: string,
+): { readonly prefix: Bits; readonly length: number } | "invalid" | undefined {
   const [address = "", ...rest] = pattern.split("/");
-  const net = readIpAddress(address);
-  if (net === undefined) return undefined;
-  if (rest.length === 0) return { net, maskBits: addressBits(net) };
+  const bits = readAddress(address);
+  if (bits === undefined) return undefined;
+  const { length } = bits;
+  if (rest.length === 0) return { prefix: bits, length };
   const mask = rest.join("/");
   // C accepts these as numbers, and versions of sshd differ.
   if (/^[\t-\r ]*[+-]\d|^[\t-\r ]+\d/.test(mask)) return "invalid";
   const maskBits = /^\d{1,9}$/.test(mask) ? Number(mask) : Number.POSITIVE_INFINITY;
   if (maskBits > MAX_MASK_BITS) return undefined;
-  const hostBits = addressBits(net) - maskBits;
-  return hostBits < 0 || BigInt.asUintN(hostBits, net.bits) !== 0n ? "invalid" : { net, maskBits };
-}
-
-function isWithin(ip: IpAddress, { net, maskBits }: Network): boolean {
-  const hostBits = BigInt(addressBits(net) - maskBits);
-  return ip.family === net.family && ip.bits >> hostBits === net.bits >> hostBits;
-}
-
-function addressBits({ family }: IpAddress): number {
-  return family === 4 ? 32 : 128;
+  const isNetwork = maskBits <= length && !bits.includes("1", maskBits);
+  return isNetwork ? { prefix: bits.slice(0, maskBits), length } : "invalid";
 }
 
 /** An address without a zone, in each form that sshd takes: `127.1` and `0x7f000001` are 127.0.0.1. */
-export function readIpAddress(text: string): IpAddress | undefined {
+export function readAddress(text: string): Bits | undefined {
   if (text.length > MAX_ADDRESS_LENGTH) return undefined;
-  return isIPv6(text) ? readIpv6(text) : readIpv4(text);
+  if (isIPv6(text)) return text.includes("%") ? undefined : readIpv6(text);
+  const parts = text.split(".");
+  return parts.length <= 4 && parts.every((part) => PART.test(part)) ? readIpv4(text) : undefined;
 }
 
 /** An IPv6 socket reports IPv4 clients under mapped addresses. */
-export function withoutMapping(address: IpAddress): IpAddress {
-  const { family, bits } = address;
-  const isMapped = family === 6 && bits >> 32n === MAPPED_IPV4;
-  return isMapped ? { family: 4, bits: bits & 0xffff_ffffn } : address;
+export function withoutMapping(bits: Bits): Bits {
+  return bits.startsWith(MAPPED_IPV4) ? bits.slice(MAPPED_IPV4.length) : bits;
 }
 
-/** One to four numbers; the last one fills the remaining bytes. */
-function readIpv4(text: string): IpAddress | undefined {
-  const parts = text.split(".");
-  if (parts.length > 4 || !parts.every((part) => PART.test(part))) return undefined;
-  const numbers = parts.map((part) => BigInt(/^0[0-7]/.test(part) ? `0o${part.slice(1)}` : part));
-  const last = numbers.pop() ?? 0n;
-  const freeBits = 32n - 8n * BigInt(numbers.length);
-  if (numbers.some((number) => number > 255n) || last >> freeBits !== 0n) return undefined;
-  const first = numbers.reduce((sum, number) => (sum << 8n) | number, 0n);
-  return { family: 4, bits: (first << freeBits) | last };
+/** URLs take the same forms of IPv4 addresses as C: one to four numbers, of which the last one fills the remaining bytes. */
+function readIpv4(text: string): Bits | undefined {
+  const bytes = URL.parse(`http://${text}`)?.hostname.split(".");
+  return bytes?.map((byte) => binary(Number(byte), 8)).join("");
 }
 
-function readIpv6(text: string): IpAddress | undefined {
-  if (text.includes("%")) return undefined;
-  const plain = text.replace(IPV4_TAIL, (_, a, b, c, d) => `:${hexPair(a, b)}:${hexPair(c, d)}`);
-  const [front = [], back = []] = plain.split("::").map((side) => side.split(":").filter(Boolean));
+/** A URL has an IPv6 address in its shortest form, without a dotted tail. */
+function readIpv6(text: string): Bits | undefined {
+  const sides = URL.parse(`http://[${text}]`)?.hostname.slice(1, -1).split("::");
+  if (sides === undefined) return undefined;
+  const [front = [], back = []] = sides.map((side) => side.split(":").filter(Boolean));
   const gap = Array<string>(8 - front.length - back.length).fill("0");
-  const groups = [...front, ...gap, ...back];
-  return { family: 6, bits: groups.reduce((sum, group) => (sum << 16n) | BigInt(`0x${group}`), 0n) };
+  return [...front, ...gap, ...back].map((group) => binary(Number.parseInt(group, 16), 16)).join("");
 }
 
-function hexPair(high: string, low: string): string {
-  return (Number(high) * 256 + Number(low)).toString(16);
+function binary(number: number, digits: number): Bits {
+  return number.toString(2).padStart(digits, "0");
 }

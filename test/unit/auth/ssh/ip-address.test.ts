@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { readIpAddress, withoutMapping } from "../../../../src/auth/ssh/address-patterns.ts";
+import { readAddress, withoutMapping } from "../../../../src/auth/ssh/address-patterns.ts";
 
 test.each([
   ["127.0.0.1", 0x7f000001n],
@@ -14,7 +14,7 @@ test.each([
   ["255.255.255.255", 0xffffffffn],
   ["1.2.65535", 0x0102ffffn],
 ])("%s is an address of IPv4, as C reads it", (text, bits) => {
-  expect(readIpAddress(text)).toEqual({ family: 4, bits });
+  expect(readAddress(text)).toBe(bits.toString(2).padStart(32, "0"));
 });
 
 test.each([
@@ -26,7 +26,7 @@ test.each([
   ["::ffff:10.1.2.3", 0xffff0a010203n],
   ["64:ff9b::192.0.2.33", 0x64ff9b0000000000000000c0000221n],
 ])("%s is an address of IPv6", (text, bits) => {
-  expect(readIpAddress(text)).toEqual({ family: 6, bits });
+  expect(readAddress(text)).toBe(bits.toString(2).padStart(128, "0"));
 });
 
 test.each([
@@ -55,19 +55,18 @@ test.each([
     "9".repeat(64),
   ],
 ])("%j is none", (text) => {
-  expect(readIpAddress(text)).toBeUndefined();
+  expect(readAddress(text)).toBeUndefined();
 });
 
 test("an IPv4 address in an IPv6 one is that IPv4 address", () => {
-  const mapped = readIpAddress("::ffff:10.1.2.3") ?? { family: 6, bits: 0n };
-  expect(withoutMapping(mapped)).toEqual(readIpAddress("10.1.2.3"));
-  const other = { family: 6, bits: 1n } as const;
-  expect(withoutMapping(other)).toEqual(other);
+  expect(withoutMapping(readAddress("::ffff:10.1.2.3") ?? "")).toBe(readAddress("10.1.2.3"));
+  const other = readAddress("::1") ?? "";
+  expect(withoutMapping(other)).toBe(other);
 });
 
 test("every address that is written is read back, and any text never throws", () => {
-  fc.assert(fc.property(fc.ipV6(), (text) => readIpAddress(text)?.family === 6));
-  fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV4Extended()), (text) => readIpAddress(text)?.family === 4));
+  fc.assert(fc.property(fc.ipV6(), (text) => readAddress(text)?.length === 128));
+  fc.assert(fc.property(fc.oneof(fc.ipV4(), fc.ipV4Extended()), (text) => readAddress(text)?.length === 32));
   const near = fc.string({ unit: fc.constantFrom(..."0123456789abcdefx:.%/") });
-  fc.assert(fc.property(fc.oneof(fc.string(), near), (text) => void readIpAddress(text)));
+  fc.assert(fc.property(fc.oneof(fc.string(), near), (text) => void readAddress(text)));
 });
