@@ -8,6 +8,8 @@ export type LinePlace = { readonly file: string; readonly line: number };
 
 export type Problem = LinePlace & { readonly reason: string };
 
+type Placed = ChainHead & { readonly place: LinePlace };
+
 /** Details of entries about the log itself. */
 const OwnDetails = z.object({
   details: z.object({
@@ -23,14 +25,15 @@ const NEWLINE = new Uint8Array([0x0a]);
 export class ChainVerifier {
   /** The sealed line, which must exist with that hash. */
   readonly #sealed: ChainHead | undefined;
-  #first: { readonly place: LinePlace; readonly seq: number } | undefined;
-  #last: ChainHead | undefined;
-  #lastPlace: LinePlace | undefined;
+  #first: Placed | undefined;
+  /** Without a place: the line before the first one. */
+  #last: (ChainHead & { readonly place?: LinePlace }) | undefined;
   /** Lines outside the chain since its last line. */
   #torn: { readonly place: LinePlace; readonly parts: Uint8Array[] } | undefined;
   /** The first sequence number kept by rotation. */
   #kept = 1;
   #hasSealed = false;
+  /** Lines before the chain, from versions without one. */
   #unchained = 0;
 
   constructor(options: { readonly start?: ChainHead; readonly sealed?: ChainHead | undefined } = {}) {
@@ -38,17 +41,8 @@ export class ChainVerifier {
     this.#sealed = options.sealed;
   }
 
-  get last(): ChainHead | undefined {
-    return this.#last;
-  }
-
-  get firstSeq(): number | undefined {
-    return this.#first?.seq;
-  }
-
-  /** Lines before the chain, from versions without one. */
-  get unchained(): number {
-    return this.#unchained;
+  get counts(): Pick<Verification, "first" | "last" | "unchained"> {
+    return { first: this.#first?.seq, last: this.#last?.seq, unchained: this.#unchained };
   }
 
   accept(line: Uint8Array, place: LinePlace): Problem | undefined {
@@ -59,11 +53,10 @@ export class ChainVerifier {
     }
     const problem = this.#ownProblem(link, line, place) ?? this.#continues(link, place);
     this.#torn = undefined;
-    const hash = hashOf(line);
-    this.#first ??= { place, seq: link.seq };
-    this.#last = { seq: link.seq, hash };
-    this.#lastPlace = place;
-    return problem ?? this.#sealProblem(this.#last, place);
+    const placed = { seq: link.seq, hash: hashOf(line), place };
+    this.#first ??= placed;
+    this.#last = placed;
+    return problem ?? this.#sealProblem(placed);
   }
 
   /** The next line decides whether it is a torn line. */
@@ -78,17 +71,18 @@ export class ChainVerifier {
    * reach the sealed line.
    */
   end({ isWhole, file }: { readonly isWhole: boolean; readonly file: string }): Problem | undefined {
-    const [first, last = GENESIS, kept] = [this.#first, this.#last, this.#kept];
+    const [first, kept] = [this.#first, this.#kept];
     if (this.#torn !== undefined) return problem(this.#torn.place, "is no line of the chain");
     if (isWhole && first !== undefined && first.seq > kept) {
       const missing = range(kept, first.seq - 1);
       return problem(first.place, `begins with sequence ${first.seq}: ${missing} missing before it`);
     }
     if (this.#sealed === undefined || this.#hasSealed) return undefined;
-    const place = this.#lastPlace ?? { file, line: 1 };
+    const { seq: lastSeq } = this.#last ?? GENESIS;
+    const { place = { file, line: 1 } } = this.#last ?? {};
     const { seq } = this.#sealed;
-    if (seq < last.seq) return problem(place, `the sealed sequence ${seq} is missing`);
-    return problem(place, `ends with sequence ${last.seq}: ${range(last.seq + 1, seq)} missing after it`);
+    if (seq < lastSeq) return problem(place, `the sealed sequence ${seq} is missing`);
+    return problem(place, `ends with sequence ${lastSeq}: ${range(lastSeq + 1, seq)} missing after it`);
   }
 
   #continues({ seq, prev }: ChainLink, place: LinePlace): Problem | undefined {
@@ -99,7 +93,7 @@ export class ChainVerifier {
     if (seq < due) return problem(place, `has sequence ${seq}, ${due} is due: repeated or out of order`);
     if (prev === before.hash) return undefined;
     const reason = "does not have the hash that the next line names: one of them was changed";
-    return problem(this.#lastPlace ?? place, reason);
+    return problem(this.#last?.place ?? place, reason);
   }
 
   /** Entries about the log, and torn lines before them. */
@@ -117,7 +111,7 @@ export class ChainVerifier {
     return undefined;
   }
 
-  #sealProblem({ seq, hash }: ChainHead, place: LinePlace): Problem | undefined {
+  #sealProblem({ seq, hash, place }: Placed): Problem | undefined {
     if (seq !== this.#sealed?.seq) return undefined;
     this.#hasSealed = true;
     if (hash === this.#sealed.hash) return undefined;
@@ -181,8 +175,7 @@ export async function verifyLog(
     return verifier.end({ isWhole, file: files.at(-1) ?? "" });
   };
   const problem = await findProblem();
-  const { firstSeq: first, last, unchained } = verifier;
-  return { files, first, last: last?.seq, sealed: sealed?.seq, unchained, torn, problem };
+  return { files, ...verifier.counts, sealed: sealed?.seq, torn, problem };
 }
 
 async function inOrder(paths: readonly string[]): Promise<readonly string[]> {
