@@ -5,7 +5,11 @@ const WINDOW_MS = 60_000;
 /** Kinds recorded individually per window; others are only counted. */
 const MAX_TOLD = 60;
 
+/** `more`: how many entries of the kind were not recorded. */
 type Repeated = { readonly entry: AuditEntry; more: number };
+
+/** Kinds beyond MAX_TOLD. */
+const OTHERS: AuditEntry = { action: "request", result: "refused" };
 
 /**
  * Limits entries about refused and failed requests, which anyone can cause, to 121 lines a minute. The first of a
@@ -15,7 +19,7 @@ type Repeated = { readonly entry: AuditEntry; more: number };
 export class Refusals implements Disposable {
   readonly #audit: Audit;
   readonly #told = new Map<string, Repeated>();
-  #others = 0;
+  readonly #others = { entry: OTHERS, more: 0 };
   #window: NodeJS.Timeout | undefined;
 
   constructor(audit: Audit) {
@@ -25,13 +29,9 @@ export class Refusals implements Disposable {
   write(entry: AuditEntry): void {
     this.#window ??= setTimeout(() => this.#sum(), WINDOW_MS).unref();
     const kind = kindOf(entry);
-    const told = this.#told.get(kind);
+    const told = this.#told.get(kind) ?? (this.#told.size < MAX_TOLD ? undefined : this.#others);
     if (told !== undefined) {
       told.more += 1;
-      return;
-    }
-    if (this.#told.size >= MAX_TOLD) {
-      this.#others += 1;
       return;
     }
     this.#told.set(kind, { entry, more: 0 });
@@ -45,14 +45,11 @@ export class Refusals implements Disposable {
   #sum(): void {
     clearTimeout(this.#window);
     this.#window = undefined;
-    for (const { entry, more } of this.#told.values()) {
+    for (const { entry, more } of [...this.#told.values(), this.#others]) {
       if (more > 0) this.#audit.write(summary(entry, more));
     }
-    if (this.#others > 0) {
-      this.#audit.write({ action: "request", result: "refused", details: { times: this.#others } });
-    }
     this.#told.clear();
-    this.#others = 0;
+    this.#others.more = 0;
   }
 }
 

@@ -174,19 +174,13 @@ const Caller = z.object({
 /** On a session host, whose socket only its own user can open: the server names its user in the header `Ttyhq-Caller`. */
 export const bySocketCaller: Way<Principal> = async ({ caller }) => {
   if (caller === undefined) return undefined;
-  const { data } = Caller.safeParse(decodedJson(caller));
-  if (data === undefined) throw new ServiceError("unauthorized", "the header ttyhq-caller is malformed");
-  const { user, owner, account, seesAll } = data;
-  return { user, method: "socket", rights: seesAll ? ALL : OWN, owner, account };
-};
-
-function decodedJson(text: string): unknown {
   try {
-    return JSON.parse(decodeURIComponent(text));
-  } catch {
-    return undefined;
+    const { seesAll, ...known } = Caller.parse(JSON.parse(decodeURIComponent(caller)));
+    return { ...known, method: "socket", rights: seesAll ? ALL : OWN };
+  } catch (cause) {
+    throw new ServiceError("unauthorized", "the header ttyhq-caller is malformed", { cause });
   }
-}
+};
 
 /**
  * Admits only users who may log in now, with the rights they have now: a proof outlives the options under which it was issued.

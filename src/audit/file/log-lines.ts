@@ -1,6 +1,7 @@
 // The files of an audit log, and their lines.
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
+import type { z } from "zod";
 import { unlessMissing } from "../../lib/fs/atomic-file.ts";
 import { linkOf } from "./chain.ts";
 
@@ -21,6 +22,15 @@ export async function keptFiles(path: string): Promise<readonly string[]> {
     if (at !== undefined) found.set(`${at.dev}:${at.ino}`, name);
   }
   return [...found.values()];
+}
+
+/** `undefined` for a line without such an entry. */
+export function entryIn<Entry>(line: Uint8Array, schema: z.ZodType<Entry>): Entry | undefined {
+  try {
+    return schema.safeParse(JSON.parse(new TextDecoder().decode(line))).data;
+  } catch {
+    return undefined;
+  }
 }
 
 export async function* linesOf(path: string): AsyncGenerator<LogLine> {

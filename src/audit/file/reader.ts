@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { ServiceError } from "../../protocol/errors.ts";
 import { MAX_AUDIT_PAGE_BYTES, MAX_AUDIT_SCAN_BYTES } from "../../protocol/limits.ts";
 import { type AuditPage, type AuditQuery, AuditRecord } from "../../protocol/schemas/audit.ts";
-import { firstSequence, keptFiles } from "./log-lines.ts";
+import { entryIn, firstSequence, keptFiles } from "./log-lines.ts";
 
 const BLOCK_BYTES = 256 * 1024;
 const NEWLINE = 0x0a;
@@ -31,7 +31,8 @@ export async function readAudit(path: string, query: Query): Promise<AuditPage> 
     const { size } = await file.stat();
     for await (const line of linesBefore(file, Math.min(size, (isStart ? fromOffset : undefined) ?? size))) {
       scanned += line.bytes.length + 1;
-      const entry = entryOf(line.bytes);
+      // `ttyhq audit verify` reports foreign lines.
+      const entry = entryIn(line.bytes, AuditRecord);
       if (entry !== undefined && fits(entry, query)) {
         entries.push(entry);
         bytes += line.bytes.length;
@@ -71,15 +72,6 @@ async function* linesBefore(file: FileHandle, end: number): AsyncGenerator<Place
     rest = block.subarray(0, stop);
   }
   if (isEndSeen && rest.length > 0) yield { bytes: rest, offset: 0 };
-}
-
-/** `undefined` for a foreign line; `ttyhq audit verify` reports those. */
-function entryOf(line: Uint8Array): AuditRecord | undefined {
-  try {
-    return AuditRecord.safeParse(JSON.parse(new TextDecoder().decode(line))).data;
-  } catch {
-    return undefined;
-  }
 }
 
 function fits(entry: AuditRecord, { since, until, user, action, session }: Query): boolean {

@@ -1,7 +1,7 @@
 // Checks that the lines of an audit log are an unbroken chain.
 import { z } from "zod";
 import { type ChainHead, type ChainLink, GENESIS, hashOf, linkOf } from "./chain.ts";
-import { firstSequence, linesOf } from "./log-lines.ts";
+import { entryIn, firstSequence, linesOf } from "./log-lines.ts";
 
 /** `line`: from 1. */
 export type LinePlace = { readonly file: string; readonly line: number };
@@ -11,7 +11,7 @@ export type Problem = LinePlace & { readonly reason: string };
 type Placed = ChainHead & { readonly place: LinePlace };
 
 /** Details of entries about the log itself. */
-const OwnDetails = z.object({
+const OwnEntry = z.object({
   details: z.object({
     reason: z.string().optional(),
     sha256: z.string().optional(),
@@ -98,7 +98,7 @@ export class ChainVerifier {
 
   /** Entries about the log, and torn lines before them. */
   #ownProblem({ action }: ChainLink, line: Uint8Array, place: LinePlace): Problem | undefined {
-    const details = action.startsWith("audit.") ? detailsOf(line) : undefined;
+    const details = action.startsWith("audit.") ? entryIn(line, OwnEntry)?.details : undefined;
     const isTorn = action === "audit.torn";
     const torn = this.#torn;
     if (torn !== undefined && !(isTorn && details?.sha256 === hashOf(Buffer.concat(torn.parts))))
@@ -123,14 +123,6 @@ export class ChainVerifier {
 
 function problem(place: LinePlace, reason: string): Problem {
   return { ...place, reason };
-}
-
-function detailsOf(line: Uint8Array): z.infer<typeof OwnDetails>["details"] | undefined {
-  try {
-    return OwnDetails.safeParse(JSON.parse(new TextDecoder().decode(line))).data?.details;
-  } catch {
-    return undefined;
-  }
 }
 
 function range(from: number, to: number): string {

@@ -16,7 +16,7 @@ import {
   type SecondFactorProof,
 } from "../../protocol/schemas/passkey.ts";
 import type { Tickets } from "../tokens/tickets.ts";
-import type { FactorStore, Factors, KeptPasskey } from "./factor-store.ts";
+import type { FactorStore, KeptPasskey } from "./factor-store.ts";
 import {
   assertionOptions,
   newCeremony,
@@ -103,7 +103,7 @@ export class SecondFactor {
   /** ServiceError `invalid_credentials` for a wrong or used code. */
   async useRecoveryCode(user: string, code: string): Promise<void> {
     const hash = recoveryHash(code);
-    await this.#change(user, (factors) => {
+    await this.#options.store.change(user, (factors) => {
       if (!factors.recovery.includes(hash)) {
         throw new ServiceError("invalid_credentials", "this recovery code is wrong, or was used already");
       }
@@ -157,7 +157,7 @@ export class SecondFactor {
 
   /** ServiceError `passkey_not_found`. Removing the last passkey removes the recovery codes. */
   async remove(user: string, id: string): Promise<void> {
-    await this.#change(user, ({ passkeys, recovery }) => {
+    await this.#options.store.change(user, ({ passkeys, recovery }) => {
       const left = passkeys.filter((passkey) => passkey.id !== id);
       if (left.length === passkeys.length)
         throw new ServiceError("passkey_not_found", "you have no such passkey");
@@ -168,7 +168,7 @@ export class SecondFactor {
   /** Replaces the recovery codes. ServiceError `passkey_not_found` for a user without passkeys. */
   async renewCodes(user: string): Promise<readonly string[]> {
     const codes = newRecoveryCodes();
-    await this.#change(user, ({ passkeys }) => {
+    await this.#options.store.change(user, ({ passkeys }) => {
       if (passkeys.length === 0) throw new ServiceError("passkey_not_found", "add a passkey first");
       return { passkeys, recovery: codes.map(recoveryHash) };
     });
@@ -176,7 +176,7 @@ export class SecondFactor {
   }
 
   async #useAssertion({ user, party }: PendingFactor, assertion: Assertion): Promise<void> {
-    await this.#change(user, async ({ passkeys, recovery }) => {
+    await this.#options.store.change(user, async ({ passkeys, recovery }) => {
       const passkey = passkeys.find(({ id }) => id === assertion.id);
       if (passkey === undefined || party === undefined || passkey.rpId !== party.rpId) {
         throw new ServiceError("invalid_credentials", "the passkey was not accepted");
@@ -216,7 +216,7 @@ export class SecondFactor {
   /** `newCodes`: when the recovery codes are replaced. */
   async #keep(user: string, made: KeptPasskey, newCodes: "first" | "always"): Promise<PasskeyMade> {
     let codes: readonly string[] | undefined;
-    await this.#change(user, ({ passkeys, recovery }) => {
+    await this.#options.store.change(user, ({ passkeys, recovery }) => {
       if (passkeys.length >= MAX_PASSKEYS) {
         throw new ServiceError("too_many_passkeys", `you have ${MAX_PASSKEYS} passkeys: remove one first`);
       }
@@ -224,10 +224,6 @@ export class SecondFactor {
       return { passkeys: [...passkeys, made], recovery: codes?.map(recoveryHash) ?? recovery };
     });
     return { passkey: Passkey.parse(made), ...(codes === undefined ? {} : { recoveryCodes: [...codes] }) };
-  }
-
-  async #change(user: string, change: (factors: Factors) => Factors | Promise<Factors>): Promise<void> {
-    await this.#options.store.change(user, change);
   }
 }
 
