@@ -1,5 +1,6 @@
 // The value of `from=` in authorized_keys.
 import { isIPv6, SocketAddress } from "node:net";
+import { ipv6Groups } from "../../lib/net/address.ts";
 import { fitsWildcard } from "../../lib/wildcard.ts";
 
 /** sshd's limit. A longer pattern ends the list of host names and matches nothing. */
@@ -74,7 +75,11 @@ function readNetwork(
 /** An address without a zone, in each form that sshd takes: `127.1` and `0x7f000001` are 127.0.0.1. */
 export function readAddress(text: string): Bits | undefined {
   if (text.length > MAX_ADDRESS_LENGTH) return undefined;
-  if (isIPv6(text)) return text.includes("%") ? undefined : readIpv6(text);
+  if (text.includes("%")) return undefined;
+  if (isIPv6(text))
+    return ipv6Groups(text)
+      .map((group) => binary(Number.parseInt(group, 16), 16))
+      .join("");
   const parts = text.split(".");
   return parts.length <= 4 && parts.every((part) => PART.test(part)) ? readIpv4(text) : undefined;
 }
@@ -88,15 +93,6 @@ export function withoutMapping(bits: Bits): Bits {
 function readIpv4(text: string): Bits | undefined {
   const bytes = URL.parse(`http://${text}`)?.hostname.split(".");
   return bytes?.map((byte) => binary(Number(byte), 8)).join("");
-}
-
-/** A URL has an IPv6 address in its shortest form, without a dotted tail. */
-function readIpv6(text: string): Bits | undefined {
-  const sides = URL.parse(`http://[${text}]`)?.hostname.slice(1, -1).split("::");
-  if (sides === undefined) return undefined;
-  const [front = [], back = []] = sides.map((side) => side.split(":").filter(Boolean));
-  const gap = Array<string>(8 - front.length - back.length).fill("0");
-  return [...front, ...gap, ...back].map((group) => binary(Number.parseInt(group, 16), 16)).join("");
 }
 
 function binary(number: number, digits: number): Bits {

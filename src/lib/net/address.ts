@@ -22,21 +22,13 @@ export function addressKey(address: string | undefined): string {
   const plain = address?.split("%", 1)[0] ?? "";
   const ipv4 = MAPPED_IPV4.exec(plain)?.[1] ?? plain;
   if (isIPv4(ipv4)) return ipv4;
-  return isIPv6(plain) ? `${networkGroups(plain).join(":")}::/64` : "local";
+  return isIPv6(plain) ? `${ipv6Groups(plain).slice(0, 4).join(":")}::/64` : "local";
 }
 
-function networkGroups(address: string): readonly string[] {
-  const [head = "", tail] = address.split("::");
-  const front = groups(head);
-  const back = groups(tail ?? "");
-  const gap = tail === undefined ? 0 : 8 - front.length - back.length;
-  return [...front, ...Array<string>(gap).fill("0"), ...back].slice(0, 4);
-}
-
-/** A dotted tail is two groups, never among the first four. */
-function groups(part: string): readonly string[] {
-  if (part === "") return [];
-  return part
-    .split(":")
-    .flatMap((group) => (group.includes(".") ? ["0", "0"] : [Number.parseInt(group, 16).toString(16)]));
+/** The eight groups of a valid IPv6 address without a zone, in hexadecimal. */
+export function ipv6Groups(address: string): readonly string[] {
+  // A URL has the address in its shortest form, without a dotted tail.
+  const shortest = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [front = [], back = []] = shortest.split("::").map((side) => side.split(":").filter(Boolean));
+  return [...front, ...Array<string>(8 - front.length - back.length).fill("0"), ...back];
 }
