@@ -110,8 +110,8 @@ export default defineConfig({
           // Each wait in them has a deadline of its own, and says what did not come.
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          // What is looked for again and again comes when a busy machine lets it.
-          expect: { poll: { timeout: 60_000, interval: 10 } },
+          // What is looked for again and again comes when a busy machine lets it; a look may be a run of git.
+          expect: { poll: { timeout: 60_000, interval: 40 } },
           maxWorkers: WORKERS,
           sequence: { groupOrder: 1 },
         },

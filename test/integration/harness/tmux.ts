@@ -8,7 +8,7 @@ import { PATIENCE_MS } from "./patience.ts";
 const run = promisify(execFile);
 
 /** Between two looks at the screen. */
-const POLL_MS = 30;
+const POLL_MS = 60;
 
 export type TerminalSize = { readonly cols: number; readonly rows: number };
 

@@ -8,6 +8,7 @@ import { withDeadline } from "../../../src/lib/async/deadline.ts";
 import { SubscribeFlag } from "../../../src/protocol/frame/payload.ts";
 import { HEALTH_CHECK_LATENESS_MS, HEALTH_CHECK_TIMEOUT_MS } from "../../../src/protocol/limits.ts";
 import { SpecRemote } from "../fixtures/spec-remote.ts";
+import { AuditLog, type Line } from "../harness/audit-log.ts";
 import { bestTime } from "../harness/best-time.ts";
 import { FakeRemote } from "../harness/fake-remote.ts";
 import { HashingViewer } from "../harness/hashing-viewer.ts";
@@ -47,6 +48,9 @@ test.concurrent("a remote that is stopped, killed, hanging or at an address wher
     ["worker-1", "worker-2", "nobody", "hanging"].map((name) => goneAfter(events, name, started)),
   );
   expect(Math.max(...took)).toBeLessThan(GONE_WITHIN_MS);
+  const audit = new AuditLog(fleet.hq.controlDir);
+  const isNobody = ({ action, remote }: Line): boolean => action === "remote.expire" && remote === "nobody";
+  expect(await audit.line(isNobody, "its end")).toMatchObject({ result: "ok", details: { id: "nobody" } });
   expect((await fleet.remotes()).map(({ name }) => name)).toEqual(["worker-3"]);
   expect((await fleet.sessions()).map(({ id }) => id)).toEqual([ids.get("worker-3")]);
   for (const name of ["worker-1", "worker-2"]) {
