@@ -60,7 +60,7 @@ class LongestFirst extends BaseSequencer {
  */
 const FAULTS = [
   "test/integration/cluster/**/*.test.ts",
-  "test/integration/containers/{out-of-memory,pam,user-cgroups}.test.ts",
+  "test/integration/containers/{out-of-memory,pam-times,user-cgroups}.test.ts",
 ];
 const CONTAINERS = ["test/integration/{containers,testing}/**/*.test.ts"];
 

@@ -1,0 +1,39 @@
+// Logins of a system's users, right and wrong, and what every refusal is like.
+import { expect } from "vitest";
+import { type LoginAttempt, type LoginOutcome, makeUsers } from "./system-container.ts";
+
+const REFUSED = { error: "wrong user name or password", code: "invalid_credentials", details: {} };
+/** No refusal may come earlier, and none much later on an idle machine. */
+export const REFUSAL_MS = 4_000;
+
+export const USERS = `
+${makeUsers("alice", "bob", "locked", "expired", "stale", "noshell", "restricted", "blank", "jürgen")}
+passwd --lock locked
+chage --expiredate 1 expired
+chage --lastday 0 stale
+usermod --shell /usr/sbin/nologin noshell
+usermod --shell /bin/rbash restricted
+passwd --delete blank
+`.replace(
+  "useradd --create-home --shell /bin/bash jürgen",
+  "useradd --badname --create-home --shell /bin/bash jürgen",
+);
+
+let lastAddress = 0;
+
+/** Each from another address. */
+export function attempts(
+  ...pairs: readonly (readonly [username: string, password: string])[]
+): LoginAttempt[] {
+  return pairs.map(([username, password]) => {
+    lastAddress++;
+    return { username, password, from: `127.0.${lastAddress >> 8}.${lastAddress & 255 || 1}` };
+  });
+}
+
+export function expectRefused(outcomes: readonly LoginOutcome[]): void {
+  for (const { status, text, ms } of outcomes) {
+    expect({ status, body: JSON.parse(text) }).toEqual({ status: 401, body: REFUSED });
+    expect(ms).toBeGreaterThanOrEqual(REFUSAL_MS - 1);
+  }
+}
