@@ -205,7 +205,7 @@ test("an HQ that shares its registry tells whether that can be reached", async (
   const connected = async (): Promise<number> => (await Scrape.of(hq.url)).value("ttyhq_registry_connected");
   const becomes = async (wanted: number): Promise<true> =>
     await eventually(async () => (await connected()) === wanted || undefined, `a registry that is ${wanted}`);
-  expect(await connected()).toBe(1);
+  await becomes(1);
   await redis.stop({ isDataKept: true });
   await becomes(0);
   await redis.resume();
