@@ -1,23 +1,10 @@
 // Logins of a system's users, right and wrong, and what every refusal is like.
 import { expect } from "vitest";
-import { type LoginAttempt, type LoginOutcome, makeUsers } from "./system-container.ts";
+import type { LoginAttempt, LoginOutcome } from "./system-container.ts";
 
 const REFUSED = { error: "wrong user name or password", code: "invalid_credentials", details: {} };
 /** No refusal may come earlier, and none much later on an idle machine. */
 export const REFUSAL_MS = 4_000;
-
-export const USERS = `
-${makeUsers("alice", "bob", "locked", "expired", "stale", "noshell", "restricted", "blank", "jürgen")}
-passwd --lock locked
-chage --expiredate 1 expired
-chage --lastday 0 stale
-usermod --shell /usr/sbin/nologin noshell
-usermod --shell /bin/rbash restricted
-passwd --delete blank
-`.replace(
-  "useradd --create-home --shell /bin/bash jürgen",
-  "useradd --badname --create-home --shell /bin/bash jürgen",
-);
 
 let lastAddress = 0;
 

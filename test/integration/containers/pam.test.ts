@@ -3,8 +3,21 @@ import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import { builtImage, ROOT } from "./built-image.ts";
 import { BUILD_TIMEOUT_MS } from "./docker.ts";
-import { attempts, expectRefused, USERS } from "./login-attempts.ts";
+import { attempts, expectRefused } from "./login-attempts.ts";
 import { makeUsers, PASSWORD, SystemContainer } from "./system-container.ts";
+
+const USERS = `
+${makeUsers("alice", "bob", "locked", "expired", "stale", "noshell", "restricted", "blank", "jürgen")}
+passwd --lock locked
+chage --expiredate 1 expired
+chage --lastday 0 stale
+usermod --shell /usr/sbin/nologin noshell
+usermod --shell /bin/rbash restricted
+passwd --delete blank
+`.replace(
+  "useradd --create-home --shell /bin/bash jürgen",
+  "useradd --badname --create-home --shell /bin/bash jürgen",
+);
 
 /** PAM never gets anywhere with bob. */
 const HANGING = `
