@@ -128,13 +128,7 @@ export class ClientRequests {
       () => undefined,
       (error: unknown) => () => failed(error),
     );
-    this.#openAnswers += 1;
-    this.#lastAnswer = this.#lastAnswer
-      .then(() => outcome)
-      .then((tell) => {
-        this.#openAnswers -= 1;
-        tell?.();
-      });
+    this.#queue(outcome);
   }
 
   /** Calls `tell` after everything before it. */
@@ -143,11 +137,17 @@ export class ClientRequests {
       tell();
       return;
     }
+    this.#queue(Promise.resolve(tell));
+  }
+
+  #queue(answer: Promise<(() => void) | undefined>): void {
     this.#openAnswers += 1;
-    this.#lastAnswer = this.#lastAnswer.then(() => {
-      this.#openAnswers -= 1;
-      tell();
-    });
+    this.#lastAnswer = this.#lastAnswer
+      .then(() => answer)
+      .then((tell) => {
+        this.#openAnswers -= 1;
+        tell?.();
+      });
   }
 
   #begin(frame: Frame): void {

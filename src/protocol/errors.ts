@@ -1,4 +1,4 @@
-/** Every failure that a client can see has one of these codes; the status is the code's (contract 4). */
+/** All error codes that clients can see, with their HTTP status (contract 4). */
 export const ERROR_STATUS = {
   invalid_json: 400,
   invalid_request: 400,
@@ -68,7 +68,7 @@ export const ERROR_STATUS = {
   remote_timeout: 504,
   disk_failed: 507,
   git_timeout: 504,
-  // Of the WebSocket alone (contract 1.5); the status is what REST would say.
+  // Only on the WebSocket (contract 1.5).
   bad_frame: 400,
   unknown_type: 400,
   binary_only: 400,
@@ -77,14 +77,14 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** What a failed request is answered with (specification 2.8). */
+/** The body of an error response (specification 2.8). */
 export type ErrorBody = {
   readonly error: string;
   readonly code: ErrorCode;
   readonly details: Readonly<Record<string, unknown>>;
 };
 
-/** The one error class: a code of the closed set, a message for the person, the original as `cause`. */
+/** The only error class: a code, a message for the user, the original error as `cause`. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
@@ -109,7 +109,7 @@ export function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(ERROR_STATUS, value);
 }
 
-/** The body for an error; what is no ServiceError says nothing about itself to a client (contract 4.1). */
+/** Hides the details of internal errors from clients (contract 4.1). */
 export function errorBody(error: unknown): ErrorBody {
   if (!(error instanceof ServiceError) || error.code === "internal_error") {
     return { error: "internal error", code: "internal_error", details: {} };
@@ -117,7 +117,7 @@ export function errorBody(error: unknown): ErrorBody {
   return { error: error.message, code: error.code, details: error.details };
 }
 
-/** A ServiceError from a received body; anything else becomes `fallback`. */
+/** The ServiceError of a received body; `fallback` for any other body. */
 export function errorFromBody(body: unknown, fallback: ErrorCode, message: string): ServiceError {
   if (typeof body === "object" && body !== null && "code" in body && isErrorCode(body.code)) {
     const text = "error" in body && typeof body.error === "string" ? body.error : message;

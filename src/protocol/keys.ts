@@ -36,7 +36,7 @@ const encoder = new TextEncoder();
 /** The 28 names, in the order of the documentation. */
 export const KEY_NAMES: readonly string[] = [...KEYS.keys()];
 
-/** What a key sends to the program; `undefined` for a name that is none of the 28. */
+/** The bytes that a key sends to the program; `undefined` for an unknown name. */
 export function keyBytes(name: string): Uint8Array<ArrayBuffer> | undefined {
   const sequence = KEYS.get(name);
   return sequence === undefined ? undefined : encoder.encode(sequence);

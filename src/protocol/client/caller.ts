@@ -8,7 +8,7 @@ import type { ClientRequest, ClientResponse, Send } from "./send.ts";
 
 type Written<T> = T extends z.ZodType ? z.input<T> : undefined;
 
-/** What a call of an endpoint takes: what its schemas take, before defaults are filled in. */
+/** The input of an endpoint's schemas, before defaults. */
 export type CallInput<E extends Endpoint> = {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Written<E["query"]>;
@@ -18,25 +18,25 @@ export type CallInput<E extends Endpoint> = {
 type JsonReply<T> = { readonly reply: { readonly json: z.ZodType<T> } };
 
 /**
- * Calls endpoints. Everything rejects with the server's own ServiceError, and with `host_unreachable` when nobody
- * answers within REQUEST_TIMEOUT_MS or the answer is not to be understood.
+ * Calls endpoints. Calls reject with the server's ServiceError, or with `host_unreachable` if there is no valid answer within
+ * REQUEST_TIMEOUT_MS.
  */
 export type Caller = {
-  /** An endpoint that answers JSON. `signal` gives the call up, which rejects with the signal's reason. */
+  /** For endpoints with a JSON reply. `signal` aborts the call, which rejects with its reason. */
   call<T, E extends Endpoint>(
     endpoint: E & JsonReply<T>,
     input?: CallInput<E>,
     signal?: AbortSignal,
   ): Promise<T>;
-  /** As `call`, with the headers of the answer, their names in lower case. */
+  /** Like `call`, with the headers of the answer, their names in lower case. */
   reply<T, E extends Endpoint>(
     endpoint: E & JsonReply<T>,
     input?: CallInput<E>,
     signal?: AbortSignal,
   ): Promise<{ readonly value: T; readonly headers: ClientResponse["headers"] }>;
-  /** The whole body of the answer, at most MAX_REPLY_BYTES. */
+  /** The body of the answer, at most MAX_REPLY_BYTES. */
   bytes<E extends Endpoint>(endpoint: E, input?: CallInput<E>): Promise<Uint8Array>;
-  /** The body as it comes, for as long as it comes; `signal` ends it. */
+  /** The body as a stream, which `signal` ends. */
   stream<E extends Endpoint>(endpoint: E, input: CallInput<E>, signal: AbortSignal): Promise<ClientResponse>;
 };
 
@@ -77,7 +77,7 @@ type AnyInput = {
   readonly body?: unknown;
 };
 
-/** How an endpoint is asked with that input, whoever sends it. */
+/** The request of an endpoint with that input. */
 export function requestOf(endpoint: Endpoint, input: AnyInput): Omit<ClientRequest, "signal"> {
   const hasBody = input.body !== undefined;
   return {
@@ -118,24 +118,26 @@ async function inTime<T>(
   try {
     return await withDeadline(work, REQUEST_TIMEOUT_MS, nameOf(endpoint), signal);
   } catch (cause) {
-    if (cause instanceof ServiceError || !isTimeout(cause)) throw cause;
-    throw unanswered(endpoint, cause);
+    if (!isTimeout(cause)) throw cause;
+    throw new ServiceError("host_unreachable", `no answer to ${nameOf(endpoint)}`, { cause });
   }
 }
 
 async function refusal(endpoint: Endpoint, response: ClientResponse): Promise<ServiceError> {
-  const body = parseJson(await readBytes(endpoint, response.body));
-  const message = `the server answered ${nameOf(endpoint)} with status ${response.status}`;
-  return errorFromBody(body, codeFor(response.status), message);
+  const { status, body } = response;
+  const code = CODES.get(status) ?? (status >= 500 ? "host_unreachable" : "internal_error");
+  const message = `the server answered ${nameOf(endpoint)} with status ${status}`;
+  return errorFromBody(parseJson(await readBytes(endpoint, body)), code, message);
 }
 
-/** For an answer that is none of ours, such as a proxy's. */
-function codeFor(status: number): ErrorCode {
-  if (status >= 500) return "host_unreachable";
-  const codes = { 401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "body_too_large" } as const;
-  for (const [known, code] of Object.entries(codes)) if (Number(known) === status) return code;
-  return status === 429 ? "rate_limited" : "internal_error";
-}
+/** For an answer of another program, such as a proxy. */
+const CODES: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, "unauthorized"],
+  [403, "forbidden"],
+  [404, "not_found"],
+  [413, "body_too_large"],
+  [429, "rate_limited"],
+]);
 
 async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   try {
@@ -145,17 +147,13 @@ async function readBytes(endpoint: Endpoint, body: AsyncIterable<Uint8Array>): P
   }
 }
 
-/** `undefined` for what is no JSON; the schema says so then. */
+/** `undefined` for invalid JSON, which the schema then reports. */
 export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {
     return undefined;
   }
-}
-
-function unanswered(endpoint: Endpoint, cause: unknown): ServiceError {
-  return new ServiceError("host_unreachable", `no answer to ${nameOf(endpoint)}`, { cause });
 }
 
 function notUnderstood(endpoint: Endpoint, cause: unknown, why = ""): ServiceError {

@@ -19,17 +19,17 @@ import { asServiceError, closed, disconnected, isFinal, silent } from "./link.ts
 import { PlannedRestart } from "./planned-restart.ts";
 
 export type ConnectionState =
-  /** `isPlanned`, here and below: the server announced its restart, and it takes no longer than such a one does. */
+  /** `isPlanned`, here and below: the server announced its restart, which takes no longer than usual. */
   | { readonly kind: "connecting"; readonly isPlanned?: boolean }
   | { readonly kind: "open" }
-  /** `until`: when the next try is made, in milliseconds since the epoch. `error`: why there is no link. */
+  /** `until`: time of the next attempt, in milliseconds since the epoch. `error`: the reason for the missing link. */
   | {
       readonly kind: "waiting";
       readonly until: number;
       readonly error: ServiceError;
       readonly isPlanned?: boolean;
     }
-  /** For good. `error` is there unless it was closed on this side. */
+  /** For good; without `error` if it was closed on this side. */
   | { readonly kind: "closed"; readonly error?: ServiceError };
 
 export type ConnectionOptions = {
@@ -42,22 +42,22 @@ export type ConnectionOptions = {
   readonly times?: ConnectionTimes;
 };
 
-/** What the owner is told. None of them may throw. */
+/** They must not throw. */
 export type ConnectionEvents = {
-  /** A new link is open; nothing was sent on it yet. */
+  /** A new link is open, before anything is sent on it. */
   readonly opened: () => void;
   readonly message: (message: Uint8Array) => void;
-  /** The last moment to send something on this link. Returns whether an answer is to be waited for: until `move`. */
+  /** The last chance to send on this link. If it returns true, the link is kept for the answer until `move`. */
   readonly leaving: () => boolean;
-  /** The open link is gone. */
+  /** The open link is lost. */
   readonly lost: (error: ServiceError) => void;
 };
 
 type Attempt = { readonly abort: AbortController; link: Link | undefined; openedAt: number };
 
 /**
- * One link at a time, opened at once and again whenever it is lost, until disposed or until the server says that
- * another try is of no use. A link is lost when it closes or when nothing came for two PINGs.
+ * One link at a time, opened at once and again after each loss, until it is disposed of or the server refuses for good. A
+ * link is lost when it closes, or when nothing arrives for two PINGs.
  */
 export class Connection implements Disposable {
   readonly #open: OpenLink;
@@ -98,7 +98,7 @@ export class Connection implements Disposable {
     return this.#states.on(listener);
   }
 
-  /** The open link, `undefined` while there is none. */
+  /** The open link, if any. */
   get link(): Link | undefined {
     return this.#state.kind === "open" ? this.#attempt?.link : undefined;
   }
@@ -108,26 +108,19 @@ export class Connection implements Disposable {
     return this.#pings;
   }
 
-  /** As SessionSocket.opened. */
-  opened(timeoutMs: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let problem = new ServiceError("host_unreachable", `no connection within ${timeoutMs} ms`);
-      const settled = (state: ConnectionState): boolean => {
-        if (state.kind === "waiting") problem = state.error;
-        else if (state.kind === "open") resolve();
-        else if (state.kind === "closed") reject(state.error ?? disconnected());
-        return state.kind === "open" || state.kind === "closed";
-      };
-      if (settled(this.#state)) return;
-      const stop = new AbortController();
-      const listening = this.onState((state) => void (settled(state) && stop.abort()));
-      const deadline = setTimeout(() => stop.abort(), timeoutMs);
-      stop.signal.addEventListener("abort", () => {
-        clearTimeout(deadline);
-        listening[Symbol.dispose]();
-        reject(problem);
-      });
-    });
+  /** See SessionSocket.opened. */
+  async opened(timeoutMs: number): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    let problem = new ServiceError("host_unreachable", `no connection within ${timeoutMs} ms`);
+    const check = (state: ConnectionState): void => {
+      if (state.kind === "waiting") problem = state.error;
+      else if (state.kind === "open") resolve();
+      else if (state.kind === "closed") reject(state.error ?? disconnected());
+    };
+    using _ = this.onState(check);
+    check(this.#state);
+    const deadline = setTimeout(() => reject(problem), timeoutMs);
+    await promise.finally(() => clearTimeout(deadline));
   }
 
   ping(): void {
@@ -137,7 +130,7 @@ export class Connection implements Disposable {
     this.link?.send(encodeFrame(FrameType.PING, "", payload));
   }
 
-  /** The machine woke up or the network changed: tries at once, or makes sure that the open link still answers. */
+  /** After sleep or a network change: connects at once, or checks that the open link still answers. */
   wake(): void {
     if (this.#state.kind === "waiting") this.#connect();
     if (this.#state.kind !== "open" || this.#probe !== undefined) return;
@@ -145,19 +138,19 @@ export class Connection implements Disposable {
     this.#awaitSign();
   }
 
-  /** Gives the link or the try to open one up, and begins anew at once; not after it was closed for good. */
+  /** Drops the link or the attempt and connects again at once, unless it was closed for good. */
   reconnect(): void {
     this.#pauses.startOver();
     this.fail(disconnected());
     if (this.#state.kind === "waiting") this.#connect();
   }
 
-  /** The server goes: at a moment of our own its link is left in good order, and another one opened. */
+  /** After GOAWAY: leaves the link after a random delay, and opens another. */
   moveLater({ afterMs, jitterMs }: Pick<GoAway, "afterMs" | "jitterMs">): void {
     if (this.#state.kind === "open") this.#restart.begin(afterMs + this.#random() * jitterMs);
   }
 
-  /** Every answer is there: gives up the link that is being left; does nothing where none is. */
+  /** All answers have arrived: drops the link that is being left, if any. */
   move(): void {
     const attempt = this.#attempt;
     if (attempt === undefined || !this.#isLeaving) return;
@@ -167,7 +160,7 @@ export class Connection implements Disposable {
     this.#connect();
   }
 
-  /** Gives the link up, as after a loss, and opens another unless the error says not to. */
+  /** Drops the link, as after a loss, and opens another unless the error is final. */
   fail(error: ServiceError): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
@@ -227,7 +220,7 @@ export class Connection implements Disposable {
     if (this.link === link) this.#events.opened();
   }
 
-  // Whatever comes proves that the link lives: a PONG may stand behind megabytes of output.
+  // Any message proves that the link works: a PONG may be behind megabytes of output.
   #received(message: Uint8Array): void {
     this.#unanswered = 0;
     clearTimeout(this.#probe);
@@ -251,7 +244,7 @@ export class Connection implements Disposable {
     this.#setState({ kind: "waiting", until: this.#now() + delay, error });
   }
 
-  /** Nothing can be sent from now on; what comes is still taken, and answers are waited for, but not for ever. */
+  /** Stops sending, but still receives, and waits a limited time for answers. */
   #leave(): void {
     if (this.#state.kind !== "open") return;
     const isAnswerDue = this.#events.leaving();
@@ -260,7 +253,7 @@ export class Connection implements Disposable {
     else this.move();
   }
 
-  /** Its answers are waited for. */
+  /** The link is being left and waits for its answers. */
   get #isLeaving(): boolean {
     return this.#state.kind === "connecting" && this.#attempt?.link !== undefined;
   }
@@ -290,10 +283,10 @@ export class Connection implements Disposable {
   }
 }
 
-/** How long a connection waits for what, in milliseconds. */
+/** In milliseconds. */
 export type ConnectionTimes = {
   readonly connectMs: number;
-  /** In place of `connectMs` for the first try while an announced restart is awaited. */
+  /** In place of `connectMs` for the first attempt during an announced restart. */
   readonly tryMs: number;
   readonly pingMs: number;
   readonly probeMs: number;
@@ -309,19 +302,19 @@ export const CONNECTION_TIMES: ConnectionTimes = {
 };
 
 export type BackoffTimes = {
-  /** Before the first retry after a good link, a quick one: most cuts are short. */
+  /** Before the first retry after a stable link: most cuts are short. */
   readonly quickMs: number;
-  /** Before the second; twice as much each time after that, up to `maxMs`. */
+  /** Before the second retry; doubled for each further one, up to `maxMs`. */
   readonly firstMs: number;
   readonly maxMs: number;
 };
 
-/** How long a connection waits before it tries again. */
+/** Pauses between attempts to connect. */
 export class Pauses {
   readonly #backoff: Backoff;
   readonly #quickMs: number;
   readonly #random: () => number;
-  /** The next try is the first after a good link, or the first of all. */
+  /** The next attempt is the first after a stable link, or the first of all. */
   #isQuick = true;
 
   constructor(options: Partial<BackoffTimes> & { readonly random: () => number }) {
@@ -331,7 +324,7 @@ export class Pauses {
     this.#backoff = new Backoff({ firstMs, maxMs, random });
   }
 
-  /** In ms. `longestMs`: where the server is expected back, which may be at any moment; never longer than that. */
+  /** In ms. `longestMs`: the limit while the server is expected back. */
   next(longestMs?: number): number {
     const ms = this.#isQuick ? this.#quickMs : longestMs;
     if (ms === undefined) return this.#backoff.next();
@@ -339,7 +332,7 @@ export class Pauses {
     return ms * (1 - this.#random() / 2);
   }
 
-  /** There was a good link. */
+  /** After a stable link. */
   startOver(): void {
     this.#isQuick = true;
     this.#backoff.reset();

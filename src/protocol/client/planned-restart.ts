@@ -6,8 +6,8 @@ import {
 } from "../limits.ts";
 
 /**
- * A restart that the server announced by GOAWAY: when its link is left, how long having none surprises nobody, and how
- * often and how long to try meanwhile and later.
+ * A restart that the server announced by GOAWAY: the time at which its link is left, the time for which a missing link is
+ * expected, and the delays and timeouts of attempts until the server is back.
  */
 export class PlannedRestart implements Disposable {
   readonly #events: { readonly due: () => void; readonly over: () => void };
@@ -17,7 +17,7 @@ export class PlannedRestart implements Disposable {
   #awaited: ReturnType<typeof setTimeout> | undefined;
   #lateTries = 0;
 
-  /** `due`: the link is to be left now. `over`: the restart takes longer than one would plan. */
+  /** `due`: the link is to be left now. `over`: the restart takes longer than planned. */
   constructor(
     events: { readonly due: () => void; readonly over: () => void },
     plannedMs: number = PLANNED_RESTART_MS,
@@ -30,28 +30,27 @@ export class PlannedRestart implements Disposable {
     return this.#over !== undefined;
   }
 
-  /** Between two tries to come back, in ms; undefined where nobody said that the server comes back. */
+  /** Between two attempts, in ms; undefined without an announced restart. */
   get longestPauseMs(): number | undefined {
     if (this.isOn) return RECONNECT_PLANNED_MS;
     return this.#awaited === undefined ? undefined : RECONNECT_AWAITED_MS;
   }
 
   /**
-   * Of a try to connect, in ms: `tryMs` while the server is expected back, otherwise `connectMs`. It doubles with each
-   * try that was late, up to `connectMs`: so a server that is slow is reached in the end, and a try in vain lasts at most
-   * `tryMs` longer than the server was away before it.
+   * Timeout of an attempt, in ms: `tryMs` during a restart, otherwise `connectMs`. It doubles after each timeout up to
+   * `connectMs`, so that a slow server is reached in the end.
    */
   longestTryMs({ tryMs, connectMs }: { readonly tryMs: number; readonly connectMs: number }): number {
     if (this.longestPauseMs === undefined) return connectMs;
     return Math.min(tryMs * 2 ** this.#lateTries, connectMs);
   }
 
-  /** Nobody answered a try for as long as it may take. */
+  /** An attempt timed out. */
   tryWasLate(): void {
     this.#lateTries += 1;
   }
 
-  /** In so many ms the link is left; what was announced first counts. */
+  /** The link is left after this delay. The first announcement counts. */
   begin(delayMs: number): void {
     if (this.isOn) return;
     this.#lateTries = 0;
@@ -65,7 +64,7 @@ export class PlannedRestart implements Disposable {
     }, delayMs + AWAITED_RESTART_MS);
   }
 
-  /** There is a link to the new server, or there will be none. */
+  /** There is a link to the new server, or the connection is closed for good. */
   end(): void {
     clearTimeout(this.#due);
     clearTimeout(this.#over);

@@ -1,4 +1,4 @@
-// How a request travels, whatever carries it: fetch in the page, node:http on a unix socket.
+// The transport of requests: fetch in the page, node:http on a unix socket.
 import type { Endpoint } from "../endpoints/endpoint.ts";
 
 export type ClientRequest = {
@@ -8,7 +8,7 @@ export type ClientRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** A JSON text. */
   readonly body: string | undefined;
-  /** Gives the request up, its answer's body included. */
+  /** Aborts the request and the body of its answer. */
   readonly signal: AbortSignal;
 };
 
@@ -16,9 +16,9 @@ export type ClientResponse = {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
-  /** To be read to its end or left by `return`, once. */
+  /** To be read once, to its end or until `return`. */
   readonly body: AsyncIterable<Uint8Array>;
 };
 
-/** Rejects with a ServiceError, `host_unreachable` when nobody answers, or with the signal's reason. */
+/** Rejects with a ServiceError, `host_unreachable` without an answer, or with the signal's reason. */
 export type Send = (request: ClientRequest) => Promise<ClientResponse>;

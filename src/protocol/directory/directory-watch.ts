@@ -10,20 +10,20 @@ import { type DirectoryInput, type DirectoryNotification, SessionDirectory } fro
 export type DirectoryNews = Exclude<DirectoryNotification, { readonly kind: "list-wanted" }>;
 
 export type DirectoryWatchOptions = {
-  /** `signal` gives the request up. */
+  /** `signal` aborts the request. */
   readonly list: (signal: AbortSignal) => Promise<SessionSnapshot>;
-  /** Hears of each change once the directory has it. */
+  /** Called with each change after the directory has applied it. */
   readonly onNews: (news: DirectoryNews) => void;
 };
 
-/** Keeps a SessionDirectory true to a source: the directory decides, and this lists, tries again and tells. */
+/** Keeps a SessionDirectory up to date with a source: lists it when the directory asks, with retries, and reports changes. */
 export class DirectoryWatch implements Disposable {
   readonly #directory = new SessionDirectory();
   readonly #options: DirectoryWatchOptions;
   readonly #backoff = new Backoff({
     ...{ firstMs: LIST_RETRY_FIRST_MS, maxMs: LIST_RETRY_MAX_MS, random: Math.random },
   });
-  /** The directory is current (`undefined`), or cannot be for now. */
+  /** The directory is current (`undefined`), or the reason why it cannot be for now. */
   readonly #outcomes = new Emitter<ServiceError | undefined>();
   #listing = new AbortController();
 
@@ -36,12 +36,12 @@ export class DirectoryWatch implements Disposable {
     return this.#directory.records;
   }
 
-  /** Whether the source numbers its changes; else each of them means that it is listed again. */
+  /** Whether the source numbers its changes; otherwise each change requires a new list. */
   get isNumbered(): boolean {
     return this.#directory.position !== undefined;
   }
 
-  /** The session that a public id means now. */
+  /** The current session with that public id. */
   byId(id: string): SessionRecord | undefined {
     return this.#directory.byId(id);
   }
@@ -52,21 +52,21 @@ export class DirectoryWatch implements Disposable {
     if (input !== undefined) this.#apply(input);
   }
 
-  /** The connection over which events come is lost. */
+  /** The connection for events is lost. */
   lost(): void {
     this.#listing.abort();
     this.#apply({ kind: "source-down" });
     this.#outcomes.emit(new ServiceError("host_unreachable", "there is no connection to the source"));
   }
 
-  /** Called with each list and each change, once the directory has everything that was heard. */
+  /** Called after each list and change when the directory has applied all events. */
   onCurrent(listener: () => void): Disposable {
     return this.#outcomes.on((error) => {
       if (error === undefined) listener();
     });
   }
 
-  /** Resolves when every event that was heard is taken into account; rejects when that cannot be for now. */
+  /** Resolves when all received events are applied; rejects if that is not possible for now. */
   current(): Promise<void> {
     if (this.#directory.isCurrent) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -78,13 +78,13 @@ export class DirectoryWatch implements Disposable {
     });
   }
 
-  /** Lists the source again, as `current`. */
+  /** Lists the source again; settles like `current`. */
   refresh(): Promise<void> {
     this.#apply({ kind: "outdated" });
     return this.current();
   }
 
-  /** Lists a source that tells nothing, as `current`. */
+  /** Lists a source without events; settles like `current`. */
   listed(): Promise<void> {
     this.#apply({ kind: "source-up", position: undefined });
     return this.current();
@@ -102,7 +102,7 @@ export class DirectoryWatch implements Disposable {
     if (this.#directory.isCurrent) this.#outcomes.emit(undefined);
   }
 
-  /** Until it is answered, given up or asked anew. */
+  /** Retries until there is an answer or the request is replaced. */
   async #list(request: number): Promise<void> {
     this.#listing.abort();
     this.#listing = new AbortController();
@@ -127,7 +127,7 @@ export class DirectoryWatch implements Disposable {
   }
 }
 
-/** What an event means to a directory; `undefined`: it is no change of sessions. */
+/** The input for a directory; `undefined` if the event changes no session. */
 export function inputOf(event: ServerEvent): DirectoryInput | undefined {
   const { type, epoch, revision, previous } = event;
   const position: SourcePosition | undefined =

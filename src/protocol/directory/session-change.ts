@@ -1,26 +1,26 @@
 import type { SessionRecord } from "../schemas/session.ts";
 
-/** How far a source of sessions is: `epoch` is new at every start of the source, and `revision` counts its changes. */
+/** A position in the changes of a source of sessions: `epoch` is new at every start, `revision` counts the changes. */
 export type SourcePosition = { readonly epoch: string; readonly revision: number };
 
-/** The header of a list of sessions, which is at least as new as that: `EPOCH REVISION`. */
+/** The header of a list of sessions, `EPOCH REVISION`. The list is at least as new. */
 export const POSITION_HEADER = "ttyhq-position";
 
 export function positionText({ epoch, revision }: SourcePosition): string {
   return `${epoch} ${revision}`;
 }
 
-/** `undefined` for what is no position. */
+/** `undefined` for invalid text. */
 export function parsePosition(text: string | undefined): SourcePosition | undefined {
   const [, epoch, revision] = /^(\S{1,64}) (\d{1,15})$/.exec(text ?? "") ?? [];
   return epoch === undefined ? undefined : { epoch, revision: Number(revision) };
 }
 
-/** One change of a source, with the whole record: nothing has to be asked after it. */
+/** One change of a source, with the whole record, so that no further request is needed. */
 export type SessionChange = SourcePosition & {
   /**
-   * The revision that the receiver has to know before this change. Absent: the one right before it. It is lower for a
-   * receiver that is not told of every session.
+   * The revision that the receiver must have before this change; by default the one right before it. It is lower for a
+   * receiver that may not see all sessions.
    */
   readonly previous?: number | undefined;
   readonly what:
@@ -30,7 +30,7 @@ export type SessionChange = SourcePosition & {
     | { readonly kind: "remote-left"; readonly remoteName: string };
 };
 
-/** All sessions of a source. Without a position: of a source that does not number its changes. */
+/** All sessions of a source; without a position if the source does not number its changes. */
 export type SessionSnapshot = {
   readonly position: SourcePosition | undefined;
   readonly records: readonly SessionRecord[];

@@ -5,13 +5,13 @@ import type { SessionRecord } from "../schemas/session.ts";
 import { keyOf, type SessionChange, type SessionSnapshot, type SourcePosition } from "./session-change.ts";
 
 export type DirectoryInput =
-  /** Changes arrive from now on; `position`: of the source at this moment, where it numbers its changes. */
+  /** Changes arrive from now on. `position`: the current one, if the source numbers its changes. */
   | { readonly kind: "source-up"; readonly position: SourcePosition | undefined }
   | { readonly kind: "source-down" }
   | { readonly kind: "change"; readonly change: SessionChange }
-  /** Something has changed that the source did not describe. */
+  /** A change that the source did not describe. */
   | { readonly kind: "outdated" }
-  /** The answer to the request of that number. */
+  /** The answer to the request with that number. */
   | { readonly kind: "list"; readonly request: number; readonly snapshot: SessionSnapshot };
 
 export type DirectoryNotification =
@@ -20,26 +20,22 @@ export type DirectoryNotification =
       readonly record: SessionRecord;
     }
   | { readonly kind: "remote-left"; readonly remoteName: string }
-  /** The source is to be listed; an answer to an earlier request does not count any more. */
+  /** The source must be listed; answers to earlier requests are ignored. */
   | { readonly kind: "list-wanted"; readonly request: number };
 
-/**
- * `apply` is the only way to change it, and what it returns follows from the inputs alone. The records are kept in place:
- * a copy of ten thousand for each change would be garbage.
- */
+/** Changed only by `apply`, whose result depends on the inputs alone. Updated in place: copies would be garbage. */
 export class SessionDirectory {
   readonly #records = new Map<string, SessionRecord>();
-  /** Public ids that are in use, with the key of the session that has each. */
+  /** Keys of the sessions by public id. */
   readonly #keys = new Map<string, string>();
-  /** Changes that arrived while the source is being listed: at most MAX_PENDING_CHANGES, over which it is listed again. */
+  /** Changes received while the source is listed: at most MAX_PENDING_CHANGES; over that it is listed again. */
   #pending: SessionChange[] = [];
   #position: SourcePosition | undefined;
   #isUp = false;
   #isListed = false;
-  /** Number of the last request for a list. */
   #request = 0;
   #isListing = false;
-  /** The list that is on its way may lack something. */
+  /** The pending list may be incomplete. */
   #isOutdated = false;
 
   /** By key. */
@@ -47,17 +43,17 @@ export class SessionDirectory {
     return this.#records;
   }
 
-  /** Of the last change or list; `undefined` where the source does not number its changes. */
+  /** Of the last change or list; `undefined` if the source does not number its changes. */
   get position(): SourcePosition | undefined {
     return this.#position;
   }
 
-  /** Whether everything is known that the source has told. */
+  /** Whether all changes that the source has reported are applied. */
   get isCurrent(): boolean {
     return this.#isUp && this.#isListed && !this.#isListing;
   }
 
-  /** The session that a public id means now. */
+  /** The current session with that public id. */
   byId(id: string): SessionRecord | undefined {
     const key = this.#keys.get(id);
     return key === undefined ? undefined : this.#records.get(key);
@@ -87,7 +83,7 @@ export class SessionDirectory {
       position !== undefined &&
       position.epoch === this.#position?.epoch &&
       position.revision <= this.#position.revision;
-    // An earlier request may have been answered before the source was up.
+    // The answer to an earlier request may be older than the connection.
     this.#isListing = false;
     return isMissingNothing ? [] : this.#want();
   }
@@ -146,16 +142,16 @@ export class SessionDirectory {
       pending.map(({ what }) => (what.kind === "put" && what.isNew ? keyOf(what.record) : undefined)),
     );
     for (const record of records) {
-      // Of a first list nobody knows which sessions are new, but for those that were heard to start.
+      // In a first list, only sessions whose start was reported are known to be new.
       const isNew = wasListed || started.has(keyOf(record));
       told.push(...this.#put(record, isNew ? "session-start" : "session-changed"));
     }
-    // Changes of another epoch than the list's are older: the loss of their connection is still to be noticed.
+    // Changes of another epoch than the list's are older: the loss of their connection is not detected yet.
     for (const change of pending) if (change.epoch === position?.epoch) told.push(...this.#hear(change));
     return this.#isOutdated ? [...told, ...this.#want()] : told;
   }
 
-  /** `news`: what is told of a session that was not known. What has not changed stays the same object. */
+  /** `news`: the notification for an unknown session. An unchanged record stays the same object. */
   #put(
     record: SessionRecord,
     news: "session-start" | "session-changed",

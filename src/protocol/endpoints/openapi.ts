@@ -4,7 +4,7 @@ import type { Endpoint } from "./endpoint.ts";
 
 type Json = Record<string, unknown>;
 
-/** What any endpoint may answer besides its own errors. */
+/** Errors of every endpoint. */
 const COMMON_ERRORS: readonly ErrorCode[] = [
   "invalid_request",
   "unauthorized",
@@ -18,7 +18,7 @@ const BODY_ERRORS: readonly ErrorCode[] = ["invalid_json", "body_too_large"];
 /** The OpenAPI 3.1 document, made from the schemas that validate the requests (contract 2.7). */
 export function openApi(endpoints: Readonly<Record<string, Endpoint>>, version: string): Json {
   const paths: Record<string, Json> = {};
-  // An HQ takes the pair of its remotes from everybody who has it (specification 5.5).
+  // An HQ also accepts the credentials of its remotes (specification 5.5).
   const isHq = Object.hasOwn(endpoints, "registerRemote");
   const schemes = isHq ? { ...BEARER, ...BASIC } : BEARER;
   for (const [name, endpoint] of Object.entries(endpoints)) {
@@ -81,7 +81,7 @@ function errorReplies({ errors, access, body, tag }: Endpoint): Json {
   const codes = [
     ...[...errors, ...COMMON_ERRORS].filter((code) => access !== "open" || code !== "unauthorized"),
     ...(body === undefined ? [] : BODY_ERRORS),
-    // Where the sessions are may be out of reach for a moment.
+    // The session host or remote may be unreachable.
     ...(tag === "sessions" ? (["host_unreachable"] as const) : []),
   ];
   const byStatus = Map.groupBy(codes, (code) => ERROR_STATUS[code]);
@@ -115,7 +115,7 @@ function errorSchema(): Json {
     type: "object",
     required: ["error", "code", "details"],
     properties: {
-      error: { type: "string", description: "what went wrong, for a person" },
+      error: { type: "string", description: "for the user" },
       code: { type: "string", enum: Object.keys(ERROR_STATUS) },
       details: { type: "object" },
     },

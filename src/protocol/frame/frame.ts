@@ -1,12 +1,12 @@
 // WebSocket v3 frames (contract 1.1 and 1.2, facts 1.2): one frame is one binary message. docs/protocol.md is for readers.
 import { MAX_FRAME_SESSION_ID_BYTES } from "../limits.ts";
 
-/** The version byte of every frame; old clients know this one alone. */
+/** The version byte of every frame; VibeTunnel's clients know only this one. */
 export const FRAME_VERSION = 3;
 
 /**
- * Our own revision of everything that travels between two of our processes in frames: a server compares it with its
- * session host's. It goes up with every change to types, flags or layouts, which a test locks to it.
+ * Revision of the frames between our own processes; a server compares it with its session host's. It is incremented with
+ * every change to types, flags or layouts, which a test enforces.
  */
 export const PROTOCOL_REVISION = 2;
 
@@ -36,10 +36,10 @@ export const FrameType = {
 } as const;
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
-/** The first two bytes of a frame: the letters of the specification, or the order that VibeTunnel's clients write. */
+/** The first two bytes of a frame: as in the specification, or in the order of VibeTunnel's clients. */
 export type Magic = "VT" | "TV";
 
-/** `type` is any byte: whether it is known is the receiver's question. */
+/** `type` may be unknown. */
 export type Frame = {
   readonly type: number;
   readonly sessionId: string;
@@ -48,12 +48,12 @@ export type Frame = {
   readonly magic: Magic;
 };
 
-/** A payload that is not what its frame's type asks for, or a value that no payload can hold; the text says which. */
+/** An invalid payload, or a value that cannot be encoded. */
 export class PayloadError extends Error {
   override readonly name = "PayloadError";
 }
 
-/** A message is no frame, or no frame can be made; the text says why. */
+/** An invalid frame, or one that cannot be encoded. */
 export class FrameError extends Error {
   override readonly name = "FrameError";
 }
@@ -97,7 +97,7 @@ export function sessionIdBytes(sessionId: string): number {
   return bytes;
 }
 
-/** Writes what stands before the payload of a VT frame to the start of `target`; returns where the payload begins. */
+/** Writes the header of a VT frame to the start of `target`; returns the index of the payload. */
 export function writeFrameHeader(
   target: Uint8Array,
   type: number,
@@ -114,10 +114,7 @@ export function writeFrameHeader(
   return start;
 }
 
-/**
- * Reads one message. Bytes after the payload are ignored; the type is not judged. Throws FrameError where the message
- * is short, has another magic or version, a length past its end, or a session id that is too long or no UTF-8.
- */
+/** Ignores bytes after the payload and accepts unknown types. Throws FrameError for an invalid message. */
 export function decodeFrame(message: Uint8Array): Frame {
   if (message.length < FRAME_OVERHEAD_BYTES) {
     throw new FrameError(`short frame: ${message.length} bytes, at least ${FRAME_OVERHEAD_BYTES} are needed`);
@@ -171,7 +168,7 @@ function tooLongId(): FrameError {
   return new FrameError(`session id too long: at most ${MAX_FRAME_SESSION_ID_BYTES} bytes`);
 }
 
-/** A whole frame of OUTPUT: `bytes` are the session's output from byte `offset` on. */
+/** An OUTPUT frame: `bytes` are the session's output from `offset` on. */
 export function encodeOutputFrame(
   sessionId: string,
   offset: number,
@@ -191,7 +188,7 @@ export function outputFrameHeaderBytes(sessionId: string): number {
   return FRAME_OVERHEAD_BYTES + sessionIdBytes(sessionId) + OFFSET_BYTES;
 }
 
-/** Makes the start of `target` that of a VT OUTPUT frame; `length` bytes of output follow it there, at the header's end. */
+/** Writes the header of a VT OUTPUT frame to the start of `target`; `length` bytes of output follow it. */
 export function writeOutputFrameHeader(
   target: Uint8Array,
   sessionId: string,
@@ -215,7 +212,7 @@ export function readOffset(type: string, payload: Uint8Array, at: number): numbe
   return offset;
 }
 
-/** Throws PayloadError for a payload that is shorter. */
+/** Throws PayloadError for a shorter payload. */
 export function needBytes(type: string, payload: Uint8Array, bytes: number): void {
   if (payload.length >= bytes) return;
   throw new PayloadError(`Invalid ${type} payload: ${payload.length} bytes, at least ${bytes} are needed.`);
@@ -231,8 +228,7 @@ export function tooLarge(type: string): PayloadError {
   return new PayloadError(`Invalid ${type} payload: the offset is over 2^53 - 1.`);
 }
 
-// Integers on the wire are little-endian, read and written byte by byte: no DataView is made for each frame. Callers
-// have checked the bounds.
+// Integers are little-endian, read and written byte by byte to avoid a DataView for each frame. Callers check the bounds.
 
 export function readU32(bytes: Uint8Array, at: number): number {
   return readU16(bytes, at) + readU16(bytes, at + 2) * 0x1_0000;
@@ -242,7 +238,7 @@ export function readU16(bytes: Uint8Array, at: number): number {
   return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8);
 }
 
-/** The u64 at `at`, "max" for 2^64-1, `undefined` where it is no safe integer. */
+/** The u64 at `at`; "max" for 2^64-1, `undefined` if it is not a safe integer. */
 export function readU64(bytes: Uint8Array, at: number): number | "max" | undefined {
   const low = readU32(bytes, at);
   const high = readU32(bytes, at + 4);

@@ -19,7 +19,6 @@ import {
 /** Bits of the SUBSCRIBE flags; unknown ones are ignored. */
 export const SubscribeFlag = { Stdout: 1, Snapshots: 2, Events: 4, Offsets: 8 } as const;
 
-/** Nobody plans to go in more than an hour. */
 const MAX_GOAWAY_MS = 3_600_000;
 
 /**
@@ -43,17 +42,14 @@ export const Subscribed = z.object({
 });
 export type Subscribed = z.infer<typeof Subscribed>;
 
-/** The client of a server that has its sessions elsewhere: an HQ at its remote, a server at its session host. */
+/** The client name of an HQ at its remote, and of a server at its session host. */
 export const UPLINK_CLIENT = "uplink";
 
-/** What a client says of itself, for the log and GET /api/clients. */
+/** Name and version of a client, for the log and GET /api/clients. */
 export const Hello = z.object({ client: z.string().max(128), version: z.string().max(128).optional() });
 export type Hello = z.infer<typeof Hello>;
 
-/**
- * The server is about to go: leave it after `afterMs` and a random part of `jitterMs`, and connect again. Sent to
- * clients that said HELLO.
- */
+/** Asks a client that sent HELLO to reconnect, after `afterMs` and a random part of `jitterMs`. */
 export const GoAway = z.object({
   afterMs: z.int().min(0).max(MAX_GOAWAY_MS),
   jitterMs: z.int().min(0).max(MAX_GOAWAY_MS),
@@ -72,7 +68,7 @@ const MAX_U32 = 0xffff_ffff;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** 12 bytes, or 20 where `from` is given. Throws PayloadError for `from` without the flag Offsets. */
+/** 12 bytes, or 20 with `from`. Throws PayloadError for `from` without the flag Offsets. */
 export function encodeSubscribe(request: {
   readonly flags: number;
   readonly minIntervalMs?: number;
@@ -91,7 +87,7 @@ export function encodeSubscribe(request: {
   return payload;
 }
 
-/** `from` is read with the flag Offsets alone: without it, what follows the 12 bytes is ignored. */
+/** `from` is only read with the flag Offsets. */
 export function decodeSubscribe(payload: Uint8Array): Subscribe {
   needBytes("SUBSCRIBE", payload, SUBSCRIBE_BYTES);
   const flags = readU32(payload, 0);
@@ -134,12 +130,11 @@ export function decodeSize(payload: Uint8Array): TerminalSize {
   return readSize("RESIZE", payload, 0);
 }
 
-/** `value` as JSON: not a function, a symbol or undefined, which have none. */
 export function encodeJson(value: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(JSON.stringify(value));
 }
 
-/** Throws PayloadError where the payload is no JSON in UTF-8. */
+/** Throws PayloadError for invalid JSON or UTF-8. */
 export function decodeJson(payload: Uint8Array): unknown {
   const text = decodeText(payload);
   try {

@@ -37,7 +37,7 @@ const KIND_MASK = 3;
 
 const encoder = new TextEncoder();
 
-/** More bytes than the cell takes: a UTF-16 unit has at most 3 bytes of UTF-8. */
+/** Upper bound: a UTF-16 unit has at most 3 bytes of UTF-8. */
 export function maxCellBytes(cell: SnapshotCell): number {
   const styleBytes = 1 + 3 + 3;
   return 2 + Math.min(3 * cell.text.length, MAX_TEXT_BYTES) + styleBytes;
@@ -47,7 +47,7 @@ export function isSpace(cell: SnapshotCell): boolean {
   return cell.text === " " || cell.text === "";
 }
 
-/** Writes the cell at `start`; returns where it ends. */
+/** Writes the cell at `start`; returns the index after it. */
 export function writeCell(target: Uint8Array, start: number, cell: SnapshotCell): number {
   const type = styleBits(cell) | textBits(cell);
   target[start] = type;
@@ -57,7 +57,7 @@ export function writeCell(target: Uint8Array, start: number, cell: SnapshotCell)
   return writeColour(target, writeColour(target, at + 1, cell.fg), cell.bg);
 }
 
-/** A letter with a combining mark is UTF-8, not ASCII: the mark stays. */
+/** A letter with a combining mark is UTF-8, not ASCII. */
 function textBits(cell: SnapshotCell): number {
   if (isSpace(cell)) return 0;
   return cell.text.length === 1 && cell.text < "\x80" ? KIND_ASCII : UTF8 | KIND_UTF8;
@@ -82,7 +82,7 @@ function writeText(target: Uint8Array, at: number, text: string, type: number): 
   return at + 1 + written;
 }
 
-/** RGB(0,0,n) goes out as RGB(1,0,n): a client that holds a colour as one number reads it as palette index n. */
+/** RGB(0,0,n) becomes RGB(1,0,n): clients that hold a colour as one number would read it as palette index n. */
 function writeColour(target: Uint8Array, at: number, colour: CellColour | undefined): number {
   if (colour === undefined) return at;
   if (typeof colour === "number") {

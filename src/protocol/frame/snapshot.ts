@@ -23,14 +23,11 @@ const ROW_HEADER_BYTES = 3;
 const EMPTY_ROW = 0xfe;
 const FULL_ROW = 0xfd;
 
-/**
- * Blank cells at the end of a row and blank rows at the bottom are left out, but a blank screen has two rows: a client
- * drops what has under 32 bytes.
- */
+/** Omits blank cells at the end of rows and blank rows at the bottom, but not all: clients drop less than 32 bytes. */
 export function encodeSnapshot(screen: ScreenSnapshot): Uint8Array<ArrayBuffer> {
   const rows = trimRows(screen.rows.map(trimCells));
   const target = new Uint8Array(rows.reduce((bytes, row) => bytes + maxRowBytes(row), HEADER_BYTES));
-  // This order for every client, whatever the order in the frame around it.
+  // In this order for every client, whatever the order in the frame.
   target.set([0x54, 0x56, SNAPSHOT_VERSION, 0]);
   writeU32(target, 4, screen.cols);
   writeU32(target, 8, rows.length);
@@ -52,7 +49,7 @@ function isBlank(cell: SnapshotCell): boolean {
   return isSpace(cell) && cell.attributes === 0 && cell.fg === undefined && cell.bg === undefined;
 }
 
-/** A row of one black space counts as empty: so says the encoder that old clients know (facts 2.2). */
+/** A row of one black space counts as empty, as in VibeTunnel's encoder (facts 2.2). */
 function isBlack(cell: SnapshotCell): boolean {
   return isSpace(cell) && cell.attributes === 0 && (cell.fg ?? 0) === 0 && (cell.bg ?? 0) === 0;
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { MAX_AUDIT_PAGE } from "../limits.ts";
 
-/** Conditions that all have to be met. `until`: before that time. */
+/** All conditions must be met. */
 export const AuditQuery = z.object({
   since: z.iso.datetime({ offset: true }).optional().describe("not before this time"),
   until: z.iso.datetime({ offset: true }).optional().describe("before this time"),
@@ -14,13 +14,13 @@ export const AuditQuery = z.object({
     .string()
     .regex(/^\d{1,16}\.\d{1,16}$/)
     .optional()
-    .describe("next of the page before"),
+    .describe("`next` of the previous page"),
 });
 export type AuditQuery = z.infer<typeof AuditQuery>;
 
-/** A line of the audit log without its place in the hash chain; docs/security.md names the actions. */
+/** A line of the audit log without its hash; docs/security.md lists the actions. */
 export const AuditRecord = z.object({
-  seq: z.int().positive().optional().describe("absent in lines of older versions"),
+  seq: z.int().positive().optional().describe("absent in lines of earlier versions"),
   time: z.string(),
   action: z.string(),
   result: z.string(),
@@ -35,9 +35,7 @@ export const AuditRecord = z.object({
 export type AuditRecord = z.infer<typeof AuditRecord>;
 
 export const AuditPage = z.object({
-  entries: z
-    .array(AuditRecord)
-    .describe("newest first; may be fewer than the limit, or none, though there are more"),
-  next: z.string().optional().describe("cursor of the next page; absent: this is the last one"),
+  entries: z.array(AuditRecord).describe("newest first; may be fewer than the limit although there are more"),
+  next: z.string().optional().describe("cursor of the next page; absent on the last page"),
 });
 export type AuditPage = z.infer<typeof AuditPage>;

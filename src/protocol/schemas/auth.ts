@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The body of POST /api/auth/token (contract 5.1); `ticket` is that of a one-time login link. */
+/** The body of POST /api/auth/token (contract 5.1). `ticket`: of a one-time login link. */
 export const TokenRequest = z.object({
   username: z.string().max(256).optional(),
   password: z.string().max(4096).optional(),
@@ -8,7 +8,7 @@ export const TokenRequest = z.object({
   recoveryCode: z.string().max(64).optional().describe("the second factor, for programs without WebAuthn"),
 });
 
-/** Specification 2.4 and the user who is now logged in. */
+/** Specification 2.4, and the user. */
 export const TokenResponse = z.object({
   token: z.string(),
   expiresIn: z.int().describe("seconds"),
@@ -16,7 +16,7 @@ export const TokenResponse = z.object({
 });
 export type TokenResponse = z.infer<typeof TokenResponse>;
 
-/** Whom a reverse proxy names (specification 5.4): the name is the login where it says none, the picture an https address. */
+/** The user that a reverse proxy reports (specification 5.4). The name defaults to the login. */
 export const ProxyUser = z.object({
   login: z.string(),
   name: z.string(),
@@ -24,17 +24,17 @@ export const ProxyUser = z.object({
 });
 export type ProxyUser = z.infer<typeof ProxyUser>;
 
-/** Specification 2.5, contract 5.4; with the names that VibeTunnel's page looks for behind a proxy (facts 4.1). */
+/** Specification 2.5, contract 5.4, and the members that VibeTunnel's page reads behind a proxy (facts 4.1). */
 export const AuthConfig = z.object({
   enableSSHKeys: z.boolean(),
   disallowUserPassword: z.boolean().describe("the option of that name"),
   noAuth: z.boolean(),
-  passwordMode: z.enum(["system", "configured"]).optional().describe("absent where no password logs in"),
+  passwordMode: z.enum(["system", "configured"]).optional().describe("absent if passwords are disabled"),
   proxyAuth: z.boolean(),
-  user: z.string().optional().describe("who the server takes you for without any login"),
-  logoutPath: z.string().optional().describe("page of the reverse proxy at which that user logs out"),
-  proxyUser: ProxyUser.optional().describe("who the reverse proxy in front says that you are"),
-  tailscaleAuth: z.literal(true).optional().describe("the same for old clients"),
+  user: z.string().optional().describe("your user without a login"),
+  logoutPath: z.string().optional().describe("logout page of the reverse proxy"),
+  proxyUser: ProxyUser.optional().describe("your user according to the reverse proxy"),
+  tailscaleAuth: z.literal(true).optional().describe("the same for VibeTunnel's clients"),
   authenticatedUser: z.string().optional(),
   tailscaleUser: ProxyUser.optional(),
 });
@@ -48,7 +48,7 @@ export type WsTicket = z.infer<typeof WsTicket>;
 export const LoginLink = z.object({ url: z.string(), expiresIn: z.int().describe("seconds") });
 export type LoginLink = z.infer<typeof LoginLink>;
 
-/** POST /api/auth/password, the old name (facts 4.1). */
+/** POST /api/auth/password, VibeTunnel's name (facts 4.1). */
 export const PasswordRequest = z.object({ userId: z.string().max(256), password: z.string().max(4096) });
 export const PasswordResponse = z.object({
   success: z.literal(true),
@@ -59,11 +59,11 @@ export const PasswordResponse = z.object({
 export const VerifyResponse = z.object({
   valid: z.literal(true),
   userId: z.string(),
-  permissions: z.array(z.string()).describe("what the caller may do, such as sessions:create"),
+  permissions: z.array(z.string()).describe("permissions of the caller, such as sessions:create"),
 });
 export const CurrentUser = z.object({ userId: z.string() });
 
-/** POST /api/auth/challenge (contract 5.2); without a name the server's default user is meant. */
+/** POST /api/auth/challenge (contract 5.2), by default for the server's default user. */
 export const ChallengeRequest = z.object({ userId: z.string().min(1).max(256).optional() });
 /** The challenge is the base64 of 32 bytes; `expiresAt` in milliseconds since 1970. */
 export const Challenge = z.object({

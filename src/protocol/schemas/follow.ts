@@ -1,17 +1,14 @@
 import { z } from "zod";
 import { BranchName, GitPath } from "./git.ts";
 
-/**
- * The body of POST /api/worktrees/follow. Old clients call the members gitRepoPath, targetBranch and enabled
- * (facts 6.7).
- */
+/** The body of POST /api/worktrees/follow, also with the names of VibeTunnel's clients (facts 6.7). */
 export const SetFollow = z
   .object({
     ...{ repoPath: GitPath.optional(), gitRepoPath: GitPath.optional() },
     ...{ branch: BranchName.optional(), targetBranch: BranchName.optional() },
     enable: z.boolean().optional(),
     enabled: z.boolean().optional(),
-    dryRun: z.boolean().default(false).describe("only say what would happen"),
+    dryRun: z.boolean().default(false).describe("only report the steps"),
   })
   .transform(({ repoPath, gitRepoPath, branch, targetBranch, enable, enabled, dryRun }, context) => {
     const path = repoPath ?? gitRepoPath;
@@ -22,7 +19,6 @@ export const SetFollow = z
   });
 export type SetFollow = z.infer<typeof SetFollow>;
 
-/** What was done, or with `dryRun` would be. */
 export const FollowReply = z.object({
   success: z.literal(true),
   enabled: z.boolean(),
@@ -31,16 +27,16 @@ export const FollowReply = z.object({
   branch: z.string().optional(),
   worktreePath: z.string().optional(),
   hooksInstalled: z.boolean(),
-  synced: z.boolean().describe("whether the main tree is where the worktree is"),
-  steps: z.array(z.string()).describe("one sentence for each thing that was done or would be"),
+  synced: z.boolean().describe("whether the main worktree is at the commit of the worktree"),
+  steps: z.array(z.string()).describe("one sentence for each step, with dryRun not taken"),
 });
 export type FollowReply = z.infer<typeof FollowReply>;
 
-/** GET /api/git/follow (contract 7.3); the lower half is for old clients. */
+/** GET /api/git/follow (contract 7.3); the last four members are for VibeTunnel's clients. */
 export const FollowStatus = z.object({
   enabled: z.boolean(),
   repoPath: z.string().optional(),
-  branch: z.string().optional().describe("that of the followed worktree"),
+  branch: z.string().optional().describe("the branch of the followed worktree"),
   worktreePath: z.string().optional(),
   isGitRepo: z.boolean(),
   followMode: z.boolean(),
@@ -49,7 +45,7 @@ export const FollowStatus = z.object({
 });
 export type FollowStatus = z.infer<typeof FollowStatus>;
 
-/** The body of POST /api/git/event: where something happened. What happened is read from the repository. */
+/** The body of POST /api/git/event. The change itself is read from the repository. */
 export const GitEvent = z.object({
   repoPath: GitPath,
   branch: z.string().max(1024).optional(),
@@ -73,7 +69,7 @@ export const GitEventReply = z.object({
 });
 export type GitEventReply = z.infer<typeof GitEventReply>;
 
-/** What follow mode has to tell (contract 7.6, facts 6.12). */
+/** A notification of follow mode (contract 7.6, facts 6.12). */
 export const GitNotification = z.object({
   type: z.enum(["main-synced", "worktree-synced", "sync-failed", "follow-enabled", "follow-disabled"]),
   level: z.enum(["info", "error"]),
@@ -88,5 +84,5 @@ export type GitNotification = z.infer<typeof GitNotification>;
 export const Notifications = z.object({ notifications: z.array(GitNotification) });
 
 export const NotificationQuery = z.object({
-  client: z.string().max(128).optional().describe("tells clients with one login apart"),
+  client: z.string().max(128).optional().describe("distinguishes clients of one login"),
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A folder on the server's machine: absolute, or below the user's home as `~/…`. */
+/** A folder on the server's machine. */
 export const GitPath = z
   .string()
   .min(1)
@@ -9,85 +9,74 @@ export const GitPath = z
   .refine((path) => !path.includes("\0"), "must not contain a NUL character")
   .describe("an absolute path, or one below the user's home with ~/");
 
-/** By git's own rules, which are not those of a schema. */
+/** Git itself checks the name. */
 export const BranchName = z.string().min(1).max(1024);
 
 const path = GitPath.optional();
-const SOME_PATH = "is missing";
 
-type Paths = {
-  readonly repoPath?: string | undefined;
-  readonly gitRepoPath?: string | undefined;
-  readonly path?: string | undefined;
-};
-
-function hasPath({ repoPath, gitRepoPath, path: plain }: Paths): boolean {
-  return (repoPath ?? gitRepoPath ?? plain) !== undefined;
+/** A request about a repository, with one of the names that VibeTunnel's clients use for its path (facts 6.7, 6.8). */
+function ofRepository<S extends z.ZodRawShape>(shape: S) {
+  const paths = { repoPath: path, gitRepoPath: path };
+  const hasPath = (request: { readonly repoPath?: unknown; readonly gitRepoPath?: unknown }): boolean =>
+    (request.repoPath ?? request.gitRepoPath) !== undefined;
+  return z.object({ ...paths, ...shape }).refine(hasPath, { error: "is missing", path: ["repoPath"] });
 }
 
-/** Old clients differ in what they call it (facts 6.7, 6.8). */
 export const RepositoryQuery = z
   .object({ repoPath: path, gitRepoPath: path, path })
-  .refine(hasPath, { error: SOME_PATH, path: ["repoPath"] });
+  .refine((query) => (query.repoPath ?? query.gitRepoPath ?? query.path) !== undefined, {
+    ...{ error: "is missing", path: ["repoPath"] },
+  });
 
-export const RemoveWorktreeQuery = z
-  .object({
-    ...{ repoPath: path, gitRepoPath: path },
-    force: z.enum(["true", "false", "1", "0"]).default("false").describe("even with uncommitted changes"),
-  })
-  .refine(hasPath, { error: SOME_PATH, path: ["repoPath"] });
+export const RemoveWorktreeQuery = ofRepository({
+  force: z.enum(["true", "false", "1", "0"]).default("false").describe("even with uncommitted changes"),
+});
 
-export const RepositoryBody = z
-  .object({ repoPath: path, gitRepoPath: path })
-  .refine(hasPath, { error: SOME_PATH, path: ["repoPath"] });
+export const RepositoryBody = ofRepository({});
 
-export const CreateWorktree = z
-  .object({
-    ...{ repoPath: path, gitRepoPath: path, branch: BranchName },
-    baseBranch: BranchName.optional().describe("what a new branch begins at"),
-    path: path.describe("default: the repository's path, a hyphen and the branch"),
-  })
-  .refine(({ path: _, ...paths }) => hasPath(paths), { error: SOME_PATH, path: ["repoPath"] });
+export const CreateWorktree = ofRepository({
+  branch: BranchName,
+  baseBranch: BranchName.optional().describe("the start of a new branch"),
+  path: path.describe("default: the repository's path, a hyphen and the branch"),
+});
 
-export const SwitchBranch = z
-  .object({ repoPath: path, gitRepoPath: path, branch: BranchName })
-  .refine(hasPath, { error: SOME_PATH, path: ["repoPath"] });
+export const SwitchBranch = ofRepository({ branch: BranchName });
 
 const Count = z.int().min(0);
 const stats = {
-  commitsAhead: Count.optional().describe("commits that the base branch lacks"),
-  commitsBehind: Count.optional().describe("commits of the base branch that are lacking here"),
-  filesChanged: Count.optional().describe("since it and the base branch parted, as are the next two"),
+  commitsAhead: Count.optional().describe("commits that the base branch does not have"),
+  commitsBehind: Count.optional().describe("commits of the base branch that are missing here"),
+  filesChanged: Count.optional().describe("since the merge base with the base branch, like the next two"),
   insertions: Count.optional(),
   deletions: Count.optional(),
 };
 
 export const WorktreeRecord = z.object({
   path: z.string(),
-  branch: z.string().describe("refs/heads/NAME; HEAD where it is on no branch"),
-  HEAD: z.string().describe("the commit; empty where there is none"),
+  branch: z.string().describe("refs/heads/NAME; HEAD if detached"),
+  HEAD: z.string().describe("the commit; empty if there is none"),
   ...{ detached: z.boolean(), bare: z.boolean(), locked: z.boolean(), prunable: z.boolean() },
   lockedReason: z.string().optional(),
   isMain: z.boolean(),
-  isCurrent: z.boolean().describe("the one that repoPath is in"),
+  isCurrent: z.boolean().describe("the worktree that contains repoPath"),
   isFollowed: z.boolean(),
-  isMainWorktree: z.boolean().describe("isMain, for old clients"),
-  isCurrentWorktree: z.boolean().describe("isCurrent, for old clients"),
+  isMainWorktree: z.boolean().describe("isMain, for VibeTunnel's clients"),
+  isCurrentWorktree: z.boolean().describe("isCurrent, for VibeTunnel's clients"),
   ...stats,
-  hasUncommittedChanges: z.boolean().optional().describe("left out where git could not say in time"),
-  stats: z.object(stats).optional().describe("the same numbers, for old clients"),
+  hasUncommittedChanges: z.boolean().optional().describe("absent if git did not answer in time"),
+  stats: z.object(stats).optional().describe("the same numbers, for VibeTunnel's clients"),
 });
 export type WorktreeRecord = z.infer<typeof WorktreeRecord>;
 
 export const WorktreeList = z.object({
   baseBranch: z.string(),
-  repoPath: z.string().describe("the top of the working tree that was asked about"),
+  repoPath: z.string().describe("the top of the requested worktree"),
   followBranch: z.string().optional(),
   worktrees: z.array(WorktreeRecord),
 });
 export type WorktreeList = z.infer<typeof WorktreeList>;
 
-/** A place that is in no repository has nothing but `isGitRepo`. */
+/** Outside a repository only `isGitRepo`. */
 const place = { isGitRepo: z.boolean(), repoPath: z.string().optional() };
 
 export const RepositoryInfo = z.object(place);
@@ -107,12 +96,12 @@ const counts = {
 export const RepositoryStatus = z.object({ ...place, currentBranch: z.string().optional(), ...counts });
 export type RepositoryStatus = z.infer<typeof RepositoryStatus>;
 
-const Address = z.string().nullable().describe("without a password; null where there is no origin");
+const Address = z.string().nullable().describe("without a password; null without an origin");
 
 export const RepositoryRemote = z.object({
   ...place,
   remoteUrl: Address.optional(),
-  githubUrl: z.string().nullable().optional().describe("null for an origin elsewhere"),
+  githubUrl: z.string().nullable().optional().describe("null for another host"),
 });
 
 export const RepositorySummary = z.object({
@@ -124,10 +113,10 @@ export const RepositorySummary = z.object({
 });
 
 export const BranchRecord = z.object({
-  name: z.string().describe("of a remote's branch with the name of the remote before it"),
+  name: z.string().describe("for a remote's branch with the name of the remote in front"),
   current: z.boolean(),
   remote: z.boolean(),
-  worktree: z.string().optional().describe("where it is checked out"),
+  worktree: z.string().optional().describe("the worktree that has it checked out"),
 });
 export type BranchRecord = z.infer<typeof BranchRecord>;
 

@@ -1,9 +1,9 @@
-// Joining an HQ (contract 10.4): a remote proves that it has a private key, and gets a short-lived credential for it.
+// Joining an HQ (contract 10.4): a remote proves possession of a private key and gets a short-lived credential.
 import { z } from "zod";
 import { MAX_JOIN_TOKEN_LIFETIME_S, MIN_JOIN_TOKEN_BYTES } from "../limits.ts";
 import { NewRemoteName, RemoteName } from "./remote.ts";
 
-/** A name, or a pattern in which `*` stands for any characters, such as `build-*`. */
+/** A name, or a pattern with `*` for any characters, such as `build-*`. */
 export const RemoteNamePattern = z
   .string()
   .max(128)
@@ -23,11 +23,11 @@ export const JoinRemote = z.object({
     .min(MIN_JOIN_TOKEN_BYTES)
     .max(4096)
     .optional()
-    .describe("needed until this HQ knows the key"),
+    .describe("required until this HQ knows the key"),
 });
 export type JoinRemote = z.infer<typeof JoinRemote>;
 
-/** What the signature of a join request is over. `hqId`: the `instanceId` of the HQ's health. */
+/** The signed text of a join request. `hqId`: the `instanceId` of the HQ's health. */
 export function joinText(
   hqId: string,
   { name, publicKey, timestamp }: Omit<JoinRemote, "signature">,
@@ -35,12 +35,12 @@ export function joinText(
   return ["ttyhq-join", hqId, name, publicKey, timestamp].join("\n");
 }
 
-/** `token` counts for registering, refreshing and unregistering this one remote; `expiresIn` in seconds. */
+/** `token` is valid for registering, refreshing and unregistering this remote; `expiresIn` in seconds. */
 export const JoinedRemote = z.object({
   remoteId: z.string(),
   token: z.string(),
   expiresIn: z.int(),
-  enrolled: z.boolean().describe("whether the key was not known before"),
+  enrolled: z.boolean().describe("whether the key is new"),
 });
 
 export const CreateJoinToken = z.object({
@@ -50,26 +50,26 @@ export const CreateJoinToken = z.object({
 });
 export type CreateJoinToken = z.output<typeof CreateJoinToken>;
 
-/** A join token as it is listed: never the token itself. Times are ISO 8601. */
+/** A join token as listed, without the token itself. Times are ISO 8601. */
 export const JoinTokenRecord = z.object({
   id: z.string(),
   name: RemoteNamePattern,
   reusable: z.boolean(),
   createdBy: z.string().optional(),
   createdAt: z.string().optional(),
-  expiresAt: z.string().optional().describe("absent: the token that the HQ was started with"),
+  expiresAt: z.string().optional().describe("absent for the token of the HQ's options"),
 });
 export type JoinTokenRecord = z.infer<typeof JoinTokenRecord>;
 
 export const NewJoinToken = JoinTokenRecord.extend({ token: z.string() });
 export type NewJoinToken = z.infer<typeof NewJoinToken>;
 
-/** The key that a remote joins with. */
+/** The key of a remote. */
 export const RemoteKeyRecord = z.object({
   name: RemoteName,
   remoteId: z.string(),
   publicKey: PublicKey,
   enrolledAt: z.string(),
-  joinToken: z.string().describe("id of the token that it was enrolled with"),
+  joinToken: z.string().describe("id of the token with which it was enrolled"),
 });
 export type RemoteKeyRecord = z.infer<typeof RemoteKeyRecord>;

@@ -1,11 +1,11 @@
-// What a system asks beside the password, such as a one-time code (PAM, pam_conv(3)).
+// Questions of the system besides the password, such as a one-time code (PAM, pam_conv(3)).
 import { z } from "zod";
 
-/** `echo`: the answer is no secret, and may be seen while it is typed. */
+/** `echo`: the answer is no secret and may be displayed. */
 export const LoginPrompt = z.object({ message: z.string(), echo: z.boolean() });
 export type LoginPrompt = z.infer<typeof LoginPrompt>;
 
-/** `messages`: what the system says beside them. */
+/** `messages`: other messages of the system. */
 export const LoginPrompts = z.object({ prompts: z.array(LoginPrompt), messages: z.array(z.string()) });
 export type LoginPrompts = z.infer<typeof LoginPrompts>;
 

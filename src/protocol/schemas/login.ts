@@ -2,17 +2,17 @@ import { z } from "zod";
 import { MAX_API_TOKEN_LIFETIME_S } from "../limits.ts";
 import { TokenScope } from "./permission.ts";
 
-/** A login as it is listed: never its token. Times are ISO 8601. */
+/** A login as listed, without its token. Times are ISO 8601. */
 export const LoginRecord = z.object({
   id: z.string(),
   user: z.string(),
-  method: z.string().describe("how they logged in, such as password or ssh-key"),
+  method: z.string().describe("the way of the login, such as password or ssh-key"),
   createdAt: z.string(),
-  lastUsedAt: z.string().describe("written once a minute at most"),
+  lastUsedAt: z.string().describe("updated at most once a minute"),
   expiresAt: z.string(),
-  address: z.string().optional().describe("where the login came from"),
+  address: z.string().optional().describe("the address of the login"),
   client: z.string().optional().describe("the User-Agent of the login, cut to 256 characters"),
-  current: z.boolean().describe("whether it is the one that asks"),
+  current: z.boolean().describe("whether it is the login of this request"),
 });
 export type LoginRecord = z.infer<typeof LoginRecord>;
 
@@ -20,7 +20,7 @@ export const ApiTokenName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "1 to 64 letters, digits, dots, dashes and underscores");
 
-/** A share link lets its holder watch or type: whoever may make one must be able to do both. */
+/** A share link may allow to view and type, so creating one requires both permissions. */
 const Scope = z
   .array(TokenScope)
   .min(1)
@@ -38,17 +38,17 @@ export const CreateApiToken = z.object({
 });
 export type CreateApiToken = z.output<typeof CreateApiToken>;
 
-/** An API token as it is listed: never the token itself. Times are ISO 8601. */
+/** An API token as listed, without the token itself. Times are ISO 8601. */
 export const ApiTokenRecord = z.object({
   id: z.string(),
   name: ApiTokenName,
   user: z.string(),
   scope: z.array(TokenScope),
   createdAt: z.string(),
-  lastUsedAt: z.string().optional().describe("written once a minute at most; absent: not used yet"),
+  lastUsedAt: z.string().optional().describe("updated at most once a minute; absent: not used yet"),
   expiresAt: z.string(),
-  address: z.string().optional().describe("where it was made"),
-  client: z.string().optional().describe("the User-Agent of whoever made it"),
+  address: z.string().optional().describe("the address of its creation"),
+  client: z.string().optional().describe("the User-Agent of its creation"),
 });
 export type ApiTokenRecord = z.infer<typeof ApiTokenRecord>;
 

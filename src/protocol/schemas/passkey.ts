@@ -50,9 +50,9 @@ export const SecondFactorProof = z.object({
 });
 export type SecondFactorProof = z.infer<typeof SecondFactorProof>;
 
-const Codes = z.array(z.string()).describe("each works once, and is never shown again");
+const Codes = z.array(z.string()).describe("each is valid once, and is not shown again");
 
-/** `recoveryCodes`: with a passkey that was made at this login. */
+/** `recoveryCodes`: of a passkey that was created at this login. */
 export const SecondFactorResponse = TokenResponse.extend({ recoveryCodes: Codes.optional() });
 export type SecondFactorResponse = z.infer<typeof SecondFactorResponse>;
 
@@ -61,7 +61,7 @@ export const Passkey = z.object({
   name: z.string(),
   createdAt: z.iso.datetime(),
   lastUsedAt: z.iso.datetime().optional(),
-  /** The host name that it logs in at. */
+  /** The host name for which it is valid. */
   rpId: z.string(),
 });
 export type Passkey = z.infer<typeof Passkey>;
@@ -69,7 +69,7 @@ export type Passkey = z.infer<typeof Passkey>;
 export const PasskeyList = z.object({
   passkeys: z.array(Passkey),
   recoveryCodes: z.int().describe("unused ones"),
-  isRequired: z.boolean().describe("whether the server asks every user for a second factor"),
+  isRequired: z.boolean().describe("whether the server requires a second factor from all users"),
 });
 export type PasskeyList = z.infer<typeof PasskeyList>;
 
@@ -83,9 +83,9 @@ export const PasskeyMade = z.object({ passkey: Passkey, recoveryCodes: Codes.opt
 export type PasskeyMade = z.infer<typeof PasskeyMade>;
 export const RecoveryCodes = z.object({ recoveryCodes: Codes });
 
-/** POST /api/auth/enrolment-codes: the user who is to make a passkey at the next login. */
+/** POST /api/auth/enrolment-codes: the user who creates a passkey at the next login. */
 export const CreateEnrolmentCode = z.object({ user: z.string().min(1).max(256) });
 export const EnrolmentCode = z.object({
-  code: z.string().describe("works once, together with the password, and is never shown again"),
+  code: z.string().describe("valid once, together with the password; not shown again"),
   expiresIn: z.int().describe("seconds"),
 });

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** What somebody may do; each endpoint and each frame needs one of them. Which role has which says auth/roles.ts. */
+/** Each endpoint and frame needs one of these; auth/roles.ts has the permissions of each role. */
 export const Permission = z.enum([
-  /** One's own logins and API tokens, their second factor, and whether their clients are told of events. */
+  /** The user's own logins, API tokens, second factor and notifications. */
   "account:use",
-  /** Logins and API tokens of everybody, and enrolment codes. */
+  /** Logins and API tokens of all users, and enrolment codes. */
   "accounts:manage",
   /** List sessions, watch them, read their output and recordings. */
   "sessions:view",
@@ -15,7 +15,7 @@ export const Permission = z.enum([
   "sessions:manage",
   /** Worktrees, branches and follow mode. */
   "repositories:use",
-  /** The machines of an HQ. */
+  /** The remotes of an HQ. */
   "remotes:view",
   /** Register, refresh and unregister a remote. */
   "remotes:register",
@@ -28,6 +28,6 @@ export const Permission = z.enum([
 ]);
 export type Permission = z.infer<typeof Permission>;
 
-/** What an API token can be for: nothing by which it could make or end other proofs of who somebody is. */
+/** The scope of an API token: nothing that creates or ends other credentials. */
 export const TokenScope = Permission.exclude(["account:use", "accounts:manage", "remotes:manage"]);
 export type TokenScope = z.infer<typeof TokenScope>;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** An http(s) origin and nothing more (contract 6.1): no credentials, path, query or fragment. */
+/** An http(s) origin (contract 6.1): no credentials, path, query or fragment. */
 export const RemoteUrl = z
   .string()
   .max(2048)
@@ -14,7 +14,6 @@ function isOrigin(text: string): boolean {
   );
 }
 
-/** A name that stands in URLs and logs. */
 export const RemoteName = z
   .string()
   .regex(
@@ -22,14 +21,14 @@ export const RemoteName = z
     "letters, digits, dots, hyphens and underscores, beginning with a letter or digit",
   );
 
-/** How the HQ's own sessions are named, as a remote and as a source (contract 2.2, 6.5). */
+/** The remote and source of the HQ's own sessions (contract 2.2, 6.5). */
 export const LOCAL = "local";
 
 function isNotLocal(name: string): boolean {
   return name !== LOCAL;
 }
 
-/** The name of a remote that is not the HQ itself. */
+/** The name of a remote other than the HQ itself. */
 export const NewRemoteName = RemoteName.refine(isNotLocal, "is what the HQ itself is called");
 
 /** The body of POST /api/remotes/register (specification 2.2). */
@@ -44,11 +43,11 @@ export const RegisterRemote = z.object({
     .string()
     .max(4096)
     .regex(/^[\x21-\x7e]+$/, "visible ASCII characters: it becomes a header")
-    .describe("what the HQ proves itself with when it calls the remote"),
+    .describe("the HQ's credential for requests to the remote"),
 });
 export type RegisterRemote = z.infer<typeof RegisterRemote>;
 
-/** A remote as clients see it (specification 2.1): never its token. Times are ISO 8601. */
+/** A remote as clients see it (specification 2.1), without its token. Times are ISO 8601. */
 export const RemoteRecord = z.object({
   id: z.string(),
   name: z.string(),
@@ -56,11 +55,11 @@ export const RemoteRecord = z.object({
   registeredAt: z.string(),
   lastHeartbeat: z.string(),
   sessionIds: z.array(z.string()),
-  conflicts: z.array(z.string()).optional().describe("ids of its sessions that another remote had first"),
+  conflicts: z.array(z.string()).optional().describe("ids of its sessions that another remote has already"),
 });
 export type RemoteRecord = z.infer<typeof RemoteRecord>;
 
-/** What a remote tells when its list of sessions has changed (specification 4.5). */
+/** A remote reports that its sessions have changed (specification 4.5). */
 export const RefreshSessions = z.object({
   action: z.enum(["created", "deleted"]).optional(),
   sessionId: z.string().max(256).optional(),

@@ -1,10 +1,10 @@
 import { z } from "zod";
 
-/** What somebody who is logged in may do; which permissions that is says auth/roles.ts. */
+/** auth/roles.ts has the permissions of each role. */
 export const Role = z.enum(["viewer", "user", "operator", "auditor", "admin"]);
 export type Role = z.infer<typeof Role>;
 
-/** `--role`: the role of a user (`*`: of everybody whom no other rule names), or of the members of a group. */
+/** `--role`: the role of a user (`*`: of all others), or of the members of a group. */
 export type RoleRule =
   | { readonly user: string; readonly role: Role }
   | { readonly group: string; readonly role: Role };

@@ -16,7 +16,7 @@ export const SessionId = z
     "1 to 64 letters, digits, hyphens or underscores",
   );
 
-/** An id that nobody guesses: RFC 9562, version 4 or 7. */
+/** An unguessable id: RFC 9562, version 4 or 7. */
 export const RandomUuid = z.union([z.uuidv4(), z.uuidv7()]);
 
 const Extent = z.int().min(MIN_TERMINAL_SIZE).max(MAX_TERMINAL_SIZE);
@@ -37,11 +37,11 @@ const Env = z.record(
     .refine((text) => !text.includes("\0"), "must not contain a NUL character"),
 );
 
-/** The body of POST /api/sessions (contract 2.1). Members that are not named here are ignored: old clients send some. */
+/** The body of POST /api/sessions (contract 2.1). Unknown members are ignored: VibeTunnel's clients send some. */
 export const CreateSession = z.object({
   id: SessionId.refine((id) => id !== "activity", "activity is an address of its own")
     .optional()
-    .describe("of one's own choice: a UUID of version 4 or 7; anything else for whoever may do everything"),
+    .describe("chosen by the client: a UUID of version 4 or 7; for admins any id"),
   command: z
     .union([
       Text.min(1),
@@ -60,16 +60,20 @@ export const CreateSession = z.object({
   cols: Extent.default(DEFAULT_COLS),
   rows: Extent.default(DEFAULT_ROWS),
   remoteId: z.string().max(256).optional(),
-  owner: z.string().max(256).optional().describe("of a server that asks for one of its users: whose it is"),
+  owner: z
+    .string()
+    .max(256)
+    .optional()
+    .describe("the user of the session, from a server that asks for one of its users"),
   account: z
     .string()
     .max(256)
     .optional()
-    .describe("of a server to its session host: as whom the program runs"),
+    .describe("the account of the program, from a server to its session host"),
 });
 export type CreateSession = z.infer<typeof CreateSession>;
 
-/** Whether it is written as VibeTunnel's clients write it, with `workingDir`: answered as they expect (contract 10.8). */
+/** Whether the request is in VibeTunnel's spelling, with `workingDir` (contract 10.8). */
 export function isVibeTunnelSpelling({
   cwd,
   workingDir,
@@ -79,85 +83,73 @@ export function isVibeTunnelSpelling({
 }): boolean {
   return workingDir !== undefined && cwd === undefined;
 }
-/** The same before defaults are filled in: what a client writes. */
+/** The same before defaults. */
 export type CreateSessionBody = z.input<typeof CreateSession>;
 
 export const SessionStatus = z.enum(["starting", "running", "exited"]);
 export type SessionStatus = z.infer<typeof SessionStatus>;
 
-/** Why a session is over: its program ended, was ended by a signal, or lost its session host. */
+/** Why a session ended: its program exited, was killed by a signal, or lost its session host. */
 export const ExitReason = z.enum(["exit", "signal", "host_lost"]);
 export type ExitReason = z.infer<typeof ExitReason>;
 
-/** What is known of the repository that a session was started in (contract 2.2). Outside one there is none of it. */
+/** The repository that a session was started in (contract 2.2); all absent outside a repository. */
 export const GitStatus = z.object({
-  gitRepoPath: z.string().optional().describe("the top of the working tree that cwd is in"),
-  gitBranch: z.string().optional().describe("empty where HEAD is detached"),
+  gitRepoPath: z.string().optional().describe("the top of the worktree that contains cwd"),
+  gitBranch: z.string().optional().describe("empty if HEAD is detached"),
   gitAheadCount: z
     .int()
     .optional()
-    .describe("commits that the upstream lacks; only where there is an upstream"),
-  gitBehindCount: z.int().optional().describe("commits of the upstream that are lacking here"),
-  gitHasChanges: z
-    .boolean()
-    .optional()
-    .describe("whether files that git tracks differ from the commit; others do not count"),
-  gitModifiedCount: z.int().optional().describe("files with edits that are not staged"),
-  gitAddedCount: z.int().optional().describe("files and folders that git does not track"),
+    .describe("commits that the upstream does not have; absent without an upstream"),
+  gitBehindCount: z.int().optional().describe("commits of the upstream that are missing here"),
+  gitHasChanges: z.boolean().optional().describe("whether tracked files differ from the commit"),
+  gitModifiedCount: z.int().optional().describe("files with unstaged changes"),
+  gitAddedCount: z.int().optional().describe("untracked files and folders"),
   gitStagedCount: z.int().optional().describe("files with staged changes"),
-  gitDeletedCount: z.int().optional().describe("files that were deleted"),
-  gitIsWorktree: z.boolean().optional().describe("whether it is a linked working tree"),
-  gitMainRepoPath: z.string().optional().describe("the top of the repository's main working tree"),
+  gitDeletedCount: z.int().optional().describe("deleted files"),
+  gitIsWorktree: z.boolean().optional().describe("whether it is a linked worktree"),
+  gitMainRepoPath: z.string().optional().describe("the top of the main worktree"),
 });
 export type GitStatus = z.infer<typeof GitStatus>;
 
 /** A session as clients see it (specification 2.3, contract 2.2). Times are ISO 8601, sizes in cells, bytes in bytes. */
 export const SessionRecord = z.object({
   id: z.string(),
-  key: z
-    .string()
-    .optional()
-    .describe("identifies the session for good; its id may be used again once it is removed"),
-  sessionId: z.string().describe("the same as id, for old clients"),
+  key: z.string().optional().describe("never reused, unlike the id"),
+  sessionId: z.string().describe("the same as id, for VibeTunnel's clients"),
   name: z.string(),
   created: z.string(),
-  startedAt: z.string().describe("the same as created, for old clients"),
+  startedAt: z.string().describe("the same as created, for VibeTunnel's clients"),
   status: SessionStatus,
   pid: z.int().optional(),
   command: z.array(z.string()),
   cwd: z.string(),
-  workingDir: z.string().describe("the same as cwd, for old clients"),
+  workingDir: z.string().describe("the same as cwd, for VibeTunnel's clients"),
   cwdFallback: z
     .literal(true)
     .optional()
-    .describe("the workingDir that was asked for cannot be entered: the program began in the home directory"),
+    .describe("the requested workingDir cannot be entered: the program started in the home directory"),
   cols: z.int(),
   rows: z.int(),
-  initialCols: z
-    .int()
-    .optional()
-    .describe("the size that the session began with; resizing does not change it"),
+  initialCols: z.int().optional().describe("the size at the start of the session"),
   initialRows: z.int().optional(),
   lastModified: z.string(),
   exitCode: z.int().optional(),
   exitSignal: z.string().optional(),
   exitReason: ExitReason.optional(),
   exitedAt: z.string().optional(),
-  endRequested: z.literal(true).optional().describe("a user ended the session: its program was told to end"),
-  outputBytes: z.int().describe("bytes of output since the session began"),
-  viewers: z.int().describe("subscriptions to this session right now"),
+  endRequested: z.literal(true).optional().describe("a user ended the session"),
+  outputBytes: z.int().describe("bytes of output since the start of the session"),
+  viewers: z.int().describe("current subscriptions to this session"),
   recording: z
     .enum(["waiting", "stopped"])
     .optional()
-    .describe("waiting: for a disk that takes nothing; stopped: at the limit. Else output is recorded"),
-  lostBytes: z
-    .int()
-    .optional()
-    .describe("bytes of output that the recording does not have, for want of a disk"),
+    .describe("waiting: for a disk that cannot be written; stopped: at the limit; absent: recorded"),
+  lostBytes: z.int().optional().describe("bytes of output that were not recorded because of the disk"),
   title: z.string().optional().describe("the last title that the program set"),
   ...GitStatus.shape,
-  owner: z.string().optional().describe("the user whose session it is; absent: the server's own"),
-  access: ShareMode.optional().describe("to whoever came by a share link: what it allows"),
+  owner: z.string().optional().describe("the user of the session; absent: the server's own"),
+  access: ShareMode.optional().describe("for guests of a share link: its mode"),
   source: z.string().optional().describe("on an HQ: the name of the remote, or local"),
   remoteId: z.string().optional(),
   remoteName: z.string().optional(),
@@ -189,7 +181,7 @@ export const SignalName = z.enum([
 ]);
 export type SignalName = z.infer<typeof SignalName>;
 
-/** The signals that make sense for a program in a terminal, with their numbers on Linux. */
+/** Signals for programs in a terminal, with their numbers on Linux. */
 export const SIGNALS: Readonly<Record<SignalName, number>> = {
   SIGHUP: 1,
   SIGINT: 2,
@@ -204,7 +196,7 @@ export const SIGNALS: Readonly<Record<SignalName, number>> = {
   SIGWINCH: 28,
 };
 
-/** What DELETE /api/sessions/:id answers (contract 2.3). */
+/** The reply of DELETE /api/sessions/:id (contract 2.3). */
 export const Removal = z.object({
   success: z.literal(true),
   status: z.enum(["exited", "removed"]),

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_SHARE_LIFETIME_S, MAX_SHARE_LIFETIME_S, MIN_SHARE_LIFETIME_S } from "../limits.ts";
 
-/** "view": to look. "type": to type and to resize as well. */
+/** "view": read only. "type": also input and resizes. */
 export const ShareMode = z.enum(["view", "type"]);
 export type ShareMode = z.infer<typeof ShareMode>;
 
@@ -11,7 +11,7 @@ export const CreateShare = z.object({
   history: z
     .boolean()
     .default(true)
-    .describe("whether guests see output from before the link was made; the screen as it is they see anyway"),
+    .describe("whether guests see output from before the link; they see the current screen in any case"),
   expiresIn: z
     .int()
     .min(MIN_SHARE_LIFETIME_S)
@@ -21,7 +21,7 @@ export const CreateShare = z.object({
 });
 export type CreateShare = z.infer<typeof CreateShare>;
 
-/** A link that opens one session to whoever has it, as it is listed: without what opens it. */
+/** A share link as listed, without its token. */
 export const Share = z.object({
   id: z.string(),
   sessionId: z.string(),
@@ -33,11 +33,11 @@ export const Share = z.object({
 });
 export type Share = z.infer<typeof Share>;
 
-/** What is answered once, to whoever made it. `path` goes behind the origin that the page has, unless there is a public address. */
+/** A new share link, shown once. `path` is relative to the page's origin. */
 export const NewShare = Share.extend({
-  token: z.string().describe("opens the session as an access token does"),
+  token: z.string().describe("gives access to the session, like an access token"),
   path: z.string(),
-  url: z.string().describe("path, behind the address that the server knows itself by"),
-  isPublic: z.literal(true).optional().describe("that address is the one of --public-url"),
+  url: z.string().describe("path, after the server's address"),
+  isPublic: z.literal(true).optional().describe("the address is that of --public-url"),
 });
 export type NewShare = z.infer<typeof NewShare>;
