@@ -73,7 +73,13 @@ export class Replica implements AsyncDisposable {
 
   /** Whether it could replace the entry that it knows. */
   put(name: string, entry: RegistryEntry | undefined): Promise<boolean> {
-    return this.tables.commit([this.#table.change(name, this.#texts.get(name), entry)]);
+    return this.putAll([[name, entry]]);
+  }
+
+  putAll(all: readonly Heard[]): Promise<boolean> {
+    return this.tables.commit(
+      all.map(([name, entry]) => this.#table.change(name, this.#texts.get(name), entry)),
+    );
   }
 
   putRemote(remote: Remote): Promise<boolean> {

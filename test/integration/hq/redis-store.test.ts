@@ -143,10 +143,9 @@ test("who was removed because it does not answer is forgotten after a while, by 
   await one.tables.load();
   const now = Date.now();
   const down = (name: string, agoMs: number) =>
-    one.put(name, { downSince: new Date(now - agoMs).toISOString() });
+    [name, { downSince: new Date(now - agoMs).toISOString() }] as const;
   const crowd = Array.from({ length: MAX_DOWN_REMOTES + 5 }, (_, index) => `machine-${index}`);
-  await Promise.all(crowd.map((name, index) => down(name, 60_000 - index)));
-  await down("long-ago", 91_000);
+  await one.putAll([...crowd.map((name, index) => down(name, 60_000 - index)), down("long-ago", 91_000)]);
   using registry = await registryOf(other);
   expect(registry.down).toHaveLength(MAX_DOWN_REMOTES);
   expect(downAt(registry)).not.toContain("long-ago");
